@@ -1,0 +1,6 @@
+"""Findings: one frozen type, one table of codes, one file a renderer."""
+
+from trainc.diagnostics.codes import CODES, Code
+from trainc.diagnostics.diagnostic import Diagnostic, Related, Severity, has_errors, report, sort_key
+
+__all__ = ["CODES", "Code", "Diagnostic", "Related", "Severity", "has_errors", "report", "sort_key"]

@@ -1,0 +1,250 @@
+"""The one table of codes. A number, once released, keeps its meaning for ever."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trainc.diagnostics.diagnostic import Severity
+
+_E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A kind of finding: ``title`` in a few words, ``text`` for ``trainc explain``, ``hint`` shown with each."""
+
+    severity: Severity
+    title: str
+    text: str
+    hint: str | None = None
+
+
+INPUT = {
+    "TC001": Code(_E, "not UTF-8 text", "Kubernetes reads UTF-8 only. The file holds bytes that are not UTF-8."),
+    "TC002": Code(_E, "YAML syntax", "The text is not YAML that kubectl can read."),
+    "TC003": Code(
+        _E,
+        "duplicate key",
+        "A mapping holds one key twice. The API server refuses that; other readers silently keep one of the two.",
+        "remove one of the two",
+    ),
+    "TC004": Code(
+        _E,
+        "value that JSON cannot hold",
+        "Kubernetes objects are JSON. YAML can say more: binary data, sets, NaN and infinities, keys that are lists or"
+        " mappings, aliases that contain themselves. None of that can reach a cluster.",
+    ),
+    "TC005": Code(
+        _W,
+        "ambiguous plain scalar",
+        "YAML 1.1, which Kubernetes reads, and YAML 1.2, which many editors and libraries read, give this unquoted"
+        " text different values. trainc reads it as Kubernetes does.",
+    ),
+    "TC006": Code(
+        _E,
+        "not a Kubernetes object",
+        "Every document is a mapping with apiVersion, kind and metadata.name, all of them strings.",
+    ),
+    "TC007": Code(
+        _W,
+        "unexpected kind",
+        "jobs/ holds TrainJobs. A document of another kind there is not compiled and changes nothing in out/.",
+    ),
+    "TC008": Code(
+        _E,
+        "wrong apiVersion",
+        "trainc compiles trainer.kubeflow.org/v1alpha1, the version that Trainer v2.3.0 serves.",
+    ),
+    "TC009": Code(
+        _E,
+        "two documents of one identity",
+        "Two documents have one API group, kind, namespace and name. In a cluster the later one would replace the"
+        " other; trainc asks you to choose.",
+        "rename or remove one of the two",
+    ),
+    "TC010": Code(
+        _E,
+        "namespace differs from the folder",
+        "Below jobs/ the folder is the namespace: jobs/<namespace>/<job>.yaml. metadata.namespace may be left out, or"
+        " must say the same.",
+    ),
+    "TC011": Code(
+        _E,
+        "unreadable file",
+        "A file could not be read, or lies where trainc does not look: below jobs/ there is one level of folders, the"
+        " namespaces.",
+    ),
+    "TC012": Code(
+        _E,
+        "input too large",
+        "The text expands to more than any Kubernetes object may hold. Aliases that multiply each other do that.",
+    ),
+    "TC013": Code(
+        _E,
+        "configuration",
+        "trainc.yaml holds a key that trainc does not know, or a value of the wrong type.",
+    ),
+    "TC014": Code(
+        _E,
+        "nothing to compile",
+        "No TrainJob was found in what was given.",
+    ),
+}
+
+SCHEMA = {
+    "TC101": Code(
+        _E,
+        "unknown field",
+        "The API server drops a field that the schema of its CRD does not have; whoever wrote it meant something by"
+        " it. kubectl refuses it, too.",
+    ),
+    "TC102": Code(_E, "wrong type", "A value has another type than the CRD's schema asks for."),
+    "TC103": Code(_E, "required field missing", "The CRD's schema requires this field."),
+    "TC104": Code(_E, "value not allowed", "The CRD's schema lists the values that this field may have."),
+    "TC105": Code(_E, "value out of bounds", "A number, a length or a count is outside of the CRD's limits."),
+    "TC106": Code(_E, "wrong format", "A string does not have the form that the CRD's schema asks for."),
+    "TC107": Code(
+        _E,
+        "duplicate list item",
+        "Kubernetes treats this list as a map or a set: two items may not have the same key.",
+    ),
+    "TC108": Code(_E, "invalid metadata", "Kubernetes' own rules for metadata: names, namespaces, labels, annotations."),
+    "TC109": Code(
+        _E,
+        "cannot be decoded",
+        "The document passes the CRD's schema, but the controller's Go types cannot hold it, so every webhook refuses"
+        " it: a quantity that does not parse, an integer past 32 bits.",
+    ),
+}
+
+JOIN = {
+    "TC301": Code(
+        _E,
+        "runtime not found",
+        "spec.runtimeRef names a TrainingRuntime or ClusterTrainingRuntime that is neither given nor built in.",
+    ),
+    "TC302": Code(_E, "unsupported kind of runtime", "runtimeRef.kind is TrainingRuntime or ClusterTrainingRuntime."),
+    "TC303": Code(
+        _W,
+        "deprecated runtime",
+        "The runtime carries the label trainer.kubeflow.org/support: deprecated and will be removed.",
+    ),
+    "TC304": Code(_E, "replicas must be 1", "Trainer runs one replica of every job that carries an ancestor label."),
+    "TC305": Code(
+        _E,
+        "required container missing",
+        "Trainer shapes the container called node of the trainer's job, and the initializer's own of an initializer's.",
+    ),
+    "TC306": Code(
+        _E,
+        "initializer missing in the runtime",
+        "The TrainJob configures an initializer for which the runtime has no job, no container or no volume mount.",
+    ),
+    "TC307": Code(_E, "invalid manager of a runtime patch", "A manager is a domain-prefixed path: acme.io/name."),
+    "TC308": Code(
+        _E,
+        "environment variables in a runtime patch",
+        "The containers node, dataset-initializer and model-initializer take variables from the TrainJob's trainer and"
+        " initializer, not from patches.",
+        "use spec.trainer.env or spec.initializer.*.env",
+    ),
+    "TC309": Code(
+        _E,
+        "unknown name in a runtime patch",
+        "A patch names a replicated job or container that the runtime does not have. Trainer v2.3.0 merges patches"
+        " before it checks them, so the misspelt item is simply added: a job or container without an image, and"
+        " nothing of the patch where it was meant.",
+    ),
+    "TC310": Code(
+        _E,
+        "cannot be compiled",
+        "The controller would fail while building the objects; the TrainJob would exist and nothing would run.",
+    ),
+    "TC311": Code(
+        _W,
+        "managed by another controller",
+        "managedBy names MultiKueue: the Trainer controller of this cluster creates nothing. trainc emits what the"
+        " worker cluster's controller would create.",
+    ),
+    "TC312": Code(
+        _W,
+        "no static equivalent",
+        "Only a running Trainer controller enforces this field; a JobSet has no such field.",
+    ),
+    "TC313": Code(
+        _W,
+        "job exists in the cluster",
+        "A JobSet of this name runs already: the controller leaves it alone, so no JobSet is emitted.",
+    ),
+}
+
+PLUGINS = {
+    "TC401": Code(
+        _E,
+        "reserved environment variable",
+        "The runtime's plugin sets this variable itself; Trainer refuses a TrainJob that sets it.",
+        "remove it",
+    ),
+    "TC402": Code(_E, "torchtune", "torchtune supports a fixed set of models and of ways to fine-tune them."),
+    "TC403": Code(
+        _E,
+        "unknown target of envInjection",
+        "mlPolicy.torch.envInjection names a replicated job and container that the runtime does not have.",
+    ),
+    "TC404": Code(_E, "MPI", "What Trainer's MPI plugin refuses."),
+    "TC405": Code(_E, "Flux", "What Trainer's Flux plugin refuses, or where it panics."),
+    "TC406": Code(_E, "Volcano", "What Trainer's Volcano plugin refuses."),
+    "TC407": Code(
+        _E,
+        "too many hosts",
+        "The hostfile would have more lines than trainc writes. Trainer itself runs out of memory.",
+        "at most 100,000 hosts",
+    ),
+    "TC408": Code(
+        _W,
+        "Secret must exist",
+        "The JobSet mounts a Secret that trainc never writes, since no private key belongs in git.",
+    ),
+    "TC409": Code(
+        _W,
+        "two GPU-like resources",
+        "Trainer takes the first resource with gpu in its name, in Go's random map order: the result differs from run"
+        " to run. trainc takes the first by name.",
+    ),
+    "TC410": Code(
+        _E,
+        "extension under faithful",
+        "MPICH and Intel MPI are extensions of trainc; Trainer v2.3.0 does not know them.",
+    ),
+}
+
+KNOWN_BUGS = {
+    "TC450": Code(
+        _W,
+        "known bug of Trainer v2.3.0",
+        "The objects are what Trainer v2.3.0 makes, bug included. docs/fixes.md lists every one, with its fix.",
+    ),
+}
+
+JOBSET = {
+    "TC801": Code(_E, "refused by JobSet", "What JobSet's admission webhook refuses."),
+    "TC802": Code(
+        _E,
+        "name too long",
+        "The names of the Jobs and Pods are made of the TrainJob's name, the replicated job's and indexes; a Pod's name"
+        " must stay within 63 characters.",
+        "shorten the TrainJob's name",
+    ),
+}
+
+OUTPUT = {
+    "TC901": Code(
+        _E,
+        "file in the way",
+        "A file under out/ does not carry trainc's header, so trainc will neither overwrite nor remove it.",
+        "move it away, or delete it if it is not needed",
+    ),
+    "TC902": Code(_E, "internal error", "A fault of trainc. Please report it, with the input that caused it."),
+}
+
+CODES: dict[str, Code] = {**INPUT, **SCHEMA, **JOIN, **PLUGINS, **KNOWN_BUGS, **JOBSET, **OUTPUT}

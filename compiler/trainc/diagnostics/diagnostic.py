@@ -1,0 +1,107 @@
+"""The one type of finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from trainc.source import Document, Path
+
+
+class Severity(StrEnum):
+    """How bad a finding is; only errors keep a job from being compiled."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A second place that a finding is about."""
+
+    message: str
+    document: Document
+    path: Path = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding about one place in one document.
+
+    ``path`` is a real path in ``document.data``. ``stage`` says where a cluster
+    would refuse (decode, runtime-crd, runtime-webhook, crd, webhook, build,
+    jobset-crd, jobset-webhook); ``upstream`` is then the cluster's own full text.
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    document: Document
+    path: Path = ()
+    found: str | None = None
+    expected: str | None = None
+    hint: str | None = None
+    related: tuple[Related, ...] = ()
+    stage: str | None = None
+    upstream: str | None = None
+
+    @property
+    def file(self) -> str:
+        """The name of the source."""
+        return self.document.source.name
+
+    @property
+    def line(self) -> int:
+        """The line of the place, from 1."""
+        return self.document.locate(self.path).line
+
+    @property
+    def column(self) -> int:
+        """The column of the place, from 1, in code points."""
+        return self.document.locate(self.path).column
+
+
+def sort_key(finding: Diagnostic) -> tuple[str, int, int, str, str]:
+    """Order findings by file, line, column, code and message."""
+    mark = finding.document.locate(finding.path)
+    return finding.file, mark.line, mark.column, finding.code, finding.message
+
+
+def has_errors(findings: Iterable[Diagnostic]) -> bool:
+    """Tell whether any finding is an error."""
+    return any(finding.severity is Severity.ERROR for finding in findings)
+
+
+def report(
+    code: str,
+    document: Document,
+    path: Path,
+    message: str,
+    *,
+    severity: Severity | None = None,
+    found: str | None = None,
+    expected: str | None = None,
+    hint: str | None = None,
+    related: tuple[Related, ...] = (),
+    stage: str | None = None,
+    upstream: str | None = None,
+) -> Diagnostic:
+    """Make a finding whose severity and hint are, unless given, those of its code in the table."""
+    from trainc.diagnostics.codes import CODES  # below: the table names severities
+
+    entry = CODES[code]
+    return Diagnostic(
+        code,
+        severity or entry.severity,
+        message,
+        document,
+        path,
+        found,
+        expected,
+        hint if hint is not None else entry.hint,
+        related,
+        stage,
+        upstream,
+    )

@@ -1,0 +1,85 @@
+"""Where text comes from: sources, documents and the places inside them.
+
+Everything here is plain data. Positions are not computed while a document is
+read; ``Document.marks`` computes them when a finding has to be placed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias, Union
+
+Json: TypeAlias = Union[None, bool, int, float, str, list["Json"], dict[str, "Json"]]  # noqa: UP007 - recursive
+JsonObject: TypeAlias = dict[str, Json]
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Keys and indexes from the root of a document to a value."""
+
+
+class Mark(NamedTuple):
+    """A position in a text; both count from 1, columns in code points."""
+
+    line: int
+    column: int
+
+
+START = Mark(1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One text to compile. ``name`` is what findings call it: a relative POSIX path, or ``<stdin>``."""
+
+    name: str
+    text: str | bytes = field(repr=False)
+
+    def decoded(self) -> str:
+        """Return the text; bytes that are not UTF-8 become U+FFFD (load reports them)."""
+        return self.text if isinstance(self.text, str) else self.text.decode("utf-8", "replace")
+
+
+def _no_marks() -> Mapping[Path, Mark]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """One YAML document: its data, and a thunk that finds places in its text.
+
+    ``marks()`` maps a path to the mark of its key (mappings) or of its value
+    (lists, and the document itself under the empty path).
+    """
+
+    source: Source
+    data: JsonObject = field(repr=False)
+    index: int = 0
+    marks: Callable[[], Mapping[Path, Mark]] = field(default=_no_marks, repr=False)
+
+    def locate(self, path: Path) -> Mark:
+        """Return the mark of path, or of its nearest ancestor that has one."""
+        marks = self.marks()
+        for end in range(len(path), -1, -1):
+            if (mark := marks.get(path[:end])) is not None:
+                return mark
+        return START
+
+
+def get(value: Json, *path: str | int) -> Json:
+    """Return the value at path, or None where any step of it is absent or of another shape."""
+    for step in path:
+        if isinstance(value, dict) and isinstance(step, str):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+def dotted(path: Path) -> str:
+    """Spell a path as Kubernetes does: ``spec.replicatedJobs[0].name``."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
