@@ -1,0 +1,75 @@
+# `make` alone lists the targets. Each one sets up .venv first if it has to;
+# PYTHON=... chooses another interpreter than the first that fits.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PYTHON ?=
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+N ?= 2000
+SEED ?= 7
+ARGS ?=
+
+.PHONY: help setup render test check schemas goldens fuzz bench lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: $(READY) ## make .venv with trainc and everything its development needs
+
+render: $(READY) ## compile jobs/ to out/
+	$(BIN)/trainc render $(ARGS)
+
+test: $(READY) ## run every test (those that need Go are skipped without it)
+	$(BIN)/python -m pytest -n auto $(ARGS)
+
+check: $(READY) ## lint, check the format, check the types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/mypy --explicit-package-bases compiler/tools
+
+schemas: $(READY) ## write what is generated: built-in runtimes, page of codes, CRD schemas (these need Go)
+	$(BIN)/python compiler/tools/builtins.py
+	$(BIN)/python compiler/tools/codes.py
+	$(BIN)/python compiler/tools/schemas.py
+
+goldens: $(READY) ## run the real Trainer and JobSet over tests/oracle/cases and write their goldens (needs Go)
+	$(BIN)/python tests/oracle/goldens.py $(ARGS)
+
+fuzz: $(READY) ## compare trainc with the real Trainer and JobSet on N generated cases from SEED (needs Go)
+	$(BIN)/python tests/oracle/fuzz.py --n $(N) --seed $(SEED) $(ARGS)
+
+bench: $(READY) ## time `trainc build` of one job and of a hundred, from process start
+	$(BIN)/python tests/bench.py $(ARGS)
+
+lock: $(READY) ## resolve the dependencies of pyproject.toml anew (use the oldest Python that is supported)
+	env -u PIP_FIND_LINKS CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/python -m piptools compile --quiet \
+	  --generate-hashes --allow-unsafe --all-extras --all-build-deps --strip-extras --no-annotate \
+	  --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options \
+	  --output-file requirements.lock $(ARGS) pyproject.toml
+
+clean: ## remove .venv, caches and build products; out/ stays
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis compiler/*.egg-info tests/oracle/oracle
+	find compiler tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The lock holds the build backend too, so the package itself needs no index.
+$(READY): requirements.lock pyproject.toml
+	@fits() { "$$1" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }; \
+	for python in $(PYTHON) python3.13 python3.12 python3.11 python3; do \
+	  if fits "$$python"; then found=$$python; break; fi; \
+	  if [ -n "$(PYTHON)" ]; then break; fi; \
+	done; \
+	if [ -z "$${found-}" ]; then \
+	  echo "no Python 3.11 or later (with venv and ensurepip) found; name one: make setup PYTHON=/path/to/python3" >&2; exit 1; \
+	fi; \
+	echo "setting up $(VENV) with $$("$$found" --version)"; \
+	"$$found" -m venv --clear $(VENV)
+	$(PIP) install --require-hashes -r requirements.lock
+	$(PIP) install --no-build-isolation --no-deps -e .
+	@touch $@
