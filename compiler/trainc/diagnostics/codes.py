@@ -108,7 +108,9 @@ SCHEMA = {
         "duplicate list item",
         "Kubernetes treats this list as a map or a set: two items may not have the same key.",
     ),
-    "TC108": Code(_E, "invalid metadata", "Kubernetes' own rules for metadata: names, namespaces, labels, annotations."),
+    "TC108": Code(
+        _E, "invalid metadata", "Kubernetes' own rules for metadata: names, namespaces, labels, annotations."
+    ),
     "TC109": Code(
         _E,
         "cannot be decoded",

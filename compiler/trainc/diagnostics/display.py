@@ -1,0 +1,80 @@
+"""How text from files is shown on one line of a terminal: widths, tabs, control characters, cuts."""
+
+from __future__ import annotations
+
+import unicodedata
+
+VALUE_WIDTH = 120
+"""The most characters of a value (found, expected) that a finding shows."""
+
+MESSAGE_WIDTH = 1000
+"""The most characters of a message; upstream's own texts may quote whole objects."""
+
+LINE_WIDTH = 100
+"""The most terminal columns of a source line that a finding shows."""
+
+TAB = 4
+ELLIPSIS = "..."
+
+_WIDE = frozenset("WF")
+_ZERO = frozenset(("Mn", "Me"))
+_UNSAFE = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+
+
+def _safe(char: str) -> str:
+    # Escape sequences, line breaks and bidirectional overrides of an input must not reach the terminal.
+    printable = " " <= char <= "~" if char.isascii() else unicodedata.category(char) not in _UNSAFE
+    return char if printable else char.encode("unicode_escape").decode("ascii")
+
+
+def one_line(text: str, limit: int = MESSAGE_WIDTH) -> str:
+    """Return text on one line, control characters escaped, cut to limit characters."""
+    text = "".join(map(_safe, text[: limit + 1]))
+    return text if len(text) <= limit else text[: limit - len(ELLIPSIS)] + ELLIPSIS
+
+
+def width(cell: str) -> int:
+    """Return the terminal columns that a printable text takes."""
+    if cell.isascii():
+        return len(cell)
+    return sum(
+        2 if unicodedata.east_asian_width(char) in _WIDE else 0 if unicodedata.category(char) in _ZERO else 1
+        for char in cell
+    )
+
+
+def cells(line: str) -> list[str]:
+    """Return what is shown for each code point of a source line; a tab is blanks up to its stop."""
+    shown: list[str] = []
+    at = 0
+    for char in line:
+        cell = " " * (TAB - at % TAB) if char == "\t" else _safe(char)
+        shown.append(cell)
+        at += width(cell)
+    return shown
+
+
+def window(line: str, column: int) -> tuple[str, int]:
+    """Return what is shown of a source line, and how many terminal columns stand before ``column``.
+
+    ``column`` counts code points from 1. A line wider than ``LINE_WIDTH`` is
+    cut around it, with an ellipsis for each side that is left out.
+    """
+    at = max(0, column - 1)
+    # Code points far from the column cannot be shown whatever their width (a line may hold megabytes).
+    first = max(0, at - LINE_WIDTH)
+    shown = cells(line[first : at + LINE_WIDTH])
+    at = min(at - first, len(shown))
+    cut_left, cut_right = first > 0, len(line) > first + len(shown)
+    widths = [width(cell) for cell in shown]
+    if not cut_left and not cut_right and sum(widths) <= LINE_WIDTH:
+        return "".join(shown), sum(widths[:at])
+    start = at
+    while start > 0 and sum(widths[start - 1 : at]) <= LINE_WIDTH // 3:
+        start -= 1
+    end = at
+    while end < len(shown) and sum(widths[start : end + 1]) <= LINE_WIDTH:
+        end += 1
+    left = ELLIPSIS if cut_left or start > 0 else ""
+    right = ELLIPSIS if cut_right or end < len(shown) else ""
+    return left + "".join(shown[start:end]) + right, len(left) + sum(widths[start:at])

@@ -1,0 +1,49 @@
+"""What a code means: a page for the terminal, and the whole table for docs/codes.md."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+
+from trainc.diagnostics.codes import CODES, Code
+
+WIDTH = 80
+
+RANGES = (
+    ("TC0", "Input and YAML"),
+    ("TC1", "Schema"),
+    ("TC2", "CEL rules"),
+    ("TC3", "Runtimes"),
+    ("TC4", "Plugins"),
+    ("TC5", "Policies"),
+    ("TC6", "GitOps"),
+    ("TC7", "Images"),
+    ("TC8", "JobSet, Job and Pod"),
+    ("TC9", "Output and internal"),
+)
+"""The first characters of a code, and what the codes that begin so are about."""
+
+
+def page(code: str) -> str:
+    """Return the page of a code: title, severity, text and hint. KeyError for a code that is not in the table."""
+    entry = CODES[code]
+    paragraphs = [f"{code}: {entry.title}", f"Severity: {entry.severity}", textwrap.fill(entry.text, WIDTH)]
+    if entry.hint is not None:
+        paragraphs.append(textwrap.fill(f"Hint: {entry.hint}", WIDTH))
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def markdown(codes: Mapping[str, Code] = CODES) -> str:
+    """Return docs/codes.md: every code, by range, in order."""
+    parts = ["# Codes\n\nEvery finding has one. `trainc explain CODE` prints its entry. A number keeps its meaning.\n"]
+    for prefix, about in RANGES:
+        entries = {code: codes[code] for code in sorted(codes) if code.startswith(prefix)}
+        if entries:
+            parts.append(f"\n## {prefix}xx: {about}\n")
+        parts += [_section(code, entry) for code, entry in entries.items()]
+    return "".join(parts)
+
+
+def _section(code: str, entry: Code) -> str:
+    hint = f"\nHint: {entry.hint}.\n" if entry.hint is not None else ""
+    return f"\n### {code}: {entry.title}\n\nSeverity: {entry.severity}.\n\n{entry.text}\n{hint}"

@@ -1,0 +1,97 @@
+"""Findings for people: one line each that editors can follow, then the source line and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from trainc.diagnostics.diagnostic import Diagnostic, Severity, sort_key
+from trainc.diagnostics.display import VALUE_WIDTH, one_line, window
+from trainc.source import Document, Mark, Path, Source, dotted
+
+_RESET = "\x1b[0m"
+_BOLD = "\x1b[1m"
+_GUTTER = "\x1b[34m"
+_COLOURS = {
+    Severity.ERROR: "\x1b[1;31m",
+    Severity.WARNING: "\x1b[1;33m",
+    Severity.NOTE: "\x1b[1;36m",
+}
+
+
+def render(findings: Iterable[Diagnostic], colour: bool = False) -> str:
+    """Return the findings in order of place, a blank line between two; the empty string for none.
+
+    Each begins ``file:line:column: severity[code]: message``, both counted from
+    1. ``colour`` adds ANSI escapes, and nothing else.
+    """
+    renderer = _Renderer(colour)
+    return "\n".join(renderer.finding(finding) for finding in sorted(findings, key=sort_key))
+
+
+def summary(findings: Iterable[Diagnostic]) -> str:
+    """Count the findings: ``2 errors, 1 warning``, or ``no findings``."""
+    counts = dict.fromkeys(Severity, 0)
+    for finding in findings:
+        counts[finding.severity] += 1
+    parts = [f"{count} {severity}{'s' * (count != 1)}" for severity, count in counts.items() if count]
+    return ", ".join(parts) or "no findings"
+
+
+def _split(source: Source) -> Sequence[str]:
+    # As editors count lines; str.splitlines would also break at form feeds and separators.
+    return source.decoded().removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+@dataclass(slots=True)
+class _Renderer:
+    """One rendering: whether it has colour, and the lines of the sources met so far."""
+
+    colour: bool
+    lines: dict[Source, Sequence[str]] = field(default_factory=dict)
+
+    def paint(self, style: str, text: str) -> str:
+        return f"{style}{text}{_RESET}" if self.colour else text
+
+    def line(self, document: Document, number: int) -> str:
+        source = document.source
+        if source not in self.lines:
+            self.lines[source] = _split(source)
+        lines = self.lines[source]
+        return lines[number - 1] if 0 < number <= len(lines) else ""
+
+    def finding(self, finding: Diagnostic) -> str:
+        mark = finding.document.locate(finding.path)
+        style = _COLOURS[finding.severity]
+        label = self.paint(style, f"{finding.severity}[{finding.code}]")
+        message = self.paint(_BOLD, one_line(finding.message))
+        parts = [f"{_place(finding.document, mark)}: {label}: {message}\n"]
+        parts += self.excerpt(finding.document, finding.path, mark, style)
+        parts += self.notes(finding)
+        for related in finding.related:
+            mark = related.document.locate(related.path)
+            parts.append(f"also here: {_place(related.document, mark)}: {one_line(related.message)}\n")
+            parts += self.excerpt(related.document, related.path, mark, _GUTTER)
+        return "".join(parts)
+
+    def excerpt(self, document: Document, path: Path, mark: Mark, style: str) -> Iterator[str]:
+        line = self.line(document, mark.line)
+        if not line.strip():
+            return
+        shown, indent = window(line, mark.column)
+        number = str(mark.line)
+        blank = self.paint(_GUTTER, " " * (len(number) + 2) + "|")
+        caret = f"^ {one_line(dotted(path), VALUE_WIDTH)}".rstrip()
+        yield f"{blank}\n"
+        yield f"{self.paint(_GUTTER, f' {number} |')} {shown.rstrip()}\n"
+        yield f"{blank} {' ' * indent}{self.paint(style, caret)}\n"
+
+    def notes(self, finding: Diagnostic) -> Iterator[str]:
+        notes = (("found", finding.found), ("expected", finding.expected), ("hint", finding.hint))
+        for name, value in notes:
+            if value is not None:
+                yield f"  {self.paint(_GUTTER, '=')} {name}: {one_line(value, VALUE_WIDTH)}\n"
+
+
+def _place(document: Document, mark: Mark) -> str:
+    return f"{one_line(document.source.name)}:{mark.line}:{mark.column}"
