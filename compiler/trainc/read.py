@@ -1,0 +1,174 @@
+"""Reads files, folders and standard input into Sources, in an order that no file system decides.
+
+Names are POSIX paths from the repository's root, the folder that holds
+trainc.yaml. Below jobs/ a file lies in a folder, its namespace; below runtimes/
+it lies beside the others or in one folder. Hidden entries are skipped and
+symbolic links are not followed. What cannot be read becomes a finding.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from trainc.diagnostics import Diagnostic, Severity, report
+from trainc.source import Document, Source
+
+CONFIG = "trainc.yaml"
+STDIN = "<stdin>"
+SUFFIXES = (".yaml", ".yml", ".json")
+
+LIMIT = 16 * 1024 * 1024
+"""The most bytes of one file. An API server refuses requests above 3 MiB."""
+
+_DEPTHS = {"jobs": (3,), "runtimes": (2, 3)}
+_PLACES = {
+    "jobs": "jobs/<namespace>/<file>",
+    "runtimes": "runtimes/<file> or runtimes/<folder>/<file>",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What was read, by name, and what could not be."""
+
+    sources: tuple[Source, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
+
+
+def merge(parts: Iterable[Inputs]) -> Inputs:
+    """Put inputs together, sorted by name; a name that comes twice counts once."""
+    sources: dict[str, Source] = {}
+    findings: list[Diagnostic] = []
+    for part in parts:
+        sources.update((source.name, source) for source in part.sources)
+        findings += [finding for finding in part.findings if finding not in findings]
+    return Inputs(tuple(sources[name] for name in sorted(sources)), tuple(findings))
+
+
+def find_root(folder: Path) -> Path:
+    """Return the nearest folder from ``folder`` upward that holds trainc.yaml, or ``folder`` itself."""
+    return next((place for place in (folder, *folder.parents) if (place / CONFIG).is_file()), folder)
+
+
+def name_below(root: Path, folder: Path, path: str) -> str | None:
+    """Return the name from root of a path that is meant from folder; None outside of root. No file is touched."""
+    absolute = os.path.normpath(folder / path)
+    relative = os.path.relpath(absolute, root)
+    if relative == os.pardir or relative.startswith(os.pardir + os.sep):
+        return None
+    return Path(relative).as_posix()
+
+
+def read_config(root: Path) -> Inputs:
+    """Read trainc.yaml; no source where there is none."""
+    path = root / CONFIG
+    return _read(path, CONFIG) if path.is_file() else Inputs()
+
+
+def read_tree(root: Path, name: str) -> Inputs:
+    """Read jobs/ or runtimes/, or what ``name`` is below them: a folder or a file.
+
+    No source and no finding where there is no such folder.
+    """
+    path = root / name
+    steps = name.split("/")
+    for step in ("/".join(steps[: end + 1]) for end in range(len(steps))):
+        if (root / step).is_symlink():
+            return Inputs((), (_link(step),))
+    if path.is_dir():
+        names, findings = _list(root, name)
+    else:
+        names, findings = ([name], []) if path.exists() else ([], [])
+    top = steps[0]
+    parts = [Inputs((), tuple(findings))]
+    for found in names:
+        if len(found.split("/")) in _DEPTHS[top]:
+            parts.append(_read(root / found, found, regular=True))
+        else:
+            parts.append(Inputs((), (_misplaced(found, top),)))
+    return merge(parts)
+
+
+def read_given(root: Path, folder: Path, path: str) -> Inputs:
+    """Read a file, or every YAML and JSON file below a folder. The path is meant from ``folder``.
+
+    The name is the path from root, or the path as given outside of it.
+    """
+    name = name_below(root, folder, path) or Path(path).as_posix()
+    place = folder / path
+    if not place.is_dir():
+        return _read(place, name)
+    names, findings = _list(place, "")
+    prefix = "" if name == "." else name + "/"
+    files = [_read(place / found, prefix + found, regular=True) for found in names]
+    return merge([Inputs((), tuple(findings)), *files])
+
+
+def read_stdin(stream: BinaryIO) -> Inputs:
+    """Read standard input to its end."""
+    return _limited(stream.read(LIMIT + 1), STDIN)
+
+
+def _list(root: Path, folder: str) -> tuple[list[str], list[Diagnostic]]:
+    """Return the names from root of the YAML and JSON files at any depth below folder, and what was passed over."""
+    names: list[str] = []
+    findings: list[Diagnostic] = []
+    waiting = [folder]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(root / folder) as entries:
+                listed = [entry for entry in entries if not entry.name.startswith(".")]
+        except OSError as error:
+            findings.append(_unreadable(folder, error))
+            continue
+        for entry in listed:
+            name = f"{folder}/{entry.name}" if folder else entry.name
+            readable = entry.name.lower().endswith(SUFFIXES)
+            if entry.is_symlink():
+                if readable or entry.is_dir():
+                    findings.append(_link(name))
+            elif entry.is_dir():
+                waiting.append(name)
+            elif readable:
+                names.append(name)
+    return sorted(names), findings
+
+
+def _read(path: Path, name: str, regular: bool = False) -> Inputs:
+    try:
+        if regular and not stat.S_ISREG(path.lstat().st_mode):
+            return Inputs((), (_about("TC011", name, "not a regular file"),))
+        with path.open("rb") as file:
+            return _limited(file.read(LIMIT + 1), name)
+    except OSError as error:
+        return Inputs((), (_unreadable(name, error),))
+
+
+def _limited(data: bytes, name: str) -> Inputs:
+    if len(data) > LIMIT:
+        return Inputs((), (_about("TC012", name, f"larger than {LIMIT // 1024 // 1024} MiB"),))
+    return Inputs((Source(name, data),))
+
+
+def _about(code: str, name: str, message: str, severity: Severity | None = None) -> Diagnostic:
+    return report(code, Document(Source(name, b""), {}), (), message, severity=severity)
+
+
+def _unreadable(name: str, error: OSError) -> Diagnostic:
+    return _about("TC011", name, f"cannot be read: {error.strerror}")
+
+
+def _link(name: str) -> Diagnostic:
+    return _about("TC011", name, "symbolic link, not followed", Severity.WARNING)
+
+
+def _misplaced(name: str, top: str) -> Diagnostic:
+    return report(
+        "TC011", Document(Source(name, b""), {}), (), "file in the wrong place", found=name, expected=_PLACES[top]
+    )
