@@ -1,0 +1,122 @@
+"""Problems met while text becomes plain JSON; shared by the readers of YAML and of JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from trainc.kube import scalars
+from trainc.source import Json, Path
+
+MAX_DEPTH = 100
+"""Nested collections in one document. Go's readers stop at 10,000; no object of Kubernetes comes near 100."""
+
+MAX_ALIASED = 3 * 1024 * 1024
+"""Characters that aliases may repeat in one document: the API server's limit, in bytes, for a request."""
+
+CONVERTING = "error converting YAML to JSON: "
+"""How sigs.k8s.io/yaml begins each of its errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong at ``path`` of one document; ``fatal`` where its value cannot be used."""
+
+    code: str
+    path: Path
+    message: str
+    found: str | None = None
+    hint: str | None = None
+    upstream: str | None = None
+    fatal: bool = True
+
+
+class Refused(Exception):
+    """A document cannot be read on; ``offset`` counts code points from the start of its text."""
+
+    def __init__(self, problem: Problem, offset: int) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+        self.offset = offset
+
+
+def ambiguous(path: Path, text: str, reading: scalars.Reading, *, key: str | None = None) -> Problem:
+    """Make the finding TC005 for a plain scalar, or a key, that readers take differently."""
+    ours = scalars.describe(reading.value) if key is None else f'the key "{key}"'
+    others = f"YAML 1.2 readers as {scalars.describe(scalars.core(text))}, PyYAML as {scalars.describe_pyyaml(text)}"
+    if key is not None or isinstance(reading.value, str):
+        hint = f"write {json.dumps(text, ensure_ascii=False)} for the string"
+    else:
+        plain = json.dumps(reading.value)
+        hint = f'write "{text}" for the string, or {plain} for what Kubernetes reads'
+    return Problem("TC005", path, f"Kubernetes reads {text} as {ours}, {others}", text, hint, fatal=False)
+
+
+def measure(value: Json) -> tuple[int, int]:
+    """Return the characters that value takes as JSON, about, and how many collections nest in it."""
+    if isinstance(value, dict):
+        parts = [measure(child) for child in value.values()]
+        own = 2 + sum(len(key) + 4 for key in value)
+    elif isinstance(value, list):
+        parts = [measure(child) for child in value]
+        own = 2 + len(value)
+    else:
+        return (len(value) + 2 if isinstance(value, str) else 4), 0
+    return own + sum(part[0] for part in parts), 1 + max((part[1] for part in parts), default=0)
+
+
+def go_syntax(value: Json) -> str | None:
+    """Write value as Go's ``%#v`` does for what go-yaml decodes; None where that is not known."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False) if value.isprintable() else None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return "interface {}(nil)"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, list):
+        items = [go_syntax(item) for item in value]
+        return None if None in items else f"[]interface {{}}{{{', '.join(map(str, items))}}}"
+    if isinstance(value, dict) and all(scalars.resolve(key)[0] == scalars.STR for key in value):
+        fields = [(go_syntax(key), go_syntax(value[key])) for key in sorted(value)]
+        if all(None not in field for field in fields):
+            return f"map[interface {{}}]interface {{}}{{{', '.join(f'{key}:{item}' for key, item in fields)}}}"
+    return None
+
+
+_SYNTAX_HINTS = {
+    "mapping values are not allowed in this context": 'quote a text that holds ": "',
+    "found invalid Unicode character escape code": "YAML has no surrogate pairs: write the character itself",
+}
+
+
+def syntax_error(error: Exception, text: str) -> Refused:
+    """Turn an error of libyaml, or of encoding text for it, into a refusal with go-yaml's message."""
+    if isinstance(error, UnicodeEncodeError):
+        return Refused(Problem("TC001", (), "bytes that are not UTF-8"), error.start)
+    marked: Any = error
+    problem = getattr(error, "problem", None)
+    if problem is None:  # a ReaderError: no mark, but a position in bytes
+        offset = len(text.encode()[: marked.position].decode(errors="ignore"))
+        upstream = f"{CONVERTING}yaml: {marked.reason}"
+        return Refused(
+            Problem("TC002", (), f"{marked.reason}: {text[offset : offset + 1]!r}", upstream=upstream), offset
+        )
+    # go-yaml's own count: the scanner's lines are one short, and line 0 is not told.
+    line = marked.problem_mark.line
+    if line:
+        line += type(error).__name__ == "ScannerError"
+    elif marked.context_mark is not None:
+        line = marked.context_mark.line
+    where = f"line {line}: " if line else ""
+    offset = min(marked.problem_mark.index, len(text))
+    hint = _SYNTAX_HINTS.get(problem)
+    if text[offset : offset + 1] == "\t":
+        hint = "indent with spaces, not with tabs"
+    elif text[offset : offset + 1] in ("@", "`", "%"):
+        hint = f"quote a text that starts with {text[offset]}"
+    context = f" {marked.context}" if marked.context else ""
+    upstream = f"{CONVERTING}yaml: {where}{problem}"
+    return Refused(Problem("TC002", (), problem + context, hint=hint, upstream=upstream), offset)

@@ -1,0 +1,160 @@
+"""One JSON value to plain data, as kubectl decodes it: numbers as Kubernetes keeps them, duplicates found."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import NamedTuple
+
+from trainc.kube import scalars
+from trainc.kube.decode import MAX_DEPTH, Problem, Refused
+from trainc.source import Json, JsonObject, Path
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.S)
+_SURROGATE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.S
+)
+_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+class JsonText(NamedTuple):
+    """One value, what is wrong with it, and where it ends in the text."""
+
+    data: Json
+    problems: list[Problem]
+    end: int
+
+
+def read_json(text: str, start: int = 0) -> JsonText | None:
+    """Read one value from start on; None if the text there is not JSON.
+
+    Raises Refused (TC001, TC004, TC012) where a value is JSON but cannot be used.
+    """
+    start = skip_space(text, start)
+    _check_depth(text, start)
+    duplicates: list[str] = []
+    huge: list[str] = []
+
+    def pairs(items: list[tuple[str, Json]]) -> JsonObject:
+        out = dict(items)
+        if len(out) != len(items):
+            duplicates.append("")
+        return out
+
+    def number(digits: str) -> Json:
+        value = _number(digits)
+        if value is None:
+            huge.append(digits)
+        return value
+
+    decoder = json.JSONDecoder(
+        object_pairs_hook=pairs, parse_int=number, parse_float=number, parse_constant=_no_constant
+    )
+    try:
+        data, end = decoder.raw_decode(text, start)
+    except ValueError:
+        return None
+    _check_characters(text, start, end)
+    repeated = _repeated(text, start) if duplicates else []
+    problems = [Problem("TC003", path, f'the key "{path[-1]}" stands here twice', fatal=False) for path in repeated]
+    problems += [Problem("TC004", (), f"a number too large for 64 bits: {digits[:40]}") for digits in huge]
+    return JsonText(data, problems, end)
+
+
+def skip_space(text: str, start: int) -> int:
+    """Return the offset of the first character from start on that is not JSON's white space."""
+    match = _SPACE.match(text, start)
+    return match.end() if match else start
+
+
+def _no_constant(name: str) -> Json:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _number(digits: str) -> Json:
+    if len(digits) < 19 and digits.lstrip("-").isdigit():
+        return int(digits)
+    value = float(digits)
+    if not math.isfinite(value):
+        return None
+    if digits.lstrip("-").isdigit():
+        exact = int(digits) if len(digits) < 25 else 2**64
+        return exact if -(2**63) <= exact < 2**63 else value
+    return scalars.to_json(value)  # type: ignore[return-value]  # a number
+
+
+def _check_depth(text: str, start: int) -> None:
+    # Counting brackets is fast and nearly always enough.
+    if text.count("{", start) + text.count("[", start) <= MAX_DEPTH:
+        return
+    depth = 0
+    for match in _TOKEN.finditer(text, start):
+        token = match[0]
+        if token in "{[":
+            depth += 1
+            if depth > MAX_DEPTH:
+                problem = Problem("TC012", (), f"more than {MAX_DEPTH} collections inside each other")
+                raise Refused(problem, match.start())
+        elif token in "}]":
+            depth -= 1
+
+
+def _check_characters(text: str, start: int, end: int) -> None:
+    part = text[start:end]
+    try:
+        part.encode()
+    except UnicodeEncodeError as error:
+        raise Refused(Problem("TC001", (), "bytes that are not UTF-8"), start + error.start) from None
+    if "\\u" in part:
+        for match in _SURROGATE.finditer(part):
+            if match[1]:
+                problem = Problem("TC004", (), f"\\{match[1]} is half of a character, and text cannot hold it alone")
+                raise Refused(problem, start + match.start())
+
+
+def _places(text: str, start: int) -> list[tuple[Path, int]]:
+    """List path and offset of each key and list item of the JSON value at start, repeated keys too."""
+    out: list[tuple[Path, int]] = []
+    path: list[str | int] = []
+    key_next = False
+    for match in _TOKEN.finditer(text, start):
+        token = match[0]
+        if token == ":":
+            continue
+        if token in ("}", "]"):
+            path.pop()
+            key_next = False
+        elif token == ",":
+            if isinstance(path[-1], int):
+                path[-1] += 1
+            else:
+                key_next = True
+        elif key_next:
+            path[-1] = json.loads(token)
+            out.append((tuple(path), match.start()))
+            key_next = False
+        else:
+            if not path or isinstance(path[-1], int):
+                out.append((tuple(path), match.start()))
+            if token in ("{", "["):
+                key_next = token == "{"
+                path.append("" if key_next else 0)
+        if not path:
+            break
+    return out
+
+
+def _repeated(text: str, start: int) -> list[Path]:
+    seen: set[Path] = set()
+    twice: dict[Path, None] = {}
+    for path, _ in _places(text, start):
+        if path in seen and not any(path[:end] in twice for end in range(1, len(path))):
+            twice[path] = None
+        seen.add(path)
+    return list(twice)
+
+
+def json_offsets(text: str, start: int = 0) -> dict[Path, int]:
+    """Map each path of the JSON value at start to the code point where its key, or list item, starts."""
+    return dict(_places(text, start))

@@ -1,0 +1,258 @@
+"""How each YAML reader takes a plain (unquoted) scalar.
+
+Kubernetes reads YAML 1.1 in the dialect of go.yaml.in/yaml v2 and then turns it
+into JSON (sigs.k8s.io/yaml v1.6.0); ``kubernetes`` is that reading. ``core`` is
+the core schema of YAML 1.2, and ``pyyaml_kind`` the type PyYAML gives. The
+vectors in tests/load/scalars.json were made by the real libraries.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import TypeAlias
+
+Scalar: TypeAlias = bool | int | float | str | None
+
+STR, INT, FLOAT, BOOL, NULL = "str", "int", "float", "bool", "null"
+
+HINTS = frozenset("+-.0123456789yYnNtTfFoO~")
+"""First characters of every plain scalar that any reader may take for something other than a string."""
+
+TAG_PREFIX = "tag:yaml.org,2002:"
+
+_WORDS: dict[str, tuple[str, Scalar]] = {
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), (BOOL, True)),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), (BOOL, False)),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), (NULL, None)),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), (FLOAT, float("nan"))),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), (FLOAT, float("inf"))),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), (FLOAT, float("-inf"))),
+}
+_CORE_WORDS: dict[str, Scalar] = {
+    text: value for text, (_, value) in _WORDS.items() if text.lower() not in ("y", "n", "yes", "no", "on", "off")
+}
+
+_INT64 = range(-(2**63), 2**63)
+_UINT64 = range(2**64)
+_GO_INT = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)", re.A)
+_GO_BINARY_SIGN = re.compile(r"(-?)0b([-+]?)([01]+)", re.A)
+_GO_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.A)
+_GO_DOT_FLOAT = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?", re.A)
+_CORE_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", re.A)
+_LONGEST_INT = 400  # digits; past a float's range, and int() refuses thousands of them
+
+
+def _integer(sign: str, digits: str) -> int | None:
+    """Read digits as Go's ParseInt with base 0 does; None if they are too many for any 64-bit type."""
+    if len(digits) > _LONGEST_INT:
+        return None
+    base = {"x": 16, "b": 2, "o": 8}.get(digits[1:2].lower(), 8 if digits[0] == "0" else 10)
+    value = int(digits[2:] if digits[1:2].isalpha() else digits, base)
+    return -value if sign == "-" else value
+
+
+def resolve(text: str) -> tuple[str, Scalar]:
+    """Return kind and value of an untagged plain scalar as go-yaml v2 resolves it, before it becomes JSON.
+
+    Integers lie within -2**63..2**64-1; a float may be infinite or not a number. Dates are strings.
+    """
+    if text and text[0] not in HINTS:
+        return STR, text
+    if (word := _WORDS.get(text)) is not None:
+        return word
+    if text[0] == ".":
+        return _float(text.replace("_", ""), text) if _GO_DOT_FLOAT.fullmatch(text) else (STR, text)
+    if text[0] not in "+-0123456789":
+        return STR, text
+    plain = text.replace("_", "")
+    if match := _GO_INT.fullmatch(plain):
+        value = _integer(match[1], match[2])
+        if value is not None and (value in _INT64 or (not match[1] and value in _UINT64)):
+            return INT, value
+    if _GO_FLOAT.fullmatch(plain):
+        return _float(plain, text)
+    # go-yaml cuts "0b" off and lets the rest carry a sign of its own.
+    match = _GO_BINARY_SIGN.fullmatch(plain)
+    if match and match[2] and not match[1] and len(match[3]) <= _LONGEST_INT:
+        value = int(match[2] + match[3], 2)
+        if value in _INT64:
+            return INT, value
+    return STR, text
+
+
+def _float(plain: str, text: str) -> tuple[str, Scalar]:
+    value = float(plain)
+    # Go's ParseFloat fails out of range, and the text stays a string.
+    return (FLOAT, value) if math.isfinite(value) else (STR, text)
+
+
+def resolve_tagged(tag: str, text: str) -> Scalar:
+    """Return the value of a scalar with the tag ``str``, ``int``, ``float``, ``bool`` or ``null``.
+
+    Raises ValueError with go-yaml's message where the text does not fit the tag.
+    """
+    if tag == STR:
+        return text
+    kind, value = resolve(text)
+    if tag == FLOAT and kind == INT and value in _INT64:
+        return float(value)  # type: ignore[arg-type]  # an int of 64 bits
+    if kind != tag:
+        raise ValueError(f"cannot decode !!{kind} `{text}` as a !!{tag}")
+    return value
+
+
+def to_json(value: Scalar) -> Scalar:
+    """Return a finite value as it is after Go has written it as JSON and read it back.
+
+    Floats without a fraction become integers (``4.0`` is 4), integers beyond 64 bits with sign become floats.
+    """
+    if type(value) is float and value.is_integer() and abs(value) < 1e21:
+        # The shortest digits that identify the float, filled up with zeros: not int(value) past 2**53.
+        value = int(Decimal(repr(value)))
+    if type(value) is int and value not in _INT64:
+        return float(value)
+    return value
+
+
+def key_text(value: Scalar) -> str:
+    """Return the JSON key that sigs.k8s.io/yaml makes of a key.
+
+    Raises ValueError with its type's name in Go for null and for integers beyond 64 bits with sign.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _short_float32(value)
+    if value is None:
+        raise ValueError("%!s(<nil>)")
+    if value not in _INT64:
+        raise ValueError("uint64")
+    return str(value)
+
+
+def _short_float32(value: float) -> str:
+    """Write a float as Go's FormatFloat(value, 'g', -1, 32): the shortest digits that name the 32-bit float."""
+    if math.isnan(value):
+        return ".nan"
+    try:
+        (single,) = struct.unpack("f", struct.pack("f", value))
+    except OverflowError:
+        single = float("inf") if value > 0 else float("-inf")
+    if math.isinf(single):
+        return ".inf" if single > 0 else "-.inf"
+    shortest = next(
+        text
+        for text in (f"{single:.{digits}e}" for digits in range(17))
+        if struct.pack("f", float(text)) == struct.pack("f", single)
+    )
+    mantissa, _, exponent = shortest.partition("e")
+    power = int(exponent)
+    if -4 <= power < 6:
+        return format(Decimal(mantissa).scaleb(power), "f")
+    return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
+
+
+def core(text: str) -> Scalar:
+    """Return the value of an untagged plain scalar under the core schema of YAML 1.2."""
+    if text and text[0] not in HINTS:
+        return text
+    if text in _CORE_WORDS:
+        return _CORE_WORDS[text]
+    if len(text) <= _LONGEST_INT and _CORE_INT.fullmatch(text):
+        return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+    return float(text) if _GO_FLOAT.fullmatch(text) else text
+
+
+_PYYAML = (
+    (BOOL, re.compile(r"(?:yes|no|true|false|on|off)", re.I)),
+    (
+        FLOAT,
+        re.compile(
+            r"[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?"
+            r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+            re.A,
+        ),
+    ),
+    (
+        INT,
+        re.compile(
+            r"[-+]?(?:0b[01_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+|[1-9][0-9_]*(?::[0-5]?[0-9])+)",
+            re.A,
+        ),
+    ),
+    ("merge", re.compile(r"<<")),
+    (NULL, re.compile(r"~|null|Null|NULL|")),
+    (
+        "timestamp",
+        re.compile(
+            r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}"
+            r"(?:\.[0-9]*)?(?:[ \t]*(?:Z|[-+][0-9]{1,2}(?::[0-9]{2})?))?",
+            re.A,
+        ),
+    ),
+    ("value", re.compile(r"=")),
+)
+
+
+def pyyaml_kind(text: str) -> str:
+    """Return the type that PyYAML gives an untagged plain scalar: str, bool, int, float, null, timestamp, ..."""
+    for kind, pattern in _PYYAML:
+        if pattern.fullmatch(text) and (kind != BOOL or text in (text.lower(), text.upper(), text.capitalize())):
+            return kind
+    return STR
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An untagged plain scalar as Kubernetes reads it.
+
+    ``raw`` is the value before JSON (a key is made of it), ``value`` the one after; ``finite`` is false for NaN
+    and infinities, which JSON does not have; ``other`` says what YAML 1.2 makes of it where that differs.
+    """
+
+    raw: Scalar
+    value: Scalar
+    finite: bool
+    other: str | None
+
+
+@lru_cache(maxsize=4096)
+def kubernetes(text: str) -> Reading:
+    """Read an untagged plain scalar as Kubernetes does."""
+    _, raw = resolve(text)
+    finite = not isinstance(raw, float) or math.isfinite(raw)
+    value = to_json(raw) if finite else raw
+    return Reading(raw, value, finite, _disagreement(text, value) if finite else None)
+
+
+def _disagreement(text: str, value: Scalar) -> str | None:
+    other = core(text)
+    same_type = isinstance(other, str) == isinstance(value, str) and isinstance(other, bool) == isinstance(value, bool)
+    if same_type and other == value:
+        return None
+    return describe(other)
+
+
+_WORD_OF_KIND = {BOOL: "a boolean", INT: "an integer", FLOAT: "a float", STR: "a string", NULL: "null"}
+
+
+def describe(value: Scalar) -> str:
+    """Name type and value for a finding: ``the boolean true``, ``the string "yes"``."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return f"the boolean {'true' if value else 'false'}"
+    return f'the string "{value}"' if isinstance(value, str) else f"the number {value}"
+
+
+def describe_pyyaml(text: str) -> str:
+    """Name the type that PyYAML gives an untagged plain scalar: ``a boolean``."""
+    kind = pyyaml_kind(text)
+    return _WORD_OF_KIND.get(kind, f"a {kind}")

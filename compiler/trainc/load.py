@@ -1,0 +1,229 @@
+"""Text to Documents, read as kubectl reads it.
+
+A text is cut at lines that begin with ``---``, as kubectl cuts it; a text that begins with ``{`` is tried as
+JSON first. Each ``v1 List`` is opened. No positions are computed until a finding asks for one.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
+
+from trainc.diagnostics import Diagnostic, report
+from trainc.kube.decode import Problem, Refused
+from trainc.kube.jsontext import json_offsets, read_json, skip_space
+from trainc.kube.yamltext import read_yaml, yaml_offsets
+from trainc.source import Document, Json, JsonObject, Mark, Path, Source, dotted
+
+_SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
+_BOM = "\ufeff"
+
+_Marks = Callable[[], Mapping[Path, Mark]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """One document of a text as it stands there: a List is still one."""
+
+    data: Json
+    problems: list[Problem]
+    marks: _Marks
+
+
+def load(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
+    """Read every document of a source.
+
+    Returns the documents that are Kubernetes objects, in order, and what is wrong or doubtful: TC001 to TC006
+    and TC012; TC005 is a warning, all others are errors. A document with a repeated key is returned (the last
+    one counts, as for kubectl); one with any other error is not. Documents without content are skipped.
+    """
+    documents: list[Document] = []
+    findings: list[Diagnostic] = []
+    index = 0
+    for unit in _units(source):
+        for prefix, data, problems in _objects(unit):
+            marks = unit.marks if not prefix else _below(unit.marks, prefix)
+            document = Document(source, data if isinstance(data, dict) else {}, index, marks)
+            index += 1
+            findings += [_finding(document, problem) for problem in problems]
+            if not any(problem.fatal for problem in problems):
+                documents.append(document)
+    return tuple(documents), tuple(findings)
+
+
+def _finding(document: Document, problem: Problem) -> Diagnostic:
+    refused = problem.upstream is not None or problem.code in ("TC002", "TC006")
+    return report(
+        problem.code,
+        document,
+        problem.path,
+        problem.message,
+        found=problem.found,
+        hint=problem.hint,
+        stage="decode" if refused else None,
+        upstream=problem.upstream,
+    )
+
+
+def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:
+    """Open Lists and share out the problems; those of a List itself come with an object that no one can use."""
+    problems = unit.problems
+    whole = any(problem.fatal and not problem.path for problem in problems)
+    for prefix, data in () if whole else _items(unit.data, ()):
+        size = len(prefix)
+        own = [replace(one, path=one.path[size:]) for one in problems if one.path[:size] == prefix]
+        problems = [one for one in problems if one.path[:size] != prefix]
+        if not any(problem.fatal for problem in own):
+            own += _identity(data)
+        yield prefix, data, own
+    if problems:
+        yield (), unit.data, [replace(problem, fatal=True) for problem in problems]
+
+
+def _items(data: Json, prefix: Path) -> Iterator[tuple[Path, Json]]:
+    if isinstance(data, dict) and data.get("kind") == "List" and data.get("apiVersion") == "v1":
+        items = data.get("items")
+        if isinstance(items, list) or items is None:
+            for index, item in enumerate(items or ()):
+                yield from _items(item, (*prefix, "items", index))
+            return
+    yield prefix, data
+
+
+def _below(marks: _Marks, prefix: Path) -> _Marks:
+    size = len(prefix)
+    return cache(lambda: {path[size:]: mark for path, mark in marks().items() if path[:size] == prefix})
+
+
+def _identity(data: Json) -> list[Problem]:
+    """Check that data names an object: apiVersion, kind and metadata.name, all of them non-empty strings."""
+    if not isinstance(data, dict):
+        return [Problem("TC006", (), "the document is not a mapping")]
+    metadata = data.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        return [Problem("TC006", ("metadata",), "metadata is not a mapping")]
+    values = {
+        ("apiVersion",): data.get("apiVersion"),
+        ("kind",): data.get("kind"),
+        ("metadata", "name"): (metadata or {}).get("name"),
+    }
+    out = [_not_text(path, value) for path, value in values.items() if value is not None and not _is_text(value)]
+    if missing := [".".join(path) for path, value in values.items() if value is None]:
+        out.append(_missing(missing, metadata or {}))
+    return out
+
+
+def _is_text(value: Json) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _not_text(path: Path, value: Json) -> Problem:
+    return Problem("TC006", path, f"{dotted(path)} is {'empty' if value == '' else 'not a string'}", str(value)[:80])
+
+
+def _missing(names: list[str], metadata: JsonObject) -> Problem:
+    hint = None
+    if "generateName" in metadata and "metadata.name" in names:
+        hint = "generateName makes another name at every apply; a committed object has one name"
+    upstream = "resource name may not be empty" if names == ["metadata.name"] else None
+    path: Path = ("metadata",) if names == ["metadata.name"] and metadata else ()
+    verb = "is" if len(names) == 1 else "are"
+    return Problem("TC006", path, f"{', '.join(names)} {verb} missing", hint=hint, upstream=upstream)
+
+
+def _units(source: Source) -> Iterator[_Unit]:
+    text = source.text
+    if isinstance(text, bytes):
+        if text[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in text[:4]:
+            yield _refused(Problem("TC001", (), "the file looks like UTF-16 or UTF-32"), Mark(1, 1))
+            return
+        # What is not UTF-8 becomes lone surrogates, which the readers find and place.
+        text = text.decode("utf-8", "surrogateescape")
+    lines = _Lines(text)
+    start = 0
+    if text.lstrip().startswith("{"):
+        start = yield from _json_units(text, lines)
+    if start < len(text):
+        yield from _yaml_units(text, start, lines)
+
+
+def _json_units(text: str, lines: _Lines) -> Generator[_Unit, None, int]:
+    """Yield JSON values that stand one after the other; return where YAML has to go on."""
+    start = count = 0
+    while start < len(text):
+        try:
+            value = read_json(text, start)
+        except Refused as refusal:
+            yield _refused(refusal.problem, lines.mark(refusal.offset))
+            return len(text)
+        if value is None:
+            break
+        yield _Unit(value.data, value.problems, lines.marks(partial(json_offsets, text, start), 0))
+        start = skip_space(text, value.end)
+        count += 1
+    if count > 1 and start < len(text):
+        yield _refused(Problem("TC002", (), "neither JSON nor the end after several JSON values"), lines.mark(start))
+        return len(text)
+    return start
+
+
+def _yaml_units(text: str, start: int, lines: _Lines) -> Iterator[_Unit]:
+    for first, end, junk in _chunks(text, start):
+        begin = first + (first == 0 and text.startswith(_BOM))
+        if junk:
+            message = "only a comment may stand behind --- for kubectl"
+            problem = Problem("TC002", (), message, junk, upstream=f"invalid Yaml document separator: {junk}")
+            yield _refused(problem, lines.mark(begin))
+            continue
+        chunk = text[begin:end]
+        if not chunk.endswith("\n"):
+            chunk += "\n"  # as kubectl does: it decides the end of a literal block
+        try:
+            data, problems = read_yaml(chunk)
+        except Refused as refusal:
+            yield _refused(refusal.problem, lines.mark(begin + refusal.offset))
+            continue
+        if data is not None or problems:
+            yield _Unit(data, problems, lines.marks(partial(yaml_offsets, chunk), begin))
+
+
+def _chunks(text: str, start: int) -> Iterator[tuple[int, int, str]]:
+    """Cut text at its ``---`` lines: begin, end, and what stands behind a ``---`` where that spoils the document."""
+    begin, junk = start, ""
+    for match in _SEPARATOR.finditer(text, start):
+        rest = match[1].strip()
+        if match.start() > begin or junk:
+            yield begin, match.start(), junk
+            begin, junk = match.end(), ""
+        if rest and not rest.startswith("#"):
+            begin, junk = match.start(), rest
+    if begin < len(text) or junk:
+        yield begin, len(text), junk
+
+
+def _refused(problem: Problem, mark: Mark) -> _Unit:
+    return _Unit(None, [replace(problem, path=())], lambda: {(): mark})
+
+
+class _Lines:
+    """Where the lines of a text start, found when first asked for."""
+
+    __slots__ = ("starts", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.starts: list[int] = []
+
+    def mark(self, offset: int) -> Mark:
+        if not self.starts:
+            # A byte order mark is no column.
+            self.starts = [1 if self.text.startswith(_BOM) else 0]
+            self.starts += [match.end() for match in re.finditer("\n", self.text)]
+        line = max(bisect_right(self.starts, offset), 1)
+        return Mark(line, max(offset - self.starts[line - 1], 0) + 1)
+
+    def marks(self, offsets: Callable[[], Mapping[Path, int]], begin: int) -> _Marks:
+        return cache(lambda: {path: self.mark(begin + offset) for path, offset in offsets().items()})
