@@ -1,9 +1,10 @@
 """Writes compiler/trainc/data/builtins.json: the runtimes that travel in the wheel.
 
 They are read from runtimes/, so there is one copy to edit. The file is a list,
-sorted by name, of ``{"file": name, "text": its YAML, "documents": [objects]}``:
-the objects spare a compilation the parsing, the text is there for a finding
-that has to be placed. Run by ``make schemas``; a test fails when it is stale.
+sorted by name, of ``{"file": name, "text": its YAML, "index": which document of
+it, "object": the runtime}``: the object spares a compilation the parsing, the
+text is there for a finding that has to be placed. Companions of a runtime are
+left out. Run by ``make schemas``; a test fails when the file is stale.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ NAMES = (
 def entry(name: str) -> dict[str, Any]:
     """Return the entry of one runtime."""
     text = (ROOT / "runtimes" / f"{name}.yaml").read_text(encoding="utf-8")
-    return {"file": f"runtimes/{name}.yaml", "text": text, "documents": list(yaml.safe_load_all(text))}
+    for index, item in enumerate(yaml.safe_load_all(text)):
+        if item["kind"] == "ClusterTrainingRuntime" and item["metadata"]["name"] == name:
+            return {"file": f"runtimes/{name}.yaml", "text": text, "index": index, "object": item}
+    raise ValueError(f"runtimes/{name}.yaml holds no ClusterTrainingRuntime {name}")
 
 
 def render() -> str:
