@@ -1,0 +1,57 @@
+"""trainc compiles Kubeflow TrainJobs into the Kubernetes objects that the Trainer controller would create.
+
+The library is one pure function::
+
+    from trainc import Options, Source, compile
+
+    build = compile([Source("job.yaml", text)], Options())
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trainc.diagnostics import Diagnostic, Severity
+    from trainc.model import Object, Origin
+    from trainc.options import Options
+    from trainc.pipeline import Build, Job, compile  # noqa: A004 - the public name
+    from trainc.source import Document, Source
+
+__all__ = [
+    "Build",
+    "Diagnostic",
+    "Document",
+    "Job",
+    "Object",
+    "Options",
+    "Origin",
+    "Severity",
+    "Source",
+    "__version__",
+    "compile",
+]
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Build": "trainc.pipeline",
+    "Diagnostic": "trainc.diagnostics",
+    "Document": "trainc.source",
+    "Job": "trainc.pipeline",
+    "Object": "trainc.model",
+    "Options": "trainc.options",
+    "Origin": "trainc.model",
+    "Severity": "trainc.diagnostics",
+    "Source": "trainc.source",
+    "compile": "trainc.pipeline",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that ``trainc --help`` loads none of them."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'trainc' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

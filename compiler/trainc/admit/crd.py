@@ -1,0 +1,101 @@
+"""Admits documents through the schema of their CRD, as an API server does on create."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from trainc.diagnostics import Diagnostic, Severity, report
+from trainc.kube.gotypes import GoDecodeError, decode
+from trainc.schema import Violation, admit, schema_for, suggest
+from trainc.source import Document, Json, JsonObject, Path, dotted, get
+
+TYPES = {
+    "TrainJob": "v1alpha1.TrainJob",
+    "TrainingRuntime": "v1alpha1.TrainingRuntime",
+    "ClusterTrainingRuntime": "v1alpha1.ClusterTrainingRuntime",
+}
+"""Kind to Go type."""
+
+Excuse = Callable[[Violation, JsonObject], bool]
+"""Tells whether a violation is an extension of trainc's and no fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A document as the cluster stores it, and what was found on the way."""
+
+    document: Document
+    findings: tuple[Diagnostic, ...]
+
+
+def admit_document(document: Document, stage: str, webhook: str, *, faithful: bool, excuse: Excuse) -> Admitted:
+    """Return the document pruned and defaulted, with every violation of its schema.
+
+    ``stage`` and ``webhook`` name the stages at which schema and decoding into Go's types fail.
+    """
+    kind = str(document.data["kind"])
+    result = admit(schema_for(kind), document.data)
+    findings = [_unknown(document, path, kind, faithful=faithful) for path in result.dropped]
+    violations = [v for v in result.violations if not excuse(v, document.data)]
+    if not any(not v.secondary for v in violations):
+        violations = []
+    findings += [_violation(document, v, "decode" if v.decode else stage) for v in violations]
+    stored = replace(document, data=result.data)
+    if not violations:
+        findings += _undecodable(stored, TYPES[kind], webhook)
+    return Admitted(stored, tuple(findings))
+
+
+def no_excuse(violation: Violation, data: JsonObject) -> bool:
+    """Excuse nothing: faithful."""
+    return False
+
+
+def mpi_extension(violation: Violation, data: JsonObject) -> bool:
+    """Excuse the MPI implementations that trainc knows and the CRD does not."""
+    from trainc.plugins.mpi.implementations import EXTENSIONS
+
+    path = ("spec", "mlPolicy", "mpi", "mpiImplementation")
+    return violation.path == path and get(data, *path) in EXTENSIONS
+
+
+def _unknown(document: Document, path: Path, kind: str, *, faithful: bool) -> Diagnostic:
+    name = str(path[-1])
+    parent = schema_for(kind).at(path[:-1])
+    message = f"unknown field {dotted(path)}"
+    return report(
+        "TC101",
+        document,
+        path,
+        message,
+        severity=Severity.WARNING if faithful else None,
+        found=name,
+        hint=suggest(name, parent.properties) if parent is not None else None,
+        upstream=f'unknown field "{dotted(path)}"',
+    )
+
+
+def _violation(document: Document, violation: Violation, stage: str) -> Diagnostic:
+    return report(
+        violation.code,
+        document,
+        violation.path,
+        violation.message,
+        found=violation.found,
+        expected=violation.expected,
+        hint=violation.hint,
+        stage=stage,
+        upstream=violation.upstream,
+    )
+
+
+def _undecodable(document: Document, type_name: str, webhook: str) -> list[Diagnostic]:
+    try:
+        decode(document.data, type_name)
+    except GoDecodeError as error:
+        value: Json = get(document.data, *error.path)
+        text = f"<nil>: Internal error: {error.message}"
+        message = f"cannot be decoded: {error.message}"
+        return [report("TC109", document, error.path, message, found=str(value), stage=webhook, upstream=text)]
+    return []

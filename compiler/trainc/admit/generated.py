@@ -1,0 +1,33 @@
+"""Admits the JobSet that the controller creates: its CRD and both of its webhooks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from trainc.admit.jobset import default, validate
+from trainc.schema import admit, schema_for
+from trainc.source import JsonObject, Path
+
+
+class Refused(NamedTuple):
+    """One thing that the cluster refuses in a generated object."""
+
+    code: str
+    stage: str
+    path: Path
+    message: str
+    upstream: str
+
+
+def admit_jobset(data: JsonObject) -> tuple[JsonObject, tuple[Refused, ...]]:
+    """Return the JobSet with the defaults of CRD and webhook, and what CRD or webhook refuse; the first that does."""
+    schema = schema_for("JobSet")
+    defaulted = default(admit(schema, data).data)
+    result = admit(schema, defaulted)
+    if result.violations:
+        return result.data, tuple(Refused(v.code, "jobset-crd", v.path, v.message, v.upstream) for v in result.violations)
+    refusals = (
+        Refused("TC802" if "too long" in r.message else "TC801", "jobset-webhook", r.path, r.message, r.upstream)
+        for r in validate(result.data)
+    )
+    return result.data, tuple(dict.fromkeys(refusals))

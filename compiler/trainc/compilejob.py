@@ -1,0 +1,159 @@
+"""Compiles one TrainJob: admit, join, check, shape, build, admit the JobSet, and what default output adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from trainc.admit.crd import admit_document, no_excuse
+from trainc.admit.generated import Refused, admit_jobset
+from trainc.admit.trainer import warn_deprecated
+from trainc.diagnostics import Diagnostic, Severity, has_errors, report
+from trainc.documents import Key
+from trainc.gitops.queue import check_queue, shape_jobset
+from trainc.join import join
+from trainc.lookup import check_kind
+from trainc.model import Model, Object, Objects
+from trainc.options import Options
+from trainc.origins import nearest
+from trainc.plugins import BUILDS, CHECKS, SHAPES
+from trainc.runtimes import Runtimes
+from trainc.source import Document, Path, dotted, get
+from trainc.trace import trace_jobset, trace_owned
+
+_NAME: Path = ("metadata", "name")
+
+STAGES = (
+    "decode",
+    "runtime-crd",
+    "runtime-webhook",
+    "crd",
+    "webhook",
+    "build",
+    "jobset-crd",
+    "jobset-webhook",
+)
+"""Where a cluster refuses, in its order; the first stage that does ends the case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One TrainJob compiled: no objects if any of its findings, or of its runtime's, is an error."""
+
+    namespace: str
+    name: str
+    document: Document
+    runtime: Document | None = None
+    objects: Objects = ()
+    findings: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JobCompiler:
+    """What every job of a run is compiled with."""
+
+    runtimes: Runtimes
+    cluster: Mapping[Key, Document]
+    options: Options
+
+    def compile(self, document: Document) -> Job:
+        """Compile one job. A fault of ours becomes a finding, so that the other jobs are still compiled."""
+        job = Job(str(get(document.data, "metadata", "namespace")), str(get(document.data, "metadata", "name")), document)
+        try:
+            return self._compile(job)
+        except Exception as error:  # noqa: BLE001 - named TC902, and tests fail on it
+            message = f"{type(error).__name__}: {error}"
+            return replace(job, objects=(), findings=(report("TC902", document, ("metadata", "name"), message),))
+
+    def _compile(self, job: Job) -> Job:
+        faithful = self.options.faithful
+        admitted = admit_document(job.document, "crd", "webhook", faithful=faithful, excuse=no_excuse)
+        findings = list(admitted.findings)
+        if not _fits(findings) or (refused := check_kind(admitted.document)):
+            return self._ended(job, [*findings, *(refused if _fits(findings) else ())])
+        found = self.runtimes.find(admitted.document)
+        if isinstance(found, Diagnostic):
+            return self._ended(job, [*findings, found])
+        job = replace(job, runtime=found.document)
+        findings += found.findings
+        if has_errors(found.findings):
+            return self._ended(job, findings)
+        findings += warn_deprecated(admitted.document, found.document)
+        model = join(admitted.document, found.document, self.cluster, self.options)
+        findings += check(model)
+        if has_errors(findings):
+            return self._ended(job, findings)
+        objects, more = build(model)
+        findings += more
+        return replace(job, objects=() if has_errors(findings) else objects, findings=tuple(findings))
+
+    def _ended(self, job: Job, findings: list[Diagnostic]) -> Job:
+        """Return a job without objects; under faithful, errors are those of the first stage that refuses."""
+        if self.options.faithful:
+            stages = [STAGES.index(f.stage) for f in findings if f.stage and f.severity is Severity.ERROR]
+            if stages:
+                first = STAGES[min(stages)]
+                findings = [f for f in findings if f.stage in (first, None) or f.severity is not Severity.ERROR]
+        return replace(job, objects=(), findings=tuple(findings))
+
+
+def _fits(findings: Iterable[Diagnostic]) -> bool:
+    """Tell whether the document can be worked on: an unknown field is an error, but does not stop the next checks."""
+    return not any(f.severity is Severity.ERROR and f.code != "TC101" for f in findings)
+
+
+def check(model: Model) -> list[Diagnostic]:
+    """Return what every plugin finds in the joined model."""
+    findings = [finding for plugin in CHECKS for finding in plugin.check(model)]
+    findings += static_limits(model)
+    if not model.options.faithful:
+        findings += check_queue(model)
+    return findings
+
+
+def static_limits(model: Model) -> list[Diagnostic]:
+    """Warn of what only a running controller does (K3)."""
+    spec = model.job.data["spec"]
+    findings = []
+    if get(spec, "managedBy") == "kueue.x-k8s.io/multikueue":
+        message = "managed by MultiKueue: these are the objects that the worker cluster's controller would create"
+        findings.append(report("TC311", model.job, ("spec", "managedBy"), message))
+    if get(spec, "activeDeadlineSeconds") is not None:
+        message = "activeDeadlineSeconds has no static equivalent: only a running Trainer controller enforces it"
+        findings.append(report("TC312", model.job, ("spec", "activeDeadlineSeconds"), message))
+    return findings
+
+
+def shape(model: Model) -> Model:
+    """Return the model after every plugin."""
+    for plugin in SHAPES:
+        model = plugin.shape(model)
+    return model
+
+
+def build(model: Model) -> tuple[Objects, list[Diagnostic]]:
+    """Return the objects of a checked model as the cluster would hold them, and what refuses them."""
+    shaped = shape(model)
+    findings: list[Diagnostic] = []
+    objects: list[Object] = []
+    for plugin in BUILDS:
+        for made in plugin.build(shaped):
+            if made.kind != "JobSet":
+                objects.append(replace(made, origins=trace_owned(model, plugin.name)))
+                continue
+            jobset, refusals = admit_jobset(made.data)
+            traced = Object(jobset, trace_jobset(model))
+            findings += [_refusal(model, traced, refusal) for refusal in refusals]
+            objects.append(traced if model.options.faithful else shape_jobset(model, traced))
+    return tuple(objects), findings
+
+
+def _refusal(model: Model, jobset: Object, refused: Refused) -> Diagnostic:
+    """Return the finding of a refused JobSet, at the line that caused it."""
+    origin = nearest(jobset.origins(), refused.path)
+    if refused.code == "TC802" or origin is None or origin.document is None:
+        document, path = model.job, _NAME
+    else:
+        document, path = origin.document, origin.path
+    message = f"the JobSet is refused: {dotted(refused.path)}: {refused.message}"
+    return report(refused.code, document, path, message, stage=refused.stage, upstream=refused.upstream)

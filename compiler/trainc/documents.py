@@ -1,0 +1,128 @@
+"""Sorts documents by what they are: TrainJobs, runtimes, and what stands for objects in the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from trainc.diagnostics import Diagnostic, Related, report
+from trainc.source import Document, JsonObject, get
+
+GROUP = "trainer.kubeflow.org"
+API_VERSION = f"{GROUP}/v1alpha1"
+TRAINJOB = "TrainJob"
+RUNTIMES = ("TrainingRuntime", "ClusterTrainingRuntime")
+CLUSTER_SCOPED = ("ClusterTrainingRuntime", "PriorityClass", "Namespace", "ClusterRole", "ClusterRoleBinding", "Node")
+JOBS = "jobs/"
+
+Key = tuple[str, str, str]
+"""apiVersion/kind, namespace (empty where there is none) and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The documents of a run, by what they are; each list in order of source and place."""
+
+    jobs: tuple[Document, ...] = ()
+    runtimes: tuple[Document, ...] = ()
+    cluster: dict[Key, Document] = field(default_factory=dict)
+
+
+def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Diagnostic, ...]]:
+    """Return the documents by kind, and findings: wrong versions, foreign kinds below jobs/, one identity twice."""
+    placed, findings = _placed(documents)
+    kept: dict[Key, Document] = {}
+    jobs, runtimes = [], []
+    for document in sorted(placed, key=lambda d: (d.source.name, d.index)):
+        key = identity(document)
+        if (first := kept.get(key)) is not None:
+            findings.append(_twice(document, first))
+            continue
+        kept[key] = document
+        kind = document.data["kind"]
+        if kind == TRAINJOB:
+            jobs.append(document)
+        elif kind in RUNTIMES and document.data["apiVersion"] == API_VERSION:
+            runtimes.append(document)
+        elif document.source.name.startswith(JOBS):
+            findings.append(_foreign(document))
+    return Documents(tuple(jobs), tuple(runtimes), kept), tuple(findings)
+
+
+def _placed(documents: Iterable[Document]) -> tuple[list[Document], list[Diagnostic]]:
+    placed: list[Document] = []
+    findings: list[Diagnostic] = []
+    for document in documents:
+        wrong = tuple(_wrong_version(document))
+        findings += wrong
+        if not wrong:
+            named, more = with_namespace(document)
+            placed.append(named)
+            findings += more
+    return placed, findings
+
+
+def with_namespace(document: Document) -> tuple[Document, tuple[Diagnostic, ...]]:
+    """Return the document with its namespace: its own, else the folder's below jobs/, else default."""
+    if document.data["kind"] in CLUSTER_SCOPED:
+        return document, ()
+    metadata = document.data["metadata"]
+    if not isinstance(metadata, dict):
+        return document, ()
+    folder = _folder(document.source.name)
+    own = metadata.get("namespace")
+    if own and isinstance(own, str):
+        if folder is None or own == folder:
+            return document, ()
+        path = ("metadata", "namespace")
+        message = f"namespace {own!r} in folder {folder!r}"
+        return document, (report("TC010", document, path, message, found=own, expected=folder),)
+    if own is not None and own != "":
+        return document, ()  # of a wrong type, which admission says
+    data: JsonObject = {**document.data, "metadata": {**metadata, "namespace": folder or "default"}}
+    return replace(document, data=data), ()
+
+
+def _folder(name: str) -> str | None:
+    """Return the namespace that a file's place below jobs/ gives, or None."""
+    steps = name.split("/")
+    return steps[1] if len(steps) == 3 and name.startswith(JOBS) else None
+
+
+def identity(document: Document) -> Key:
+    """Return what makes a document the same object in a cluster."""
+    metadata = document.data["metadata"]
+    version = f"{document.data['apiVersion']}/{document.data['kind']}"
+    namespace = "" if document.data["kind"] in CLUSTER_SCOPED else str(get(metadata, "namespace") or "default")
+    return version, namespace, str(get(metadata, "name"))
+
+
+def _wrong_version(document: Document) -> Iterator[Diagnostic]:
+    kind, version = document.data["kind"], document.data["apiVersion"]
+    if kind not in (TRAINJOB, *RUNTIMES) or version == API_VERSION:
+        return
+    text = f'no matches for kind "{kind}" in version "{version}"'
+    message = f"{kind} of apiVersion {version}"
+    yield report(
+        "TC008",
+        document,
+        ("apiVersion",),
+        message,
+        found=str(version),
+        expected=API_VERSION,
+        stage="decode",
+        upstream=text,
+    )
+
+
+def _foreign(document: Document) -> Diagnostic:
+    message = f"{document.data['kind']} below jobs/ is not compiled"
+    return report("TC007", document, ("kind",), message, found=str(document.data["kind"]), expected=TRAINJOB)
+
+
+def _twice(document: Document, first: Document) -> Diagnostic:
+    _, namespace, name = identity(document)
+    shown = f"{namespace}/{name}" if namespace else name
+    path = ("metadata", "name")
+    related = (Related("the first one", first, path),)
+    return report("TC009", document, path, f"{document.data['kind']} {shown} is given twice", related=related)

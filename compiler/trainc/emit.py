@@ -1,0 +1,190 @@
+"""Plain JSON to canonical YAML: same data, same bytes, and the same data again for every reader of YAML.
+
+Block style, two spaces, lists at their key's column as kubectl prints them, no folding, no anchors, no tags.
+A string stands unquoted only if no reader of YAML 1.1 or 1.2 could take it for anything else.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from functools import lru_cache
+
+from trainc.kube.fieldorder import DATA_MAPS, field_order
+from trainc.source import Json, JsonObject
+
+# Plain scalars are whole families of text that no reader resolves to another type: words, paths, options,
+# image references, commands with blanks; quantities with a suffix; versions of three numbers and more.
+_PLAIN = re.compile(
+    r"(?:[A-Za-z/]|--?[A-Za-z]|\.\.?/|\$[({])(?:[!-9;-~]|:(?=[!-~])| (?=[ !\"$-~]))*"
+    r"|[0-9]+(?:m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi|Ei)"
+    r"|[0-9]+(?:\.[0-9]+){2,}"
+)
+_PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9/._-]*")
+_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
+
+# What may stand in a file as it is, besides ASCII. Not here, so escaped: control characters, blanks other than
+# the space, line and paragraph separators, byte order marks, invisible and direction-changing characters. A
+# fixed list: what Python calls printable changes from version to version.
+_HIGH = (
+    r"\u00a1-\u00ac\u00ae-\u05ff\u0606-\u061b\u061d-\u06dc\u06de-\u070e\u0710-\u088f\u0892-\u08e1\u08e3-\u167f"
+    r"\u1681-\u180d\u180f-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufefe"
+    r"\uff00-\uffef\U00010000-\U000110bc\U000110be-\U0001bc9f\U0001bca4-\U0001d172\U0001d17b-\U0001fffd"
+    r"\U00020000-\U0002fffd\U00030000-\U0003fffd"
+)
+_ESCAPED = re.compile(rf'[^ -~{_HIGH}]|["\\]')
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_NOT_SINGLE = re.compile(rf"[^ -~{_HIGH}]")
+# Readers differ, or editors spoil the text: a first line that is empty or indented, blanks at a line's end.
+_NOT_LITERAL = re.compile(rf"[^\n\t -~{_HIGH}]|\A[ \t\n]|[ \t]$", re.MULTILINE)
+_LINE_START = re.compile(r"\n(?=[^\n])")
+
+_LONGEST_KEY = 900  # code points; readers look for a key's colon within 1,024
+_SHORT = 200  # code points of a string worth remembering
+_INTEGERS = range(-(2**63), 2**64)  # what go-yaml holds exactly
+
+
+def emit(data: JsonObject) -> str:
+    """Write one object as a YAML document with a newline at its end, fields in order, without ``---``.
+
+    Raises ValueError for null, NaN and infinities, integers beyond 64 bits and text that UTF-8 cannot hold.
+    """
+    if not data:
+        return "{}\n"
+    out: list[str] = []
+    _mapping(data, "\n", "", out)
+    out.append("\n")
+    return "".join(out)
+
+
+def emit_file(data: JsonObject, header_lines: tuple[str, ...] = ()) -> bytes:
+    """Write one object as a file: each header line a comment (its ``#`` is added), then the object; UTF-8.
+
+    Raises ValueError as ``emit`` does, and for a header line that is more than one line.
+    """
+    for line in header_lines:
+        if _NOT_SINGLE.search(line):
+            raise ValueError(f"a header line holds more than visible text: {line!r}")
+    head = "".join(f"# {line}".rstrip() + "\n" for line in header_lines)
+    return (head + emit(data)).encode()
+
+
+def _mapping(data: JsonObject, newline: str, parent: str, out: list[str]) -> None:
+    """Write a mapping that is not empty, at the place reached; ``newline`` starts each further line of it."""
+    free = parent in DATA_MAPS
+    start = ""
+    for name in sorted(data) if free else field_order(tuple(data)):
+        value = data[name]
+        kind = type(value)
+        key = _key(name) if len(name) <= _SHORT else _long_key(name, newline)
+        if kind is str:
+            out.append(f"{start}{key}: {_string(value, newline)}")  # type: ignore[arg-type]  # kind is str
+        elif kind is dict and value:
+            out.append(f"{start}{key}:{newline}  ")
+            _mapping(value, newline + "  ", "" if free else name, out)  # type: ignore[arg-type]  # kind is dict
+        elif kind is list and value:
+            out.append(f"{start}{key}:{newline}")
+            _sequence(value, newline, out)  # type: ignore[arg-type]  # kind is list
+        else:
+            out.append(f"{start}{key}: {_scalar(value)}")
+        start = newline
+
+
+def _sequence(items: list[Json], newline: str, out: list[str]) -> None:
+    """Write a list that is not empty, at the place reached, its dashes there."""
+    start = ""
+    below = newline + "  "
+    for value in items:
+        kind = type(value)
+        if kind is str:
+            out.append(f"{start}- {_string(value, newline)}")  # type: ignore[arg-type]  # kind is str
+        elif kind is dict and value:
+            out.append(f"{start}- ")
+            _mapping(value, below, "", out)  # type: ignore[arg-type]  # kind is dict
+        elif kind is list and value:
+            out.append(f"{start}- ")
+            _sequence(value, below, out)  # type: ignore[arg-type]  # kind is list
+        else:
+            out.append(f"{start}- {_scalar(value)}")
+        start = newline
+
+
+def _scalar(value: Json) -> str:
+    """Write anything but a string; of collections only the empty ones come here."""
+    if value is True or value is False:
+        return "true" if value else "false"
+    if isinstance(value, int):
+        if value not in _INTEGERS:
+            raise ValueError(f"an integer beyond 64 bits: {value}")
+        return str(value)
+    if isinstance(value, float):
+        return _float(value)
+    if isinstance(value, dict | list) and not value:
+        return "{}" if isinstance(value, dict) else "[]"
+    raise ValueError(f"{type(value).__name__} cannot be emitted" if value is not None else "null cannot be emitted")
+
+
+def _float(value: float) -> str:
+    """Write a float as Go writes it in JSON, but so that YAML 1.1 readers see a float, too: 1.0e+21."""
+    if not math.isfinite(value):
+        raise ValueError(f"{value} cannot be emitted")
+    if value.is_integer() and abs(value) < 2**63:
+        return str(int(Decimal(repr(value))))
+    digits = repr(value)
+    mantissa, exponent, power = digits.partition("e")
+    if not exponent:
+        return digits
+    if 1e-6 <= abs(value) < 1e-4:
+        return format(Decimal(digits), "f")
+    sign, number = ("-", power[1:]) if power[0] == "-" else ("+", power.lstrip("+"))
+    return f"{mantissa if '.' in mantissa else mantissa + '.0'}e{sign}{number.lstrip('0')}"
+
+
+def _string(text: str, newline: str) -> str:
+    if "\n" not in text:
+        return _inline(text) if len(text) <= _SHORT else _quote(text)
+    if _NOT_LITERAL.search(text):
+        return _double(text)
+    body = text.rstrip("\n")
+    extra = len(text) - len(body)
+    below = _LINE_START.sub(newline + "  ", body)
+    return f"|{('-', '', '+')[min(extra, 2)]}{newline}  {below}{chr(10) * (extra - 1)}"
+
+
+@lru_cache(maxsize=8192)
+def _key(name: str) -> str:
+    return name if _PLAIN_KEY.fullmatch(name) and name.lower() not in _WORDS else _double(name)
+
+
+def _long_key(name: str, newline: str) -> str:
+    key = _key.__wrapped__(name)
+    return f"? {key}{newline}" if len(key) > _LONGEST_KEY else key
+
+
+def _quote(text: str) -> str:
+    """Write a text without line breaks: plain, in single quotes if that saves escapes, or in double quotes."""
+    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+        return text
+    if ('"' in text or "\\" in text) and not _NOT_SINGLE.search(text):
+        return "'" + text.replace("'", "''") + "'"
+    return _double(text)
+
+
+_inline = lru_cache(maxsize=8192)(_quote)
+
+
+def _double(text: str) -> str:
+    return f'"{_ESCAPED.sub(_escape, text)}"'
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    if (known := _ESCAPES.get(character)) is not None:
+        return known
+    number = ord(character)
+    if 0xD800 <= number <= 0xDFFF:
+        raise ValueError("half of a surrogate pair cannot be emitted")
+    if number < 0x100:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

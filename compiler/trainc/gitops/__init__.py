@@ -1,0 +1,1 @@
+"""What default output adds to the controller's: decisions that only a tree in git needs."""

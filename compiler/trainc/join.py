@@ -1,0 +1,159 @@
+"""Joins a TrainJob with its runtime: patches, resources, pod sets.
+
+Source: Trainer v2.3.0 pkg/runtime/core/trainingruntime.go, newRuntimeInfo and mergeRuntimePatches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trainc.kube.gotypes import JOB_SET_SPEC, JOB_SET_SPEC_PATCH, apply_configuration, decode
+from trainc.kube.merge import merge, merge_resources
+from trainc.kube.podrequests import pod_requests
+from trainc.model import ANCESTOR_LABEL, NODE, TRAINER, Container, Model, PodSet
+from trainc.options import Options
+from trainc.source import Document, Json, JsonObject, get
+
+Cluster = Mapping[tuple[str, str, str], Document]
+
+
+def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -> Model:
+    """Return the model of an admitted TrainJob and its admitted runtime."""
+    spec = _object(get(job.data, "spec"))
+    runtime_spec = _object(get(runtime.data, "spec"))
+    template = _object(runtime_spec.get("template"))
+    unpatched = _object(decode(template.get("spec") or {}, JOB_SET_SPEC))
+    ml_policy = runtime_spec.get("mlPolicy")
+    pod_group_policy = runtime_spec.get("podGroupPolicy")
+    trainer = spec.get("trainer")
+    merged = _object(apply_configuration(patched(unpatched, spec), JOB_SET_SPEC))
+    merged = _with_resources(merged, trainer, ml_policy)
+    return Model(
+        job=job,
+        runtime=runtime,
+        options=options,
+        name=str(get(job.data, "metadata", "name")),
+        namespace=str(get(job.data, "metadata", "namespace") or "default"),
+        spec=merged,
+        unpatched=unpatched,
+        pod_sets=tuple(_pod_set(j, ml_policy) for j in _objects(merged.get("replicatedJobs"))),
+        labels=_propagated(template, spec, "labels"),
+        annotations=_propagated(template, spec, "annotations"),
+        trainer=trainer if isinstance(trainer, dict) else None,
+        ml_policy=ml_policy if isinstance(ml_policy, dict) else None,
+        pod_group_policy=pod_group_policy if isinstance(pod_group_policy, dict) else None,
+        cluster=cluster,
+        command=_words(trainer, "command"),
+        args=_words(trainer, "args"),
+    )
+
+
+def patched(unpatched: JsonObject, spec: JsonObject) -> JsonObject:
+    """Return the template's spec with every runtime patch merged in, in list order (P5).
+
+    Strategic merge may reorder lists (P2); replicatedJobs alone return to the runtime's order, names that
+    the runtime lacks counting as its first.
+    """
+    merged = unpatched
+    for patch in _objects(spec.get("runtimePatches")):
+        change = get(patch, "trainingRuntimeSpec", "template", "spec")
+        if isinstance(change, dict):
+            merged = _object(decode(merge(merged, decode(change, JOB_SET_SPEC_PATCH), JOB_SET_SPEC), JOB_SET_SPEC))
+    if merged is unpatched:
+        return merged
+    order = {job.get("name"): index for index, job in enumerate(_objects(unpatched.get("replicatedJobs")))}
+    jobs = sorted(_objects(merged.get("replicatedJobs")), key=lambda job: order.get(job.get("name"), 0))
+    return {**merged, "replicatedJobs": [*jobs]} if "replicatedJobs" in merged else merged
+
+
+def _propagated(template: JsonObject, spec: JsonObject, kind: str) -> dict[str, str]:
+    """Return the JobSet's labels or annotations: the template's, then every patch's (K1: never the TrainJob's)."""
+    sources = [get(template, "metadata", kind)]
+    for patch in _objects(spec.get("runtimePatches")):
+        sources.append(get(patch, "trainingRuntimeSpec", "template", "metadata", kind))
+    return {key: str(value) for source in sources for key, value in _object(source).items()}
+
+
+def _with_resources(spec: JsonObject, trainer: Json, ml_policy: Json) -> JsonObject:
+    """Merge spec.trainer.resourcesPerNode into container node of the trainer's jobs, and of MPI's nodes."""
+    given = get(trainer, "resourcesPerNode")
+    if not isinstance(given, dict) or not isinstance(ml_policy, dict):
+        return spec
+    as_node = get(ml_policy, "mpi", "runLauncherAsNode") is True
+    jobs: list[Json] = []
+    for job in _objects(spec.get("replicatedJobs")):
+        chosen = ancestor(job) == TRAINER or (as_node and job.get("name") == NODE)
+        jobs.append(_job_with_resources(job, given) if chosen else job)
+    return {**spec, "replicatedJobs": jobs} if jobs else spec
+
+
+def _job_with_resources(job: JsonObject, given: JsonObject) -> JsonObject:
+    containers = get(job, "template", "spec", "template", "spec", "containers")
+    merged: list[Json] = []
+    done = False
+    for container in _objects(containers):
+        if container.get("name") == NODE and not done:
+            own = _object(container.get("resources"))
+            base = {key: own[key] for key in ("limits", "requests") if key in own}
+            found = merge_resources(base, given)
+            # upstream copies limits and requests only: claims are lost (V3)
+            container = {**container, "resources": {k: found[k] for k in ("limits", "requests") if k in found}}
+            done = True
+        merged.append(container)
+    template = _object(job["template"])
+    job_spec = _object(template["spec"])
+    pod = _object(job_spec["template"])
+    pod_spec = {**_object(pod["spec"]), "containers": merged} if merged else pod["spec"]
+    return {**job, "template": {**template, "spec": {**job_spec, "template": {**pod, "spec": pod_spec}}}}
+
+
+def ancestor(job: Json) -> str | None:
+    """Return the value of a replicated job's ancestor label, or None."""
+    value = get(job, "template", "metadata", "labels", ANCESTOR_LABEL)
+    return value if isinstance(value, str) else None
+
+
+def _pod_set(job: JsonObject, ml_policy: Json) -> PodSet:
+    pod_spec = _object(get(job, "template", "spec", "template", "spec"))
+    parallelism = get(job, "template", "spec", "parallelism")
+    if ancestor(job) == TRAINER and isinstance(ml_policy, dict):
+        parallelism = ml_policy.get("numNodes")  # replaces the template's (N2)
+    replicas = job.get("replicas")
+    return PodSet(
+        name=str(job.get("name")),
+        ancestor=ancestor(job),
+        count=max(parallelism, 1) if isinstance(parallelism, int) else 1,
+        replicas=replicas if isinstance(replicas, int) else 1,
+        containers=tuple(map(_container, _objects(pod_spec.get("containers")))),
+        init_containers=tuple(map(_container, _objects(pod_spec.get("initContainers")))),
+        volumes=tuple(_objects(pod_spec.get("volumes"))),
+        requests=pod_requests(pod_spec),
+    )
+
+
+def _container(container: JsonObject) -> Container:
+    return Container(
+        name=str(container.get("name") or ""),
+        image=str(container.get("image") or ""),
+        command=tuple(str(word) for word in _list(container.get("command"))),
+        env=tuple(_objects(container.get("env"))),
+        ports=tuple(_objects(container.get("ports"))),
+        volume_mounts=tuple(_objects(container.get("volumeMounts"))),
+    )
+
+
+def _words(trainer: Json, key: str) -> tuple[str, ...] | None:
+    value = get(trainer, key)
+    return tuple(str(word) for word in value) if isinstance(value, list) else None
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _objects(value: Json) -> list[JsonObject]:
+    return [item for item in _list(value) if isinstance(item, dict)]

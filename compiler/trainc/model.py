@@ -1,0 +1,269 @@
+"""What the passes hand to each other: a TrainJob joined with its runtime, and the objects it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from trainc.diagnostics import Diagnostic
+from trainc.kube.quantity import Quantity
+from trainc.options import Options
+from trainc.source import Document, Json, JsonObject, Path
+
+ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
+TRAINER = "trainer"
+DATASET_INITIALIZER = "dataset-initializer"
+MODEL_INITIALIZER = "model-initializer"
+NODE = "node"
+LAUNCHER = "launcher"
+TRAINER_PORT = 29500
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a field of an object came from.
+
+    ``kind`` is input, patch, default, plugin, fix or environment; ``name`` says which
+    (the patch's manager, the plugin, the schema or webhook that defaulted).
+    """
+
+    kind: str
+    document: Document | None = None
+    path: Path = ()
+    name: str = ""
+
+
+def _no_origins() -> Mapping[Path, Origin]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Object:
+    """A Kubernetes object to emit. ``origins()`` maps paths to origins; the nearest ancestor counts."""
+
+    data: JsonObject
+    origins: Callable[[], Mapping[Path, Origin]] = field(default=_no_origins, repr=False)
+
+    @property
+    def kind(self) -> str:
+        """The object's kind."""
+        return str(self.data["kind"])
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        metadata = self.data["metadata"]
+        assert isinstance(metadata, dict)
+        return str(metadata["name"])
+
+
+Objects = tuple[Object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """The part of a container that plugins shape; items are JSON objects of the core/v1 types."""
+
+    name: str
+    image: str = ""
+    command: tuple[str, ...] = ()
+    env: tuple[JsonObject, ...] = ()
+    ports: tuple[JsonObject, ...] = ()
+    volume_mounts: tuple[JsonObject, ...] = ()
+
+    def with_env(self, *variables: JsonObject) -> Container:
+        """Return the container with each variable in place of its namesake, or appended."""
+        return replace(self, env=upsert(self.env, variables, same_name))
+
+    def with_mounts(self, *mounts: JsonObject) -> Container:
+        """Return the container with each mount in place of the one at its mountPath, or appended."""
+        return replace(self, volume_mounts=upsert(self.volume_mounts, mounts, same_mount_path))
+
+    def with_port(self, port: int) -> Container:
+        """Return the container with an unnamed port in place of an equal or unnamed one, or appended."""
+        return replace(self, ports=upsert(self.ports, ({"containerPort": port},), same_port))
+
+
+@dataclass(frozen=True, slots=True)
+class PodSet:
+    """One replicated job seen as a set of equal pods.
+
+    ``count`` is the number of pods of one replica, ``requests`` what one pod asks for.
+    """
+
+    name: str
+    ancestor: str | None
+    count: int
+    replicas: int
+    containers: tuple[Container, ...]
+    init_containers: tuple[Container, ...]
+    volumes: tuple[JsonObject, ...]
+    requests: Mapping[str, Quantity]
+
+    def container(self, name: str) -> Container | None:
+        """Return the container of that name, or None."""
+        return next((c for c in self.containers if c.name == name), None)
+
+    def with_container(self, container: Container) -> PodSet:
+        """Return the set with the first container of that name replaced; init containers come second."""
+        if self.container(container.name) is not None:
+            return replace(self, containers=replace_named(self.containers, container))
+        return replace(self, init_containers=replace_named(self.init_containers, container))
+
+    def with_volumes(self, *volumes: JsonObject) -> PodSet:
+        """Return the set with each volume in place of its namesake, or appended."""
+        return replace(self, volumes=upsert(self.volumes, volumes, same_name))
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A TrainJob joined with its runtime.
+
+    ``spec`` is the JobSet's spec: the runtime's template with patches and resources merged in.
+    ``unpatched`` is the runtime's template before the patches. ``trainer`` is spec.trainer or None;
+    ``command`` and ``args`` are what the trainer's container gets, None for the runtime's own.
+    ``ml_policy`` and ``pod_group_policy`` are the runtime's. ``cluster`` finds the other documents
+    given, which stand for objects in the cluster, by ``apiVersion/kind``, namespace and name.
+    """
+
+    job: Document
+    runtime: Document
+    options: Options
+    name: str
+    namespace: str
+    spec: JsonObject
+    unpatched: JsonObject
+    pod_sets: tuple[PodSet, ...]
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    trainer: JsonObject | None
+    ml_policy: JsonObject | None
+    pod_group_policy: JsonObject | None
+    cluster: Mapping[tuple[str, str, str], Document]
+    command: tuple[str, ...] | None = None
+    args: tuple[str, ...] | None = None
+    pod_labels: Mapping[str, str] = field(default_factory=dict)
+    pod_annotations: Mapping[str, str] = field(default_factory=dict)
+
+    def policy(self, name: str) -> JsonObject | None:
+        """Return one source of the ML policy (torch, mpi, jax, xgboost, flux), or None."""
+        value = self.ml_policy.get(name) if self.ml_policy else None
+        return value if isinstance(value, dict) else None
+
+    def pod_group(self, name: str) -> JsonObject | None:
+        """Return one source of the pod group policy (coscheduling, volcano), or None."""
+        value = self.pod_group_policy.get(name) if self.pod_group_policy else None
+        return value if isinstance(value, dict) else None
+
+    def fixed(self, name: str) -> bool:
+        """Tell whether a fix of the table in ``fixes.py`` is switched on; none is under faithful."""
+        return not self.options.faithful and name in self.options.fixes
+
+    def pod_set(self, name: str) -> PodSet | None:
+        """Return the pod set of that name, or None."""
+        return next((p for p in self.pod_sets if p.name == name), None)
+
+    def ancestor(self, ancestor: str) -> PodSet | None:
+        """Return the first pod set with that ancestor label, or None."""
+        return next((p for p in self.pod_sets if p.ancestor == ancestor), None)
+
+    def with_pod_set(self, pod_set: PodSet) -> Model:
+        """Return the model with the first pod set of that name replaced."""
+        return replace(self, pod_sets=replace_named(self.pod_sets, pod_set))
+
+    @property
+    def trainer_set(self) -> PodSet | None:
+        """The pod set that trains: the first one whose ancestor label says trainer."""
+        return self.ancestor(TRAINER)
+
+    @property
+    def trainer_container(self) -> Container | None:
+        """The container ``node`` of the trainer's pod set; None also where spec.trainer is absent (T1)."""
+        found = self.trainer_set
+        return found.container(NODE) if found and self.trainer is not None else None
+
+    def with_trainer_container(self, container: Container) -> Model:
+        """Return the model with the trainer's container replaced."""
+        found = self.trainer_set
+        return self if found is None else self.with_pod_set(found.with_container(container))
+
+    def trainer_value(self, name: str) -> Json:
+        """Return a field of spec.trainer, or None."""
+        return self.trainer.get(name) if self.trainer else None
+
+    def trainer_list(self, name: str) -> list[Json]:
+        """Return a list of spec.trainer; empty where it is absent."""
+        value = self.trainer_value(name)
+        return value if isinstance(value, list) else []
+
+    @property
+    def num_nodes(self) -> int | None:
+        """spec.trainer.numNodes."""
+        return _int(self.trainer_value("numNodes"))
+
+    @property
+    def num_proc_per_node(self) -> int | None:
+        """spec.trainer.numProcPerNode."""
+        return _int(self.trainer_value("numProcPerNode"))
+
+    @property
+    def master(self) -> str:
+        """The host of rank 0, which Trainer always looks for in a job called node (X6)."""
+        return f"{self.name}-{NODE}-0-0.{self.name}"
+
+    @property
+    def subdomain(self) -> str:
+        """The headless Service's name: network.subdomain, else the job's own."""
+        network = self.spec.get("network")
+        found = network.get("subdomain") if isinstance(network, dict) else None
+        return found if isinstance(found, str) else self.name
+
+
+Findings = tuple[Diagnostic, ...]
+Same = Callable[[JsonObject, JsonObject], bool]
+
+
+def same_name(a: JsonObject, b: JsonObject) -> bool:
+    """Compare environment variables and volumes."""
+    return a.get("name") == b.get("name")
+
+
+def same_mount_path(a: JsonObject, b: JsonObject) -> bool:
+    """Compare volume mounts."""
+    return a.get("mountPath") == b.get("mountPath")
+
+
+def same_port(a: JsonObject, b: JsonObject) -> bool:
+    """Compare ports as Trainer does: two that both lack a name are the same (C1, C2)."""
+    return a.get("containerPort") == b.get("containerPort") or a.get("name") == b.get("name")
+
+
+def upsert(items: Iterable[JsonObject], new: Iterable[JsonObject], same: Same) -> tuple[JsonObject, ...]:
+    """Return items with each new one in place of the first that is the same, or appended."""
+    out = list(items)
+    for item in new:
+        for index, old in enumerate(out):
+            if same(old, item):
+                out[index] = item
+                break
+        else:
+            out.append(item)
+    return tuple(out)
+
+
+Named = TypeVar("Named", Container, PodSet)
+
+
+def replace_named(items: tuple[Named, ...], new: Named) -> tuple[Named, ...]:
+    """Return items with the first of that name replaced."""
+    for index, old in enumerate(items):
+        if old.name == new.name:
+            return (*items[:index], new, *items[index + 1 :])
+    return items
+
+
+def _int(value: Json) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,184 @@
+"""What a plugin is, and what several plugins share."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from trainc.diagnostics import Diagnostic, report
+from trainc.kube.goorder import typed
+from trainc.kube.quantity import Quantity, from_json
+from trainc.model import (
+    ANCESTOR_LABEL,
+    NODE,
+    TRAINER,
+    Findings,
+    Model,
+    Object,
+    Objects,
+)
+from trainc.options import FIXES
+from trainc.source import Document, Json, JsonObject, Path, get
+
+JOB_COMPLETION_INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+
+
+class Plugin(Protocol):
+    """Anything with upstream's name; what it can do, it says by having the methods below."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+
+@runtime_checkable
+class Checks(Plugin, Protocol):
+    """Looks at a joined model and reports; never changes it."""
+
+    def check(self, model: Model) -> Findings:
+        """Return what the webhook or the build would refuse, and what is worth a warning."""
+        ...
+
+
+@runtime_checkable
+class Shapes(Plugin, Protocol):
+    """Applies a policy to the model; applying it twice changes nothing more."""
+
+    def shape(self, model: Model) -> Model:
+        """Return the model with the policy applied."""
+        ...
+
+
+@runtime_checkable
+class Builds(Plugin, Protocol):
+    """Makes the objects that a capability owns."""
+
+    def build(self, model: Model) -> Objects:
+        """Return the objects, in the order in which they are emitted."""
+        ...
+
+
+Resources: TypeAlias = dict[str, Any]
+
+
+def literal(name: str, value: str) -> JsonObject:
+    """Return an environment variable with a value."""
+    return {"name": name, "value": value}
+
+
+def from_field(name: str, field_path: str) -> JsonObject:
+    """Return an environment variable that takes a field of the Pod."""
+    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": field_path}}}
+
+
+def environment(variables: list[Json]) -> tuple[JsonObject, ...]:
+    """Return variables of a TrainJob as Trainer copies them into a container (V2)."""
+    return tuple(_variable(v) for v in variables if isinstance(v, dict))
+
+
+def _variable(variable: JsonObject) -> JsonObject:
+    source = variable.get("valueFrom")
+    if not isinstance(source, dict):
+        return {"name": variable["name"], "value": variable.get("value") or ""}
+    out: JsonObject = {}
+    if isinstance(ref := source.get("fieldRef"), dict):
+        out["fieldRef"] = {"fieldPath": ref["fieldPath"]}
+    if isinstance(ref := source.get("resourceFieldRef"), dict):
+        out["resourceFieldRef"] = {
+            "containerName": ref.get("containerName") or "",
+            "resource": ref["resource"],
+            "divisor": from_json(ref["divisor"]).canonical() if ref.get("divisor") is not None else "0",
+        }
+    for kind in ("configMapKeyRef", "secretKeyRef"):
+        if isinstance(ref := source.get(kind), dict):
+            key: JsonObject = {"key": ref["key"], "name": ref.get("name") or ""}
+            if ref.get("optional") is not None:
+                key["optional"] = ref["optional"]
+            out[kind] = key
+    return {"name": variable["name"], "valueFrom": out}
+
+
+def node_resources(model: Model) -> JsonObject:
+    """Return the resources that counts are derived from: the TrainJob's, else the runtime's, never merged (X1)."""
+    given = model.trainer_value("resourcesPerNode")
+    if isinstance(given, dict):
+        return given
+    jobs = model.spec.get("replicatedJobs")
+    for job in jobs if isinstance(jobs, list) else ():
+        if get(job, "name") != NODE and get(job, "template", "metadata", "labels", ANCESTOR_LABEL) != TRAINER:
+            continue
+        for container in pod_containers(job):
+            resources = container.get("resources")
+            if container.get("name") == NODE and isinstance(resources, dict):
+                return resources
+    return {}
+
+
+def pod_containers(job: Json, kind: str = "containers") -> list[JsonObject]:
+    """Return the containers (or initContainers) of a replicated job."""
+    found = get(job, "template", "spec", "template", "spec", kind)
+    return [c for c in found if isinstance(c, dict)] if isinstance(found, list) else []
+
+
+def quantities(resources: JsonObject, kind: str) -> dict[str, Quantity]:
+    """Return requests or limits, parsed, in order of their names."""
+    found = resources.get(kind)
+    return {k: from_json(v) for k, v in sorted(found.items())} if isinstance(found, dict) else {}
+
+
+def is_gpu(resource: str) -> bool:
+    """Tell whether Trainer takes a resource for a GPU: its name holds gpu in any case (X2)."""
+    return "gpu" in resource.lower()
+
+
+def gpu_count(resources: JsonObject) -> int:
+    """Return the number of GPUs of a node: of requests, or of limits where that is 0."""
+    count = _gpus(quantities(resources, "requests"))
+    limit = _gpus(quantities(resources, "limits"))
+    return limit if count == 0 and limit > 0 else count
+
+
+def _gpus(found: dict[str, Quantity]) -> int:
+    return next((q.value() for name, q in found.items() if is_gpu(name)), 0)
+
+
+def typed_env(model: Model) -> Json:
+    """Return spec.trainer.env as Go's types print it in an error."""
+    return typed(model.trainer_list("env"), "v1.EnvVar")
+
+
+def env_names(model: Model) -> list[str]:
+    """Return the names of spec.trainer.env, in order."""
+    return [v["name"] for v in model.trainer_list("env") if isinstance(v, dict) and isinstance(v.get("name"), str)]
+
+
+def refused(  # a webhook's refusal is one fact in two wordings
+    code: str,
+    document: Document,
+    path: Path,
+    upstream: str,
+    message: str,
+    *,
+    stage: str = "webhook",
+    **more: Any,
+) -> Diagnostic:
+    """Return an error of something that the cluster refuses, with its own text."""
+    return report(code, document, path, message, stage=stage, upstream=upstream, **more)
+
+
+def known_bug(model: Model, fix: str, document: Document, path: Path, message: str) -> Findings:
+    """Return the warning of a known upstream bug, unless its fix is on."""
+    if model.fixed(fix):
+        return ()
+    entry = FIXES[fix]
+    return (report(entry.code, document, path, message, hint=f"known bug of Trainer v2.3.0: see fix {fix!r} in docs/fixes.md"),)
+
+
+def config_map(model: Model, name: str, data: dict[str, str]) -> Object:
+    """Return a ConfigMap of the job's namespace."""
+    return Object(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": model.namespace},
+            "data": dict(data),
+        }
+    )

@@ -1,0 +1,51 @@
+"""Coscheduling: the PodGroup of the scheduler-plugins project."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from trainc.model import Findings, Model, Object, Objects
+from trainc.plugins.podgroup import check_members, members, pod_group_exists
+from trainc.source import JsonObject
+
+POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
+API_VERSION = "scheduling.x-k8s.io/v1alpha1"
+
+
+@dataclass(frozen=True, slots=True)
+class CoScheduling:
+    """Runs where podGroupPolicy.coscheduling is set."""
+
+    name: str = "CoScheduling"
+
+    def check(self, model: Model) -> Findings:
+        """Warn of a gang that waits for pods which do not exist yet (S1)."""
+        return check_members(model) if model.pod_group("coscheduling") is not None else ()
+
+    def shape(self, model: Model) -> Model:
+        """Put every pod into the group."""
+        if model.pod_group("coscheduling") is None:
+            return model
+        return replace(model, pod_labels={**model.pod_labels, POD_GROUP_LABEL: model.name})
+
+    def build(self, model: Model) -> Objects:
+        """Return the PodGroup."""
+        policy = model.pod_group("coscheduling")
+        if policy is None or pod_group_exists(model, API_VERSION):
+            return ()
+        count, resources = members(model)
+        spec: JsonObject = {
+            "minMember": count,
+            "minResources": resources,
+            "scheduleTimeoutSeconds": policy["scheduleTimeoutSeconds"],
+        }
+        return (
+            Object(
+                {
+                    "apiVersion": API_VERSION,
+                    "kind": "PodGroup",
+                    "metadata": {"name": model.name, "namespace": model.namespace},
+                    "spec": spec,
+                }
+            ),
+        )

@@ -1,0 +1,159 @@
+"""The Flux plugin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from trainc.diagnostics import Diagnostic, report
+from trainc.kube.fielderror import NO_FIELD, internal, invalid
+from trainc.model import NODE, Container, Findings, Model, Objects, PodSet, replace_named
+from trainc.plugins.base import config_map, known_bug, pod_containers, refused
+from trainc.plugins.flux.scripts import SHARED, entrypoint_script, init_script, settings
+from trainc.source import JsonObject, get
+
+INSTALLER = "flux-installer"
+CONFIG_DIRECTORY = "/etc/flux-config"
+
+
+def scripts_name(model: Model) -> str:
+    """Return the name of the ConfigMap with the scripts, and of its volume."""
+    return f"{model.name}-flux-entrypoint"
+
+
+def certificate_name(model: Model) -> str:
+    """Return the name of the Secret with the CURVE certificate."""
+    return f"{model.name}-flux-curve"
+
+
+def wrapped_command(model: Model) -> str:
+    """Return the command that Flux runs: the TrainJob's or the runtime's, and the TrainJob's args, joined by blanks."""
+    trainer_set = model.trainer_set
+    container = trainer_set.container(NODE) if trainer_set else None
+    own = model.trainer_value("command")
+    command = own if isinstance(own, list) else list(container.command if container else ())
+    return " ".join(str(word) for word in (*command, *model.trainer_list("args"))).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Flux:
+    """Runs where mlPolicy.flux is set."""
+
+    name: str = "Flux"
+
+    def check(self, model: Model) -> Findings:
+        """Refuse what the webhook refuses, and where upstream panics (T2)."""
+        policy = model.policy("flux")
+        if policy is None:
+            return ()
+        findings = [*_check_processes(model, policy), *_check_installer(model), *_check_panics(model)]
+        secret = certificate_name(model)
+        if ("v1/Secret", model.namespace, secret) not in model.cluster:
+            message = f"Secret {model.namespace}/{secret} must exist: trainc never writes a private key"
+            hint = "key curve.cert, as flux keygen makes it"
+            findings.append(report("TC408", model.job, ("metadata", "name"), message, hint=hint))
+        return (*findings, *_runtime_args(model))
+
+    def shape(self, model: Model) -> Model:
+        """Wrap the command, and add the installer, volumes and mounts to job node."""
+        if model.policy("flux") is None:
+            return model
+        command = ("/bin/bash", f"{CONFIG_DIRECTORY}/entrypoint.sh", wrapped_command(model))
+        shaped = (_pod_set(model, p) if p.name == NODE else p for p in model.pod_sets)
+        return replace(model, command=command, args=None, pod_sets=tuple(shaped))
+
+    def build(self, model: Model) -> Objects:
+        """Return the ConfigMap with the scripts."""
+        policy = model.policy("flux")
+        if policy is None:
+            return ()
+        nodes = model.num_nodes or 0
+        processes = model.num_proc_per_node
+        if processes is None:
+            own = policy["numProcPerNode"]
+            assert isinstance(own, int)
+            processes = own
+        scripts = {
+            "entrypoint.sh": entrypoint_script(model, nodes, processes),
+            "init.sh": init_script(model, nodes),
+        }
+        return (config_map(model, scripts_name(model), scripts),)
+
+
+def _pod_set(model: Model, pod_set: PodSet) -> PodSet:
+    scripts = scripts_name(model)
+    scripts_mount: JsonObject = {"name": scripts, "mountPath": CONFIG_DIRECTORY, "readOnly": True}
+    install_mount: JsonObject = {"name": "flux-install", "mountPath": SHARED}
+    installer = Container(
+        name=INSTALLER,
+        image=settings(model)["FLUX_VIEW_IMAGE"],
+        command=("/bin/bash", f"{CONFIG_DIRECTORY}/init.sh"),
+        volume_mounts=(install_mount, scripts_mount),
+    )
+    mounts: tuple[JsonObject, ...] = (
+        install_mount,
+        {"name": "spack-install", "mountPath": "/opt/software"},
+        scripts_mount,
+        {"name": "flux-curve", "mountPath": "/curve", "readOnly": True},
+        {"name": "shared-memory", "mountPath": "/dev/shm", "readOnly": True},  # noqa: S108 - upstream's path
+    )
+    pod_set = pod_set.with_volumes(
+        {"name": "spack-install", "emptyDir": {}},
+        {"name": "flux-install", "emptyDir": {}},
+        {"name": scripts, "configMap": {"name": scripts, "defaultMode": 0o755}},
+        {"name": "shared-memory", "emptyDir": {"medium": "Memory"}},
+        {"name": "flux-curve", "secret": {"secretName": certificate_name(model), "defaultMode": 0o400}},
+    )
+    if any(c.name == INSTALLER for c in pod_set.init_containers):
+        init_containers = replace_named(pod_set.init_containers, installer)
+    else:
+        init_containers = (*pod_set.init_containers, installer)
+    containers = tuple(c.with_mounts(*mounts) if c.name == NODE else c for c in pod_set.containers)
+    return replace(pod_set, init_containers=init_containers, containers=containers)
+
+
+def _check_processes(model: Model, policy: JsonObject) -> list[Diagnostic]:
+    given = model.num_proc_per_node
+    processes = given if given is not None else policy.get("numProcPerNode")
+    if not isinstance(processes, int) or processes >= 1:
+        return []
+    detail = "must be greater than or equal to 1 for Flux TrainJob"
+    text = invalid("spec.trainer.numProcPerNode", processes, detail)
+    path = ("spec", "trainer", "numProcPerNode")
+    return [refused("TC405", model.job, path, text, detail, found=str(processes), expected="1 or more")]
+
+
+def _check_installer(model: Model) -> list[Diagnostic]:
+    detail = f"InitContainer '{INSTALLER}' is reserved"
+    text = invalid("spec.trainer.initContainers", INSTALLER, detail)
+    return [
+        refused("TC405", model.runtime, ("spec", "template"), text, detail, found=INSTALLER)
+        for pod_set in model.pod_sets
+        if pod_set.name == NODE
+        for container in pod_set.init_containers
+        if container.name == INSTALLER
+    ]
+
+
+def _check_panics(model: Model) -> list[Diagnostic]:
+    if model.num_nodes is not None:
+        return []
+    missing = "spec.trainer" if model.trainer is None else "spec.trainer.numNodes"
+    detail = f"Flux needs {missing}: Trainer v2.3.0 panics without it"
+    path = ("spec",) if model.trainer is None else ("spec", "trainer")
+    hint = "set spec.trainer.numNodes; mlPolicy.numNodes does not help"
+    text = internal(NO_FIELD, detail)
+    return [refused("TC405", model.job, path, text, detail, stage="build", hint=hint)]
+
+
+def _runtime_args(model: Model) -> Findings:
+    jobs = model.spec.get("replicatedJobs")
+    for index, job in enumerate(jobs if isinstance(jobs, list) else []):
+        if get(job, "name") == NODE and any(c.get("args") for c in pod_containers(job) if c.get("name") == NODE):
+            return known_bug(
+                model,
+                "flux-runtime-args",
+                model.runtime,
+                ("spec", "template", "spec", "replicatedJobs", index),
+                "the runtime's args stay behind the command that Trainer replaces, and are handed to Flux' entrypoint",
+            )
+    return ()

@@ -1,0 +1,53 @@
+"""JAX: the coordinator's variables for jax.distributed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from trainc.model import TRAINER_PORT, Findings, Model
+from trainc.plugins.base import JOB_COMPLETION_INDEX, env_names, from_field, known_bug, literal
+
+VARIABLES = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
+
+
+@dataclass(frozen=True, slots=True)
+class Jax:
+    """Upstream validates nothing here."""
+
+    name: str = "JAX"
+
+    def check(self, model: Model) -> Findings:
+        """Warn of variables that the user's own would replace (J1)."""
+        if model.policy("jax") is None:
+            return ()
+        return tuple(
+            finding
+            for index, name in enumerate(env_names(model))
+            if name in VARIABLES
+            for finding in known_bug(
+                model,
+                "jax-reserved-env",
+                model.job,
+                ("spec", "trainer", "env", index, "name"),
+                f"{name} replaces the value that Trainer sets; nothing refuses it",
+            )
+        )
+
+    def shape(self, model: Model) -> Model:
+        """Add the three variables and the port to the trainer's container."""
+        if model.policy("jax") is None:
+            return model
+        trainer_set = model.trainer_set
+        if trainer_set is not None and model.num_nodes is not None:
+            trainer_set = replace(trainer_set, count=model.num_nodes)
+            model = model.with_pod_set(trainer_set)
+        container = model.trainer_container
+        if trainer_set is None or container is None:
+            return model
+        return model.with_trainer_container(
+            container.with_env(
+                literal("JAX_NUM_PROCESSES", str(trainer_set.count)),
+                from_field("JAX_PROCESS_ID", JOB_COMPLETION_INDEX),
+                literal("JAX_COORDINATOR_ADDRESS", f"{model.master}:{TRAINER_PORT}"),
+            ).with_port(TRAINER_PORT)
+        )

@@ -1,0 +1,180 @@
+"""What Trainer's webhook refuses of initializers and runtime patches, and what it misses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trainc.diagnostics import Diagnostic
+from trainc.kube.fielderror import invalid
+from trainc.kube.goorder import typed
+from trainc.kube.names import is_domain_prefixed_path
+from trainc.model import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, NODE, TRAINER, Findings, Model
+from trainc.plugins.base import known_bug, pod_containers, refused
+from trainc.source import Json, JsonObject, Path, get
+
+INITIALIZER_MOUNT = "initializer"
+PATCHES = "spec.runtimePatches"
+NO_ENV = (DATASET_INITIALIZER, MODEL_INITIALIZER, NODE)
+
+
+def check(model: Model) -> Findings:
+    """Return the findings in upstream's order: initializers, then patches; then the known bugs."""
+    return (
+        *_check_initializer(model, "dataset", DATASET_INITIALIZER),
+        *_check_initializer(model, "model", MODEL_INITIALIZER),
+        *_check_patches(model),
+        *_unnamed_ports(model),
+        *_two_sources(model),
+        *_trainer_omitted(model),
+        *_master_address(model),
+    )
+
+
+def jobs(model: Model) -> list[JsonObject]:
+    """Return the replicated jobs of the patched template."""
+    found = model.spec.get("replicatedJobs")
+    return [job for job in found if isinstance(job, dict)] if isinstance(found, list) else []
+
+
+def _check_initializer(model: Model, field: str, name: str) -> Iterator[Diagnostic]:
+    if not isinstance(get(model.job.data, "spec", "initializer", field), dict):
+        return
+    found = [job for job in jobs(model) if job.get("name") == name]
+    containers = [c for job in found for c in (*pod_containers(job), *pod_containers(job, "initContainers"))]
+    mounts = [
+        mount
+        for job in found
+        for c in pod_containers(job)
+        if c.get("name") == name
+        for mount in _list(c.get("volumeMounts"))
+    ]
+    hint = None
+    if not found:
+        detail = f"must have {name} job when trainJob is configured with input {field}Config"
+    elif not any(c.get("name") == name for c in containers):
+        detail = f"must have container with name - {name} in the {name} job"
+    elif not any(get(mount, "name") == INITIALIZER_MOUNT for mount in mounts):
+        detail = f"must have volumeMount with name - {INITIALIZER_MOUNT} in container {name} of the {name} job"
+        if model.fixed("cache-dataset-mount"):
+            return
+        hint = "known bug of Trainer v2.3.0 for runtimes with a cache: see fix 'cache-dataset-mount' in docs/fixes.md"
+    else:
+        return
+    reference = typed(get(model.job.data, "spec", "runtimeRef"), "v1alpha1.RuntimeRef")
+    path = ("spec", "initializer", field)
+    yield refused("TC306", model.job, path, invalid("spec.runtimeRef", reference, detail), detail, hint=hint)
+
+
+def _check_patches(model: Model) -> Iterator[Diagnostic]:
+    patches = get(model.job.data, "spec", "runtimePatches")
+    for index, patch in enumerate(_list(patches)):
+        manager = get(patch, "manager")
+        path: Path = ("spec", "runtimePatches", index)
+        for text in is_domain_prefixed_path(f"{PATCHES}.manager", str(manager or "")):
+            yield refused("TC307", model.job, (*path, "manager"), text, _detail(text), found=str(manager))
+        job_path = (*path, "trainingRuntimeSpec", "template", "spec", "replicatedJobs")
+        for i, job in enumerate(_list(get(patch, *job_path[3:]))):
+            yield from _check_names(model, job, (*job_path, i))
+            yield from _check_env(model, job, (*job_path, i))
+
+
+def _check_names(model: Model, patch: Json, path: Path) -> Iterator[Diagnostic]:
+    """Report names that the unpatched runtime lacks (P1); only a warning where upstream accepts them: faithful."""
+    from trainc.diagnostics import Severity, report
+
+    severity = Severity.WARNING if model.options.faithful else None
+    own = model.unpatched.get("replicatedJobs")
+    known = {str(get(job, "name")): job for job in _list(own)}
+    name = str(get(patch, "name"))
+    if name not in known:
+        message = f"the runtime has no replicated job {name!r}"
+        yield report(
+            "TC309", model.job, (*path, "name"), message, severity=severity, found=name, expected=_choices(known)
+        )
+        return
+    pod_path = ("template", "spec", "template", "spec")
+    containers = {str(c.get("name")) for kind in KINDS for c in pod_containers(known[name], kind)}
+    for kind in KINDS:
+        for index, container in enumerate(pod_containers(patch, kind)):
+            found = str(container.get("name"))
+            if found not in containers:
+                message = f"job {name!r} of the runtime has no container {found!r}"
+                where = (*path, *pod_path, kind, index, "name")
+                yield report(
+                    "TC309", model.job, where, message, severity=severity, found=found, expected=_choices(containers)
+                )
+
+
+KINDS = ("initContainers", "containers")
+
+
+def _check_env(model: Model, patch: Json, path: Path) -> Iterator[Diagnostic]:
+    detail = f"must not have envs for the {', '.join(NO_ENV)} containers"
+    pod_path = ("template", "spec", "template", "spec")
+    for index, container in enumerate(pod_containers(patch)):
+        if container.get("name") in NO_ENV and container.get("env"):
+            shown = typed(get(model.job.data, "spec", "runtimePatches"), "v1alpha1.RuntimePatch")
+            where = (*path, *pod_path, "containers", index, "env")
+            yield refused("TC308", model.job, where, invalid(PATCHES, shown, detail), detail)
+
+
+def _unnamed_ports(model: Model) -> Iterator[Diagnostic]:
+    injects = any(model.policy(kind) is not None for kind in ("torch", "jax", "xgboost"))
+    for index, job in enumerate(jobs(model)):
+        trains = get(job, "template", "metadata", "labels", ANCESTOR_LABEL) == TRAINER and injects
+        for container in (c for kind in KINDS for c in pod_containers(job, kind)):
+            ports = _list(container.get("ports"))
+            unnamed = [get(p, "containerPort") for p in ports if get(p, "name") is None]
+            replaced = trains and container.get("name") == NODE and any(port != 29500 for port in unnamed)
+            if len(unnamed) > 1 or replaced:
+                message = (
+                    f"container {container.get('name')!r} of job {job.get('name')!r} has ports without a name:"
+                    " Trainer takes them for one and the same"
+                )
+                path = ("spec", "template", "spec", "replicatedJobs", index)
+                yield from known_bug(model, "unnamed-ports", model.runtime, path, message)
+
+
+def _two_sources(model: Model) -> Iterator[Diagnostic]:
+    for job in jobs(model):
+        for volume in _list(get(job, "template", "spec", "template", "spec", "volumes")):
+            sources = sorted(key for key in volume if key != "name") if isinstance(volume, dict) else []
+            if len(sources) > 1:
+                message = (
+                    f"volume {get(volume, 'name')!r} of job {job.get('name')!r} has two sources after the patches:"
+                    f" {' and '.join(sources)}"
+                )
+                yield from known_bug(model, "volume-source-replaced", model.job, ("spec", "runtimePatches"), message)
+
+
+def _trainer_omitted(model: Model) -> Findings:
+    policy = next((kind for kind in ("torch", "jax", "xgboost") if model.policy(kind) is not None), None)
+    if policy is None or model.trainer is not None:
+        return ()
+    message = f"without spec.trainer the job gets no variable and no port of {policy}; 'trainer: {{}}' is enough"
+    return known_bug(model, "trainer-omitted", model.job, ("spec",), message)
+
+
+def _master_address(model: Model) -> Findings:
+    trainer_set = model.trainer_set
+    sets_it = any(model.policy(kind) is not None for kind in ("torch", "jax", "xgboost"))
+    if not sets_it or trainer_set is None or model.trainer is None:
+        return ()
+    if trainer_set.name == NODE and model.subdomain == model.name:
+        return ()
+    real = f"{model.name}-{trainer_set.name}-0-0.{model.subdomain}"
+    message = f"the variables name rank 0 as {model.master}; its Pod is {real}"
+    return known_bug(model, "master-address", model.runtime, ("spec", "template", "spec"), message)
+
+
+def _choices(names: object) -> str:
+    return "one of " + ", ".join(sorted(map(str, names)))  # type: ignore[call-overload]
+
+
+def _detail(text: str) -> str:
+    """Return what follows the value in an error's text."""
+    return text.rsplit('": ', 1)[-1] if '": ' in text else text.split(": ", 1)[-1]
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,177 @@
+"""The JobSet plugin: assembles the JobSet from the shaped model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from trainc.model import (
+    ANCESTOR_LABEL,
+    DATASET_INITIALIZER,
+    MODEL_INITIALIZER,
+    NODE,
+    TRAINER,
+    Container,
+    Findings,
+    Model,
+    Object,
+    Objects,
+    PodSet,
+    same_mount_path,
+    same_name,
+    same_port,
+    upsert,
+)
+from trainc.plugins.base import environment, literal
+from trainc.plugins.jobset.checks import check
+from trainc.source import Json, JsonObject, get
+
+API_VERSION = "jobset.x-k8s.io/v1alpha2"
+INITIALIZERS = {DATASET_INITIALIZER: "dataset", MODEL_INITIALIZER: "model"}
+"""Ancestor label and container name to the field of spec.initializer."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobSet:
+    """Runs always."""
+
+    name: str = "JobSet"
+
+    def check(self, model: Model) -> Findings:
+        """Refuse what the webhook refuses of initializers and patches."""
+        return check(model)
+
+    def build(self, model: Model) -> Objects:
+        """Return the JobSet; none if the cluster runs one of that name (K4)."""
+        suspended = get(model.job.data, "spec", "suspend") is True
+        running = model.cluster.get((f"{API_VERSION}/JobSet", model.namespace, model.name))
+        if running is not None and not suspended and get(running.data, "spec", "suspend") is not True:
+            return ()
+        metadata: JsonObject = {"name": model.name, "namespace": model.namespace}
+        if model.labels:
+            metadata["labels"] = dict(model.labels)
+        if model.annotations:
+            metadata["annotations"] = dict(model.annotations)
+        spec: JsonObject = {**model.spec, "suspend": suspended}
+        if model.pod_sets:
+            jobs = model.spec["replicatedJobs"]
+            assert isinstance(jobs, list)
+            spec["replicatedJobs"] = [
+                _replicated_job(model, job, pod_set)
+                for job, pod_set in zip(jobs, model.pod_sets, strict=True)
+                if isinstance(job, dict)
+            ]
+        return (Object({"apiVersion": API_VERSION, "kind": "JobSet", "metadata": metadata, "spec": spec}),)
+
+
+def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObject:
+    def pod_spec(spec: JsonObject) -> JsonObject:
+        out = {**spec}
+        if pod_set.volumes:
+            out["volumes"] = [*upsert(_objects(spec, "volumes"), pod_set.volumes, same_name)]
+        finish = _finisher(model, pod_set)
+        for kind, containers in (("containers", pod_set.containers), ("initContainers", pod_set.init_containers)):
+            if containers:
+                templates = _objects(spec, kind)
+                out[kind] = [
+                    finish(kind, _container(templates[i] if i < len(templates) else {"name": c.name}, c))
+                    for i, c in enumerate(containers)
+                ]
+        return out
+
+    out = _at(job, ("template", "spec", "template", "spec"), pod_spec)
+    out = _at(out, ("template", "spec", "template"), lambda pod: _pod_metadata(model, pod))
+    counts: JsonObject = {"parallelism": pod_set.count, "completions": pod_set.count}
+    out = _at(out, ("template", "spec"), lambda spec: {**spec, **counts})
+    if pod_set.ancestor in (TRAINER, *INITIALIZERS):
+        out["replicas"] = 1
+    return out
+
+
+def _at(value: JsonObject, path: tuple[str, ...], change: Callable[[JsonObject], JsonObject]) -> JsonObject:
+    """Return a copy of value in which the object at path is changed."""
+    if not path:
+        return change(value)
+    child = value.get(path[0])
+    return {**value, path[0]: _at(child if isinstance(child, dict) else {}, path[1:], change)}
+
+
+def _pod_metadata(model: Model, template: JsonObject) -> JsonObject:
+    metadata = template.get("metadata")
+    out: JsonObject = dict(metadata) if isinstance(metadata, dict) else {}
+    for key, more in (("labels", model.pod_labels), ("annotations", model.pod_annotations)):
+        if more:
+            own = out.get(key)
+            out[key] = {**(own if isinstance(own, dict) else {}), **more}
+    return {**template, "metadata": out}
+
+
+def _container(template: JsonObject, container: Container) -> JsonObject:
+    out = {**template}
+    if container.command:
+        out["command"] = [*container.command]
+    if container.image:
+        out["image"] = container.image
+    for key, new, same in (
+        ("env", container.env, same_name),
+        ("ports", container.ports, same_port),
+        ("volumeMounts", container.volume_mounts, same_mount_path),
+    ):
+        if new:
+            out[key] = [*upsert(_objects(template, key), new, same)]
+    return out
+
+
+def _finisher(model: Model, pod_set: PodSet) -> Callable[[str, JsonObject], JsonObject]:
+    """Return what the TrainJob itself sets in a container, after all plugins."""
+    initializer = get(model.job.data, "spec", "initializer", INITIALIZERS.get(pod_set.ancestor or "", ""))
+    as_node = get(model.ml_policy, "mpi", "runLauncherAsNode") is True and pod_set.name == NODE
+
+    def finish(kind: str, container: JsonObject) -> JsonObject:
+        if kind != "containers":
+            return container
+        name = container.get("name")
+        if name == pod_set.ancestor and isinstance(initializer, dict):
+            return _initializer(container, initializer)
+        if name == NODE and pod_set.ancestor == TRAINER:
+            container = _trainer(model, container)
+        if name == NODE and (pod_set.ancestor == TRAINER or as_node):
+            container = _with_env(container, *environment(model.trainer_list("env")))
+        return container
+
+    return finish
+
+
+def _initializer(container: JsonObject, given: JsonObject) -> JsonObject:
+    uri, env, secret = given.get("storageUri"), given.get("env"), given.get("secretRef")
+    variables = environment(env if isinstance(env, list) else [])
+    if isinstance(uri, str):
+        variables = (literal("STORAGE_URI", uri), *variables)
+    out = _with_env(container, *variables)
+    if isinstance(secret, dict):
+        reference: Json = {"secretRef": {"name": secret.get("name") or ""}}
+        out = {**out, "envFrom": [*_objects(out, "envFrom"), reference]}
+    return out
+
+
+def _trainer(model: Model, container: JsonObject) -> JsonObject:
+    out = {**container}
+    if isinstance(image := model.trainer_value("image"), str):
+        out["image"] = image
+    for key, words in (("command", model.command), ("args", model.args)):
+        if words is not None:
+            out[key] = [*words]
+            if not words:  # V4: an empty list removes the runtime's
+                del out[key]
+    return out
+
+
+def _with_env(container: JsonObject, *variables: JsonObject) -> JsonObject:
+    if not variables:
+        return container
+    return {**container, "env": [*upsert(_objects(container, "env"), variables, same_name)]}
+
+
+def _objects(value: JsonObject, key: str) -> list[JsonObject]:
+    found = value.get(key)
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []

@@ -1,0 +1,49 @@
+"""The hostfile: which pods run ranks, and how many each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from trainc.data import load_text
+from trainc.model import LAUNCHER, NODE, Model, PodSet
+from trainc.plugins.mpi.implementations import Implementation
+
+MAX_HOSTS = 100_000
+"""More lines than this are refused, since upstream exhausts its memory on them (M9)."""
+
+
+def host_sets(model: Model) -> tuple[PodSet, ...]:
+    """Return the pod sets in the hostfile, in the runtime's order (M2)."""
+    policy = model.policy("mpi")
+    with_launcher = policy is not None and policy.get("runLauncherAsNode") is True
+    return tuple(p for p in model.pod_sets if p.name == NODE or (with_launcher and p.name == LAUNCHER))
+
+
+def host_count(model: Model) -> int:
+    """Return the number of lines of the hostfile, without making them."""
+    return sum(max(p.replicas, 0) * max(p.count, 0) for p in host_sets(model))
+
+
+def hosts(model: Model) -> Iterator[str]:
+    """Yield the hosts by pod set, replica and index."""
+    for pod_set in host_sets(model):
+        for replica in range(pod_set.replicas):
+            for index in range(pod_set.count):
+                yield f"{model.name}-{pod_set.name}-{replica}-{index}.{model.subdomain}"
+
+
+def hostfile(model: Model, implementation: Implementation, slots: int) -> str:
+    """Return the hostfile's text."""
+    lines = (implementation.line.format(host=host, slots=slots) for host in hosts(model))
+    return str(template("hostfile.j2").render(lines=lines))
+
+
+@cache
+def template(name: str) -> Any:
+    """Return a compiled template of the package; an undefined variable in it is an error."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)  # noqa: S701
+    return environment.from_string(load_text(f"templates/{name}"))

@@ -1,0 +1,178 @@
+"""The MPI plugin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from trainc.diagnostics import report
+from trainc.kube.fielderror import NO_FIELD, internal, invalid
+from trainc.model import LAUNCHER, NODE, Container, Findings, Model, Objects, PodSet
+from trainc.plugins.base import config_map, env_names, gpu_count, node_resources, refused, typed_env
+from trainc.plugins.mpi.hosts import MAX_HOSTS, host_count, hostfile
+from trainc.plugins.mpi.implementations import HOSTFILE, HOSTFILE_DIRECTORY, IMPLEMENTATIONS
+from trainc.plugins.mpi.warnings import known_bugs
+from trainc.source import JsonObject
+
+SSH_VOLUME = "mpi-ssh-auth"
+HOSTFILE_VOLUME = "mpi-hostfile"
+IMPLEMENTATION_PATH = ("spec", "mlPolicy", "mpi", "mpiImplementation")
+
+
+def secret_name(model: Model) -> str:
+    """Return the name of the Secret with the SSH keys."""
+    return f"{model.name}-mpi-ssh-auth"
+
+
+def ssh_volume(model: Model) -> JsonObject:
+    """Return the volume with the keys, in upstream's modes (M7)."""
+    return {
+        "name": SSH_VOLUME,
+        "secret": {
+            "secretName": secret_name(model),
+            "defaultMode": 0o400,
+            "items": [
+                {"key": "ssh-privatekey", "path": "id_rsa", "mode": 0o640},
+                {"key": "ssh-publickey", "path": "id_rsa.pub", "mode": 0o644},
+                {"key": "ssh-publickey", "path": "authorized_keys", "mode": 0o644},
+            ],
+        },
+    }
+
+
+def hostfile_volume(model: Model) -> JsonObject:
+    """Return the volume with the hostfile."""
+    items: list[JsonObject] = [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}]
+    return {"name": HOSTFILE_VOLUME, "configMap": {"name": f"{model.name}-mpi-hostfile", "items": [*items]}}
+
+
+def slots(model: Model, policy: JsonObject) -> int:
+    """Return the processes of a node: the TrainJob's; else the GPUs where the runtime says 1; else the runtime's (M5)."""
+    if model.num_proc_per_node is not None:
+        return model.num_proc_per_node
+    own = policy["numProcPerNode"]
+    assert isinstance(own, int)
+    gpus = gpu_count(node_resources(model)) if own == 1 else 0
+    return gpus if gpus > 1 else own
+
+
+def counted(model: Model, policy: JsonObject) -> Model:
+    """Return the model with spec.trainer.numNodes given to job node; a launcher that is a node takes one (M1)."""
+    node = model.pod_set(NODE)
+    if node is None or model.num_nodes is None:
+        return model
+    as_node = policy.get("runLauncherAsNode") is True
+    return model.with_pod_set(replace(node, count=max(model.num_nodes - 1, 1) if as_node else model.num_nodes))
+
+
+@dataclass(frozen=True, slots=True)
+class Mpi:
+    """Runs where mlPolicy.mpi is set."""
+
+    name: str = "MPI"
+
+    def check(self, model: Model) -> Findings:
+        """Refuse what the webhook and the build refuse, and warn of known bugs."""
+        policy = model.policy("mpi")
+        if policy is None:
+            return ()
+        findings = [*_check_launcher(model, policy), *_check_reserved(model, policy)]
+        findings += _check_implementation(model, policy)
+        if (count := host_count(counted(model, policy))) > MAX_HOSTS:
+            detail = f"the hostfile would have {count} lines, more than {MAX_HOSTS}"
+            path = ("spec", "trainer", "numNodes")
+            findings.append(refused("TC407", model.job, path, internal(NO_FIELD, detail), detail, stage="build"))
+        secret = secret_name(model)
+        if ("v1/Secret", model.namespace, secret) not in model.cluster:
+            message = f"Secret {model.namespace}/{secret} must exist: trainc never writes a private key"
+            hint = "keys ssh-privatekey and ssh-publickey, as ssh-keygen makes them"
+            findings.append(report("TC408", model.job, ("metadata", "name"), message, hint=hint))
+        return (*findings, *known_bugs(model, policy))
+
+    def shape(self, model: Model) -> Model:
+        """Set counts and slots; add volumes, mounts and the launcher's variables."""
+        policy = model.policy("mpi")
+        if policy is None:
+            return model
+        model = counted(model, policy)
+        policy = {**policy, "numProcPerNode": slots(model, policy)}
+        model = replace(model, ml_policy={**(model.ml_policy or {}), "mpi": policy})
+        shaped = (_pod_set(model, policy, p) if p.name in (NODE, LAUNCHER) else p for p in model.pod_sets)
+        return replace(model, pod_sets=tuple(shaped))
+
+    def build(self, model: Model) -> Objects:
+        """Return the ConfigMap with the hostfile."""
+        policy = model.policy("mpi")
+        if policy is None:
+            return ()
+        implementation = IMPLEMENTATIONS.get(str(policy["mpiImplementation"]))
+        count = policy["numProcPerNode"]
+        assert isinstance(count, int)
+        text = hostfile(model, implementation, count) if implementation else ""
+        return (config_map(model, f"{model.name}-mpi-hostfile", {HOSTFILE: text}),)
+
+
+def _pod_set(model: Model, policy: JsonObject, pod_set: PodSet) -> PodSet:
+    pod_set = pod_set.with_volumes(ssh_volume(model))
+    if pod_set.name == LAUNCHER:
+        pod_set = pod_set.with_volumes(hostfile_volume(model))
+    containers = (_container(policy, pod_set.name, c) if c.name == NODE else c for c in pod_set.containers)
+    return replace(pod_set, containers=tuple(containers))
+
+
+def _container(policy: JsonObject, job: str, container: Container) -> Container:
+    container = container.with_mounts({"name": SSH_VOLUME, "mountPath": policy["sshAuthMountPath"]})
+    if job != LAUNCHER:
+        return container
+    container = container.with_mounts({"name": HOSTFILE_VOLUME, "mountPath": HOSTFILE_DIRECTORY})
+    implementation = IMPLEMENTATIONS.get(str(policy["mpiImplementation"]))
+    count = policy["numProcPerNode"]
+    assert isinstance(count, int)
+    return container.with_env(*implementation.environment(container, count)) if implementation else container
+
+
+def _check_launcher(model: Model, policy: JsonObject) -> Findings:
+    nodes = 1 if model.num_nodes is None else model.num_nodes
+    complete = model.pod_set(LAUNCHER) is not None and model.pod_set(NODE) is not None
+    if model.trainer is None or nodes < 2 or policy.get("runLauncherAsNode") is not True or complete:
+        return ()
+    detail = (
+        "must have 1 when MPI trainingRuntime with enabled runLauncherAsNode"
+        " does not have either launcher and node"
+    )
+    text = invalid("spec.trainer.numNodes", nodes, detail)
+    return (refused("TC404", model.job, ("spec", "trainer", "numNodes"), text, detail, found=str(nodes)),)
+
+
+def _check_reserved(model: Model, policy: JsonObject) -> Findings:
+    reserved = IMPLEMENTATIONS["OpenMPI"].reserved
+    own = IMPLEMENTATIONS.get(str(policy.get("mpiImplementation")))
+    if own is not None:
+        reserved |= own.reserved
+    found = sorted({name for name in env_names(model) if name in reserved})
+    if not found:
+        return ()
+    detail = f"must not have reserved envs, invalid envs configured: [{' '.join(found)}]"
+    text = invalid("spec.trainer.env", typed_env(model), detail)
+    return (refused("TC401", model.job, ("spec", "trainer", "env"), text, detail),)
+
+
+def _check_implementation(model: Model, policy: JsonObject) -> Findings:
+    """Refuse an unknown implementation where the launcher would need its variables (M4)."""
+    launcher = model.pod_set(LAUNCHER)
+    needed = launcher is not None and launcher.container(NODE) is not None
+    if not needed or policy.get("mpiImplementation") in IMPLEMENTATIONS:
+        return ()
+    detail = "MPI implementation for 0x0 doesn't supported"  # upstream prints a pointer here
+    expected = "one of " + ", ".join(IMPLEMENTATIONS)
+    return (
+        refused(
+            "TC404",
+            model.runtime,
+            IMPLEMENTATION_PATH,
+            f"{NO_FIELD}: Internal error: {detail}",
+            "mpiImplementation names no implementation: Trainer accepts that and then cannot build the job",
+            stage="build",
+            found=str(policy.get("mpiImplementation")),
+            expected=expected,
+        ),
+    )

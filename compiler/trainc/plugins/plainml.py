@@ -1,0 +1,26 @@
+"""PlainML: counts and variables of a runtime without a framework, and of XGBoost and Flux."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from trainc.model import Model
+from trainc.plugins.base import environment
+
+
+@dataclass(frozen=True, slots=True)
+class PlainML:
+    """Runs where the ML policy is none of torch, mpi and jax."""
+
+    name: str = "PlainML"
+
+    def shape(self, model: Model) -> Model:
+        """Apply spec.trainer.numNodes and spec.trainer.env."""
+        if any(model.policy(kind) is not None for kind in ("torch", "mpi", "jax")):
+            return model
+        trainer_set = model.trainer_set
+        if trainer_set is not None and model.num_nodes is not None:
+            model = model.with_pod_set(replace(trainer_set, count=model.num_nodes))
+        if (container := model.trainer_container) is not None:
+            model = model.with_trainer_container(container.with_env(*environment(model.trainer_list("env"))))
+        return model

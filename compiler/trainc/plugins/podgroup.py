@@ -1,0 +1,57 @@
+"""What both gang schedulers share: how many pods, and what they ask for together."""
+
+from __future__ import annotations
+
+from trainc.kube.quantity import Quantity
+from trainc.model import Findings, Model
+from trainc.plugins.base import known_bug
+from trainc.source import Json, get
+
+
+def members(model: Model) -> tuple[int, dict[str, Json]]:
+    """Return the number of pods over all pod sets, and their requests summed (S1, S2).
+
+    Replicas do not multiply the count; initializers count, too.
+    """
+    total: dict[str, Quantity] = {}
+    count = 0
+    for pod_set in model.pod_sets:
+        count = _int32(count + pod_set.count)
+        for name, quantity in pod_set.requests.items():
+            share = quantity.mul(pod_set.count)
+            total[name] = total.get(name, Quantity()).add(share)
+    return count, {name: total[name].canonical() for name in sorted(total)}
+
+
+def _int32(value: int) -> int:
+    return (value + 2**31) % 2**32 - 2**31
+
+
+def pod_group_exists(model: Model, api_version: str) -> bool:
+    """Tell whether the cluster has the PodGroup already; it is then left alone unless the TrainJob is suspended."""
+    found = model.cluster.get((f"{api_version}/PodGroup", model.namespace, model.name))
+    return found is not None and get(model.job.data, "spec", "suspend") is not True
+
+
+def check_members(model: Model) -> Findings:
+    """Warn where the gang counts pods that start only when others have finished."""
+    jobs = model.spec.get("replicatedJobs")
+    waits = any(
+        get(dependency, "status") == "Complete"
+        for job in (jobs if isinstance(jobs, list) else [])
+        for dependency in _list(get(job, "dependsOn"))
+    )
+    if not waits:
+        return ()
+    return known_bug(
+        model,
+        "gang-min-member",
+        model.runtime,
+        ("spec", "podGroupPolicy"),
+        "minMember counts every pod of the JobSet, also those that start only when the initializers are complete:"
+        " the gang can never be satisfied",
+    )
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []

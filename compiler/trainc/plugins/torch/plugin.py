@@ -1,0 +1,134 @@
+"""torchrun's PET_* variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from trainc.diagnostics import Diagnostic
+from trainc.kube.fielderror import invalid, quote
+from trainc.kube.goorder import typed
+from trainc.model import TRAINER_PORT, Container, Findings, Model, PodSet
+from trainc.plugins.base import (
+    JOB_COMPLETION_INDEX,
+    env_names,
+    environment,
+    from_field,
+    gpu_count,
+    literal,
+    node_resources,
+    quantities,
+    refused,
+    typed_env,
+)
+from trainc.plugins.torch import torchtune
+from trainc.source import JsonObject, get
+
+VARIABLES = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
+
+
+def processes(model: Model) -> int | str:
+    """Return numProcPerNode: given, else auto with a GPU, else the CPUs rounded up, at least 1 (X1)."""
+    if model.num_proc_per_node is not None:
+        return model.num_proc_per_node
+    resources = node_resources(model)
+    if gpu_count(resources) != 0:
+        return "auto"
+    request, limit = (quantities(resources, kind).get("cpu") for kind in ("requests", "limits"))
+    cpus = limit if request is None or request.is_zero() else request
+    return max(1, cpus.value() if cpus is not None else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One container that envInjection names, with its place in the runtime."""
+
+    job: str
+    container: str
+    policy: JsonObject
+    path: tuple[str | int, ...]
+
+
+def targets(model: Model) -> Iterator[Target]:
+    """Yield the containers of mlPolicy.torch.envInjection, in order."""
+    found = get(model.ml_policy, "torch", "envInjection", "targets")
+    for i, policy in enumerate(found if isinstance(found, list) else []):
+        names = policy.get("containerNames") if isinstance(policy, dict) else None
+        for j, name in enumerate(names if isinstance(names, list) else []):
+            assert isinstance(policy, dict)
+            path = ("spec", "mlPolicy", "torch", "envInjection", "targets", i, "containerNames", j)
+            yield Target(str(policy.get("jobName") or ""), str(name), policy, path)
+
+
+def find_target(model: Model, target: Target) -> tuple[PodSet, Container] | None:
+    """Return the pod set and container of a target; containers come before init containers."""
+    pod_set = model.pod_set(target.job)
+    if pod_set is None:
+        return None
+    found = pod_set.container(target.container) or next(
+        (c for c in pod_set.init_containers if c.name == target.container), None
+    )
+    return (pod_set, found) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Torch:
+    """Runs where mlPolicy.torch is set."""
+
+    name: str = "Torch"
+
+    def check(self, model: Model) -> Findings:
+        """Refuse unknown targets, reserved variables, and what torchtune cannot do."""
+        if model.policy("torch") is None:
+            return ()
+        findings = [_unknown_target(model, t) for t in targets(model) if find_target(model, t) is None]
+        reserved = sorted({name for name in env_names(model) if name in VARIABLES})
+        if reserved:
+            detail = f"must not have reserved envs, invalid envs configured: [{' '.join(reserved)}]"
+            text = invalid("spec.trainer.env", typed_env(model), detail)
+            findings.append(refused("TC401", model.job, ("spec", "trainer", "env"), text, detail))
+        if torchtune.is_entrypoint(model):
+            findings += torchtune.check(model, processes_given(model))
+        return tuple(findings)
+
+    def shape(self, model: Model) -> Model:
+        """Add the variables, the port and torchtune's command."""
+        if model.policy("torch") is None:
+            return model
+        trainer_set = model.trainer_set
+        if trainer_set is not None and model.num_nodes is not None:
+            trainer_set = replace(trainer_set, count=model.num_nodes)
+            model = model.with_pod_set(trainer_set)
+        nodes = trainer_set.count if trainer_set is not None else 1
+        rank = (
+            literal("PET_NNODES", str(nodes)),
+            literal("PET_NPROC_PER_NODE", str(processes(model))),
+            from_field("PET_NODE_RANK", JOB_COMPLETION_INDEX),
+        )
+        master = (literal("PET_MASTER_ADDR", model.master), literal("PET_MASTER_PORT", str(TRAINER_PORT)))
+        if (container := model.trainer_container) is not None:
+            container = container.with_env(*environment(model.trainer_list("env")), *rank)
+            if torchtune.is_entrypoint(model):
+                model = replace(model, command=torchtune.command(model, nodes, processes(model)))
+            else:
+                container = container.with_env(*master)
+            model = model.with_trainer_container(container.with_port(TRAINER_PORT))
+        for target in targets(model):
+            if (found := find_target(model, target)) is not None:
+                pod_set, container = found
+                model = model.with_pod_set(pod_set.with_container(container.with_env(*rank, *master)))
+        return model
+
+
+def processes_given(model: Model) -> int | str:
+    """Return numProcPerNode as torchtune's validation sees it: given, else auto."""
+    return model.num_proc_per_node if model.num_proc_per_node is not None else "auto"
+
+
+def _unknown_target(model: Model, target: Target) -> Diagnostic:
+    detail = (
+        f"envInjection target podSet {quote(target.job)} container {quote(target.container)}"
+        " not found in runtime template"
+    )
+    text = invalid("spec.runtimeRef", typed(target.policy, "v1alpha1.EnvInjectionTarget"), detail)
+    return refused("TC403", model.runtime, target.path, text, detail, found=f"{target.job}/{target.container}")

@@ -1,0 +1,152 @@
+"""torchtune: the command that ``tune run`` becomes, and what it cannot do.
+
+The trigger is spec.trainer.command being exactly ``[tune, run]``.
+"""
+
+from __future__ import annotations
+
+from trainc.diagnostics import Diagnostic
+from trainc.kube.fielderror import invalid, quote
+from trainc.kube.goorder import typed
+from trainc.model import ANCESTOR_LABEL, NODE, TRAINER, TRAINER_PORT, Findings, Model
+from trainc.plugins.base import gpu_count, known_bug, node_resources, pod_containers, refused
+from trainc.source import Json, Path, dotted, get
+
+ENTRYPOINT = ["tune", "run"]
+LLAMA_1B, LLAMA_3B, LLAMA_70B, QWEN = "llama3_2/1B", "llama3_2/3B", "llama3_3/70B", "qwen2_5/1.5B"
+MODELS = (LLAMA_1B, LLAMA_3B, LLAMA_70B, QWEN)
+MANAGED = ("output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file")
+"""Settings that only the runtime's own command may carry."""
+
+
+def is_entrypoint(model: Model) -> bool:
+    """Tell whether the TrainJob asks for torchtune."""
+    return model.trainer_value("command") == ENTRYPOINT
+
+
+def model_name(runtime: str) -> str:
+    """Return the model that a runtime's name spells: torchtune-llama3.2-1b is llama3_2/1B; "" if it is none."""
+    fields = runtime.split("-")
+    return f"{fields[1].replace('.', '_')}/{fields[2].upper()}" if len(fields) == 3 else ""
+
+
+def arguments(model: Model) -> list[str]:
+    """Return spec.trainer.args."""
+    return [a for a in model.trainer_list("args") if isinstance(a, str)]
+
+
+def _enabled(args: list[str], setting: str) -> bool:
+    pairs = (arg.partition("=") for arg in args if "=" in arg)
+    return any(setting in name and value.strip().lower() == "true" for name, _, value in pairs)
+
+
+def uses_qlora(args: list[str]) -> bool:
+    """Tell whether the base model is quantized; DoRA overrules it."""
+    return not _enabled(args, "model.use_dora") and _enabled(args, "model.quantize_base")
+
+
+def uses_lora(args: list[str]) -> bool:
+    """Tell whether LoRA modules are configured."""
+    return any("model.lora_attn_modules" in arg for arg in args)
+
+
+def recipe(model: Model, nodes: int, procs: int | str, gpus: int) -> tuple[str, str]:
+    """Return torchtune's recipe and the configuration, such as llama3_2/1B_lora."""
+    args = arguments(model)
+    single = nodes == 1 and (procs == 1 or gpus == 1)
+    if nodes == 1 and (uses_qlora(args) or uses_lora(args)):
+        kind, suffix = "lora_finetune", "_qlora" if uses_qlora(args) else "_lora"
+    else:
+        kind, suffix = "full_finetune", "_full_multinode" if nodes > 1 else "_full"
+    where = "_single_device" if single else "_distributed"
+    return kind + where, model_name(runtime_name(model)) + suffix + ("_single_device" if single else "")
+
+
+def runtime_name(model: Model) -> str:
+    """Return spec.runtimeRef.name."""
+    return str(get(model.job.data, "spec", "runtimeRef", "name"))
+
+
+def command(model: Model, nodes: int, procs: int | str) -> tuple[str, ...]:
+    """Return the whole command: ``tune run``, rendezvous, recipe, configuration and the runtime's own settings."""
+    gpus = gpu_count(node_resources(model))
+    many = nodes > 1 or (procs > 1 if isinstance(procs, int) else gpus > 1)
+    rendezvous = [f"--rdzv_endpoint={model.master}:{TRAINER_PORT}"] if many else []
+    name, config = recipe(model, nodes, procs, gpus)
+    return (*ENTRYPOINT, *rendezvous, name, "--config", config, *_runtime_settings(model))
+
+
+def _runtime_settings(model: Model) -> list[str]:
+    jobs = model.spec.get("replicatedJobs")
+    return [
+        word
+        for job in (jobs if isinstance(jobs, list) else [])
+        if get(job, "template", "metadata", "labels", ANCESTOR_LABEL) == TRAINER
+        for container in pod_containers(job)
+        if container.get("name") == NODE
+        for word in _strings(container.get("command"))
+        if word.split("=")[0] in MANAGED
+    ]
+
+
+def _strings(value: Json) -> list[str]:
+    return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
+
+
+def check(model: Model, procs: int | str) -> list[Diagnostic]:
+    """Return what Trainer refuses of a torchtune job."""
+    name = model_name(runtime_name(model))
+    nodes = 1 if model.num_nodes is None else model.num_nodes
+    findings = []
+    if name not in MODELS:
+        detail = f"must have a supported pretrained model, invalid model configured: {name}"
+        findings.append(_refuse(model, ("spec", "runtimeRef", "name"), runtime_name(model), detail))
+    if nodes > 1 and name != LLAMA_70B:
+        findings.append(_refuse(model, ("spec", "trainer", "numNodes"), nodes, f"must be 1 for {name} model"))
+    findings += _check_qlora(model, name, nodes, procs)
+    args = arguments(model)
+    if nodes > 1 and (uses_lora(args) or uses_qlora(args)):
+        detail = "LoRA fine-tuning is not supported for multi-node training in TorchTune"
+        findings.append(_refuse(model, ("spec", "trainer", "numNodes"), nodes, detail))
+    for index, arg in enumerate(args):
+        key = arg.split("=")[0]
+        if key in MANAGED:
+            detail = f"must not set immutable config {quote(key)} in trainer args; it is managed by the runtime"
+            findings.append(_refuse(model, ("spec", "trainer", "args", index), arg, detail))
+    findings += _check_dataset(model, args)
+    return findings
+
+
+def _check_qlora(model: Model, name: str, nodes: int, procs: int | str) -> list[Diagnostic]:
+    _, config = recipe(model, nodes, procs, gpu_count(node_resources(model)))
+    if "_qlora" not in config:
+        return []
+    findings = []
+    if name == QWEN:
+        detail = f"QLoRA is not supported for {name} model"
+        findings.append(_refuse(model, ("spec", "runtimeRef", "name"), runtime_name(model), detail))
+    if "_qlora_single_device" not in config and name in (LLAMA_1B, LLAMA_3B):
+        resources = model.trainer_value("resourcesPerNode")
+        shown = typed(resources, "v1.ResourceRequirements") if isinstance(resources, dict) else None
+        one = f"must be auto or 1 for {name} model when using QLoRA"
+        gpu = f"must have gpu resource with value 1 for {name} model when using QLoRA"
+        findings.append(_refuse(model, ("spec", "trainer", "numProcPerNode"), procs, one))
+        findings.append(_refuse(model, ("spec", "trainer", "resourcesPerNode"), shown, gpu))
+    return findings
+
+
+def _check_dataset(model: Model, args: list[str]) -> Findings:
+    uri = get(model.job.data, "spec", "initializer", "dataset", "storageUri")
+    if not isinstance(uri, str) or not uri or uri.startswith("hf://") or any(a.startswith("dataset") for a in args):
+        return ()
+    return known_bug(
+        model,
+        "torchtune-dataset-args",
+        model.job,
+        ("spec", "initializer", "dataset", "storageUri"),
+        "torchtune is not told of this data set and trains on its default one; set dataset.* in spec.trainer.args",
+    )
+
+
+def _refuse(model: Model, path: Path, value: Json, detail: str) -> Diagnostic:
+    return refused("TC402", model.job, path, invalid(dotted(path), value, detail), detail)

@@ -1,0 +1,92 @@
+"""Volcano: its PodGroup, with queue, priority and network topology."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from trainc.kube.fielderror import invalid, quote
+from trainc.model import Findings, Model, Object, Objects
+from trainc.plugins.base import refused
+from trainc.plugins.podgroup import check_members, members, pod_group_exists
+from trainc.source import JsonObject, Path, get
+
+API_VERSION = "scheduling.volcano.sh/v1beta1"
+GROUP_NAME = "scheduling.k8s.io/group-name"
+QUEUE = "scheduling.volcano.sh/queue-name"
+SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
+
+
+def priority_classes(model: Model) -> list[tuple[Path, str]]:
+    """Return the priority classes of the replicated jobs, with their places in the runtime."""
+    jobs = model.spec.get("replicatedJobs")
+    pod_spec = ("template", "spec", "template", "spec", "priorityClassName")
+    found = []
+    for index, job in enumerate(jobs if isinstance(jobs, list) else []):
+        if isinstance(name := get(job, *pod_spec), str):
+            found.append((("spec", "template", "spec", "replicatedJobs", index, *pod_spec), name))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Volcano:
+    """Runs where podGroupPolicy.volcano is set."""
+
+    name: str = "Volcano"
+
+    def check(self, model: Model) -> Findings:
+        """Refuse an empty queue and unknown priority classes (S3)."""
+        if model.pod_group("volcano") is None:
+            return ()
+        findings = list(check_members(model))
+        if model.annotations.get(QUEUE) == "":
+            detail = "Volcano queue name must not be empty"
+            text = invalid(f"spec.annotations[{QUEUE}]", "", detail)
+            path: Path = ("spec", "template", "metadata", "annotations", QUEUE)
+            findings.append(refused("TC406", model.runtime, path, text, detail))
+        for path, name in priority_classes(model):
+            if name in SYSTEM_CLASSES:
+                return tuple(findings)  # upstream ends its check here
+            if ("scheduling.k8s.io/v1/PriorityClass", "", name) in model.cluster:
+                continue
+            detail = (
+                f"PriorityClass {quote(name)} doesn't exist:"
+                f" PriorityClass.scheduling.k8s.io {quote(name)} not found"
+            )
+            text = invalid("spec.templateSpec.priorityClassName", name, detail)
+            hint = "give the PriorityClass as a document, such as in the runtime's file"
+            findings.append(refused("TC406", model.runtime, path, text, detail, found=name, hint=hint))
+        return tuple(findings)
+
+    def shape(self, model: Model) -> Model:
+        """Put every pod into the group."""
+        if model.pod_group("volcano") is None:
+            return model
+        return replace(model, pod_annotations={**model.pod_annotations, GROUP_NAME: model.name})
+
+    def build(self, model: Model) -> Objects:
+        """Return the PodGroup."""
+        policy = model.pod_group("volcano")
+        if policy is None or pod_group_exists(model, API_VERSION):
+            return ()
+        count, resources = members(model)
+        spec: JsonObject = {"minMember": count, "minResources": resources}
+        if QUEUE in model.annotations:
+            spec["queue"] = model.annotations[QUEUE]
+        for _, name in priority_classes(model):
+            spec["priorityClassName"] = name
+        topology = policy.get("networkTopology")
+        if isinstance(topology, dict):
+            spec["networkTopology"] = {
+                "mode": topology["mode"],
+                "highestTierAllowed": topology["highestTierAllowed"],
+            }
+        return (
+            Object(
+                {
+                    "apiVersion": API_VERSION,
+                    "kind": "PodGroup",
+                    "metadata": {"name": model.name, "namespace": model.namespace},
+                    "spec": spec,
+                }
+            ),
+        )

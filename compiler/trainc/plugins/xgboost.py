@@ -1,0 +1,68 @@
+"""XGBoost: the variables of its tracker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from trainc.kube.fielderror import forbidden
+from trainc.model import TRAINER_PORT, Findings, Model
+from trainc.plugins.base import (
+    JOB_COMPLETION_INDEX,
+    env_names,
+    from_field,
+    gpu_count,
+    literal,
+    node_resources,
+    refused,
+)
+
+VARIABLES = ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER")
+
+
+def _int32(value: int) -> int:
+    return (value + 2**31) % 2**32 - 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class XGBoost:
+    """One worker a GPU, or one a node without GPUs."""
+
+    name: str = "XGBoost"
+
+    def check(self, model: Model) -> Findings:
+        """Refuse reserved variables, one finding each (J3)."""
+        if model.policy("xgboost") is None:
+            return ()
+        return tuple(
+            refused(
+                "TC401",
+                model.job,
+                ("spec", "trainer", "env", index, "name"),
+                forbidden(f"spec.trainer.env[{index}]", f"{name} is reserved for the XGBoost runtime"),
+                f"{name} is reserved for the XGBoost runtime",
+                found=name,
+            )
+            for index, name in enumerate(env_names(model))
+            if name in VARIABLES
+        )
+
+    def shape(self, model: Model) -> Model:
+        """Add the tracker's variables and port to the trainer's container."""
+        trainer_set = model.trainer_set
+        if model.policy("xgboost") is None or trainer_set is None:
+            return model
+        if model.num_nodes is not None:
+            trainer_set = replace(trainer_set, count=model.num_nodes)
+            model = model.with_pod_set(trainer_set)
+        if (container := model.trainer_container) is None:
+            return model
+        workers = max(gpu_count(node_resources(model)), 0) or 1
+        total = _int32(trainer_set.count * _int32(workers))
+        return model.with_trainer_container(
+            container.with_env(
+                literal("DMLC_TRACKER_URI", model.master),
+                literal("DMLC_TRACKER_PORT", str(TRAINER_PORT)),
+                from_field("DMLC_TASK_ID", JOB_COMPLETION_INDEX),
+                literal("DMLC_NUM_WORKER", str(total)),
+            ).with_port(TRAINER_PORT)
+        )

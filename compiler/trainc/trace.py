@@ -1,0 +1,176 @@
+"""The second, traced run of one job: a snapshot of the JobSet after every step, each with its causes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from trainc.admit.jobset import default
+from trainc.gitops.queue import KUEUE_LABELS, shape_jobset
+from trainc.join import patched
+from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration
+from trainc.model import Model, Object, Origin
+from trainc.origins import Cause, Step, blame, counterpart
+from trainc.plugins import SHAPES
+from trainc.plugins.jobset import JobSet
+from trainc.schema import admit, schema_for
+from trainc.source import Json, JsonObject, Path, get
+
+Origins = Callable[[], Mapping[Path, Origin]]
+
+POLICIES = {
+    "CoScheduling": ("podGroupPolicy", "coscheduling"),
+    "Volcano": ("podGroupPolicy", "volcano"),
+    "Flux": ("mlPolicy", "flux"),
+    "JAX": ("mlPolicy", "jax"),
+    "MPI": ("mlPolicy", "mpi"),
+    "Torch": ("mlPolicy", "torch"),
+    "XGBoost": ("mlPolicy", "xgboost"),
+    "PlainML": ("mlPolicy",),
+    "JobSet": ("template",),
+}
+"""Plugin to what switches it on in the runtime's spec."""
+
+TEMPLATE = ("spec", "template")
+CONTAINER_STEPS = 8
+"""Steps to a container: spec replicatedJobs i template spec template spec containers."""
+
+
+def trace_owned(model: Model, plugin: str) -> Origins:
+    """Return the origins of an object that one plugin makes whole: a ConfigMap, a PodGroup."""
+    return lambda: {
+        (): _plugin_origin(model, plugin),
+        ("metadata", "name"): Origin("input", model.job, ("metadata", "name")),
+        ("metadata", "namespace"): Origin("input", model.job, ("metadata", "namespace")),
+    }
+
+
+def trace_jobset(model: Model) -> Origins:
+    """Return the origins of a job's JobSet; they are computed when first asked for."""
+    return cache(lambda: blame(steps(model)))
+
+
+def steps(model: Model) -> list[Step]:
+    """Compile the job once more, from the joined model, and keep what every step leaves."""
+    found = [_template(model), *_patches(model)]
+    resources = Origin("input", model.job, ("spec", "trainer", "resourcesPerNode"))
+    found.append(Step(_bare(model, model.spec), lambda path, root: resources))
+    found.append(Step(_built(model), _by_plugin(model, "JobSet")))
+    shaped = model
+    for plugin in SHAPES:
+        shaped = plugin.shape(shaped)
+        found.append(Step(_built(shaped), _by_plugin(model, plugin.name)))
+    return found + _admitted(shaped)
+
+
+def _template(model: Model) -> Step:
+    def cause(path: Path, root: Json) -> Origin:
+        if path in ((), ("metadata",), ("metadata", "name"), ("metadata", "namespace")):
+            return Origin("input", model.job, path)
+        return Origin("input", model.runtime, (*TEMPLATE, *path))
+
+    spec = apply_configuration(model.unpatched, JOB_SET_SPEC)
+    template = get(model.runtime.data, *TEMPLATE)
+    return Step(_bare(model, spec, template), cause)
+
+
+def _patches(model: Model) -> list[Step]:
+    patches = get(model.job.data, "spec", "runtimePatches")
+    found = []
+    for index, patch in enumerate(patches if isinstance(patches, list) else []):
+        upto: JsonObject = {"runtimePatches": patches[: index + 1]} if isinstance(patches, list) else {}
+        spec = apply_configuration(patched(model.unpatched, upto), JOB_SET_SPEC)
+        found.append(Step(_bare(model, spec), _by_patch(model, index, patch)))
+    return found
+
+
+def _by_patch(model: Model, index: int, patch: Json) -> Cause:
+    place = ("spec", "runtimePatches", index, "trainingRuntimeSpec", "template")
+    template = get(patch, "trainingRuntimeSpec", "template")
+    manager = str(get(patch, "manager"))
+    return lambda path, root: Origin("patch", model.job, (*place, *counterpart(template, root, path)), manager)
+
+
+def _bare(model: Model, spec: Json, template: Json = None) -> JsonObject:
+    metadata: JsonObject = {"name": model.name, "namespace": model.namespace}
+    for kind, values in (("labels", model.labels), ("annotations", model.annotations)):
+        own = get(template, "metadata", kind) if template is not None else dict(values)
+        if own:
+            metadata[kind] = own
+    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": spec}
+
+
+def _built(model: Model) -> Json:
+    made = JobSet().build(model)
+    return made[0].data if made else None
+
+
+def _by_plugin(model: Model, plugin: str) -> Cause:
+    return lambda path, root: _from_job(model, path, root) or _plugin_origin(model, plugin)
+
+
+def _plugin_origin(model: Model, plugin: str) -> Origin:
+    place: Path = ("spec", *POLICIES[plugin])
+    return Origin("plugin", model.runtime, place, plugin)
+
+
+def _from_job(model: Model, path: Path, root: Json) -> Origin | None:
+    """Return the field of the TrainJob that a value was copied or counted from, if there is one."""
+    place = _job_path(path, root)
+    if place is not None and get(model.job.data, *place) is not None:
+        return Origin("input", model.job, place)
+    if path[-1:] in (("parallelism",), ("completions",)):
+        return Origin("input", model.runtime, ("spec", "mlPolicy", "numNodes"))
+    if len(path) > CONTAINER_STEPS + 2 and path[CONTAINER_STEPS + 1] == "env":
+        return _variable(model, get(root, *path[: CONTAINER_STEPS + 3], "name"))
+    return None
+
+
+def _job_path(path: Path, root: Json) -> Path | None:
+    if path == ("spec", "suspend"):
+        return path
+    if path[-1:] in (("parallelism",), ("completions",)):
+        return ("spec", "trainer", "numNodes")
+    field = path[CONTAINER_STEPS + 1] if len(path) > CONTAINER_STEPS + 1 else None
+    if field in ("image", "command", "args"):
+        return ("spec", "trainer", field, *path[CONTAINER_STEPS + 2 :])
+    if field == "envFrom":
+        kind = str(get(root, *path[: CONTAINER_STEPS + 1], "name")).removesuffix("-initializer")
+        return ("spec", "initializer", kind, "secretRef")
+    return None
+
+
+def _variable(model: Model, name: Json) -> Origin | None:
+    for place in (("spec", "trainer"), ("spec", "initializer", "dataset"), ("spec", "initializer", "model")):
+        variables = get(model.job.data, *place, "env")
+        for index, variable in enumerate(variables if isinstance(variables, list) else []):
+            if get(variable, "name") == name:
+                return Origin("input", model.job, (*place, "env", index))
+        if name == "STORAGE_URI" and get(model.job.data, *place, "storageUri") is not None:
+            return Origin("input", model.job, (*place, "storageUri"))
+    return None
+
+
+def _admitted(model: Model) -> list[Step]:
+    built = _built(model)
+    if not isinstance(built, dict):
+        return []
+    stored = admit(schema_for("JobSet"), built).data
+    defaulted = default(stored)
+    found = [Step(stored, _default("JobSet CRD")), Step(defaulted, _default("JobSet webhook"))]
+    if not model.options.faithful:
+        found.append(Step(shape_jobset(model, Object(defaulted)).data, _queue(model)))
+    return found
+
+
+def _default(name: str) -> Cause:
+    return lambda path, root: Origin("default", name=name)
+
+
+def _queue(model: Model) -> Cause:
+    def cause(path: Path, root: Json) -> Origin:
+        if path[:2] == ("metadata", "labels") and path[-1] in (*KUEUE_LABELS, "labels"):
+            return Origin("input", model.job, path)
+        return Origin("default", name="trainc")
+
+    return cause
