@@ -81,7 +81,7 @@ def _number(digits: str) -> Json:
     if digits.lstrip("-").isdigit():
         exact = int(digits) if len(digits) < 25 else 2**64
         return exact if -(2**63) <= exact < 2**63 else value
-    return scalars.to_json(value)  # type: ignore[return-value]  # a number
+    return scalars.to_json(value)
 
 
 def _check_depth(text: str, start: int) -> None:

@@ -52,7 +52,7 @@ _OPEN = _Anchor(None, 0, 0, 0)
 
 @cache
 def _clib() -> Any:
-    import _ruamel_yaml
+    import _ruamel_yaml  # type: ignore[import-not-found]  # a C extension without types
 
     return _ruamel_yaml
 
@@ -350,7 +350,7 @@ class _Reader:
 
 
 def _is_merge(event: Any) -> bool:
-    return event.value == "<<" and (event.implicit[0] or event.tag == _MERGE_TAG)
+    return bool(event.value == "<<" and (event.implicit[0] or event.tag == _MERGE_TAG))
 
 
 def _copy(value: Json) -> Json:

@@ -1,0 +1,94 @@
+"""The one table of field order: Kubernetes objects as people write them.
+
+One rank a field name, whatever object it stands in, so the table reads from the outside of an object to the
+inside. Fields that it does not name come after those it does, by name. Maps whose keys are data, not fields
+(labels, limits, a ConfigMap's data), are ordered by key alone.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from trainc.source import Json, JsonObject
+
+_GROUPS: tuple[tuple[str, ...], ...] = (
+    ("apiVersion", "kind", "metadata"),
+    # What a list item is called; and in metadata.
+    ("name", "generateName", "namespace", "labels", "annotations", "ownerReferences", "finalizers"),
+    # The body of an object; rules of a Role, subjects of a binding, data of a ConfigMap stand where spec does.
+    ("type", "immutable", "roleRef", "subjects", "aggregationRule", "rules", "secrets", "imagePullSecrets"),
+    # TrainJob and TrainingRuntime.
+    ("suspend", "managedBy", "runtimeRef", "initializer", "trainer", "mlPolicy", "podGroupPolicy", "runtimePatches"),
+    # JobSet, replicated jobs, Jobs. A template comes after all that says how often it runs.
+    ("network", "coordinator", "successPolicy", "failurePolicy", "startupPolicy", "volumeClaimPolicies"),
+    ("groupName", "numNodes", "numProcPerNode", "replicas", "dependsOn"),
+    ("parallelism", "completions", "completionMode", "backoffLimit", "backoffLimitPerIndex", "maxFailedIndexes"),
+    ("podFailurePolicy", "podReplacementPolicy", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "manualSelector"),
+    ("selector", "accessModes", "storageClassName", "volumeMode", "volumeName", "dataSource", "dataSourceRef"),
+    # A pod: where and as whom it runs, then its containers, then their volumes.
+    ("restartPolicy", "serviceAccountName", "automountServiceAccountToken", "hostname", "subdomain"),
+    ("setHostnameAsFQDN", "hostNetwork", "hostPID", "hostIPC", "hostUsers", "shareProcessNamespace", "enableServiceLinks"),
+    ("dnsPolicy", "dnsConfig", "hostAliases", "runtimeClassName", "priorityClassName", "priority", "preemptionPolicy"),
+    ("schedulerName", "schedulingGates", "nodeName", "nodeSelector", "affinity", "tolerations"),
+    ("topologySpreadConstraints", "resourceClaims", "terminationGracePeriodSeconds"),
+    ("initContainers", "containers", "ephemeralContainers"),
+    # A container: what runs, with what, how it is watched, with which rights.
+    ("image", "imagePullPolicy", "command", "args", "workingDir", "envFrom", "env", "ports", "resourcesPerNode"),
+    ("resources", "resizePolicy", "volumeMounts", "volumeDevices"),
+    ("startupProbe", "livenessProbe", "readinessProbe", "lifecycle"),
+    ("terminationMessagePath", "terminationMessagePolicy", "stdin", "stdinOnce", "tty"),
+    ("securityContext", "volumes", "replicatedJobs", "volumeClaimTemplates"),
+    # Inside of those: env, ports, mounts, tolerations, selectors, resources, references, probes.
+    ("prefix", "key", "operator", "value", "values", "valueFrom", "effect", "tolerationSeconds"),
+    ("containerPort", "port", "targetPort", "nodePort", "hostPort", "protocol"),
+    ("mountPath", "subPath", "subPathExpr", "readOnly"),
+    ("apiGroup", "apiGroups", "resource", "resourceNames", "nonResourceURLs", "verbs"),
+    ("limits", "requests", "claims", "matchLabels", "matchExpressions", "matchFields", "path", "mode", "optional"),
+    ("action", "targetReplicatedJobs", "templates", "template", "spec"),
+    ("data", "binaryData", "stringData", "items", "status"),
+)  # fmt: skip
+
+RANK: dict[str, int] = {name: rank for rank, name in enumerate(name for group in _GROUPS for name in group)}
+"""Field name to place in the order."""
+
+DATA_MAPS = frozenset(
+    {
+        "annotations",
+        "binaryData",
+        "capacity",
+        "data",
+        "hard",
+        "labels",
+        "limits",
+        "matchLabels",
+        "minResources",
+        "nodeSelector",
+        "overhead",
+        "requests",
+        "stringData",
+        "volumeAttributes",
+    }
+)
+"""Fields that hold maps whose keys are data."""
+
+
+@lru_cache(maxsize=4096)
+def field_order(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Put the field names of one mapping in order."""
+    last = len(RANK)
+    return tuple(sorted(names, key=lambda name: (RANK.get(name, last), name)))
+
+
+def ordered(data: Json, parent: str = "") -> Json:
+    """Return data with the keys of every mapping in order; ``parent`` is the field that data is the value of."""
+    if isinstance(data, dict):
+        names = sorted(data) if parent in DATA_MAPS else field_order(tuple(data))
+        return {name: ordered(data[name], "" if parent in DATA_MAPS else name) for name in names}
+    if isinstance(data, list):
+        return [ordered(item) for item in data]
+    return data
+
+
+def ordered_object(data: JsonObject) -> JsonObject:
+    """Return an object with its fields in order."""
+    return {name: ordered(data[name], name) for name in field_order(tuple(data))}
