@@ -13,7 +13,7 @@ from trainc.model import Model, Object, Origin
 from trainc.origins import Cause, Step, blame, counterpart
 from trainc.plugins import SHAPES
 from trainc.plugins.jobset import JobSet
-from trainc.schema import admit, schema_for
+from trainc.schema import read, resource
 from trainc.source import Json, JsonObject, Path, get
 
 Origins = Callable[[], Mapping[Path, Origin]]
@@ -155,7 +155,7 @@ def _admitted(model: Model) -> list[Step]:
     built = _built(model)
     if not isinstance(built, dict):
         return []
-    stored = admit(schema_for("JobSet"), built).data
+    stored = read(resource("JobSet"), built).data
     defaulted = default(stored)
     found = [Step(stored, _default("JobSet CRD")), Step(defaulted, _default("JobSet webhook"))]
     if not model.options.faithful:

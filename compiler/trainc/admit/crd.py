@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.kube.gotypes import GoDecodeError, decode
-from trainc.schema import Violation, admit, schema_for, suggest
+from trainc.schema import Violation, admit, resource, unknown_field_hint
 from trainc.source import Document, Json, JsonObject, Path, dotted, get
 
 TYPES = {
@@ -35,7 +35,7 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
     ``stage`` and ``webhook`` name the stages at which schema and decoding into Go's types fail.
     """
     kind = str(document.data["kind"])
-    result = admit(schema_for(kind), document.data)
+    result = admit(resource(kind), document.data)
     findings = [_unknown(document, path, kind, faithful=faithful) for path in result.dropped]
     violations = [v for v in result.violations if not excuse(v, document.data)]
     if not any(not v.secondary for v in violations):
@@ -61,8 +61,6 @@ def mpi_extension(violation: Violation, data: JsonObject) -> bool:
 
 
 def _unknown(document: Document, path: Path, kind: str, *, faithful: bool) -> Diagnostic:
-    name = str(path[-1])
-    parent = schema_for(kind).at(path[:-1])
     message = f"unknown field {dotted(path)}"
     return report(
         "TC101",
@@ -70,8 +68,8 @@ def _unknown(document: Document, path: Path, kind: str, *, faithful: bool) -> Di
         path,
         message,
         severity=Severity.WARNING if faithful else None,
-        found=name,
-        hint=suggest(name, parent.properties) if parent is not None else None,
+        found=str(path[-1]),
+        hint=unknown_field_hint(resource(kind), path),
         upstream=f'unknown field "{dotted(path)}"',
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from trainc.admit.jobset import default, validate
-from trainc.schema import admit, schema_for
+from trainc.schema import read, resource, validate_object
 from trainc.source import JsonObject, Path
 
 
@@ -21,13 +21,12 @@ class Refused(NamedTuple):
 
 def admit_jobset(data: JsonObject) -> tuple[JsonObject, tuple[Refused, ...]]:
     """Return the JobSet with the defaults of CRD and webhook, and what CRD or webhook refuse; the first that does."""
-    schema = schema_for("JobSet")
-    defaulted = default(admit(schema, data).data)
-    result = admit(schema, defaulted)
-    if result.violations:
-        return result.data, tuple(Refused(v.code, "jobset-crd", v.path, v.message, v.upstream) for v in result.violations)
+    kind = resource("JobSet")
+    stored = read(kind, default(read(kind, data).data)).data
+    if violations := validate_object(kind, stored):
+        return stored, tuple(Refused(v.code, "jobset-crd", v.path, v.message, v.upstream) for v in violations)
     refusals = (
         Refused("TC802" if "too long" in r.message else "TC801", "jobset-webhook", r.path, r.message, r.upstream)
-        for r in validate(result.data)
+        for r in validate(stored)
     )
-    return result.data, tuple(dict.fromkeys(refusals))
+    return stored, tuple(dict.fromkeys(refusals))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trainc.diagnostics.diagnostic import Severity
+from trainc.options import FIXES
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
@@ -213,18 +214,24 @@ PLUGINS = {
         "Trainer takes the first resource with gpu in its name, in Go's random map order: the result differs from run"
         " to run. trainc takes the first by name.",
     ),
-    "TC410": Code(
-        _E,
-        "extension under faithful",
-        "MPICH and Intel MPI are extensions of trainc; Trainer v2.3.0 does not know them.",
-    ),
 }
 
 KNOWN_BUGS = {
-    "TC450": Code(
+    fix.code: Code(
         _W,
-        "known bug of Trainer v2.3.0",
-        "The objects are what Trainer v2.3.0 makes, bug included. docs/fixes.md lists every one, with its fix.",
+        fix.title,
+        f"A known bug of Trainer v2.3.0 ({fix.issue}), which trainc reproduces. {fix.wrong} With the fix {name}: {fix.right}",
+    )
+    for name, fix in FIXES.items()
+}
+
+GITOPS = {
+    "TC601": Code(
+        _E,
+        "suspended job in a queue",
+        "Kueue starts and stops a JobSet through spec.suspend. With suspend: true in git, Argo CD's self-heal would stop"
+        " the job whenever Kueue has admitted it.",
+        "leave spec.suspend to Kueue",
     ),
 }
 
@@ -249,4 +256,4 @@ OUTPUT = {
     "TC902": Code(_E, "internal error", "A fault of trainc. Please report it, with the input that caused it."),
 }
 
-CODES: dict[str, Code] = {**INPUT, **SCHEMA, **JOIN, **PLUGINS, **KNOWN_BUGS, **JOBSET, **OUTPUT}
+CODES: dict[str, Code] = {**INPUT, **SCHEMA, **JOIN, **PLUGINS, **KNOWN_BUGS, **GITOPS, **JOBSET, **OUTPUT}
