@@ -1,0 +1,379 @@
+"""Resource quantities, number for number as k8s.io/apimachinery v0.36.2 has them (pkg/api/resource).
+
+A quantity is ``unscaled * 10**scale`` together with the format it was written
+in. Go holds small ones in an int64 and others in an inf.Dec; the two round and
+overflow differently, so ``wide`` remembers which of them Go would have.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import StrEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+from trainc.source import Json
+
+FORMAT_ERROR = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"  # ErrFormatWrong
+)
+NUMBER_ERROR = "unable to parse numeric part of quantity"
+SUFFIX_ERROR = "unable to parse quantity's suffix"
+
+INT64_MAX = 2**63 - 1
+INT64_MIN = -(2**63)
+NANO, MILLI = -9, -3
+_FAST_DIGITS = 18
+_MAX_SHIFT = 100_000
+"""Powers of ten past this are refused: Go would compute them until it runs out of memory."""
+
+_SCANNED = re.compile(r"([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
+_EXPONENT = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
+_BINARY_SUFFIX = {0: "", **{exponent // 10: suffix for suffix, exponent in _BINARY.items()}}
+# What strings.TrimSpace still sees as blanks once a JSON encoder has escaped control characters and U+2028, U+2029.
+_BLANKS = " \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+
+
+class QuantityError(ValueError):
+    """A text is no quantity; the message is Go's."""
+
+
+class Format(StrEnum):
+    """How a quantity was written, and will be written again. UNSET is Go's zero value, which prints as an exponent."""
+
+    UNSET = ""
+    DECIMAL_SI = "DecimalSI"
+    DECIMAL_EXPONENT = "DecimalExponent"
+    BINARY_SI = "BinarySI"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantity:
+    """An exact number with a format. Equal, and hashed, by value; immutable.
+
+    ``text`` is the spelling that Go reuses when it writes the quantity back,
+    or empty where Go writes the canonical one.
+    """
+
+    unscaled: int = 0
+    scale: int = 0
+    format: Format = Format.UNSET
+    wide: bool = False
+    text: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Quantity) and self.compare(other) == 0
+
+    def __hash__(self) -> int:
+        return hash(_without_tens(self.unscaled, self.scale) if self.unscaled else (0, 0))
+
+    def __lt__(self, other: Quantity) -> bool:
+        return self.compare(other) < 0
+
+    def __str__(self) -> str:
+        return self.canonical()
+
+    def canonical(self) -> str:
+        """Return what MarshalJSON writes: the reused spelling if there is one, else the canonical form."""
+        return self.text or _canonical(self)
+
+    def is_zero(self) -> bool:
+        """Tell whether the value is 0."""
+        return self.unscaled == 0
+
+    def sign(self) -> int:
+        """Return -1, 0 or 1."""
+        return (self.unscaled > 0) - (self.unscaled < 0)
+
+    def compare(self, other: Quantity) -> int:
+        """Return -1, 0 or 1 where self is less than, equal to or greater than other, by value."""
+        if self.sign() != other.sign() or self.unscaled == 0:
+            return (self.sign() > other.sign()) - (self.sign() < other.sign())
+        # Equal signs: far apart in magnitude, digits alone decide and no huge power is computed.
+        mine, theirs = _magnitude(self), _magnitude(other)
+        if abs(mine - theirs) > 1:
+            return self.sign() if mine > theirs else -self.sign()
+        low = min(self.scale, other.scale)
+        left = self.unscaled * _ten(self.scale - low)
+        right = other.unscaled * _ten(other.scale - low)
+        return (left > right) - (left < right)
+
+    def add(self, other: Quantity) -> Quantity:
+        """Return the sum in the format of self, or of other where self is 0. Raises QuantityError past all memory."""
+        return _sum(self, other, 1)
+
+    def sub(self, other: Quantity) -> Quantity:
+        """Return the difference in the format of self, or of other where self is 0. Raises as add does."""
+        return _sum(self, other, -1)
+
+    def mul(self, factor: int) -> Quantity:
+        """Return the product with an int64."""
+        if not self.wide:
+            if self.unscaled == 0:
+                return replace(self, text="")
+            if factor == 0:
+                return Quantity(0, 0, self.format)
+            product = self.unscaled * factor
+            if _fits(product) and _mul_stays_narrow(product, self.scale):
+                return replace(self, unscaled=product, text="")
+        return replace(self, unscaled=self.unscaled * factor, wide=True, text="")
+
+    def value(self) -> int:
+        """Return Go's Value(): rounded up to an int64 (a narrow one away from zero); 0 or wrapped on overflow."""
+        return _scaled(self, 0)
+
+    def milli_value(self) -> int:
+        """Return Go's MilliValue(): thousandths, rounded and overflowing as value does."""
+        return _scaled(self, MILLI)
+
+
+def parse(text: str) -> Quantity:
+    """Read a quantity as ParseQuantity does.
+
+    Raises QuantityError with Go's message; also, where Go would run out of
+    memory, for exponents past 100,000 that come with more digits than an int64 has.
+    """
+    if text == "0":
+        return Quantity(0, 0, Format.DECIMAL_SI, text="0")
+    scanned = _SCANNED.fullmatch(text)
+    if not text or scanned is None:
+        raise QuantityError(FORMAT_ERROR)
+    sign, zeros, digits, decimals, suffix = scanned.groups(default="")
+    exponent, style = _suffix(suffix)
+    spelt = _Spelt(text, -1 if sign == "-" else 1, digits or "0", decimals, exponent, style)
+    if (narrow := _narrow(spelt)) is not None:
+        return narrow
+    if not zeros + digits + decimals:
+        raise QuantityError(NUMBER_ERROR)
+    return _widen(spelt)
+
+
+@lru_cache(maxsize=4096)
+def canonical(text: str) -> str:
+    """Return what Go writes after reading text. Raises QuantityError."""
+    return parse(text).canonical()
+
+
+def from_json(value: Json) -> Quantity:
+    """Read a JSON value as Quantity.UnmarshalJSON does: strings and the literal text of numbers; null is zero.
+
+    Raises QuantityError.
+    """
+    return Quantity() if value is None else parse(json_literal(value))
+
+
+def json_literal(value: Json) -> str:
+    """Return the text that Quantity.UnmarshalJSON would parse for a value other than null."""
+    if isinstance(value, str):
+        return value.strip(_BLANKS)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return float_literal(value)
+    return "{}"  # no list and no mapping is a quantity, whatever it holds
+
+
+def float_literal(value: float) -> str:
+    """Spell a finite float as Go's encoding/json does: shortest digits, an exponent below 1e-6 and from 1e21 on."""
+    if value == 0:
+        return "-0" if math.copysign(1, value) < 0 else "0"
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int), "finite floats only"
+    text = "".join(map(str, digits))
+    if 1e-6 <= abs(value) < 1e21:
+        return f"{Decimal((sign, digits, exponent)):f}"
+    mantissa = text[0] + (f".{text[1:]}" if len(text) > 1 else "")
+    power = exponent + len(text) - 1
+    return f"{'-' if sign else ''}{mantissa}e{'-' if power < 0 else '+'}{abs(power)}"
+
+
+def _suffix(suffix: str) -> tuple[int, Format]:
+    """Return the exponent (of 2 for BINARY_SI, else of 10) and the format of a suffix."""
+    if suffix in _DECIMAL:
+        return _DECIMAL[suffix], Format.DECIMAL_SI
+    if suffix in _BINARY:
+        return _BINARY[suffix], Format.BINARY_SI
+    if suffix[0] in "eE" and _EXPONENT.fullmatch(suffix, 1):
+        exponent = _int(suffix[1:])
+        if _fits(exponent):
+            return _int32(exponent), Format.DECIMAL_EXPONENT
+    raise QuantityError(SUFFIX_ERROR)
+
+
+class _Spelt(NamedTuple):
+    """The parts of a text; ``exponent`` is one of 2 if the style is BINARY_SI, else one of 10."""
+
+    text: str
+    sign: int
+    digits: str
+    decimals: str
+    exponent: int
+    style: Format
+
+
+def _narrow(spelt: _Spelt) -> Quantity | None:
+    """Return the quantity that Go holds in an int64, or None where it takes its slow path."""
+    _, sign, digits, decimals, exponent, style = spelt
+    if style is Format.BINARY_SI:
+        room = -1 if decimals else 15 - len(digits) - exponent * 3 // 10 - 1
+        scale, factor = 0, 1 << exponent
+    else:
+        room = _FAST_DIGITS - len(digits) - len(decimals)
+        scale, factor = _int32(exponent - len(decimals)), 1
+    if room < 0 or scale < NANO:
+        return None
+    shifted = digits + decimals
+    number = int(shifted)
+    if not _fits(number * factor):
+        return None
+    if style is Format.BINARY_SI:
+        reuse = number % 8 != 0
+    else:
+        reuse = scale % 3 == 0 and not shifted.endswith("000") and shifted[0] != "0"
+    return Quantity(sign * number * factor, scale, style, text=spelt.text if reuse else "")
+
+
+def _widen(spelt: _Spelt) -> Quantity:
+    """Return the quantity that Go holds in an inf.Dec: no finer than nano, binary ones at most 2**63 - 1."""
+    _, sign, digits, decimals, exponent, style = spelt
+    number, places = _int(digits + decimals), len(decimals)
+    if style is Format.BINARY_SI:
+        number <<= exponent
+    else:
+        places -= exponent
+    if number:
+        shift = -NANO - places
+        if abs(shift) > _MAX_SHIFT:
+            raise QuantityError(NUMBER_ERROR)
+        number = number * _ten(shift) if shift >= 0 else -(-number // _ten(-shift))
+        places = -NANO
+        if style is Format.BINARY_SI:
+            if number > INT64_MAX * _ten(places):
+                number, places = INT64_MAX, 0
+            elif number < _ten(places):
+                style = Format.DECIMAL_SI
+    return Quantity(sign * number, -places, style, wide=True)
+
+
+def _canonical(quantity: Quantity) -> str:
+    if quantity.unscaled == 0:
+        return "0"
+    style = quantity.format or Format.DECIMAL_EXPONENT
+    if style is Format.BINARY_SI:
+        if (whole := _whole(quantity)) is not None and abs(whole) >= 1024:
+            times = 0
+            while whole % 1024 == 0:
+                whole, times = whole // 1024, times + 1
+            return _text(whole) + _BINARY_SUFFIX.get(times, "")
+        style = Format.DECIMAL_SI
+    number, exponent = _without_tens(quantity.unscaled, quantity.scale)
+    number *= _ten(exponent % 3)
+    exponent -= exponent % 3
+    if style is Format.DECIMAL_SI:
+        # Go drops an exponent that has no suffix: "1000E" is written "1".
+        return _text(number) + _DECIMAL_SUFFIX.get(exponent, "")
+    return _text(number) + (f"e{exponent}" if exponent else "")
+
+
+def _whole(quantity: Quantity) -> int | None:
+    """Return the value if it is an integer."""
+    if quantity.scale >= 0:
+        return quantity.unscaled * _ten(quantity.scale)
+    whole, rest = divmod(quantity.unscaled, _ten(-quantity.scale))
+    return None if rest else whole
+
+
+def _scaled(quantity: Quantity, scale: int) -> int:
+    """Return Go's ScaledValue(scale)."""
+    return (_scaled_wide if quantity.wide else _scaled_narrow)(quantity.unscaled, quantity.scale - scale)
+
+
+def _scaled_narrow(number: int, up: int) -> int:
+    if up < 0:
+        rounded = -(-abs(number) // _ten(-up))
+        return -rounded if number < 0 else rounded
+    if number == 0 or up > _FAST_DIGITS:
+        return 0
+    product = number * _ten(up)
+    # On overflow Go's shortcuts for these powers give the wrapped product, its loop for all others gives 0.
+    return product if _fits(product) else _int64(product) if up in (1, 2, 3, 6, 9) else 0
+
+
+def _scaled_wide(number: int, up: int) -> int:
+    if up >= 0:
+        # Go multiplies by int64(math.Pow10(up)); past 1e18 that conversion gives the least int64 on amd64.
+        return _int64(_int64(number) * (_ten(up) if up <= _FAST_DIGITS else INT64_MIN))
+    if number < INT64_MAX and -up <= _FAST_DIGITS:
+        # Go's shortcut truncates negative numbers towards zero, and still adds the one that rounds up.
+        short = _int64(number)
+        whole, rest = divmod(abs(short), _ten(-up))
+        whole = -whole if short < 0 else whole
+    else:
+        whole, rest = divmod(number, _ten(-up))
+    return _int64(whole + 1 if rest else whole)
+
+
+def _sum(left: Quantity, right: Quantity, sign: int) -> Quantity:
+    style = right.format if left.unscaled == 0 else left.format
+    if not left.wide and not right.wide:
+        if right.unscaled == 0:
+            return replace(left, format=style, text="")
+        if left.unscaled == 0:
+            return Quantity(sign * right.unscaled, right.scale, style)
+    low = min(left.scale, right.scale)
+    if max(left.scale, right.scale) - low > _MAX_SHIFT:
+        raise QuantityError(NUMBER_ERROR)
+    one, other = left.unscaled * _ten(left.scale - low), right.unscaled * _ten(right.scale - low) * sign
+    narrow = not left.wide and not right.wide and _fits(one) and _fits(other) and _fits(one + other)
+    return Quantity(one + other, low, style, wide=not narrow)
+
+
+def _mul_stays_narrow(product: int, scale: int) -> bool:
+    if scale >= 0:
+        return scale <= _FAST_DIGITS and _fits(product * _ten(scale))
+    return product % _ten(-scale) == 0
+
+
+def _magnitude(quantity: Quantity) -> int:
+    """Return the exponent of the first digit, at most one too high (by digits of the number, without printing it)."""
+    bits = abs(quantity.unscaled).bit_length()
+    return quantity.scale + bits * 30103 // 100000
+
+
+def _ten(power: int) -> int:
+    return int(10**power)
+
+
+def _without_tens(number: int, exponent: int) -> tuple[int, int]:
+    while number % 10 == 0:
+        number, exponent = number // 10, exponent + 1
+    return number, exponent
+
+
+def _fits(number: int) -> bool:
+    return INT64_MIN <= number <= INT64_MAX
+
+
+def _int64(number: int) -> int:
+    return (number + 2**63) % 2**64 - 2**63
+
+
+def _int32(number: int) -> int:
+    return (number + 2**31) % 2**32 - 2**31
+
+
+def _int(text: str) -> int:
+    """Read digits; Python's own int() refuses more than 4300 of them."""
+    return int(text) if len(text) <= 4000 else int(Decimal(text))
+
+
+def _text(number: int) -> str:
+    return str(number) if number.bit_length() <= 13000 else f"{Decimal(number):f}"
