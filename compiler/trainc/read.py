@@ -84,6 +84,11 @@ def read_tree(root: Path, name: str) -> Inputs:
         names, findings = _list(root, name)
     else:
         names, findings = ([name], []) if path.exists() else ([], [])
+        if names and (steps[-1].startswith(".") or not name.lower().endswith(SUFFIXES)):
+            names, findings = (
+                [],
+                [_about("TC011", name, f"neither a folder nor a file ending in {', '.join(SUFFIXES)}")],
+            )
     top = steps[0]
     parts = [Inputs((), tuple(findings))]
     for found in names:

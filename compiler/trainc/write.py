@@ -78,7 +78,7 @@ def plan(root: Path, files: Mapping[str, bytes], scopes: Collection[str] = (OUT,
     """
     for name in (*files, *scopes):
         _guard(name)
-    wanted = {name: data for name, data in files.items() if any(_within(name, scope) for scope in scopes)}
+    wanted = {name: data for name, data in files.items() if not set(scopes).isdisjoint(_parents(name))}
     there = _look(root, scopes)
     blocked = _folders_in_the_way(wanted, scopes, there)
     create, change, unchanged = [], [], []
@@ -128,10 +128,6 @@ def _guard(name: str) -> None:
     parts = name.split("/")
     if parts[0] != OUT or not all(part and part not in (".", "..") for part in parts):
         raise ValueError(f"not a path below {OUT}/: {name}")
-
-
-def _within(name: str, scope: str) -> bool:
-    return name == scope or name.startswith(scope + "/")
 
 
 def _parents(name: str) -> list[str]:

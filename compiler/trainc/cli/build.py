@@ -1,0 +1,88 @@
+"""`trainc build`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import click
+
+from trainc.cli.command import CLEAN, Command, Reporter, finding_options, status
+from trainc.cli.work import load_config, no_document, nothing, read_runtimes
+from trainc.diagnostics import Diagnostic, has_errors, sort_key
+from trainc.emit import emit
+from trainc.kube.fieldorder import ordered_object
+from trainc.options import Options
+from trainc.pipeline import compile  # noqa: A004 - its public name
+from trainc.read import CONFIG, Inputs, find_root, merge, read_given, read_stdin
+from trainc.source import JsonObject
+
+EPILOG = """\b
+Examples:
+  trainc build job.yaml                     its objects, as a YAML stream
+  trainc build job.yaml runtime.yaml -o json
+  trainc build - < job.yaml                 from standard input
+  trainc build --faithful cluster/          what the cluster's controller would create
+"""
+
+STDIN = "-"
+
+
+def _yaml(objects: Iterable[JsonObject]) -> str:
+    return "---\n".join(emit(data) for data in objects)
+
+
+def _json(objects: Iterable[JsonObject]) -> str:
+    items = [ordered_object(data) for data in objects]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2, ensure_ascii=False) + "\n"
+
+
+OUTPUTS: dict[str, Callable[[Iterable[JsonObject]], str]] = {"yaml": _yaml, "json": _json}
+
+
+@click.command("build", cls=Command, epilog=EPILOG)
+@click.option(
+    "-o", "--output", type=click.Choice(tuple(OUTPUTS)), default="yaml", show_default=True, help="How to print."
+)
+@click.option("--faithful", is_flag=True, help="Exactly what the API server, Trainer and JobSet make of the documents.")
+@finding_options
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True))
+def command(*, output: str, faithful: bool, format_: str, quiet: bool, verbose: bool, paths: tuple[str, ...]) -> int:
+    """Compile the documents of FILEs and print the objects that the Trainer controller would create of them.
+
+    FILE is a file, a folder with all its YAML and JSON files, or - for standard
+    input. Findings go to standard error; after an error nothing is printed to
+    standard output. In a folder with a trainc.yaml, the runtimes of runtimes/
+    are known, too, unless --faithful says otherwise.
+    """
+    reporter = Reporter(format_, quiet, verbose, aside=True)
+    folder = Path.cwd()
+    given = merge(_read(folder, path) for path in paths)
+    options, known, findings = _surroundings(folder, faithful)
+    result = compile(merge([given, known]).sources, options)
+    findings = tuple(sorted((*findings, *given.findings, *known.findings, *result.findings), key=sort_key))
+    if not has_errors(findings) and no_document(given):
+        findings = (*findings, *(nothing(path, "no document here") for path in paths))
+    reporter.findings(findings)
+    if has_errors(findings):
+        return status(findings)
+    text = OUTPUTS[output](found.data for found in result.objects)
+    click.echo(text.encode("utf-8"), nl=False)
+    return CLEAN
+
+
+def _surroundings(folder: Path, faithful: bool) -> tuple[Options, Inputs, tuple[Diagnostic, ...]]:
+    """Return what a repository adds to the documents given: options and runtimes, and what is wrong with its file."""
+    if faithful:
+        return Options(faithful=True), Inputs(), ()
+    if not (folder / CONFIG).is_file():
+        return Options(), Inputs(), ()
+    config, findings = load_config(folder)
+    return Options(environment=config.environments[0], config=config.data), read_runtimes(folder), findings
+
+
+def _read(folder: Path, path: str) -> Inputs:
+    if path == STDIN:
+        return read_stdin(click.get_binary_stream("stdin"))
+    return read_given(find_root(folder), folder, path)

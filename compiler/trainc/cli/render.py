@@ -1,0 +1,102 @@
+"""`trainc render`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from trainc.cli.command import CLEAN, ERRORS, STALE, Command, Reporter, finding_options, status
+from trainc.cli.work import JOBS, Outcome, choose, compile_for, load_config, nothing, read_runtimes
+from trainc.diagnostics import Diagnostic, has_errors
+from trainc.read import find_root, merge, name_below, read_tree
+from trainc.write import OUT, Plan, apply, plan
+
+EPILOG = """\b
+Examples:
+  trainc render                             all jobs, all environments
+  trainc render --env prod jobs/team-a      the jobs of one namespace
+  trainc render --check                     write nothing, exit 3 if out/ is stale
+"""
+
+
+@click.command("render", cls=Command, epilog=EPILOG)
+@click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
+@click.option("--check", is_flag=True, help="Write nothing; name the files that differ and exit 3 if any does.")
+@finding_options
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
+def command(
+    *, environment: str | None, check: bool, format_: str, quiet: bool, verbose: bool, paths: tuple[str, ...]
+) -> int:
+    """Compile jobs/ to out/, and remove what trainc once made there and makes no longer.
+
+    With PATHs, files or folders below jobs/, only the output of their jobs is
+    touched. The repository is the nearest folder upward with a trainc.yaml, so
+    the result is the same from any folder in it. If anything is an error,
+    nothing is written.
+    """
+    reporter = Reporter(format_, quiet, verbose)
+    root = find_root(Path.cwd())
+    names = [_job_path(root, path) for path in paths] or [JOBS]
+    config, findings = load_config(root)
+    if has_errors(findings):
+        reporter.findings(findings)
+        return status(findings)
+    environments = choose(config, environment)
+    inputs = merge([*(read_tree(root, name) for name in names), read_runtimes(root)])
+    outcome = compile_for(inputs, config, environments, findings)
+    findings = _with_empty(outcome, names)
+    if has_errors(findings):
+        reporter.findings(findings)
+        return status(findings)
+    whole = environment is None and JOBS in names
+    todo = plan(root, outcome.files, (OUT,) if whole else _scopes(outcome, names))
+    return _carry_out(todo, findings, check, reporter)
+
+
+def _job_path(root: Path, path: str) -> str:
+    name = name_below(root, Path.cwd(), path)
+    if name is None or name.partition("/")[0] != JOBS:
+        raise click.BadParameter(f"{path!r} is not below {JOBS}/ of {root}", param_hint="'PATH'")
+    return name
+
+
+def _with_empty(outcome: Outcome, names: Iterable[str]) -> tuple[Diagnostic, ...]:
+    if outcome.job_count or has_errors(outcome.findings):
+        return outcome.findings
+    return (*outcome.findings, *(nothing(name, "no TrainJob here") for name in names))
+
+
+def _scopes(outcome: Outcome, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders of out/ that the given parts of jobs/ decide alone."""
+    # jobs/ or jobs/<namespace>; a file decides no more than its own jobs.
+    folders = [name.removeprefix(JOBS) for name in names if name.count("/") < 2]
+    files = frozenset(names).difference(folders)
+    scopes: dict[str, None] = {}
+    for environment, jobs in outcome.jobs.items():
+        top = f"{OUT}/{environment}"
+        scopes |= dict.fromkeys(top + folder for folder in folders)
+        scopes |= {f"{top}/{job.namespace}/{job.name}": None for job in jobs if job.document.source.name in files}
+    return tuple(scopes)
+
+
+def _carry_out(todo: Plan, findings: tuple[Diagnostic, ...], check: bool, reporter: Reporter) -> int:
+    findings = (*findings, *todo.blocked)
+    if has_errors(findings):
+        reporter.findings(findings)
+        return ERRORS
+    if not check:
+        apply(todo)
+    reporter.findings(findings)
+    for line in todo.differences():
+        if check:
+            reporter.result(line)
+        else:
+            reporter.detail(line)
+    count = f"{len(todo.create)} created, {len(todo.change)} changed, {len(todo.remove)} removed"
+    if not check:
+        reporter.remark(f"{OUT}/: {count}, {len(todo.unchanged)} unchanged")
+    elif todo.stale:
+        reporter.remark(f"{OUT}/ is stale; trainc render brings: {count}")
+    return STALE if check and todo.stale else CLEAN

@@ -1,0 +1,110 @@
+"""The command `trainc`: loads a command's module when it is called, and turns every end into an exit status."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from trainc.cli.failure import failure
+
+COMMANDS = {
+    "render": "Compile jobs/ to out/.",
+    "build": "Compile the documents given and print the objects.",
+    "validate": "Check jobs/ and runtimes/, and write nothing.",
+    "explain": "Say what a code of a finding means.",
+}
+"""The commands, in the order of --help, with their short help; the module of each has its name."""
+
+INTERRUPTED = 130
+
+EPILOG = """\b
+Examples:
+  trainc render                       compile jobs/ to out/
+  trainc render --check               fail if out/ is not what render would write
+  trainc build job.yaml               print the objects of one TrainJob
+
+\b
+Exit status:
+  0  clean
+  1  findings of severity error
+  2  wrong usage, nothing to compile, or a fault of the environment
+  3  out/ is stale (render --check)
+
+\b
+Completion (bash; zsh and fish likewise):
+  eval "$(_TRAINC_COMPLETE=bash_source trainc)"
+"""
+
+
+class Root(click.Group):
+    """A group whose commands are modules beside this one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names, in the order of --help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module; None where there is no such command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"trainc.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that args begin with; UsageError, with the nearest spelling, where there is none."""
+        name = args[0]
+        if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, COMMANDS, 1)
+        raise click.UsageError(f"no such command {name!r}" + (f", did you mean {near[0]!r}?" if near else ""), ctx)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
+        """Run, and exit with the status that the command returned or that its failure means."""
+        for stream in (sys.stdout, sys.stderr):
+            if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
+                # A terminal of a narrow encoding shows escapes; findings quote whatever a file holds.
+                reconfigure(errors="backslashreplace")
+        try:
+            status = super().main(args, prog_name, **{**extra, "standalone_mode": False})
+        except click.ClickException as error:
+            error.show()
+            status = error.exit_code
+        except click.Abort:
+            status = INTERRUPTED
+        except Exception as error:  # noqa: BLE001 - the last place where one can be caught
+            status = failure(error, verbose=False)
+        sys.exit(status or 0)
+
+
+def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if not value or ctx.resilient_parsing:
+        return
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        number = version("trainc")
+    except PackageNotFoundError:  # run from a source tree that is not installed
+        number = "(not installed)"
+    click.echo(f"trainc {number} (Trainer v2.3.0, JobSet v0.12.0)")
+    ctx.exit()
+
+
+@click.group(cls=Root, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version and exit."
+)
+def trainc() -> None:
+    """Compile Kubeflow TrainJobs into the Kubernetes objects that the Trainer controller would create."""

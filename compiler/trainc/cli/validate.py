@@ -1,0 +1,54 @@
+"""`trainc validate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trainc.cli.command import Command, Reporter, finding_options, status
+from trainc.cli.work import JOBS, RUNTIMES, compile_for, load_config, no_document, nothing, read_runtimes
+from trainc.diagnostics import has_errors
+from trainc.read import Inputs, find_root, merge, name_below, read_given, read_tree
+
+EPILOG = """\b
+Examples:
+  trainc validate                           all of jobs/ and runtimes/
+  trainc validate jobs/team-a/job.yaml      one file, with the runtimes of runtimes/
+  trainc validate --format json             findings for programs
+"""
+
+
+@click.command("validate", cls=Command, epilog=EPILOG)
+@finding_options
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
+def command(format_: str, quiet: bool, verbose: bool, paths: tuple[str, ...]) -> int:
+    """Check TrainJobs and runtimes as render does, and write nothing.
+
+    With PATHs, files or folders anywhere, only those are checked, together with
+    runtimes/. The repository is the nearest folder upward with a trainc.yaml.
+    """
+    reporter = Reporter(format_, quiet, verbose)
+    folder = Path.cwd()
+    root = find_root(folder)
+    config, findings = load_config(root)
+    parts = [_read(root, folder, path) for path in paths] or [read_tree(root, JOBS)]
+    inputs = merge([*parts, read_runtimes(root)])
+    outcome = compile_for(inputs, config, config.environments, findings)
+    findings = outcome.findings
+    if not has_errors(findings):
+        if not outcome.job_count and not paths:
+            findings = (*findings, nothing(JOBS, "no TrainJob here"))
+        elif paths and no_document(merge(parts)):
+            findings = (*findings, *(nothing(path, "no document here") for path in paths))
+    reporter.findings(findings)
+    if not has_errors(findings):
+        reporter.remark(f"{outcome.job_count} TrainJobs are valid")
+    return status(findings)
+
+
+def _read(root: Path, folder: Path, path: str) -> Inputs:
+    name = name_below(root, folder, path)
+    if name is not None and name.partition("/")[0] in (JOBS, RUNTIMES):
+        return read_tree(root, name)
+    return read_given(root, folder, path)

@@ -1,0 +1,81 @@
+"""From files to builds: what render, build and validate do alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from trainc.config import Config, parse
+from trainc.diagnostics import Diagnostic, report, sort_key
+from trainc.load import load
+from trainc.options import Options
+from trainc.pipeline import Job, compile  # noqa: A004 - its public name
+from trainc.read import CONFIG, Inputs, read_config, read_tree
+from trainc.source import Document, Source
+
+JOBS = "jobs"
+RUNTIMES = "runtimes"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the environments of a run give together: jobs by environment, files, and findings, each once."""
+
+    jobs: Mapping[str, tuple[Job, ...]]
+    files: Mapping[str, bytes]
+    findings: tuple[Diagnostic, ...]
+
+    @property
+    def job_count(self) -> int:
+        """The number of TrainJobs, with or without errors."""
+        return max(map(len, self.jobs.values()), default=0)
+
+
+def load_config(root: Path) -> tuple[Config, tuple[Diagnostic, ...]]:
+    """Read trainc.yaml of the repository."""
+    inputs = read_config(root)
+    config, findings = parse(inputs.sources[0] if inputs.sources else None)
+    return config, (*inputs.findings, *findings)
+
+
+def choose(config: Config, environment: str | None) -> tuple[str, ...]:
+    """Return the environments to compile for: the one asked for, or all. BadParameter for one that is not there."""
+    if environment is None:
+        return config.environments
+    if environment in config.environments:
+        return (environment,)
+    names = ", ".join(config.environments)
+    raise click.BadParameter(f"no environment {environment!r} in {CONFIG}, which has {names}", param_hint="'--env'")
+
+
+def compile_for(inputs: Inputs, config: Config, environments: Iterable[str], findings: Iterable[Diagnostic]) -> Outcome:
+    """Compile the sources for each environment. ``findings`` are those of trainc.yaml, and go first."""
+    jobs: dict[str, tuple[Job, ...]] = {}
+    files: dict[str, bytes] = {}
+    found = [*findings, *inputs.findings]
+    for environment in environments:
+        build = compile(inputs.sources, Options(environment=environment, config=config.data))
+        jobs[environment] = build.jobs
+        files |= build.files
+        found += build.findings
+    # A finding is about the input, so environments repeat it.
+    once = {(sort_key(finding), finding.path): finding for finding in reversed(found)}
+    return Outcome(jobs, files, tuple(sorted(once.values(), key=sort_key)))
+
+
+def read_runtimes(root: Path) -> Inputs:
+    """Read runtimes/ of the repository."""
+    return read_tree(root, RUNTIMES)
+
+
+def nothing(place: str, message: str) -> Diagnostic:
+    """Make the finding for a set of inputs that holds nothing to compile."""
+    return report("TC014", Document(Source(place, b""), {}), (), message)
+
+
+def no_document(inputs: Inputs) -> bool:
+    """Tell whether no source holds a Kubernetes object."""
+    return not any(load(source)[0] for source in inputs.sources)
