@@ -1,0 +1,36 @@
+"""Writes docs/fixes.md from the table of fixes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trainc.options import FIXES
+
+TARGET = Path(__file__).parents[2] / "docs" / "fixes.md"
+
+INTRODUCTION = """# Known bugs of Trainer v2.3.0, and their fixes
+
+trainc makes what Trainer v2.3.0 makes, bugs included, so that nobody is surprised when a cluster's controller and a
+rendered tree disagree. Wherever a job meets a known bug, trainc says so with a warning of the code below, in default and
+in faithful output alike. Each bug has a fix with a name; the switches (`fixes:` in trainc.yaml) come with the GitOps
+work and are not there yet.
+
+This page is generated from `compiler/trainc/options.py` by `make schemas`.
+
+"""
+
+
+def markdown() -> str:
+    """Return the page."""
+    rows = ["| fix | warning | upstream | what goes wrong | what the fix does |", "|---|---|---|---|---|"]
+    rows += [f"| `{name}` | {f.code} | {f.issue} | {f.wrong} | {f.right} |" for name, f in FIXES.items()]
+    return INTRODUCTION + "\n".join(rows) + "\n"
+
+
+def main() -> None:
+    """Write the page."""
+    TARGET.write_text(markdown(), encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main()
