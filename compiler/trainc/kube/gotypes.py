@@ -1,0 +1,369 @@
+"""What Go makes of JSON: decoding into the typed structs of an API, and encoding them again.
+
+data/gotypes.json is the table of structs, printed by tests/oracle/gotypes from
+the pinned modules: per struct its fields with kind, omission flags and patch
+strategy. From it one closure a struct is compiled, on first use. Keys are
+matched case-sensitively: webhooks (controller-runtime's admission.Decoder) and
+cached reads both go through apimachinery's serializer, which does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple, TypeAlias
+
+from trainc.data import load_json
+from trainc.kube.gotime import TimeError, normalize_time
+from trainc.kube.quantity import QuantityError, canonical, float_literal, json_literal
+from trainc.source import Json, JsonObject, Path, dotted
+
+JOB_SET = "v1alpha2.JobSet"
+JOB_SET_SPEC = "v1alpha2.JobSetSpec"
+TRAIN_JOB = "v1alpha1.TrainJob"
+TRAINING_RUNTIME = "v1alpha1.TrainingRuntime"
+CLUSTER_TRAINING_RUNTIME = "v1alpha1.ClusterTrainingRuntime"
+JOB_SET_SPEC_PATCH = "v1alpha1.JobSetSpecPatch"
+POD_SPEC = "v1.PodSpec"
+RESOURCE_REQUIREMENTS = "v1.ResourceRequirements"
+
+_APPLY = "ApplyConfiguration"
+_INTEGERS = {"int": 64, "int32": 32, "int64": 64}
+
+
+class GoDecodeError(ValueError):
+    """A document that Go's JSON decoder refuses. ``message`` is Go's text, ``path`` leads to the value."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(f"{dotted(path)}: {message}")
+        self.path = path
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a Go struct: ``kind`` is a scalar or a struct's name after ``*``, ``[]`` and ``{}`` (a map)."""
+
+    name: str
+    kind: str
+    omitempty: bool
+    omitzero: bool
+    patch_strategy: str
+    patch_merge_key: str
+    embedded: str
+    """Go names of the embedded structs that the field lies in, which error messages name."""
+
+
+@cache
+def fields(struct: str) -> dict[str, Field]:
+    """Return the fields of a struct by JSON name, in Go's order. Raises KeyError for a type outside of the table."""
+    table = {}
+    for row in load_json("gotypes.json")[struct]:
+        name, kind, flags, strategy, merge_key, embedded = (*row, "", "", "", "")[:6]
+        table[name] = Field(name, kind, "e" in flags, "z" in flags, strategy, merge_key, embedded)
+    return table
+
+
+def is_struct(kind: str) -> bool:
+    """Tell whether a kind is a struct of the table (pointers do not count)."""
+    return kind in load_json("gotypes.json")
+
+
+def decode(data: Json, type_name: str) -> Json:
+    """Return the JSON that Go writes after reading data into a struct.
+
+    Unknown fields and zero ``omitempty`` fields go, zero fields without it
+    come (``resources: {}``, ``containers: null``), quantities and times take
+    Go's spelling; keys come sorted. ``type_name`` is as Go prints it
+    (``v1alpha2.JobSetSpec``; KeyError if unknown). Raises GoDecodeError.
+    """
+    codec = _codec(type_name)
+    if data is None:
+        return codec.zero()
+    try:
+        return codec.decode(data)
+    except _Mismatch as mismatch:
+        raise _error(mismatch, data, codec) from None
+
+
+def apply_configuration(data: Json, type_name: str) -> Json:
+    """Return the apply configuration that Trainer makes of a typed object (pkg/apply FromTypedObjWithFields).
+
+    ``type_name`` is the typed struct's; its JSON is read once more into the
+    ApplyConfiguration struct, whose fields are all pointers with omitempty.
+    DefaultUnstructuredConverter, in between, omits what encoding/json omits.
+    Raises GoDecodeError.
+    """
+    return decode(decode(data, type_name), type_name + _APPLY)
+
+
+class _Mismatch(Exception):
+    """A value of another shape than the Go type's. Go remembers the first and goes on, unless it is ``fatal``."""
+
+    def __init__(self, text: str, go_type: str = "", *, fatal: bool = False) -> None:
+        super().__init__(text)
+        self.text = text
+        self.go_type = go_type
+        self.fatal = fatal
+        self.struct = ""
+        self.names: list[str] = []
+        self.steps: list[str | int] = []
+
+    def inside(self, step: str | int, struct: str = "", embedded: str = "") -> None:
+        """Note the key or index that was being read, on the way up."""
+        self.steps.append(step)
+        if struct:
+            self.struct = self.struct or struct
+            self.names.append(str(step))
+            self.names.extend(reversed(embedded.split(".")) if embedded else ())
+
+    def message(self) -> str:
+        """Return Go's text (UnmarshalTypeError.Error), or that of the type's own decoder."""
+        if not self.go_type:
+            return self.text
+        where = f"Go struct field {_bare(self.struct)}.{'.'.join(reversed(self.names))}" if self.struct else "Go value"
+        return f"json: cannot unmarshal {self.text} into {where} of type {self.go_type}"
+
+
+def _error(first: _Mismatch, data: Json, codec: _Codec) -> GoDecodeError:
+    """Return the error Go returns: the first fatal one, or else the first of all."""
+    current = first
+    while not current.fatal:
+        # To Go a refused value is one that was not there, and so is null.
+        data = _without(data, current.steps[::-1])
+        try:
+            codec.decode(data)
+        except _Mismatch as mismatch:
+            current = mismatch
+        else:
+            current = first
+            break
+    return GoDecodeError(tuple(current.steps[::-1]), current.message())
+
+
+def _without(data: Json, path: list[str | int]) -> Json:
+    if not path:
+        return {}
+    step, rest = path[0], path[1:]
+    if isinstance(data, dict) and isinstance(step, str):
+        return {**data, step: _without(data[step], rest) if rest else None}
+    assert isinstance(data, list) and isinstance(step, int), "a path of a mismatch exists"
+    return [*data[:step], _without(data[step], rest) if rest else None, *data[step + 1 :]]
+
+
+class _Codec(NamedTuple):
+    """``decode`` takes anything but null; ``zero`` makes the JSON of Go's zero value; ``omit`` tells zero ones by JSON.
+
+    ``absent`` tells, of a value in the input, whether it leaves Go's zero value behind (for omitzero).
+    """
+
+    decode: Callable[[Json], Json]
+    zero: Callable[[], Json]
+    omit: bool
+    absent: Callable[[Json], bool]
+
+
+_Run: TypeAlias = tuple[Callable[[Json], Json], bool, Callable[[Json], bool] | None, str]
+
+
+@cache
+def _codec(kind: str) -> _Codec:
+    """Compile a kind. ``omit``: omitempty drops the zero and empty values of such a kind once they are read."""
+    if kind.startswith("*"):
+        # A pointer to an empty value is not empty: only null is, and that is never read.
+        return _Codec(_codec(kind[1:]).decode, _null, False, _is_null)
+    if kind.startswith("[]"):
+        return _Codec(_list(kind), _null, True, _is_null)
+    if kind.startswith("{}"):
+        return _Codec(_map(kind), _null, True, _is_null)
+    if kind in _CUSTOM:
+        return _CUSTOM[kind]
+    base, _, named = kind.partition(":")
+    if base in _INTEGERS:
+        return _Codec(_integer(_INTEGERS[base], named or base), lambda: 0, True, lambda value: value in (None, 0))
+    if base == "string":
+        return _Codec(_scalar(str, named or base), lambda: "", True, lambda value: value in (None, ""))
+    if base == "bool":
+        return _Codec(_scalar(bool, named or base), lambda: False, True, lambda value: value in (None, False))
+    return _struct(kind)
+
+
+def _null() -> Json:
+    return None
+
+
+def _is_null(value: Json) -> bool:
+    return value is None
+
+
+def _struct(struct: str) -> _Codec:
+    """Compile a struct. Its fields' codecs are looked up on first use, since structs may hold themselves."""
+    table = fields(struct)
+    runs: dict[str, _Run] = {}
+    always: list[tuple[str, Callable[[], Json]]] = []
+
+    def prepare() -> None:
+        for name, field in table.items():
+            codec = _codec(field.kind)
+            skip = codec.absent if field.omitzero else None
+            runs[name] = codec.decode, field.omitempty and codec.omit, skip, field.embedded
+            if not field.omitzero and not (field.omitempty and (codec.omit or field.kind.startswith("*"))):
+                always.append((name, codec.zero))
+
+    def decode_struct(data: Json) -> Json:
+        if not isinstance(data, dict):
+            raise _Mismatch(_json_kind(data), struct)
+        if table and not runs:
+            prepare()
+        result: JsonObject = {}
+        for key in sorted(data):
+            if (run := runs.get(key)) is None or (value := data[key]) is None:
+                continue
+            decode_field, omit, skip, embedded = run
+            if skip is not None and skip(value):
+                continue
+            try:
+                read = decode_field(value)
+            except _Mismatch as mismatch:
+                mismatch.inside(key, struct, embedded)
+                raise
+            if read or not omit:
+                result[key] = read
+        for key, zero in always:
+            if key not in result:
+                result[key] = zero()
+        return result
+
+    def absent(data: Json) -> bool:
+        if not isinstance(data, dict):
+            return data is None
+        return all(_codec(table[key].kind).absent(value) for key, value in data.items() if key in table)
+
+    return _Codec(decode_struct, lambda: decode_struct({}), False, absent)
+
+
+def _list(kind: str) -> Callable[[Json], Json]:
+    def decode_list(data: Json) -> Json:
+        if not isinstance(data, list):
+            raise _Mismatch(_json_kind(data), _go_type(kind))
+        item = _codec(kind[2:])
+        result: list[Json] = []
+        for value in data:
+            try:
+                result.append(item.decode(value) if value is not None else item.zero())
+            except _Mismatch as mismatch:
+                mismatch.inside(len(result))
+                raise
+        return result
+
+    return decode_list
+
+
+def _map(kind: str) -> Callable[[Json], Json]:
+    def decode_map(data: Json) -> Json:
+        if not isinstance(data, dict):
+            raise _Mismatch(_json_kind(data), _go_type(kind))
+        item = _codec(kind[2:])
+        result: JsonObject = {}
+        for key in sorted(data):
+            value = data[key]
+            try:
+                result[key] = item.decode(value) if value is not None else item.zero()
+            except _Mismatch as mismatch:
+                mismatch.inside(key)
+                raise
+        return result
+
+    return decode_map
+
+
+def _scalar(of: type, go_type: str) -> Callable[[Json], Json]:
+    def decode_scalar(data: Json) -> Json:
+        if type(data) is not of:
+            raise _Mismatch(_json_kind(data), go_type)
+        return data
+
+    return decode_scalar
+
+
+def _integer(bits: int, go_type: str) -> Callable[[Json], Json]:
+    limit = 1 << (bits - 1)
+
+    def decode_integer(data: Json) -> Json:
+        number = data
+        if isinstance(number, float) and "." not in (text := float_literal(number)) and "e" not in text:
+            number = int(text)
+        if type(number) is not int or not -limit <= number < limit:
+            raise _Mismatch(_json_kind(data, literal=True), go_type)
+        return number
+
+    return decode_integer
+
+
+def _json_kind(data: Json, *, literal: bool = False) -> str:
+    """Call a value as Go's errors do."""
+    if isinstance(data, bool):
+        return "bool"
+    if isinstance(data, int | float):
+        return f"number {json_literal(data)}" if literal else "number"
+    return "string" if isinstance(data, str) else "array" if isinstance(data, list) else "object"
+
+
+def _go_type(kind: str) -> str:
+    """Spell the kind of a list or map as Go prints its type; the one such type with a name is that of quantities."""
+    named = kind.rpartition(":")[2] if ":" in kind else kind.lstrip("[]{}")
+    return "v1.ResourceList" if kind == "{}Quantity" else kind[:2].replace("{}", "map[string]") + named
+
+
+def _bare(struct: str) -> str:
+    return struct.rpartition(".")[2]
+
+
+def _quantity(data: Json) -> Json:
+    try:
+        return canonical(json_literal(data))
+    except QuantityError as error:
+        raise _Mismatch(str(error), fatal=True) from None
+
+
+def _int_or_string(data: Json) -> Json:
+    if isinstance(data, str):
+        return data
+    try:
+        return _integer(32, "int32")(data)
+    except _Mismatch as mismatch:
+        mismatch.fatal = True
+        raise
+
+
+def _time(data: Json) -> Json:
+    if not isinstance(data, str):
+        raise _Mismatch(_json_kind(data), "string", fatal=True)
+    try:
+        return normalize_time(data)
+    except TimeError as error:
+        raise _Mismatch(str(error), fatal=True) from None
+
+
+def _is_zero_time(value: Json) -> bool:
+    return value is None or (isinstance(value, str) and _time(value) is None)
+
+
+_CUSTOM: dict[str, _Codec] = {
+    "Quantity": _Codec(_quantity, lambda: "0", False, _is_null),
+    "IntOrString": _Codec(_int_or_string, lambda: 0, False, lambda value: value in (None, 0)),
+    "Time": _Codec(_time, _null, False, _is_zero_time),
+    "FieldsV1": _Codec(lambda data: data, _null, False, _is_null),
+}
+
+
+def reachable(struct: str) -> Iterator[str]:
+    """Yield the names of all structs that a struct can hold, itself first."""
+    seen = [struct]
+    for name in seen:
+        yield name
+        for field in fields(name).values():
+            kind = field.kind.replace("*", "").replace("[]", "").replace("{}", "")
+            if is_struct(kind) and kind not in seen:
+                seen.append(kind)

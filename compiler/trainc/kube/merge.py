@@ -1,0 +1,370 @@
+"""Strategic merge patch as k8s.io/apimachinery v0.36.2 applies it (pkg/util/strategicpatch).
+
+Merge keys and strategies come from the Go structs' tags (see gotypes), as in
+StrategicMergePatch with a struct. Both inputs are JSON; neither is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from trainc.kube import gotypes
+from trainc.source import Json, JsonObject
+
+_DIRECTIVE = "$patch"
+_RETAIN_KEYS = "$retainKeys"
+_DELETE_FROM_LIST = "$deleteFromPrimitiveList"
+_SET_ORDER = "$setElementOrder"
+
+RESOURCES = "resourceRequirementsPatchMeta"
+"""Trainer's own struct for resources: those of ResourceRequirements, but with claims merged by name."""
+
+
+class MergeError(ValueError):
+    """A patch that strategic merge cannot apply; the message is Go's, or says the same where Go prints its own data."""
+
+
+class _Meta(NamedTuple):
+    """What the tags of a field say: the kind below it, its strategies, its merge key."""
+
+    kind: str
+    strategy: str
+    merge_key: str
+
+
+def merge(original: Json, patch: Json, type_name: str) -> Json:
+    """Return original with patch applied, both JSON of the struct called type_name (``v1alpha2.JobSetSpec``).
+
+    Mappings merge by key, lists by the struct's merge key or, without one, are
+    replaced; null removes; directives work as in Go. List order: items of the
+    patch in its order; an item that only the original has stands before the
+    next item of the patch that it preceded in the original.
+
+    Raises MergeError.
+    """
+    if not isinstance(original, dict) or not isinstance(patch, dict):
+        raise MergeError("invalid JSON document")
+    return _merge_map(original, patch, type_name)
+
+
+def merge_resources(base: JsonObject, override: JsonObject) -> JsonObject:
+    """Return two ResourceRequirements merged: limits and requests by resource, claims by name.
+
+    Trainer's MergeResourceRequirements (pkg/util/trainingruntime). Its caller
+    passes a base without claims and copies only limits and requests from the
+    result, so setting resourcesPerNode loses all claims; that is the caller's.
+
+    Raises GoDecodeError and MergeError.
+    """
+    kind = gotypes.RESOURCE_REQUIREMENTS
+    merged = merge(gotypes.decode(base, kind), gotypes.decode(override, kind), RESOURCES)
+    result = gotypes.decode(merged, kind)
+    assert isinstance(result, dict), "a struct is written as a mapping"
+    return result
+
+
+def _merge_map(original: Mapping[str, Json], patch: Mapping[str, Json], kind: str) -> JsonObject:
+    if _DIRECTIVE in patch:
+        return _directed(patch)
+    result = dict(original)
+    change = dict(patch)
+    _retain_keys(result, change)
+    _ordered_lists(result, change, kind)
+    # Go ranges over a map here; sorted, results are the same and errors are always the same one.
+    for key in sorted(change):
+        value = change[key]
+        if key.startswith(_DELETE_FROM_LIST):
+            _delete_from_list(result, _after(key, _DELETE_FROM_LIST), value)
+        elif value is None:
+            result.pop(key, None)
+        elif key not in result or not _same_kind(result[key], value):
+            _take(result, key, _without_nulls(value))
+        elif isinstance(value, dict):
+            result[key] = _merge_member_map(result[key], value, _meta(kind, key))
+        elif isinstance(value, list):
+            result[key] = _merge_member_list(result[key], value, _meta(kind, key, items=True))
+        else:
+            result[key] = value
+    return result
+
+
+def _directed(patch: Mapping[str, Json]) -> JsonObject:
+    """Return what a mapping with a $patch directive leaves."""
+    directive = patch[_DIRECTIVE]
+    if directive == "replace":
+        return {key: value for key, value in patch.items() if key != _DIRECTIVE}
+    if directive == "delete":
+        return {}
+    raise _bad_directive(directive)
+
+
+def _retain_keys(result: JsonObject, change: JsonObject) -> None:
+    """Apply $retainKeys: nothing else of the original stays."""
+    if _RETAIN_KEYS not in change:
+        return
+    names = change.pop(_RETAIN_KEYS)
+    kept = names if isinstance(names, list) else None
+    if kept is None or any(
+        key not in kept
+        for key, value in change.items()
+        if value is not None and not key.startswith((_DELETE_FROM_LIST, _SET_ORDER))
+    ):
+        raise MergeError("invalid patch format of retainKeys")
+    for key in [key for key in result if key not in kept]:
+        del result[key]
+
+
+def _ordered_lists(result: JsonObject, change: JsonObject, kind: str) -> None:
+    """Merge the lists whose order a $setElementOrder directive gives."""
+    for key in sorted(change):
+        if not key.startswith(_SET_ORDER):
+            continue
+        order = change.pop(key)
+        name = _after(key, _SET_ORDER)
+        old, new = result.get(name), change.get(name)
+        if not isinstance(order, list) or not isinstance(old or [], list) or not isinstance(new or [], list):
+            raise MergeError(f"{key}: expected lists")
+        meta = _meta(kind, name, items=True)
+        before, after = _as_list(old), _as_list(new)
+        _check_order(after, order, meta.merge_key)
+        if name not in result and name not in change:
+            continue
+        if name not in change:
+            merged = before
+        elif name not in result:
+            merged = _as_list(_without_directives(after))
+        else:
+            merged = _merge_member_list(before, after, meta)
+        _one_type(before, after)
+        result[name] = _in_order(merged, order, before, meta.merge_key)
+        change.pop(name, None)
+
+
+def _check_order(patch: list[Json], order: list[Json], merge_key: str) -> None:
+    """Raise MergeError unless the patch's items occur in order, in the order's order."""
+    if not patch or not order:
+        return
+    at = 0
+    for item in patch:
+        if isinstance(item, dict) and _DIRECTIVE in item:
+            continue
+        while at < len(order) and not _equal(_key(item, merge_key), _key(order[at], merge_key)):
+            at += 1
+        if at == len(order):
+            raise MergeError("The order in patch list doesn't match $setElementOrder list")
+        at += 1
+
+
+def _merge_member_map(original: Json, patch: JsonObject, meta: _Meta) -> Json:
+    assert isinstance(original, dict), "kinds were compared"
+    return dict(patch) if meta.strategy == "replace" else _merge_map(original, patch, meta.kind)
+
+
+def _merge_member_list(original: Json, patch: list[Json], meta: _Meta) -> list[Json]:
+    assert isinstance(original, list), "kinds were compared"
+    if meta.strategy != "merge" or not (original or patch):
+        return list(patch)
+    maps = _one_type(original, patch)
+    if not maps:
+        return _in_order(_unique([*original, *patch]), patch, original, "")
+    if not meta.merge_key:
+        raise MergeError(f"cannot merge lists without merge key for {meta.kind}")
+    before, after = _special_items(original, patch, meta.merge_key)
+    return _in_order(_merge_items(before, after, meta), after, before, meta.merge_key)
+
+
+def _special_items(original: list[Json], patch: list[Json], key: str) -> tuple[list[Json], list[Json]]:
+    """Carry out the items of a patch that are directives; return both lists without what they name."""
+    plain: list[Json] = []
+    replace = False
+    before = list(original)
+    for item in patch:
+        assert isinstance(item, dict), "items of one type, mappings"
+        directive = item.get(_DIRECTIVE)
+        if _DIRECTIVE not in item:
+            plain.append(item)
+        elif directive == "delete":
+            gone = _key(item, key)
+            before = [other for other in before if not (key in _mapping(other) and _equal(_mapping(other)[key], gone))]
+        elif directive == "replace":
+            replace = True
+        elif directive == "merge":
+            raise MergeError("merging lists cannot yet be specified in the patch")
+        else:
+            raise _bad_directive(directive)
+    return (plain, []) if replace else (before, plain)
+
+
+def _merge_items(original: list[Json], patch: list[Json], meta: _Meta) -> list[Json]:
+    merged = list(original)
+    for item in patch:
+        at = _index(merged, _key(item, meta.merge_key), meta.merge_key)
+        if at is None:
+            # As it is: Go cleans nulls and directives out of new fields, but not out of new items.
+            merged.append(item)
+        else:
+            merged[at] = _merge_map(_mapping(merged[at]), _mapping(item), meta.kind)
+    return merged
+
+
+def _in_order(merged: list[Json], patch: list[Json], original: list[Json], key: str) -> list[Json]:
+    """Sort items as Go does: those in patch by its order, the others by the original's, then interleaved."""
+    patched: list[Json] = []
+    rest: list[Json] = []
+    for item in merged:
+        (rest if _index(patch, _key(item, key), key) is None else patched).append(item)
+    return _interleave(_sorted_like(patched, patch, key), _sorted_like(rest, original, key), original, key)
+
+
+def _sorted_like(items: list[Json], order: list[Json], key: str) -> list[Json]:
+    """Sort items, stably, by their first place in order; items that are marked for deletion go last."""
+
+    def place(item: Json) -> tuple[bool, int]:
+        at = _index(order, _key(item, key), key)
+        return isinstance(item, dict) and item.get(_DIRECTIVE) == "delete", -1 if at is None else at
+
+    return sorted(items, key=place)
+
+
+def _interleave(patched: list[Json], rest: list[Json], original: list[Json], key: str) -> list[Json]:
+    """Merge two sorted lists: one of the rest comes first only before a patched item that followed it originally."""
+    result: list[Json] = []
+    at = 0
+    for item in patched:
+        place = _index(original, _key(item, key), key)
+        while place is not None and at < len(rest):
+            other = _index(original, _key(rest[at], key), key)
+            if other is None or other >= place:
+                break
+            result.append(rest[at])
+            at += 1
+        result.append(item)
+    return result + rest[at:]
+
+
+def _delete_from_list(result: JsonObject, name: str, gone: Json) -> None:
+    """Apply a $deleteFromPrimitiveList directive."""
+    current = result.get(name)
+    if gone is None:
+        result.pop(name, None)
+    elif isinstance(current, list) and isinstance(gone, list):
+        result[name] = [item for item in current if not any(_equal(item, other) for other in gone)]
+
+
+def _take(result: JsonObject, key: str, value: Json) -> None:
+    if isinstance(value, dict) and _DIRECTIVE in value:
+        result.pop(key, None)
+    else:
+        result[key] = _without_directives(value)
+
+
+def _without_directives(value: Json) -> Json:
+    """Return value without the mappings in it that hold a $patch directive."""
+    if isinstance(value, dict):
+        return {key: _without_directives(item) for key, item in value.items() if not _is_directive(item)}
+    if isinstance(value, list):
+        return [_without_directives(item) for item in value if not _is_directive(item)]
+    return value
+
+
+def _without_nulls(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value
+
+
+def _is_directive(value: Json) -> bool:
+    return isinstance(value, dict) and _DIRECTIVE in value
+
+
+def _meta(kind: str, key: str, *, items: bool = False) -> _Meta:
+    """Look up a field of a struct; for a list, ``kind`` of the result is that of its items."""
+    struct = kind.lstrip("*")
+    if struct == RESOURCES:
+        fields, own = gotypes.fields(gotypes.RESOURCE_REQUIREMENTS), {"claims": ("merge", "name")}
+    elif gotypes.is_struct(struct):
+        fields, own = gotypes.fields(struct), {}
+    else:
+        of = "map" if struct.startswith("{}") else "slice" if struct.startswith("[]") else struct.partition(":")[0]
+        raise MergeError(f"merging an object in json but data type is not struct, instead is: {of}")
+    if (field := fields.get(key)) is None:
+        bare = struct.rpartition(".")[2]
+        raise MergeError(f'unable to find api field in struct {bare} for the json field "{key}"')
+    strategy, merge_key = own.get(key, (field.patch_strategy, field.patch_merge_key))
+    strategies = [name for name in strategy.split(",") if name != "retainKeys"]
+    below = field.kind.removeprefix("*").removeprefix("[]") if items else field.kind
+    return _Meta(below, strategies[0] if strategies else "", merge_key)
+
+
+def _one_type(*lists: list[Json]) -> bool:
+    """Tell whether the items are mappings. Raises MergeError if they differ in type, or are lists."""
+    types = {type(item) for items in lists for item in items}
+    if not types:
+        raise MergeError("no elements in any of the given slices")
+    if len(types) > 1:
+        raise MergeError("list element types are not identical")
+    (only,) = types
+    if only is list:
+        raise MergeError("lists of lists are not supported")
+    return only is dict
+
+
+def _unique(items: list[Json]) -> list[Json]:
+    result: list[Json] = []
+    for item in items:
+        if not any(_equal(item, other) for other in result):
+            result.append(item)
+    return result
+
+
+def _index(items: list[Json], wanted: Json, key: str) -> int | None:
+    """Return the first place of an item whose key (or, without a key, which itself) is wanted."""
+    for at, item in enumerate(items):
+        if key and not (isinstance(item, dict) and key in item):
+            continue
+        if _equal(item[key] if key and isinstance(item, dict) else item, wanted):
+            return at
+    return None
+
+
+def _key(item: Json, key: str) -> Json:
+    if not key:
+        return item
+    if not isinstance(item, dict) or key not in item:
+        raise MergeError(f"map: {item} does not contain declared merge key: {key}")
+    return item[key]
+
+
+def _equal(left: Json, right: Json) -> bool:
+    """Compare as Go compares interfaces: 1, 1.0 and true are three values."""
+    return type(left) is type(right) and left == right
+
+
+def _same_kind(left: Json, right: Json) -> bool:
+    return type(left) is type(right)
+
+
+def _mapping(value: Json) -> JsonObject:
+    if not isinstance(value, dict):
+        raise MergeError("an item of a merged list is no mapping")
+    return value
+
+
+def _as_list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _after(key: str, prefix: str) -> str:
+    """Return the name of the list that a directive is about. Raises MergeError."""
+    head, slash, name = key.partition("/")
+    if not slash or head != prefix:
+        kind = "setElementOrder" if prefix == _SET_ORDER else "primitive"
+        raise MergeError(f"invalid patch format of {kind} list")
+    return name
+
+
+def _bad_directive(directive: Json) -> MergeError:
+    return MergeError(f"unknown patch type found: {directive}")
