@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -84,5 +85,5 @@ def _surroundings(folder: Path, faithful: bool) -> tuple[Options, Inputs, tuple[
 
 def _read(folder: Path, path: str) -> Inputs:
     if path == STDIN:
-        return read_stdin(click.get_binary_stream("stdin"))
+        return read_stdin(sys.stdin.buffer)
     return read_given(find_root(folder), folder, path)

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
+from trainc import __version__
 from trainc.cli.failure import failure
 
 COMMANDS = {
@@ -92,13 +93,7 @@ class Root(click.Group):
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if not value or ctx.resilient_parsing:
         return
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        number = version("trainc")
-    except PackageNotFoundError:  # run from a source tree that is not installed
-        number = "(not installed)"
-    click.echo(f"trainc {number} (Trainer v2.3.0, JobSet v0.12.0)")
+    click.echo(f"trainc {__version__} (Trainer v2.3.0, JobSet v0.12.0)")
     ctx.exit()
 
 
