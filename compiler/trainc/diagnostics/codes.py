@@ -118,6 +118,12 @@ SCHEMA = {
         "The document passes the CRD's schema, but the controller's Go types cannot hold it, so every webhook refuses"
         " it: a quantity that does not parse, an integer past 32 bits.",
     ),
+    "TC110": Code(
+        _N,
+        "rules not checked",
+        "The API server evaluates a CRD's rules only for a document that has the right types, all required fields,"
+        " allowed values and no text or list that is too long. More may come up once these are put right.",
+    ),
 }
 
 JOIN = {

@@ -1,0 +1,176 @@
+"""How the API server's validator sees JSON values: their type, whether a number is an integer, what equals what.
+
+Source of the rules: k8s.io/kube-openapi pkg/validation/validate (type.go, validator.go, values.go) and go-openapi/swag
+v0.23 convert.go. Numbers are int64 where they fit, else float64, as Kubernetes' JSON decoder makes them.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from trainc.kube.fielderror import quote
+from trainc.source import Json
+
+INT64 = range(-(2**63), 2**63)
+INT32 = range(-(2**31), 2**31)
+_SAFE = 2.0**53 - 1  # beyond, a float is not taken for an integer
+_RELATIVE = 1e-9
+
+NUMERIC = ("integer", "number")
+_NAMES = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
+
+
+def json_type(value: Json) -> str:
+    """Return the JSON type; an integer that int64 cannot hold is a number."""
+    if value.__class__ is int:
+        return "integer" if value in INT64 else "number"
+    return _NAMES.get(value.__class__, "number")
+
+
+def as_float(value: float) -> float:
+    """Return the number as float64; infinite where it is too large."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def is_integral(value: float) -> bool:
+    """Tell whether a float passes for an integer: whole, or positive and whole but for one part in 10^9."""
+    number = as_float(value)
+    if math.isnan(number) or abs(number) > _SAFE:
+        return False
+    whole = float(int(number))
+    if number == whole:
+        return True
+    return whole > 0 and (number - whole) / (number + whole) < _RELATIVE
+
+
+class Mismatch(NamedTuple):
+    """A type that does not fit: what the validator names as expected and as found."""
+
+    expected: str
+    found: str
+
+
+def mismatch(keywords: Mapping[str, Any], value: Json) -> Mismatch | None:
+    """Return how value's type fails the schema, or None where it fits.
+
+    ``keywords`` has the types as a list under ``type`` (null among them where null is allowed) and maybe a ``format``.
+    A format makes two odd exceptions: it is what the error names, and a list passes where a formatted string belongs.
+    """
+    types, form = keywords["type"], keywords.get("format", "")
+    found = json_type(value)
+    named = ",".join(name for name in types if name != "null")
+    if value is None:
+        return None if "null" in types or not named else Mismatch(named, found)
+    fits = found in types or (
+        found in NUMERIC and ("number" in types if found == "integer" else "integer" in types and is_integral(value))  # type: ignore[arg-type]
+    )
+    if form and found not in ("string", "array") and not fits:
+        return Mismatch(form, {"integer": "int64", "number": "float64"}.get(found, ""))
+    if form and found in ("string", "array") and not any(name in types for name in NUMERIC):
+        return None
+    return None if fits else Mismatch(named, found)
+
+
+def is_member(value: Json, enum: Sequence[Json]) -> bool:
+    """Tell whether value is one of enum. Go converts before it compares: 1.5 is a member of [1], 65 of ["A"]."""
+    return value is not None and any(_converted(value, allowed) == (allowed.__class__, allowed) for allowed in enum)
+
+
+def _converted(value: Json, like: Json) -> tuple[type, Json]:
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(as_float(value)):
+        if like.__class__ is int:
+            return int, int(value)
+        if like.__class__ is float:
+            return float, as_float(value)
+        if like.__class__ is str and json_type(value) == "integer":
+            point = int(value)
+            valid = 0 <= point < 0x110000 and not 0xD800 <= point < 0xE000
+            return str, chr(point) if valid else "\ufffd"
+    return value.__class__, value
+
+
+def fits_range(value: float, type_name: str, form: str) -> bool:
+    """Tell whether a number fits the one numeric type and format that a schema names."""
+    if type_name == "integer":
+        number = value if value.__class__ is int and value in INT64 else as_float(value)
+        if number.__class__ is float and not (math.isfinite(number) and number == int(number)):
+            return False
+        return int(number) in (INT32 if form == "int32" else INT64)
+    if form == "float":
+        return _fits_float32(as_float(value))
+    return True
+
+
+def _fits_float32(number: float) -> bool:
+    try:
+        struct.pack("<f", number)
+    except OverflowError:
+        return False
+    return math.isfinite(number)
+
+
+def go_number(value: float) -> str:
+    """Spell a number as Go's %v does."""
+    if value.__class__ is int and value in INT64:
+        return str(value)
+    return _go_float(as_float(value), low=-4)
+
+
+def go_json(value: Json) -> str:
+    """Spell a value as Go's encoding/json does: keys sorted, HTML escaped, whole floats without a point."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{go_json(key)}:{go_json(value[key])}" for key in sorted(value, key=_utf8)) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(go_json, value)) + "]"
+    if isinstance(value, str):
+        return _go_json_text(value)
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return str(value) if json_type(value) == "integer" else _go_float(as_float(value), low=-6)
+
+
+def go_value(value: Json) -> str:
+    """Spell a value as a field error does: strings quoted, numbers plain, the rest as JSON."""
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return go_number(value)
+    return go_json(value)
+
+
+def _go_float(number: float, low: int) -> str:
+    """Spell a float in the fewest digits; with an exponent below 10^low and from 10^21 on."""
+    if not math.isfinite(number):
+        return {math.inf: "+Inf", -math.inf: "-Inf"}.get(number, "NaN")
+    sign, digits, exponent = Decimal(repr(number)).normalize().as_tuple()
+    shift = len(digits) - 1 + int(exponent)
+    if number == 0 or low <= shift < 21:
+        return f"{Decimal(repr(number)).normalize():f}"
+    mantissa = "".join(map(str, digits))
+    point = f".{mantissa[1:]}" if len(mantissa) > 1 else ""
+    width = 2 if low == -4 or shift > 0 else 1  # encoding/json writes e-9 for e-09
+    return f"{'-' if sign else ''}{mantissa[0]}{point}e{'-' if shift < 0 else '+'}{abs(shift):0{width}d}"
+
+
+_JSON_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+_JSON_TABLE = {
+    **{ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029\x7f"},
+    **{code: f"\\u{code:04x}" for code in range(0x20)},
+    **{ord(char): text for char, text in _JSON_ESCAPES.items()},
+}
+del _JSON_TABLE[0x7F]
+
+
+def _go_json_text(text: str) -> str:
+    return '"' + text.translate(_JSON_TABLE) + '"'
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
