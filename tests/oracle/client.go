@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -65,6 +66,17 @@ func (c *cluster) add(u *unstructured.Unstructured) error {
 		return err
 	}
 	if err := apiruntime.DefaultUnstructuredConverter.FromUnstructured(u.Object, object); err != nil {
+		return err
+	}
+	// Once more through JSON: the API server would have stored quantities in their canonical form.
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	if object, err = c.scheme.New(gvk); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, object); err != nil {
 		return err
 	}
 	typed, ok := object.(client.Object)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -78,6 +79,9 @@ func decode(chunk []byte) document {
 		return document{err: fmt.Errorf("a list of objects is not one object: %T", decoded)}
 	}
 	gvk := object.GroupVersionKind()
+	if gvk.Version == "" {
+		return document{err: runtime.NewMissingVersionErr(string(raw))}
+	}
 	if gvk.Group == trainer.GroupVersion.Group && gvk.Version != trainer.GroupVersion.Version {
 		return document{err: fmt.Errorf("no matches for kind %q in version %q", gvk.Kind, gvk.GroupVersion())}
 	}
