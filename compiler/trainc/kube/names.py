@@ -65,10 +65,7 @@ def is_dns1123_label(value: str) -> Details:
 
 def is_dns1123_subdomain(value: str) -> Details:
     """Check a DNS subdomain of RFC 1123: the rule for the names of most kinds, custom resources included."""
-    details = _too_long(value, DNS1123_SUBDOMAIN_MAX_LENGTH)
-    if _matches(_DNS1123_SUBDOMAIN, value):
-        return details
-    return (*details, _regex_error(_DNS1123_SUBDOMAIN_TEXT, _DNS1123_SUBDOMAIN, "example.com"))
+    return (*_too_long(value, DNS1123_SUBDOMAIN_MAX_LENGTH), *_dns1123_subdomain_form(value))
 
 
 def is_dns1035_label(value: str) -> Details:
@@ -80,7 +77,7 @@ def is_dns1035_label(value: str) -> Details:
 
 
 def is_qualified_name(value: str) -> Details:
-    """Check a qualified name, which is what the key of a label must be: a name with an optional DNS prefix and ``/``."""
+    """Check a qualified name, the rule for keys of labels: a name, before it an optional DNS subdomain and ``/``."""
     regex_error = _regex_error(_QUALIFIED_NAME_TEXT, _QUALIFIED_NAME, "MyName", "my.name", "123-abc")
     prefix, slash, name = value.rpartition("/")
     if "/" in prefix:
@@ -90,7 +87,8 @@ def is_qualified_name(value: str) -> Details:
     if slash and not prefix:
         details.append("prefix part must be non-empty")
     elif slash:
-        details += (f"prefix part {detail}" for detail in is_dns1123_subdomain(prefix))
+        too_long = _too_long(prefix, DNS1123_SUBDOMAIN_MAX_LENGTH, "bytes")
+        details += (f"prefix part {detail}" for detail in (*too_long, *_dns1123_subdomain_form(prefix)))
     if not name:
         details.append("name part must be non-empty")
     elif _size(name) > QUALIFIED_NAME_MAX_LENGTH:
@@ -102,8 +100,7 @@ def is_qualified_name(value: str) -> Details:
 
 def is_valid_label_value(value: str) -> Details:
     """Check the value of a label; it may be empty."""
-    too_long = _size(value) > LABEL_VALUE_MAX_LENGTH
-    details = (f"must be no more than {LABEL_VALUE_MAX_LENGTH} bytes",) if too_long else ()
+    details = _too_long(value, LABEL_VALUE_MAX_LENGTH, "bytes")
     if _matches(_LABEL_VALUE, value):
         return details
     return (*details, _regex_error(_LABEL_VALUE_TEXT, _LABEL_VALUE, "MyValue", "my_value", "12345"))
@@ -179,15 +176,24 @@ def validate_labels(labels: Mapping[str, str], field: str) -> Details:
 
 def validate_annotations(annotations: Mapping[str, str], field: str) -> Details:
     """Check annotations, keys sorted (Go's order is random): keys in lower case, and the size of all together."""
-    errors = [invalid(field, key, detail) for key in sorted(annotations) for detail in is_qualified_name(key.lower())]
+    # Go lowers a dotted capital I to a plain i, Python to i and a combining dot.
+    lower = {key: key.replace("\u0130", "i").lower() for key in sorted(annotations)}
+    errors = [invalid(field, key, detail) for key in lower for detail in is_qualified_name(lower[key])]
     size = sum(_size(key) + _size(value) for key, value in annotations.items())
     if size > TOTAL_ANNOTATION_SIZE_LIMIT:
         errors.append(f"{field}: Too long: may not be more than {TOTAL_ANNOTATION_SIZE_LIMIT} bytes")
     return tuple(errors)
 
 
-def _too_long(value: str, limit: int) -> Details:
-    return (f"must be no more than {limit} characters",) if _size(value) > limit else ()
+def _dns1123_subdomain_form(value: str) -> Details:
+    if _matches(_DNS1123_SUBDOMAIN, value):
+        return ()
+    return (_regex_error(_DNS1123_SUBDOMAIN_TEXT, _DNS1123_SUBDOMAIN, "example.com"),)
+
+
+def _too_long(value: str, limit: int, unit: str = "characters") -> Details:
+    """Check a length; Go has two packages of these rules, which call the same bytes by different names."""
+    return (f"must be no more than {limit} {unit}",) if _size(value) > limit else ()
 
 
 def _size(value: str) -> int:

@@ -1,4 +1,4 @@
-"""What a pod asks of a node: PodRequests of k8s.io/component-helpers v0.36.2 (resource), with its options left empty."""
+"""What a pod asks of a node: PodRequests of k8s.io/component-helpers v0.36.2 (resource), without any option."""
 
 from __future__ import annotations
 
