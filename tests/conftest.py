@@ -1,0 +1,17 @@
+"""What all tests share: --update, which writes expected output anew instead of comparing with it."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="write expected output anew (also TRAINC_UPDATE=1)")
+
+
+@pytest.fixture
+def update(request: pytest.FixtureRequest) -> bool:
+    """Whether to write expected output instead of comparing with it."""
+    return bool(request.config.getoption("--update") or os.environ.get("TRAINC_UPDATE"))

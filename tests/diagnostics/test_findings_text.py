@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trainc.diagnostics import Related, Severity, report
+from trainc.diagnostics.display import ELLIPSIS, LINE_WIDTH, MESSAGE_WIDTH, VALUE_WIDTH, cells, one_line, width, window
+from trainc.diagnostics.text import render, summary
+from trainc.source import Document, Mark, Path, Source
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def document(text: str | bytes, marks: dict[Path, Mark] | None = None, name: str = "jobs/a/j.yaml") -> Document:
+    return Document(Source(name, text), {}, 0, lambda: marks or {})
+
+
+def test_one_finding_in_full() -> None:
+    text = "kind: TrainJob\nspec:\n  trainer:\n    numNods: 2\n"
+    place = document(text, {("spec", "trainer", "numNods"): Mark(4, 5)})
+    other = document("a: 1\nb: 2\n", {("b",): Mark(2, 1)}, "runtimes/r.yaml")
+    finding = report(
+        "TC101",
+        place,
+        ("spec", "trainer", "numNods"),
+        "unknown field 'numNods'",
+        found="numNods",
+        expected="numNodes",
+        hint="did you mean 'numNodes'?",
+        related=(Related("the schema is used here", other, ("b",)),),
+    )
+    assert render([finding]) == (
+        "jobs/a/j.yaml:4:5: error[TC101]: unknown field 'numNods'\n"
+        "   |\n"
+        " 4 |     numNods: 2\n"
+        "   |     ^ spec.trainer.numNods\n"
+        "  = found: numNods\n"
+        "  = expected: numNodes\n"
+        "  = hint: did you mean 'numNodes'?\n"
+        "also here: runtimes/r.yaml:2:1: the schema is used here\n"
+        "   |\n"
+        " 2 | b: 2\n"
+        "   | ^ b\n"
+    )
+
+
+def test_colour_adds_escapes_and_nothing_else() -> None:
+    place = document("a: 1\n", {("a",): Mark(1, 1)})
+    findings = [
+        report("TC102", place, ("a",), "m", severity=severity, found="f", related=(Related("r", place),))
+        for severity in Severity
+    ]
+    coloured = render(findings, colour=True)
+    assert "\x1b[1;31merror[TC102]\x1b[0m" in coloured
+    assert "\x1b[1;33mwarning[TC102]" in coloured
+    assert "\x1b[1;36mnote[TC102]" in coloured
+    assert ANSI.sub("", coloured) == render(findings)
+    assert "\x1b" not in render(findings)
+
+
+def test_order_and_blank_line_between() -> None:
+    first = document("a: 1\nb: 2\n", {("b",): Mark(2, 1), ("a",): Mark(1, 1)}, "jobs/a/a.yaml")
+    second = document("x: 1\n", name="jobs/a/b.yaml")
+    findings = [
+        report("TC102", second, (), "last"),
+        report("TC102", first, ("b",), "third"),
+        report("TC102", first, ("a",), "second"),
+        report("TC101", first, ("a",), "first"),
+    ]
+    heads = [part.splitlines()[0].partition("]: ")[2] for part in render(findings).split("\n\n")]
+    assert heads == ["first", "second", "third", "last"]
+    assert render(findings) == render(reversed(findings))
+
+
+@pytest.mark.parametrize("text", ["", b"", b"\n", "   \n"])
+def test_no_gutter_without_a_line(text: str | bytes) -> None:
+    assert render([report("TC011", document(text), (), "gone")]) == "jobs/a/j.yaml:1:1: error[TC011]: gone\n"
+
+
+def test_no_findings() -> None:
+    assert render([]) == ""
+    assert summary([]) == "no findings"
+
+
+def test_summary_counts_by_severity() -> None:
+    place = document("")
+    findings = [
+        report("TC101", place, (), "m", severity=severity)
+        for severity in (Severity.NOTE, Severity.ERROR, Severity.WARNING, Severity.ERROR)
+    ]
+    assert summary(findings) == "2 errors, 1 warning, 1 note"
+    assert summary(findings[:1]) == "1 note"
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "shown", "before"),
+    [
+        ("a: b", 4, "a: b", 3),
+        ("\ta: b", 2, "    a: b", 4),
+        ("ab\tc", 4, "ab  c", 4),
+        ("名前: x", 5, "名前: x", 6),
+        ("e\u0301: x", 3, "e\u0301: x", 1),
+        ("é: x", 4, "é: x", 3),
+        ("x: \x1b[31m", 4, "x: \\x1b[31m", 3),
+        ("\u202ex: 1", 2, "\\u202ex: 1", 6),
+        ("ab", 99, "ab", 2),
+        ("ab", 0, "ab", 0),
+    ],
+)
+def test_caret_is_below_its_character(line: str, column: int, shown: str, before: int) -> None:
+    assert window(line, column) == (shown, before)
+
+
+@pytest.mark.parametrize("length", [LINE_WIDTH - 1, LINE_WIDTH, LINE_WIDTH + 1, 5000, 2_000_000])
+@pytest.mark.parametrize("place", ["start", "middle", "end"])
+def test_long_lines_are_cut_around_the_caret(length: int, place: str) -> None:
+    column = {"start": 1, "middle": length // 2, "end": length}[place]
+    line = "a" * (column - 1) + "X" + "b" * (length - column)
+    shown, before = window(line, column)
+    assert shown[before] == "X"
+    assert width(shown) <= LINE_WIDTH + 2 * len(ELLIPSIS)
+    assert (length > LINE_WIDTH) == (ELLIPSIS in shown)
+
+
+@given(st.text(st.characters(exclude_characters="\n\r")), st.integers(0, 400))
+def test_window_never_fails_and_points_inside(line: str, column: int) -> None:
+    shown, before = window(line, column)
+    assert 0 <= before <= width(shown)
+    assert width(shown) <= LINE_WIDTH + 2 * len(ELLIPSIS) + 10  # one cell may be a whole escape
+    assert not any(unicodedata.category(char) in ("Cc", "Cs") for char in shown)
+
+
+@given(st.text(max_size=60, alphabet="ab\té名\u0301"))
+def test_a_cell_for_each_code_point(line: str) -> None:
+    shown = cells(line)
+    assert len(shown) == len(line)
+    at = 0
+    for char, cell in zip(line, shown, strict=True):
+        at += width(cell)
+        assert cell == char or (char == "\t" and at % 4 == 0)
+
+
+@given(st.text(), st.integers(10, 200))
+def test_one_line_is_one_short_line(text: str, limit: int) -> None:
+    shown = one_line(text, limit)
+    assert len(shown) <= limit
+    assert len(shown.splitlines()) <= 1
+    assert shown == text or "\\" in shown or shown.endswith(ELLIPSIS)
+
+
+def test_values_and_messages_are_cut() -> None:
+    finding = report("TC102", document(""), (), "m" * 5000, found="f" * 500, hint="h\nh" * 200)
+    head, found, hint = render([finding]).splitlines()
+    assert len(head) <= MESSAGE_WIDTH + len("jobs/a/j.yaml:1:1: error[TC102]: ")
+    assert found == "  = found: " + "f" * (VALUE_WIDTH - 3) + "..."
+    assert hint.startswith("  = hint: h\\nhh\\nh")
+    assert len(hint) == len("  = hint: ") + VALUE_WIDTH
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_lines_are_those_of_an_editor(newline: str) -> None:
+    text = newline.join(("a: 1", "b:\x0c\u2028 2", "c: 3"))
+    shown = render([report("TC102", document(text, {(): Mark(3, 1)}), (), "m")])
+    assert " 3 | c: 3\n" in shown
+
+
+def test_a_byte_order_mark_is_no_column() -> None:
+    shown = render([report("TC102", document("\ufeffa: 1\n", {(): Mark(1, 4)}), (), "m")])
+    assert shown.splitlines()[2:] == [" 1 | a: 1", "   |    ^"]
+
+
+def test_bytes_that_are_not_utf8_are_shown() -> None:
+    assert " 1 | a: \ufffd\n" in render([report("TC001", document(b"a: \xff\n"), (), "m")])
