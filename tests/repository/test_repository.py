@@ -1,0 +1,213 @@
+"""The repository around the code: what it promises, and what must not get into it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGETS = ["help", "setup", "render", "test", "check", "schemas", "goldens", "fuzz", "bench", "lock", "clean"]
+
+# Written apart, so that this file does not match itself.
+MACHINE_PATHS = re.compile(
+    r"(?<![\w.$}/-])/(?:ro" r"ot/(?!\.ssh)|wo" r"rk/|ho" r"me/(?!mpiuser)|Us" r"ers/|opt/wh" r"eels)"
+)
+TEMPORARY_PATHS = re.compile(r"(?<![\w.$}/-])/t" r"mp/")
+REGISTRIES = re.compile(
+    r"py"
+    r"pi\.(?:org|python)|python"
+    r"hosted|proxy\.go"
+    r"lang|sum\.go"
+    r"lang|registry\.np"
+    r"mjs|devp"
+    r"i\b|art"
+    r"ifactory",
+    re.IGNORECASE,
+)
+INDEX_OPTIONS = re.compile(r"(?m)^\s*(?:-i|--(?:extra-)?index-url|--find-links|-f|--trusted-host)\b|https?://")
+"""What may stand in a lock: packages, versions, markers and hashes, and no address."""
+
+INSIDE_CONTAINERS = ("runtimes/", "jobs/", "out/", "compiler/trainc/data/", "tests/oracle/", "tests/kube/", "images/")
+"""Where a path names a place in a container, whose temporary folder is nobody's machine."""
+
+
+@cache
+def tracked() -> tuple[tuple[str, str], ...]:
+    """Return name and text of every file in git's index that is text and exists."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
+    files = []
+    for name in listed.decode().split("\0"):
+        path = ROOT / name
+        if name and path.is_file():
+            data = path.read_bytes()
+            if b"\0" not in data:
+                files.append((name, data.decode("utf-8", "replace")))
+    return tuple(files)
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@cache
+def workflow() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load(read(".github/workflows/ci.yml"))
+    return loaded
+
+
+def test_the_scan_sees_the_repository() -> None:
+    names = {name for name, _ in tracked()}
+    assert {"Makefile", "LICENSE", "pyproject.toml", "compiler/trainc/source.py"} <= names
+
+
+@pytest.mark.parametrize(
+    ("pattern", "texts"),
+    [
+        (MACHINE_PATHS, ["see /root/go/pkg", "(/home/me/x)", "/work/main"]),
+        (TEMPORARY_PATHS, ["cat /tmp/x"]),
+        (REGISTRIES, ["https://pypi.org/simple", "files.pythonhosted.org", "https://proxy.golang.org"]),
+    ],
+)
+def test_the_patterns_find_what_they_look_for(pattern: re.Pattern[str], texts: list[str]) -> None:
+    assert all(pattern.search(text) for text in texts)
+
+
+def lines_with(pattern: re.Pattern[str], *, skip: tuple[str, ...] = ()) -> list[str]:
+    return [
+        f"{name}:{number}: {line.strip()[:100]}"
+        for name, text in tracked()
+        if not name.startswith(skip)
+        for number, line in enumerate(text.splitlines(), 1)
+        if pattern.search(line)
+    ]
+
+
+def test_no_machine_path_is_committed() -> None:
+    assert lines_with(MACHINE_PATHS) == []
+    assert lines_with(TEMPORARY_PATHS, skip=INSIDE_CONTAINERS) == []
+
+
+def test_no_registry_or_mirror_is_named() -> None:
+    assert lines_with(REGISTRIES) == []
+
+
+def test_license_is_apache_2() -> None:
+    text = read("LICENSE")
+    assert "Apache License" in text
+    assert "Version 2.0, January 2004" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+    assert len(text) > 11_000
+
+
+def requirements() -> dict[str, str]:
+    """Return the entries of the lock, continuation lines joined, by name."""
+    joined = read("requirements.lock").replace("\\\n", " ")
+    lines = [line for line in joined.splitlines() if line.strip() and not line.startswith("#")]
+    return {line.partition("==")[0].strip(): line for line in lines}
+
+
+def test_lock_is_hashed_and_names_no_index() -> None:
+    entries = requirements()
+    assert len(entries) > 20
+    for name, line in entries.items():
+        assert re.match(r"[a-z0-9-]+==\S+", line), name
+        assert "--hash=sha256:" in line, name
+    assert not INDEX_OPTIONS.search(read("requirements.lock"))
+
+
+def test_lock_holds_every_dependency_and_the_build_backend() -> None:
+    project = tomllib.loads(read("pyproject.toml"))
+    wanted = [
+        *project["build-system"]["requires"],
+        *project["project"]["dependencies"],
+        *(name for extra in project["project"]["optional-dependencies"].values() for name in extra),
+        "pip",
+    ]
+    names = {re.sub(r"[-_.]+", "-", re.split(r"[\s<>=!~;\[]", name, maxsplit=1)[0]).lower() for name in wanted}
+    assert names <= set(requirements())
+
+
+def test_make_alone_lists_every_target() -> None:
+    listed = subprocess.run(["make"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert [line.split()[1] for line in listed.splitlines()] == TARGETS
+    assert all(len(line.split()) > 3 for line in listed.splitlines())
+
+
+def test_every_target_is_phony_and_explained() -> None:
+    makefile = read("Makefile")
+    phony = re.search(r"(?m)^\.PHONY: (.+)$", makefile)
+    assert phony
+    assert phony[1].split() == TARGETS
+    rules = re.findall(r"(?m)^([a-z][\w-]*):(?!=)", makefile)
+    assert sorted(rules) == sorted(TARGETS)
+
+
+def test_files_that_make_calls_exist() -> None:
+    called = re.findall(r"\$\(BIN\)/(?:python|mypy)\b[^\n]*?((?:compiler|tests)/[\w/.]+)", read("Makefile"))
+    assert called
+    assert [name for name in called if not (ROOT / name).exists()] == []
+
+
+def test_readme_begins_with_the_two_commands() -> None:
+    text = read("README.md")
+    block = re.search(r"```(?:sh|console|bash)\n(.*?)```", text, re.DOTALL)
+    assert block
+    commands = [line.partition("#")[0].strip() for line in block[1].splitlines() if line.strip()]
+    assert commands == ["make setup", ".venv/bin/trainc render"]
+    assert text[: block.start()].count("\n") < 12
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    broken = [
+        f"{name}: {link}"
+        for name, text in tracked()
+        if name.endswith(".md")
+        for link in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text)
+        if not (ROOT / name).parent.joinpath(link).exists()
+    ]
+    assert broken == []
+
+
+def test_readme_explains_every_command_of_the_makefile_it_names() -> None:
+    named = {name for _, text in tracked() for name in re.findall(r"`make ([a-z]+)", text)}
+    assert named <= set(TARGETS)
+
+
+def test_workflow_runs_what_everybody_can_run() -> None:
+    steps = workflow()["jobs"]["test"]["steps"]
+    assert [step["run"] for step in steps if "run" in step] == [".ci/run"]
+    assert (ROOT / ".ci/run").stat().st_mode & 0o111
+    called = re.findall(r"(?m)^\s*make ([a-z]+)", read(".ci/run"))
+    assert called == ["setup", "check", "render", "test"]
+
+
+def test_workflow_covers_every_supported_python() -> None:
+    project = tomllib.loads(read("pyproject.toml"))["project"]
+    supported = [c.rsplit(" ", 1)[1] for c in project["classifiers"] if re.search(r":: 3\.\d+$", c)]
+    assert workflow()["jobs"]["test"]["strategy"]["matrix"]["python"] == supported
+    assert project["requires-python"] == f">={supported[0]}"
+
+
+def test_actions_are_pinned_by_commit() -> None:
+    used = [step["uses"] for step in workflow()["jobs"]["test"]["steps"] if "uses" in step]
+    assert used
+    assert [name for name in used if not re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", name)] == []
+
+
+def test_hooks_are_local_and_call_make() -> None:
+    config = yaml.safe_load(read(".pre-commit-config.yaml"))
+    assert [repo["repo"] for repo in config["repos"]] == ["local"]
+    entries = [hook["entry"].split() for hook in config["repos"][0]["hooks"]]
+    assert entries
+    assert all(words[0] == "make" and words[1] in TARGETS for words in entries)
+
+
+def test_line_endings_are_fixed() -> None:
+    assert "* text=auto eol=lf" in read(".gitattributes").splitlines()
