@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
 from trainc.kube import scalars
 from trainc.source import Json, Path
@@ -84,39 +83,3 @@ def go_syntax(value: Json) -> str | None:
         if all(None not in field for field in fields):
             return f"map[interface {{}}]interface {{}}{{{', '.join(f'{key}:{item}' for key, item in fields)}}}"
     return None
-
-
-_SYNTAX_HINTS = {
-    "mapping values are not allowed in this context": 'quote a text that holds ": "',
-    "found invalid Unicode character escape code": "YAML has no surrogate pairs: write the character itself",
-}
-
-
-def syntax_error(error: Exception, text: str) -> Refused:
-    """Turn an error of libyaml, or of encoding text for it, into a refusal with go-yaml's message."""
-    if isinstance(error, UnicodeEncodeError):
-        return Refused(Problem("TC001", (), "bytes that are not UTF-8"), error.start)
-    marked: Any = error
-    problem = getattr(error, "problem", None)
-    if problem is None:  # a ReaderError: no mark, but a position in bytes
-        offset = len(text.encode()[: marked.position].decode(errors="ignore"))
-        upstream = f"{CONVERTING}yaml: {marked.reason}"
-        return Refused(
-            Problem("TC002", (), f"{marked.reason}: {text[offset : offset + 1]!r}", upstream=upstream), offset
-        )
-    # go-yaml's own count: the scanner's lines are one short, and line 0 is not told.
-    line = marked.problem_mark.line
-    if line:
-        line += type(error).__name__ == "ScannerError"
-    elif marked.context_mark is not None:
-        line = marked.context_mark.line
-    where = f"line {line}: " if line else ""
-    offset = min(marked.problem_mark.index, len(text))
-    hint = _SYNTAX_HINTS.get(problem)
-    if text[offset : offset + 1] == "\t":
-        hint = "indent with spaces, not with tabs"
-    elif text[offset : offset + 1] in ("@", "`", "%"):
-        hint = f"quote a text that starts with {text[offset]}"
-    context = f" {marked.context}" if marked.context else ""
-    upstream = f"{CONVERTING}yaml: {where}{problem}"
-    return Refused(Problem("TC002", (), problem + context, hint=hint, upstream=upstream), offset)

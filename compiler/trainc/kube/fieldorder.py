@@ -27,10 +27,10 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
     ("selector", "accessModes", "storageClassName", "volumeMode", "volumeName", "dataSource", "dataSourceRef"),
     # A pod: where and as whom it runs, then its containers, then their volumes.
     ("restartPolicy", "serviceAccountName", "automountServiceAccountToken", "hostname", "subdomain"),
-    ("setHostnameAsFQDN", "hostNetwork", "hostPID", "hostIPC", "hostUsers", "shareProcessNamespace", "enableServiceLinks"),
-    ("dnsPolicy", "dnsConfig", "hostAliases", "runtimeClassName", "priorityClassName", "priority", "preemptionPolicy"),
-    ("schedulerName", "schedulingGates", "nodeName", "nodeSelector", "affinity", "tolerations"),
-    ("topologySpreadConstraints", "resourceClaims", "terminationGracePeriodSeconds"),
+    ("setHostnameAsFQDN", "hostNetwork", "hostPID", "hostIPC", "hostUsers", "shareProcessNamespace"),
+    ("enableServiceLinks", "dnsPolicy", "dnsConfig", "hostAliases", "runtimeClassName", "priorityClassName"),
+    ("priority", "preemptionPolicy", "schedulerName", "schedulingGates", "nodeName", "nodeSelector", "affinity"),
+    ("tolerations", "topologySpreadConstraints", "resourceClaims", "terminationGracePeriodSeconds"),
     ("initContainers", "containers", "ephemeralContainers"),
     # A container: what runs, with what, how it is watched, with which rights.
     ("image", "imagePullPolicy", "command", "args", "workingDir", "envFrom", "env", "ports", "resourcesPerNode"),

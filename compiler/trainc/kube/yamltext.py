@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from functools import cache
 from typing import Any, NamedTuple, NoReturn
 
 from trainc.kube import scalars
@@ -21,8 +20,8 @@ from trainc.kube.decode import (
     ambiguous,
     go_syntax,
     measure,
-    syntax_error,
 )
+from trainc.kube.yamlevents import errors, is_bare, kinds, open_events, syntax_error, with_masks
 from trainc.source import Json, JsonObject, Path
 
 _SCALAR_TAGS = {scalars.TAG_PREFIX + name: name for name in ("str", "int", "float", "bool", "null")}
@@ -50,45 +49,37 @@ class _Anchor(NamedTuple):
 _OPEN = _Anchor(None, 0, 0, 0)
 
 
-@cache
-def _clib() -> Any:
-    import _ruamel_yaml  # type: ignore[import-not-found]  # a C extension without types
-
-    return _ruamel_yaml
-
-
-@cache
-def _errors() -> tuple[type[Exception], ...]:
-    from ruamel.yaml.error import YAMLError
-
-    return YAMLError, UnicodeEncodeError
-
-
 def read_yaml(text: str) -> YamlText:
     """Read the one document of text; a text without any is null.
 
     Raises Refused (TC001, TC002, TC004, TC012) where there is nothing to go on with.
     """
-    reader = _Reader(None)
-    return YamlText(reader.document(text), reader.problems)
+    result: YamlText = with_masks(text, _read)
+    return result
+
+
+def _read(text: str, mask: str) -> YamlText:
+    reader = _Reader(text, mask, None)
+    return YamlText(reader.document(), reader.problems)
 
 
 def yaml_offsets(text: str) -> dict[Path, int]:
     """Map each path in text to the code point where its key, or list item, starts; as far as text can be read."""
     offsets: dict[Path, int] = {}
     with suppress(Refused):
-        _Reader(offsets).document(text)
+        with_masks(text, lambda masked, mask: _Reader(masked, mask, offsets).document())
     return offsets
 
 
 class _Reader:
     """Reads one document; ``path`` is where it stands."""
 
-    __slots__ = ("aliased", "anchors", "kinds", "next", "nodes", "offsets", "path", "problems", "weight")
+    __slots__ = ("aliased", "anchors", "kinds", "next", "nodes", "offsets", "path", "problems", "text", "weight")
 
-    def __init__(self, offsets: dict[Path, int] | None) -> None:
-        self.kinds = _clib()
-        self.next: Any = None
+    def __init__(self, text: str, mask: str, offsets: dict[Path, int] | None) -> None:
+        self.text = text
+        self.kinds = kinds()
+        self.next = open_events(text, mask)
         self.path: list[str | int] = []
         self.problems: list[Problem] = []
         self.anchors: dict[str, _Anchor] = {}
@@ -97,28 +88,44 @@ class _Reader:
         self.weight = 0  # characters that aliases repeat
         self.offsets = offsets
 
-    def document(self, text: str) -> Json:
+    def document(self) -> Json:
+        self.next()
+        if type(self.next()) is self.kinds.StreamEndEvent:
+            return None
+        event = self.next()
+        if self.offsets is not None:
+            self.offsets[()] = event.start_mark.index
         try:
-            self.next = self.kinds.CParser(text).get_event
-            self.next()
-            if type(self.next()) is self.kinds.StreamEndEvent:
-                return None
-            event = self.next()
-            if self.offsets is not None:
-                self.offsets[()] = event.start_mark.index
             value = self.value(event)
-            self.next()
-            event = self.next()
-        except _errors() as error:
-            raise syntax_error(error, text) from None
-        if type(event) is not self.kinds.StreamEndEvent:
-            self.refuse(
-                event,
-                "TC002",
-                "a second document starts here, and kubectl reads only the first",
-                hint="put a line --- between documents",
-            )
+        except Refused as refusal:
+            # go-yaml parses to the end before it decodes, so an error of syntax comes first.
+            if refusal.problem.code != "TC012" and not refusal.problem.message.startswith("unknown anchor"):
+                self.drain()
+            raise
+        self.next()
+        self.end()
         return value
+
+    def drain(self) -> None:
+        anchors: set[str | None] = set(self.anchors)
+        while type(event := self.next()) is not self.kinds.DocumentEndEvent:
+            anchor = getattr(event, "anchor", None)
+            if type(event) is not self.kinds.AliasEvent:
+                anchors.add(anchor)
+            elif anchor not in anchors:
+                self.unknown_anchor(event)
+
+    def end(self) -> None:
+        """Make sure that nothing follows: kubectl would drop it without a word."""
+        message = "kubectl reads only what stands before this line"
+        hint = "put a line --- between documents"
+        try:
+            event = self.next()
+        except errors() as error:
+            offset = syntax_error(error, self.text).offset
+            raise Refused(Problem("TC002", (), message, hint=hint), offset) from None
+        if type(event) is not self.kinds.StreamEndEvent:
+            self.refuse(event, "TC002", message, hint=hint)
 
     def refuse(
         self, event: Any, code: str, message: str, upstream: str | None = None, hint: str | None = None
@@ -161,7 +168,7 @@ class _Reader:
     def scalar(self, event: Any) -> Json:
         text: str = event.value
         if event.implicit[0]:
-            if text and text[0] not in _HINTS:
+            if (text and text[0] not in _HINTS) or is_bare(event, self.text):
                 return text
             reading = scalars.kubernetes(text)
             if not reading.finite:
@@ -193,11 +200,14 @@ class _Reader:
         shown = tag.replace(scalars.TAG_PREFIX, "!!", 1)
         self.problem("TC004", f"JSON has nothing for the tag {shown}, so it would be lost on the way to the cluster")
 
+    def unknown_anchor(self, event: Any) -> NoReturn:
+        text = f"unknown anchor '{event.anchor}' referenced"
+        self.refuse(event, "TC002", text, f"yaml: {text}", "quote a text that starts with *")
+
     def alias(self, event: Any) -> Json:
         anchor = self.anchors.get(event.anchor)
         if anchor is None:
-            text = f"unknown anchor '{event.anchor}' referenced"
-            self.refuse(event, "TC002", text, f"yaml: {text}", "quote a text that starts with *")
+            self.unknown_anchor(event)
         if anchor.nodes == 0:
             text = f"anchor '{event.anchor}' value contains itself"
             self.refuse(event, "TC004", text, f"yaml: {text}")
@@ -229,70 +239,80 @@ class _Reader:
     def mapping(self) -> JsonObject:
         out: JsonObject = {}
         merged: set[str] = set()
+        raw_keys: dict[str, scalars.Scalar] = {}
         path, offsets = self.path, self.offsets
         read, end, scalar = self.next, self.kinds.MappingEndEvent, self.kinds.ScalarEvent
         path.append("")
         while type(event := read()) is not end:
             if type(event) is scalar and event.implicit[0] and (text := event.value) and text[0] not in _KEY_HINTS:
-                key = text
+                key = raw = text
                 if event.anchor is not None:
                     self.anchors[event.anchor] = _Anchor(text, 1, *measure(text))
             else:
                 if type(event) is scalar and _is_merge(event):
                     self.merge(out, merged, event)
                     continue
-                key = self.key(event)
+                key, raw = self.key(event)
             self.nodes += 1
             path[-1] = key
             if offsets is not None:
                 offsets[tuple(path)] = event.start_mark.index
             event = read()
             if key in out:
-                self.again(key, merged, event)
-            out[key] = self.value(event)
+                self.again(key, raw_keys.get(key, key), raw, merged, event)
+            value = out[key] = self.value(event)
+            if raw is not key:
+                raw_keys[key] = raw
+                self.check_key(raw, value)
         path.pop()
         return out
 
-    def again(self, key: str, merged: set[str], event: Any) -> None:
+    def again(self, key: str, first: scalars.Scalar, raw: scalars.Scalar, merged: set[str], event: Any) -> None:
         """Key stands in the mapping already: an override of a merged one is fine, anything else is not."""
         if key in merged:
             merged.discard(key)
             return
-        line = event.start_mark.line + 1
-        text = f"yaml: unmarshal errors:\n  line {line}: key {go_syntax(key)} already set in map"
-        self.problem("TC003", f'the key "{key}" stands here twice', upstream=text, fatal=False)
+        upstream = None
+        if type(first) is type(raw) and first == raw:
+            shown = f"{raw:g}" if isinstance(raw, float) else go_syntax(raw)
+            upstream = f"yaml: unmarshal errors:\n  line {event.start_mark.line + 1}: key {shown} already set in map"
+        self.problem("TC003", f'the key "{key}" stands here twice', upstream=upstream, fatal=False)
 
-    def key(self, event: Any) -> str:
-        """Read any key but the simplest."""
+    def key(self, event: Any) -> tuple[str, scalars.Scalar]:
+        """Read any key but the simplest: the key in JSON, and its value in YAML."""
         kinds = self.kinds
         if type(event) is kinds.AliasEvent:
             value = self.alias(event)
-            raw = value if not isinstance(value, dict | list) else self.bad_key(event, value)
+            if isinstance(value, dict | list):
+                self.bad_key(event, value)
+            raw: scalars.Scalar = value
         elif type(event) is not kinds.ScalarEvent:
-            raw = self.bad_key(event, self.value(event))
+            self.bad_key(event, self.value(event))
         else:
             text = event.value
             if event.implicit[0]:
-                reading = scalars.kubernetes(text)
-                raw = reading.raw
+                raw = text if is_bare(event, self.text) else scalars.kubernetes(text).raw
             else:
                 raw = text if event.tag is None else self.tagged(event)
             if event.anchor is not None:
                 self.anchors[event.anchor] = _Anchor(scalars.to_json(raw), 1, *measure(text))
         try:
             key = scalars.key_text(raw)
-        except ValueError as error:
-            spelling = "<nil>" if raw is None else f"{raw:#x}"
-            found = go_syntax(self.value(self.next()))
-            self.refuse(
-                event,
-                "TC004",
-                "null is no key in JSON" if raw is None else f"Kubernetes cannot take the number {raw} as a key",
-                None if found is None else f"unsupported map key of type: {error}, key: {spelling}, value: {found}",
-            )
-        if type(event) is kinds.ScalarEvent and event.implicit[0]:
+        except ValueError:
+            key = str(raw)  # check_key tells
+        if type(event) is kinds.ScalarEvent and event.implicit[0] and not is_bare(event, self.text):
             self.key_ambiguity(event.value, key)
-        return key
+        return key, raw
+
+    def check_key(self, raw: scalars.Scalar, value: Json) -> None:
+        try:
+            scalars.key_text(raw)
+        except ValueError as error:
+            message = "null is no key in JSON" if raw is None else f"Kubernetes cannot take the number {raw} as a key"
+            spelling = "<nil>" if raw is None else f"{raw:#x}"
+            found = "<nil>" if value is None else go_syntax(value)
+            upstream = f"unsupported map key of type: {error}, key: {spelling}, value: {found}"
+            self.problem("TC004", message, upstream=None if found is None else upstream)
 
     def key_ambiguity(self, text: str, key: str) -> None:
         try:
