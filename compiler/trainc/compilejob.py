@@ -58,7 +58,9 @@ class JobCompiler:
 
     def compile(self, document: Document) -> Job:
         """Compile one job. A fault of ours becomes a finding, so that the other jobs are still compiled."""
-        job = Job(str(get(document.data, "metadata", "namespace")), str(get(document.data, "metadata", "name")), document)
+        job = Job(
+            str(get(document.data, "metadata", "namespace")), str(get(document.data, "metadata", "name")), document
+        )
         try:
             return self._compile(job)
         except Exception as error:  # noqa: BLE001 - named TC902, and tests fail on it

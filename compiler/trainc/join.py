@@ -16,6 +16,9 @@ from trainc.source import Document, Json, JsonObject, get
 
 Cluster = Mapping[tuple[str, str, str], Document]
 
+KEPT = ("limits", "requests")
+"""What upstream copies of resources that it merges: claims are lost (V3)."""
+
 
 def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -> Model:
     """Return the model of an admitted TrainJob and its admitted runtime."""
@@ -68,9 +71,8 @@ def patched(unpatched: JsonObject, spec: JsonObject) -> JsonObject:
 
 def _propagated(template: JsonObject, spec: JsonObject, kind: str) -> dict[str, str]:
     """Return the JobSet's labels or annotations: the template's, then every patch's (K1: never the TrainJob's)."""
-    sources = [get(template, "metadata", kind)]
-    for patch in _objects(spec.get("runtimePatches")):
-        sources.append(get(patch, "trainingRuntimeSpec", "template", "metadata", kind))
+    patches = (get(p, "trainingRuntimeSpec", "template") for p in _objects(spec.get("runtimePatches")))
+    sources = [get(source, "metadata", kind) for source in (template, *patches)]
     return {key: str(value) for source in sources for key, value in _object(source).items()}
 
 
@@ -89,17 +91,13 @@ def _with_resources(spec: JsonObject, trainer: Json, ml_policy: Json) -> JsonObj
 
 def _job_with_resources(job: JsonObject, given: JsonObject) -> JsonObject:
     containers = get(job, "template", "spec", "template", "spec", "containers")
-    merged: list[Json] = []
-    done = False
-    for container in _objects(containers):
-        if container.get("name") == NODE and not done:
-            own = _object(container.get("resources"))
-            base = {key: own[key] for key in ("limits", "requests") if key in own}
-            found = merge_resources(base, given)
-            # upstream copies limits and requests only: claims are lost (V3)
-            container = {**container, "resources": {k: found[k] for k in ("limits", "requests") if k in found}}
-            done = True
-        merged.append(container)
+    merged: list[Json] = [*_objects(containers)]
+    index = next((i for i, container in enumerate(merged) if get(container, "name") == NODE), None)
+    if index is not None:
+        container = _object(merged[index])
+        own = _object(container.get("resources"))
+        found = merge_resources({key: own[key] for key in KEPT if key in own}, given)
+        merged[index] = {**container, "resources": {key: found[key] for key in KEPT if key in found}}
     template = _object(job["template"])
     job_spec = _object(template["spec"])
     pod = _object(job_spec["template"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -10,29 +9,36 @@ from typing import Any
 from trainc.data import load_json
 from trainc.diagnostics import Diagnostic
 from trainc.documents import API_VERSION, GROUP, RUNTIMES, Key
+from trainc.emit import emit
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.goorder import typed
+from trainc.load import load
 from trainc.plugins.base import refused
-from trainc.source import Document, Mark, Path, Source, get
+from trainc.source import Document, JsonObject, Source, get
 
 BUILTIN = "trainc:"
 """How the names of built-in sources begin."""
 
 
 @cache
-def builtins() -> Mapping[str, Document]:
-    """Return Trainer's own runtimes, by name; they travel in the package."""
+def _builtin_objects() -> Mapping[str, tuple[str, JsonObject]]:
     found: list[Any] = load_json("builtins.json")
-    return {entry["object"]["metadata"]["name"]: _document(entry["file"], entry["object"]) for entry in found}
+    return {entry["object"]["metadata"]["name"]: (entry["file"], entry["object"]) for entry in found}
 
 
-def _document(file: str, data: dict[str, Any]) -> Document:
-    """Return a document whose text is its JSON, for findings to show."""
+def builtin_names() -> tuple[str, ...]:
+    """Return the names of Trainer's own runtimes, which travel in the package."""
+    return tuple(_builtin_objects())
 
-    def marks() -> Mapping[Path, Mark]:
-        return {(): Mark(1, 1)}
 
-    return Document(Source(BUILTIN + file, json.dumps(data)), data, 0, marks)
+@cache
+def builtin(name: str) -> Document | None:
+    """Return a runtime of Trainer's own, or None. Its text, which findings show, is the object as trainc writes it."""
+    if name not in _builtin_objects():
+        return None
+    file, data = _builtin_objects()[name]
+    documents, _ = load(Source(BUILTIN + file, emit(data)))
+    return documents[0]
 
 
 def reference(job: Document) -> Key:
@@ -56,18 +62,16 @@ def check_kind(job: Document) -> tuple[Diagnostic, ...]:
 
 
 def not_found(job: Document, known: Mapping[Key, object], faithful: bool) -> Diagnostic:
-    """Return the finding of a runtime that is not there, with the nearest name (L3: upstream's field is spelt RuntimeRef)."""
+    """Return the finding of a runtime that is not there, with the nearest name (L3: upstream spells a field RuntimeRef)."""
     version, _, name = reference(job)
     kind = version.rpartition("/")[2]
     field = "spec.runtimeRef" if kind == "TrainingRuntime" else "spec.RuntimeRef"
     what = kind[0].lower() + kind[1:]
-    detail = (
-        f"{kind}.{GROUP} {quote(name)} not found: specified {what} must be created before the TrainJob is created"
-    )
+    detail = f"{kind}.{GROUP} {quote(name)} not found: specified {what} must be created before the TrainJob is created"
     text = invalid(field, typed(get(job.data, "spec", "runtimeRef"), "v1alpha1.RuntimeRef"), detail)
     names = [key[2] for key in known if key[0] == version]
     if not faithful and kind == "ClusterTrainingRuntime":
-        names += builtins()
+        names += builtin_names()
     return refused(
         "TC301",
         job,
@@ -84,5 +88,3 @@ def _nearest(name: str, names: list[str]) -> str | None:
 
     found = get_close_matches(name, sorted(set(names)), n=1)
     return f"did you mean {found[0]!r}?" if found else None
-
-

@@ -19,8 +19,6 @@ NODE = "node"
 LAUNCHER = "launcher"
 TRAINER_PORT = 29500
 
-Item = TypeVar("Item")
-
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -259,10 +257,12 @@ Named = TypeVar("Named", Container, PodSet)
 
 def replace_named(items: tuple[Named, ...], new: Named) -> tuple[Named, ...]:
     """Return items with the first of that name replaced."""
+    out = list(items)
     for index, old in enumerate(items):
         if old.name == new.name:
-            return (*items[:index], new, *items[index + 1 :])
-    return items
+            out[index] = new
+            break
+    return tuple(out)
 
 
 def _int(value: Json) -> int | None:

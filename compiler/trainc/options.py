@@ -71,7 +71,7 @@ FIXES: dict[str, Fix] = {
         "TC455",
         "JAX variables can be replaced",
         "kubeflow/trainer#3669",
-        "spec.trainer.env may set JAX_NUM_PROCESSES, JAX_PROCESS_ID and JAX_COORDINATOR_ADDRESS; the user's value wins.",
+        "spec.trainer.env may set JAX_NUM_PROCESSES, JAX_PROCESS_ID and JAX_COORDINATOR_ADDRESS; that value wins.",
         "They are refused, as torch's and XGBoost's are.",
     ),
     "env-to-workers": Fix(
@@ -142,15 +142,8 @@ FIXES: dict[str, Fix] = {
         " default data set.",
         "The arguments for the fetched data set are added.",
     ),
-    "flux-main-host": Fix(
-        "TC465",
-        "Flux' init script names a host that is not there",
-        "kubeflow/trainer (no issue known)",
-        "init.sh is given <job>-0 as the main host; the host is <job>-node-0-0.",
-        "Both scripts name <job>-node-0-0.",
-    ),
     "flux-runtime-args": Fix(
-        "TC466",
+        "TC465",
         "the runtime's args stay behind Flux' command",
         "kubeflow/trainer (no issue known)",
         "The container's command is replaced by Flux' entrypoint, but the runtime's args stay and are handed to it.",

@@ -71,8 +71,8 @@ def _carry(before: Json, tree: _Node | None, after: Json, path: Path, cause: Cal
     node = _Node(tree.origin if tree is not None and same_shape else cause(path))
     for new_key, old_key in pairs:
         child_tree = tree.children.get(old_key) if tree is not None and old_key is not None else None
-        child_before = before[old_key] if child_tree is not None else None  # type: ignore[index,call-overload]
-        child_after = after[new_key]  # type: ignore[index,call-overload]
+        child_before = before[old_key] if child_tree is not None else None  # type: ignore[index]
+        child_after = after[new_key]  # type: ignore[index]
         node.children[new_key] = _carry(child_before, child_tree, child_after, (*path, new_key), cause)
     return node
 

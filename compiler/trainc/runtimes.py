@@ -9,7 +9,7 @@ from trainc.admit.crd import Admitted, admit_document, mpi_extension, no_excuse
 from trainc.admit.trainer import validate_runtime
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.documents import Key, identity
-from trainc.lookup import builtins, not_found, reference
+from trainc.lookup import builtin, not_found, reference
 from trainc.options import Options
 from trainc.source import Document
 
@@ -36,17 +36,17 @@ class Runtimes:
         key = reference(job)
         if (found := self.given.get(key)) is not None:
             return found
-        if not self.options.faithful and key[0].endswith("/ClusterTrainingRuntime") and key[2] in builtins():
-            return admit_runtime(builtins()[key[2]], self.options)
+        if not self.options.faithful and key[0].endswith("/ClusterTrainingRuntime"):
+            own = builtin(key[2])
+            if own is not None:
+                return admit_runtime(own, self.options)
         return not_found(job, self.given, self.options.faithful)
 
 
 def admit_runtime(document: Document, options: Options) -> Admitted:
     """Return a runtime as the cluster stores it: its CRD first, then its webhook."""
     excuse = no_excuse if options.faithful else mpi_extension
-    admitted = admit_document(
-        document, "runtime-crd", "runtime-webhook", faithful=options.faithful, excuse=excuse
-    )
+    admitted = admit_document(document, "runtime-crd", "runtime-webhook", faithful=options.faithful, excuse=excuse)
     if has_errors(admitted.findings):
         return admitted
     return Admitted(admitted.document, (*admitted.findings, *validate_runtime(admitted.document)))

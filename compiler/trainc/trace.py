@@ -94,7 +94,7 @@ def _by_patch(model: Model, index: int, patch: Json) -> Cause:
 def _bare(model: Model, spec: Json, template: Json = None) -> JsonObject:
     metadata: JsonObject = {"name": model.name, "namespace": model.namespace}
     for kind, values in (("labels", model.labels), ("annotations", model.annotations)):
-        own = get(template, "metadata", kind) if template is not None else dict(values)
+        own: Json = get(template, "metadata", kind) if template is not None else {**values}
         if own:
             metadata[kind] = own
     return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": spec}

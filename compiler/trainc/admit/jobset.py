@@ -101,8 +101,7 @@ def validate(jobset: JsonObject) -> Iterator[Refusal]:
             "InPlaceRestart restart strategy cannot be set when InPlaceRestart feature gate is disabled",
         )
     if jobs and jobs[0].get("dependsOn"):
-        path = ("spec", "replicatedJobs", 0, "dependsOn")
-        yield _plain(path, "DependsOn can't be set for the first ReplicatedJob")
+        yield _plain(("spec", "replicatedJobs", 0, "dependsOn"), "DependsOn can't be set for the first ReplicatedJob")
     yield from _subdomain(spec)
     yield from _managed_by(spec)
     seen: set[str] = set()
@@ -111,8 +110,8 @@ def validate(jobset: JsonObject) -> Iterator[Refusal]:
         yield from _replicated_job(name, index, job, seen)
     for index, target in enumerate(_list(get(spec, "successPolicy", "targetReplicatedJobs"))):
         if target not in seen:
-            path = ("spec", "successPolicy", "targetReplicatedJobs", index)
-            yield _plain(path, f"invalid replicatedJob name '{target}' does not appear in .spec.ReplicatedJobs")
+            where: Path = ("spec", "successPolicy", "targetReplicatedJobs", index)
+            yield _plain(where, f"invalid replicatedJob name '{target}' does not appear in .spec.ReplicatedJobs")
     yield from _failure_policy(spec, jobs, seen)
     if isinstance(spec.get("coordinator"), dict):
         yield from _coordinator(name, spec, jobs)
@@ -237,7 +236,9 @@ def _coordinator(jobset: str, spec: JsonObject, jobs: list[JsonObject]) -> Itera
     elif not 0 <= job_index < _int(job.get("replicas"), 1):
         yield _plain((*path, "jobIndex"), f"coordinator job index {job_index} is invalid for replicatedJob {name}")
     elif template.get("completionMode") != "Indexed" or not isinstance(completions, int):
-        yield _plain(path, "job for coordinator pod must be indexed completion mode, and completions number must be set")
+        yield _plain(
+            path, "job for coordinator pod must be indexed completion mode, and completions number must be set"
+        )
     elif not 0 <= pod_index < completions:
         detail = f"coordinator pod index {pod_index} is invalid for replicatedJob {name} job index {job_index}"
         yield _plain((*path, "podIndex"), detail)

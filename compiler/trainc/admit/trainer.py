@@ -11,13 +11,11 @@ from trainc.diagnostics import Diagnostic, report
 from trainc.kube.fielderror import invalid
 from trainc.kube.goorder import typed
 from trainc.model import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, NODE, TRAINER
-from trainc.source import Document, Json, JsonObject, dotted, get
+from trainc.source import Document, Json, JsonObject, Path, dotted, get
 
 VALIDATION_LABEL = "trainer.kubeflow.org/webhook-validation"
 SUPPORT_LABEL = "trainer.kubeflow.org/support"
-DEPRECATION_POLICY = (
-    "https://trainer.kubeflow.org/en/latest/operator-guides/runtime.html#runtime-deprecation-policy"
-)
+DEPRECATION_POLICY = "https://trainer.kubeflow.org/en/latest/operator-guides/runtime.html#runtime-deprecation-policy"
 CONTAINERS = {TRAINER: NODE, MODEL_INITIALIZER: MODEL_INITIALIZER, DATASET_INITIALIZER: DATASET_INITIALIZER}
 """The container that a job with an ancestor label must have."""
 
@@ -57,10 +55,10 @@ def _validate_job(runtime: Document, index: int, job: Json) -> Iterator[Diagnost
     label = get(job, "template", "metadata", "labels", ANCESTOR_LABEL)
     if not isinstance(label, str) or label not in CONTAINERS:
         return
-    path = ("spec", "template", "spec", "replicatedJobs", index)
+    path: Path = ("spec", "template", "spec", "replicatedJobs", index)
     replicas = get(job, "replicas")
     if replicas != 1:
-        where = (*path, "replicas")
+        where: Path = (*path, "replicas")
         text = invalid(dotted(where), replicas, "always must be 1")
         yield report(
             "TC304",

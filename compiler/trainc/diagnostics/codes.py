@@ -226,7 +226,7 @@ KNOWN_BUGS = {
     fix.code: Code(
         _W,
         fix.title,
-        f"A known bug of Trainer v2.3.0 ({fix.issue}), which trainc reproduces. {fix.wrong} With the fix {name}: {fix.right}",
+        f"A known bug of Trainer v2.3.0 ({fix.issue}), which trainc reproduces. {fix.wrong} Fix {name}: {fix.right}",
     )
     for name, fix in FIXES.items()
 }
@@ -235,8 +235,8 @@ GITOPS = {
     "TC601": Code(
         _E,
         "suspended job in a queue",
-        "Kueue starts and stops a JobSet through spec.suspend. With suspend: true in git, Argo CD's self-heal would stop"
-        " the job whenever Kueue has admitted it.",
+        "Kueue starts and stops a JobSet through spec.suspend. With suspend: true in git, Argo CD's self-heal would"
+        " stop the job whenever Kueue has admitted it.",
         "leave spec.suspend to Kueue",
     ),
 }

@@ -147,7 +147,7 @@ def typed_env(model: Model) -> Json:
 
 def env_names(model: Model) -> list[str]:
     """Return the names of spec.trainer.env, in order."""
-    return [v["name"] for v in model.trainer_list("env") if isinstance(v, dict) and isinstance(v.get("name"), str)]
+    return [str(get(variable, "name")) for variable in model.trainer_list("env")]
 
 
 def refused(  # a webhook's refusal is one fact in two wordings
@@ -169,7 +169,8 @@ def known_bug(model: Model, fix: str, document: Document, path: Path, message: s
     if model.fixed(fix):
         return ()
     entry = FIXES[fix]
-    return (report(entry.code, document, path, message, hint=f"known bug of Trainer v2.3.0: see fix {fix!r} in docs/fixes.md"),)
+    hint = f"known bug of Trainer v2.3.0: see fix {fix!r} in docs/fixes.md"
+    return (report(entry.code, document, path, message, hint=hint),)
 
 
 def config_map(model: Model, name: str, data: dict[str, str]) -> Object:

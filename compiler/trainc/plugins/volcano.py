@@ -20,7 +20,7 @@ def priority_classes(model: Model) -> list[tuple[Path, str]]:
     """Return the priority classes of the replicated jobs, with their places in the runtime."""
     jobs = model.spec.get("replicatedJobs")
     pod_spec = ("template", "spec", "template", "spec", "priorityClassName")
-    found = []
+    found: list[tuple[Path, str]] = []
     for index, job in enumerate(jobs if isinstance(jobs, list) else []):
         if isinstance(name := get(job, *pod_spec), str):
             found.append((("spec", "template", "spec", "replicatedJobs", index, *pod_spec), name))
@@ -49,8 +49,7 @@ class Volcano:
             if ("scheduling.k8s.io/v1/PriorityClass", "", name) in model.cluster:
                 continue
             detail = (
-                f"PriorityClass {quote(name)} doesn't exist:"
-                f" PriorityClass.scheduling.k8s.io {quote(name)} not found"
+                f"PriorityClass {quote(name)} doesn't exist: PriorityClass.scheduling.k8s.io {quote(name)} not found"
             )
             text = invalid("spec.templateSpec.priorityClassName", name, detail)
             hint = "give the PriorityClass as a document, such as in the runtime's file"

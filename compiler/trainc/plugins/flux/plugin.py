@@ -94,7 +94,7 @@ def _pod_set(model: Model, pod_set: PodSet) -> PodSet:
         {"name": "spack-install", "mountPath": "/opt/software"},
         scripts_mount,
         {"name": "flux-curve", "mountPath": "/curve", "readOnly": True},
-        {"name": "shared-memory", "mountPath": "/dev/shm", "readOnly": True},  # noqa: S108 - upstream's path
+        {"name": "shared-memory", "mountPath": "/dev/shm", "readOnly": True},
     )
     pod_set = pod_set.with_volumes(
         {"name": "spack-install", "emptyDir": {}},

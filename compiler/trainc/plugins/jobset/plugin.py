@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from trainc.model import (
-    ANCESTOR_LABEL,
     DATASET_INITIALIZER,
     MODEL_INITIALIZER,
     NODE,

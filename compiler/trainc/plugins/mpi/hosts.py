@@ -45,5 +45,5 @@ def template(name: str) -> Any:
     """Return a compiled template of the package; an undefined variable in it is an error."""
     from jinja2 import Environment, StrictUndefined
 
-    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)  # noqa: S701
+    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)
     return environment.from_string(load_text(f"templates/{name}"))

@@ -46,7 +46,7 @@ def hostfile_volume(model: Model) -> JsonObject:
 
 
 def slots(model: Model, policy: JsonObject) -> int:
-    """Return the processes of a node: the TrainJob's; else the GPUs where the runtime says 1; else the runtime's (M5)."""
+    """Return the processes of a node (M5): the TrainJob's, else the GPUs where the runtime says 1, else its own."""
     if model.num_proc_per_node is not None:
         return model.num_proc_per_node
     own = policy["numProcPerNode"]
@@ -136,8 +136,7 @@ def _check_launcher(model: Model, policy: JsonObject) -> Findings:
     if model.trainer is None or nodes < 2 or policy.get("runLauncherAsNode") is not True or complete:
         return ()
     detail = (
-        "must have 1 when MPI trainingRuntime with enabled runLauncherAsNode"
-        " does not have either launcher and node"
+        "must have 1 when MPI trainingRuntime with enabled runLauncherAsNode does not have either launcher and node"
     )
     text = invalid("spec.trainer.numNodes", nodes, detail)
     return (refused("TC404", model.job, ("spec", "trainer", "numNodes"), text, detail, found=str(nodes)),)
