@@ -41,13 +41,13 @@ class Inputs:
 
 
 def merge(parts: Iterable[Inputs]) -> Inputs:
-    """Put inputs together, sorted by name; a name that comes twice counts once."""
+    """Put inputs together, sources sorted by name; what comes twice counts once."""
     sources: dict[str, Source] = {}
-    findings: list[Diagnostic] = []
+    findings: dict[tuple[str, str], Diagnostic] = {}
     for part in parts:
-        sources.update((source.name, source) for source in part.sources)
-        findings += [finding for finding in part.findings if finding not in findings]
-    return Inputs(tuple(sources[name] for name in sorted(sources)), tuple(findings))
+        sources |= {source.name: source for source in part.sources}
+        findings |= {(finding.file, finding.message): finding for finding in part.findings}
+    return Inputs(tuple(sources[name] for name in sorted(sources)), tuple(findings.values()))
 
 
 def find_root(folder: Path) -> Path:

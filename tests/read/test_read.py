@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from trainc import read
+from trainc.diagnostics import Severity
+from trainc.read import Inputs, find_root, merge, name_below, read_config, read_given, read_stdin, read_tree
+from trainc.source import Source
+
+
+def tree(root: Path, *names: str) -> Path:
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    return root
+
+
+def names(inputs: Inputs) -> list[str]:
+    return [source.name for source in inputs.sources]
+
+
+def problems(inputs: Inputs) -> list[tuple[str, str, str]]:
+    return [(finding.code, finding.file, finding.message) for finding in inputs.findings]
+
+
+def test_jobs_in_order_of_name(tmp_path: Path) -> None:
+    tree(
+        tmp_path,
+        "jobs/b/z.yaml",
+        "jobs/b/a.yml",
+        "jobs/a/x.json",
+        "jobs/a-b/y.YAML",
+        "jobs/a/README.md",
+        "other/x.yaml",
+    )
+    inputs = read_tree(tmp_path, "jobs")
+    assert names(inputs) == ["jobs/a-b/y.YAML", "jobs/a/x.json", "jobs/b/a.yml", "jobs/b/z.yaml"]
+    assert inputs.sources[0].text == b"jobs/a-b/y.YAML"
+    assert inputs.findings == ()
+
+
+def test_the_order_is_not_the_file_system_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree(tmp_path, *(f"jobs/{folder}/{file}.yaml" for folder in "cab" for file in "zxy"), "jobs/wrong.yaml")
+    expected = read_tree(tmp_path, "jobs")
+
+    class Backwards:
+        def __init__(self, path: str) -> None:
+            with scandir(path) as entries:
+                self.entries = sorted(entries, key=lambda entry: entry.name, reverse=True)
+
+        def __enter__(self) -> list[os.DirEntry[str]]:
+            return self.entries
+
+        def __exit__(self, *_: object) -> None:
+            return
+
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", Backwards)
+    found = read_tree(tmp_path, "jobs")
+    assert found.sources == expected.sources
+    assert problems(found) == problems(expected)
+
+
+def test_hidden_entries_are_skipped(tmp_path: Path) -> None:
+    tree(tmp_path, "jobs/a/.x.yaml", "jobs/.git/x.yaml", "jobs/a/x.yaml", "runtimes/.y.yaml")
+    assert names(read_tree(tmp_path, "jobs")) == ["jobs/a/x.yaml"]
+    assert read_tree(tmp_path, "runtimes") == Inputs()
+
+
+def test_links_are_not_followed_but_told(tmp_path: Path) -> None:
+    tree(tmp_path, "jobs/a/x.yaml", "elsewhere/b/y.yaml", "jobs/a/note.md")
+    (tmp_path / "jobs/a/link.yaml").symlink_to(tmp_path / "elsewhere/b/y.yaml")
+    (tmp_path / "jobs/b").symlink_to(tmp_path / "elsewhere/b")
+    (tmp_path / "jobs/a/link.md").symlink_to(tmp_path / "jobs/a/note.md")
+    (tmp_path / "jobs/a/broken.yaml").symlink_to(tmp_path / "nowhere")
+    inputs = read_tree(tmp_path, "jobs")
+    assert names(inputs) == ["jobs/a/x.yaml"]
+    assert sorted(problems(inputs)) == [
+        ("TC011", name, "symbolic link, not followed") for name in ("jobs/a/broken.yaml", "jobs/a/link.yaml", "jobs/b")
+    ]
+    assert {finding.severity for finding in inputs.findings} == {Severity.WARNING}
+    assert problems(read_tree(tmp_path, "jobs/b/y.yaml")) == [("TC011", "jobs/b", "symbolic link, not followed")]
+
+
+def test_a_loop_of_links_ends(tmp_path: Path) -> None:
+    tree(tmp_path, "jobs/a/x.yaml")
+    (tmp_path / "jobs/a/again").symlink_to(tmp_path / "jobs")
+    assert names(read_tree(tmp_path, "jobs")) == ["jobs/a/x.yaml"]
+
+
+def test_the_wrong_depth_below_jobs(tmp_path: Path) -> None:
+    tree(tmp_path, "jobs/x.yaml", "jobs/a/b/x.yaml", "jobs/a/b/README.md", "jobs/a/x.yaml")
+    inputs = read_tree(tmp_path, "jobs")
+    assert names(inputs) == ["jobs/a/x.yaml"]
+    assert [(finding.file, finding.expected, finding.severity) for finding in inputs.findings] == [
+        ("jobs/a/b/x.yaml", "jobs/<namespace>/<file>", Severity.ERROR),
+        ("jobs/x.yaml", "jobs/<namespace>/<file>", Severity.ERROR),
+    ]
+
+
+def test_runtimes_lie_flat_or_in_one_folder(tmp_path: Path) -> None:
+    tree(tmp_path, "runtimes/x.yaml", "runtimes/a/x.yaml", "runtimes/a/b/x.yaml")
+    inputs = read_tree(tmp_path, "runtimes")
+    assert names(inputs) == ["runtimes/a/x.yaml", "runtimes/x.yaml"]
+    assert problems(inputs) == [("TC011", "runtimes/a/b/x.yaml", "file in the wrong place")]
+
+
+def test_one_file_or_one_folder_of_jobs(tmp_path: Path) -> None:
+    tree(tmp_path, "jobs/a/x.yaml", "jobs/a/y.yaml", "jobs/b/x.yaml", "jobs/a/.h.yaml", "jobs/a/t.txt")
+    assert names(read_tree(tmp_path, "jobs/a")) == ["jobs/a/x.yaml", "jobs/a/y.yaml"]
+    assert names(read_tree(tmp_path, "jobs/a/y.yaml")) == ["jobs/a/y.yaml"]
+    for name in ("jobs/a/.h.yaml", "jobs/a/t.txt"):
+        message = "neither a folder nor a file ending in .yaml, .yml, .json"
+        assert problems(read_tree(tmp_path, name)) == [("TC011", name, message)]
+
+
+@pytest.mark.parametrize("name", ["jobs", "runtimes", "jobs/a/x.yaml"])
+def test_nothing_there_is_no_finding(tmp_path: Path, name: str) -> None:
+    assert read_tree(tmp_path, name) == Inputs()
+
+
+def test_a_special_file_does_not_stop_the_run(tmp_path: Path) -> None:
+    (tmp_path / "jobs/a").mkdir(parents=True)
+    os.mkfifo(tmp_path / "jobs/a/x.yaml")
+    assert problems(read_tree(tmp_path, "jobs")) == [("TC011", "jobs/a/x.yaml", "not a regular file")]
+
+
+def test_unreadable_files_and_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree(tmp_path, "jobs/a/x.yaml", "jobs/b/y.yaml")
+    scandir, path_open = os.scandir, Path.open
+
+    def no_folder(path: Path) -> object:
+        if path.name == "b":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    def no_file(path: Path, *args: str) -> object:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "scandir", no_folder)
+    monkeypatch.setattr(Path, "open", no_file)
+    assert problems(read_tree(tmp_path, "jobs")) == [
+        ("TC011", "jobs/b", "cannot be read: Permission denied"),
+        ("TC011", "jobs/a/x.yaml", "cannot be read: Permission denied"),
+    ]
+    monkeypatch.setattr(Path, "open", path_open)
+    assert names(read_tree(tmp_path, "jobs")) == ["jobs/a/x.yaml"]
+
+
+@pytest.mark.parametrize(("size", "fits"), [(100, True), (101, False)])
+def test_the_limit_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, fits: bool) -> None:
+    monkeypatch.setattr(read, "LIMIT", 100)
+    path = tmp_path / "jobs/a/x.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"#" * size)
+    inputs = read_tree(tmp_path, "jobs")
+    assert (len(inputs.sources) == 1) is fits
+    assert [finding.code for finding in inputs.findings] == ([] if fits else ["TC012"])
+    assert bool(read_stdin(io.BytesIO(b"#" * size)).sources) is fits
+
+
+def test_standard_input() -> None:
+    assert read_stdin(io.BytesIO(b"\xffx")) == Inputs((Source("<stdin>", b"\xffx"),))
+
+
+def test_root_is_the_nearest_with_a_configuration(tmp_path: Path) -> None:
+    tree(tmp_path, "repo/trainc.yaml", "repo/jobs/a/x.yaml", "repo/inner/trainc.yaml", "repo/inner/jobs/b/y.yaml")
+    assert find_root(tmp_path / "repo/jobs/a") == tmp_path / "repo"
+    assert find_root(tmp_path / "repo") == tmp_path / "repo"
+    assert find_root(tmp_path / "repo/inner/jobs") == tmp_path / "repo/inner"
+    (tmp_path / "repo/jobs/trainc.yaml").mkdir()
+    assert find_root(tmp_path / "repo/jobs/a") == tmp_path / "repo", "a folder is no configuration"
+
+
+def test_without_a_configuration_the_folder_itself(tmp_path: Path) -> None:
+    assert find_root(tmp_path) == tmp_path
+    assert read_config(tmp_path) == Inputs()
+
+
+def test_the_configuration(tmp_path: Path) -> None:
+    tree(tmp_path, "trainc.yaml")
+    assert read_config(tmp_path) == Inputs((Source("trainc.yaml", b"trainc.yaml"),))
+
+
+@pytest.mark.parametrize(
+    ("folder", "path", "name"),
+    [
+        ("", "jobs/a", "jobs/a"),
+        ("", "./jobs//a/", "jobs/a"),
+        ("jobs/a", "x.yaml", "jobs/a/x.yaml"),
+        ("jobs/a", "..", "jobs"),
+        ("jobs", "../..", None),
+        ("", "..x", "..x"),
+        ("", ".", "."),
+        ("", "/elsewhere", None),
+    ],
+)
+def test_names_count_from_the_root(folder: str, path: str, name: str | None) -> None:
+    root = Path("/r/repo")
+    assert name_below(root, root / folder, path) == name
+    if name is not None:
+        assert name_below(root, Path("/"), str(root / name)) == name
+
+
+def test_given_files_and_folders(tmp_path: Path) -> None:
+    tree(tmp_path, "r/a.yaml", "r/in/b.json", "r/in/deep/er/c.yml", "r/in/note.txt", "r/in/.d.yaml", "odd.txt")
+    root = tmp_path / "r"
+    assert names(read_given(root, root, "a.yaml")) == ["a.yaml"]
+    assert names(read_given(root, root, "in")) == ["in/b.json", "in/deep/er/c.yml"]
+    assert names(read_given(root, root, ".")) == ["a.yaml", "in/b.json", "in/deep/er/c.yml"]
+    assert names(read_given(root, root / "in", "b.json")) == ["in/b.json"]
+    assert names(read_given(root, root, "../odd.txt")) == ["../odd.txt"], "a file that is named is read"
+    assert names(read_given(root, root, str(tmp_path / "odd.txt"))) == [(tmp_path / "odd.txt").as_posix()]
+    assert problems(read_given(root, root, "none.yaml")) == [
+        ("TC011", "none.yaml", "cannot be read: No such file or directory")
+    ]
+
+
+def test_a_given_link_and_a_given_pipe_are_read(tmp_path: Path) -> None:
+    tree(tmp_path, "a.yaml")
+    (tmp_path / "link.yaml").symlink_to(tmp_path / "a.yaml")
+    assert read_given(tmp_path, tmp_path, "link.yaml").sources == (Source("link.yaml", b"a.yaml"),)
+    reader, writer = os.pipe()
+    os.write(writer, b"kind: X")
+    os.close(writer)
+    (source,) = read_given(tmp_path, tmp_path, f"/dev/fd/{reader}").sources
+    os.close(reader)
+    assert source.text == b"kind: X"
+
+
+def test_the_same_file_twice_counts_once(tmp_path: Path) -> None:
+    tree(tmp_path, "a.yaml", "b.yaml")
+    parts = [read_given(tmp_path, tmp_path, path) for path in ("b.yaml", "./a.yaml", "a.yaml", ".", "none", "none")]
+    inputs = merge(parts)
+    assert names(inputs) == ["a.yaml", "b.yaml"]
+    assert [finding.file for finding in inputs.findings] == ["none"]
