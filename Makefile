@@ -34,10 +34,12 @@ check: $(READY) ## lint, check the format, check the types
 	$(BIN)/mypy
 	$(BIN)/mypy --explicit-package-bases compiler/tools
 
-schemas: $(READY) ## write what is generated: built-in runtimes, page of codes, CRD schemas (these need Go)
+schemas: $(READY) ## write what is generated: built-in runtimes, pages of codes and fixes, CRD schemas and Go types (need Go)
 	$(BIN)/python compiler/tools/builtins.py
 	$(BIN)/python compiler/tools/codes.py
+	$(BIN)/python compiler/tools/fixes.py
 	$(BIN)/python compiler/tools/schemas.py
+	types=$$(cd tests/oracle && go run ./gotypes); printf '%s\n' "$$types" > compiler/trainc/data/gotypes.json
 
 goldens: $(READY) ## run the real Trainer and JobSet over tests/oracle/cases and write their goldens (needs Go)
 	$(BIN)/python tests/oracle/goldens.py $(ARGS)
