@@ -96,7 +96,7 @@ def _directed(patch: Mapping[str, Json]) -> JsonObject:
         return {key: value for key, value in patch.items() if key != _DIRECTIVE}
     if directive == "delete":
         return {}
-    raise _bad_directive(directive)
+    raise _bad_directive(patch)
 
 
 def _retain_keys(result: JsonObject, change: JsonObject) -> None:
@@ -122,18 +122,17 @@ def _ordered_lists(result: JsonObject, change: JsonObject, kind: str) -> None:
             continue
         order = change.pop(key)
         name = _after(key, _SET_ORDER)
-        old, new = result.get(name), change.get(name)
-        if not isinstance(order, list) or not isinstance(old or [], list) or not isinstance(new or [], list):
-            raise MergeError(f"{key}: expected lists")
+        before, after = result.get(name, []), change.get(name, [])
+        if not (isinstance(order, list) and isinstance(before, list) and isinstance(after, list)):
+            raise MergeError(f"{key}: the directive and what it names must be lists")
         meta = _meta(kind, name, items=True)
-        before, after = _as_list(old), _as_list(new)
         _check_order(after, order, meta.merge_key)
         if name not in result and name not in change:
             continue
         if name not in change:
             merged = before
         elif name not in result:
-            merged = _as_list(_without_directives(after))
+            merged = [_without_directives(item) for item in after if not _is_directive(item)]
         else:
             merged = _merge_member_list(before, after, meta)
         _one_type(before, after)
@@ -145,15 +144,17 @@ def _check_order(patch: list[Json], order: list[Json], merge_key: str) -> None:
     """Raise MergeError unless the patch's items occur in order, in the order's order."""
     if not patch or not order:
         return
-    at = 0
-    for item in patch:
-        if isinstance(item, dict) and _DIRECTIVE in item:
-            continue
-        while at < len(order) and not _equal(_key(item, merge_key), _key(order[at], merge_key)):
+    items = [item for item in patch if not (merge_key and isinstance(item, dict) and item.get(_DIRECTIVE) == "delete")]
+    at = place = 0
+    # Directives other than delete are passed over, but not at the end: that is Go's loop.
+    while at < len(items) and place < len(order):
+        if _is_directive(items[at]):
             at += 1
-        if at == len(order):
-            raise MergeError("The order in patch list doesn't match $setElementOrder list")
-        at += 1
+            continue
+        at += _equal(_key(items[at], merge_key), _key(order[place], merge_key))
+        place += 1
+    if at < len(items):
+        raise MergeError("The order in patch list doesn't match $setElementOrder list")
 
 
 def _merge_member_map(original: Json, patch: JsonObject, meta: _Meta) -> Json:
@@ -192,7 +193,7 @@ def _special_items(original: list[Json], patch: list[Json], key: str) -> tuple[l
         elif directive == "merge":
             raise MergeError("merging lists cannot yet be specified in the patch")
         else:
-            raise _bad_directive(directive)
+            raise _bad_directive(item)
     return (plain, []) if replace else (before, plain)
 
 
@@ -210,6 +211,8 @@ def _merge_items(original: list[Json], patch: list[Json], meta: _Meta) -> list[J
 
 def _in_order(merged: list[Json], patch: list[Json], original: list[Json], key: str) -> list[Json]:
     """Sort items as Go does: those in patch by its order, the others by the original's, then interleaved."""
+    for item in (*patch, *original):
+        _key(item, key)  # each must have one
     patched: list[Json] = []
     rest: list[Json] = []
     for item in merged:
@@ -334,8 +337,17 @@ def _key(item: Json, key: str) -> Json:
     if not key:
         return item
     if not isinstance(item, dict) or key not in item:
-        raise MergeError(f"map: {item} does not contain declared merge key: {key}")
+        raise MergeError(f"map: {_printed(item)} does not contain declared merge key: {key}")
     return item[key]
+
+
+def _printed(value: Json) -> str:
+    """Print a value as Go's ``%v`` does."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{_printed(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_printed, value))}]"
+    return "<nil>" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _equal(left: Json, right: Json) -> bool:
@@ -353,10 +365,6 @@ def _mapping(value: Json) -> JsonObject:
     return value
 
 
-def _as_list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
-
-
 def _after(key: str, prefix: str) -> str:
     """Return the name of the list that a directive is about. Raises MergeError."""
     head, slash, name = key.partition("/")
@@ -366,5 +374,5 @@ def _after(key: str, prefix: str) -> str:
     return name
 
 
-def _bad_directive(directive: Json) -> MergeError:
-    return MergeError(f"unknown patch type found: {directive}")
+def _bad_directive(item: Mapping[str, Json]) -> MergeError:
+    return MergeError(f"unknown patch type: {_printed(item[_DIRECTIVE])} in map: {_printed(dict(item))}")

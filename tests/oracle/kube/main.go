@@ -61,7 +61,7 @@ func main() {
 		if err := json.Unmarshal(in.Bytes(), &c); err != nil {
 			panic(err)
 		}
-		result, err := run(c)
+		result, err := safely(c)
 		if err != nil {
 			result = map[string]any{"error": err.Error()}
 		}
@@ -71,6 +71,16 @@ func main() {
 		}
 		fmt.Fprintf(out, "%s\n", line)
 	}
+}
+
+// safely turns a panic of upstream into an error that says so.
+func safely(c testCase) (result any, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			result, err = nil, fmt.Errorf("panic: %v", reason)
+		}
+	}()
+	return run(c)
 }
 
 func run(c testCase) (any, error) {
