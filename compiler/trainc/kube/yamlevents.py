@@ -1,14 +1,15 @@
 """Events of one YAML text as go-yaml's parser would make them, from libyaml through ruamel.yaml.clib.
 
-go-yaml is a port of libyaml. Three differences matter and are made up for here: libyaml refuses ``[a:b]``, it
-skips byte order marks inside a text, and it does not tell the tag ``!``.
+go-yaml is a port of libyaml. The differences are made up for here: libyaml refuses ``[a:b]`` and the escape
+``\\'``, takes the escape ``\\/``, skips byte order marks inside a text, and does not tell the tag ``!``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
+from itertools import islice
 from typing import Any
 
 from trainc.kube.decode import CONVERTING, Problem, Refused
@@ -18,9 +19,14 @@ _INNER_BOM = re.compile(r"(?<=[\n\r\u0085\u2028\u2029])\ufeff|\A\ufeff")
 _BARE_TAG = re.compile(r"(?:&\S+\s+)?!(?:\s|\Z)")
 
 _FLOW_COLON = "found unexpected ':'"
-# A colon inside a word; one at a word's start would be an indicator in flow collections.
-_WORD_COLON = re.compile(r"(?<=[^\s\"'\[\]{},?:]):(?=\S)")
-_MOST_COLONS = 20
+_ESCAPE = "found unknown escape character"
+# A tag, or a colon inside a word; one at a word's start would be an indicator in flow collections.
+_WORD_COLON = re.compile(r"![^\s\[\]{},]*|(?<=[^\s\"'\[\]{},?:]):(?=\S)")
+_QUOTED_REST = re.compile(r'(?:[^"\\]|\\.)*', re.DOTALL)
+_PAIR = re.compile(r"\\(.)", re.DOTALL)
+_MOST_RETRIES = 50
+
+_SLASH_ESCAPE = re.compile(r'"(?:[^"\\]|\\[^/])*\\/')
 
 
 @cache
@@ -39,49 +45,83 @@ def errors() -> tuple[type[Exception], ...]:
     return YAMLError, UnicodeEncodeError
 
 
-def open_events(text: str, mask: str = "") -> Callable[[], Any]:
+def open_events(text: str, masks: str = "") -> Callable[[], Any]:
     """Return a function that gives the next event of text, the stream's start first.
 
-    ``mask`` is a character that stands for colons in text; no event shows it. Raises Refused (TC002) for a
-    byte order mark at the start of any line.
+    ``masks`` are three characters that stand in text for a colon, nothing and a single quote; no event shows
+    them. Raises Refused (TC002) for a byte order mark at the start of any line.
     """
     if _BOM in text and (found := _INNER_BOM.search(text)):
         raise Refused(Problem("TC002", (), "a byte order mark inside the text"), found.start())
     read: Callable[[], Any] = kinds().CParser(text).get_event
-    return (lambda: _unmask(read(), mask)) if mask else read
+    if masks:
+        table = dict(zip(map(ord, masks), (":", None, "'"), strict=True))
+        read = partial(_unmasked, read, table)
+    return partial(_slash_checked, read, text) if "\\/" in text else read
 
 
-def _unmask(event: Any, mask: str) -> Any:
-    for name in ("value", "anchor", "tag"):
-        if mask in (getattr(event, name, None) or ""):
-            setattr(event, name, getattr(event, name).replace(mask, ":"))
+def _unmasked(read: Callable[[], Any], table: dict[int, str | None]) -> Any:
+    event = read()
+    for name in ("value", "anchor"):
+        if held := getattr(event, name, None):
+            setattr(event, name, held.translate(table))
     return event
 
 
-def mask_colons(text: str) -> str:
-    """Return the mask for a text: a character of the private use area that it does not hold."""
-    return next(mask for mask in map(chr, range(0xE000, 0xF8FF)) if mask not in text)
+def _slash_checked(read: Callable[[], Any], text: str) -> Any:
+    event = read()
+    if getattr(event, "style", None) == '"':
+        source = text[event.start_mark.index : event.end_mark.index]
+        if found := _SLASH_ESCAPE.search(source):
+            offset = event.start_mark.index + found.end() - 2
+            line = text.count("\n", 0, offset)
+            upstream = f"{CONVERTING}yaml: {f'line {line + 1}: ' if line else ''}{_ESCAPE}"
+            raise Refused(Problem("TC002", (), _ESCAPE, "\\/", "write / alone", upstream), offset)
+    return event
 
 
 def with_masks(text: str, parse: Callable[[str, str], Any]) -> Any:
-    """Call ``parse(text, mask)``, again with masked colons where libyaml refuses what go-yaml reads.
+    """Call ``parse(text, masks)``, again with masks in text where libyaml refuses what go-yaml reads.
 
-    Masks are as long as colons, so all positions stay. Raises Refused for every error of the parser.
+    Masks are as long as what they stand for, so all positions stay. Raises Refused for every error of the parser.
     """
-    mask, offset = "", 0
-    for _ in range(_MOST_COLONS):
+    masks, offset = "", 0
+    for _ in range(_MOST_RETRIES):
         try:
-            return parse(text, mask)
+            return parse(text, masks)
         except errors() as error:
-            if getattr(error, "problem", None) != _FLOW_COLON:
+            problem = getattr(error, "problem", None)
+            offset = _offset(error) if problem in (_FLOW_COLON, _ESCAPE) else 0
+            escaped = problem == _ESCAPE and text[offset : offset + 2] == "\\'"
+            if problem != _FLOW_COLON and not escaped:
                 raise syntax_error(error, text) from None
-            offset = error.problem_mark.index  # type: ignore[attr-defined]  # a ScannerError
-        if mask:
-            text = text[:offset] + mask + text[offset + 1 :]
+        masks = masks or _free_characters(text)
+        if escaped:
+            text = _mask_quotes(text, offset, masks[1:])
         else:
-            mask = mask_colons(text)
-            text = _WORD_COLON.sub(mask, text[:offset] + mask + text[offset + 1 :])
+            text = _mask_colons(text[:offset] + masks[0] + text[offset + 1 :], masks[0])
     raise Refused(Problem("TC002", (), _FLOW_COLON, hint='quote a text that holds ":"'), offset)
+
+
+def _offset(error: Any) -> int:
+    return int(error.problem_mark.index)
+
+
+def _mask_colons(text: str, mask: str) -> str:
+    return _WORD_COLON.sub(lambda match: mask if match[0] == ":" else match[0], text)
+
+
+def _mask_quotes(text: str, offset: int, mask: str) -> str:
+    """Mask the escapes ``\\'`` from offset to the end of the double-quoted scalar that it lies in."""
+    match = _QUOTED_REST.match(text, offset)
+    end = match.end() if match else offset
+    masked = _PAIR.sub(lambda pair: mask if pair[1] == "'" else pair[0], text[offset:end])
+    return text[:offset] + masked + text[end:]
+
+
+def _free_characters(text: str) -> str:
+    """Return three characters of the private use area that text does not hold."""
+    return "".join(islice((character for character in map(chr, range(0xE000, 0xF8FF)) if character not in text), 3))
 
 
 def is_bare(event: Any, text: str) -> bool:

@@ -58,8 +58,8 @@ def read_yaml(text: str) -> YamlText:
     return result
 
 
-def _read(text: str, mask: str) -> YamlText:
-    reader = _Reader(text, mask, None)
+def _read(text: str, masks: str) -> YamlText:
+    reader = _Reader(text, masks, None)
     return YamlText(reader.document(), reader.problems)
 
 
@@ -67,7 +67,7 @@ def yaml_offsets(text: str) -> dict[Path, int]:
     """Map each path in text to the code point where its key, or list item, starts; as far as text can be read."""
     offsets: dict[Path, int] = {}
     with suppress(Refused):
-        with_masks(text, lambda masked, mask: _Reader(masked, mask, offsets).document())
+        with_masks(text, lambda masked, masks: _Reader(masked, masks, offsets).document())
     return offsets
 
 
@@ -76,10 +76,10 @@ class _Reader:
 
     __slots__ = ("aliased", "anchors", "kinds", "next", "nodes", "offsets", "path", "problems", "text", "weight")
 
-    def __init__(self, text: str, mask: str, offsets: dict[Path, int] | None) -> None:
+    def __init__(self, text: str, masks: str, offsets: dict[Path, int] | None) -> None:
         self.text = text
         self.kinds = kinds()
-        self.next = open_events(text, mask)
+        self.next = open_events(text, masks)
         self.path: list[str | int] = []
         self.problems: list[Problem] = []
         self.anchors: dict[str, _Anchor] = {}
