@@ -18,7 +18,7 @@ from trainc.options import Options
 from trainc.origins import nearest
 from trainc.plugins import BUILDS, CHECKS, SHAPES
 from trainc.runtimes import Runtimes
-from trainc.source import Document, Path, dotted, get
+from trainc.source import Document, Json, Path, dotted, get
 from trainc.trace import trace_jobset, trace_owned
 
 _NAME: Path = ("metadata", "name")
@@ -147,11 +147,20 @@ def build(model: Model) -> tuple[Objects, list[Diagnostic]]:
             if made.kind != "JobSet":
                 objects.append(replace(made, origins=trace_owned(model, plugin.name)))
                 continue
-            jobset, refusals = admit_jobset(made.data)
+            jobset, refusals = admit_jobset(made.data, _claims(model))
             traced = Object(jobset, trace_jobset(model))
             findings += [_refusal(model, traced, refusal) for refusal in refusals]
             objects.append(traced if model.options.faithful else shape_jobset(model, traced))
     return tuple(objects), findings
+
+
+def _claims(model: Model) -> dict[str, Json]:
+    """Return the specs of the PersistentVolumeClaims given in the job's namespace, by name."""
+    return {
+        name: document.data.get("spec")
+        for (version, namespace, name), document in model.cluster.items()
+        if version == "v1/PersistentVolumeClaim" and namespace == model.namespace
+    }
 
 
 def _refusal(model: Model, jobset: Object, refused: Refused) -> Diagnostic:

@@ -93,7 +93,6 @@ def _undecodable(document: Document, type_name: str, webhook: str) -> list[Diagn
         decode(document.data, type_name)
     except GoDecodeError as error:
         value: Json = get(document.data, *error.path)
-        text = f"<nil>: Internal error: {error.message}"
         message = f"cannot be decoded: {error.message}"
-        return [report("TC109", document, error.path, message, found=str(value), stage=webhook, upstream=text)]
+        return [report("TC109", document, error.path, message, found=str(value), stage=webhook, upstream=error.message)]
     return []

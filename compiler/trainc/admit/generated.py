@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from trainc.admit.jobset import default, validate
 from trainc.schema import read, resource, validate_object
-from trainc.source import JsonObject, Path
+from trainc.source import Json, JsonObject, Path
 
 
 class Refused(NamedTuple):
@@ -19,14 +20,17 @@ class Refused(NamedTuple):
     upstream: str
 
 
-def admit_jobset(data: JsonObject) -> tuple[JsonObject, tuple[Refused, ...]]:
-    """Return the JobSet with the defaults of CRD and webhook, and what CRD or webhook refuse; the first that does."""
+def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObject, tuple[Refused, ...]]:
+    """Return the JobSet with the defaults of CRD and webhook, and what the first of them to refuse it says.
+
+    ``claims`` holds the specs of the PersistentVolumeClaims in its namespace, by name.
+    """
     kind = resource("JobSet")
     stored = read(kind, default(read(kind, data).data)).data
     if violations := validate_object(kind, stored):
         return stored, tuple(Refused(v.code, "jobset-crd", v.path, v.message, v.upstream) for v in violations)
     refusals = (
         Refused("TC802" if "too long" in r.message else "TC801", "jobset-webhook", r.path, r.message, r.upstream)
-        for r in validate(stored)
+        for r in validate(stored, claims)
     )
     return stored, tuple(dict.fromkeys(refusals))

@@ -6,7 +6,7 @@ Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go, with every feature gate a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from trainc.kube.fielderror import NO_FIELD, internal, invalid
@@ -18,12 +18,13 @@ from trainc.kube.names import (
     is_domain_prefixed_path,
     is_valid_label_value,
 )
-from trainc.source import Json, JsonObject, Path, get
+from trainc.source import Json, JsonObject, Path, dotted, get
 
 MAX_INT32 = 2**31 - 1
 MAX_MANAGED_BY = 63
 MAX_CLAIM_NAME = 63
 TOO_LONG = "must be no more than 63 characters"
+CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"
 COORDINATOR_LABEL = "jobset.sigs.k8s.io/coordinator"
 RULE_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 JOB_FAILURE_REASONS = (
@@ -90,8 +91,11 @@ def _overlay(own: Json, typed: Json) -> Json:
     return typed
 
 
-def validate(jobset: JsonObject) -> Iterator[Refusal]:
-    """Yield what the validating webhook refuses when the JobSet is created, in its order."""
+def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> Iterator[Refusal]:
+    """Yield what the validating webhook refuses when the JobSet is created, in its order.
+
+    ``claims`` holds the spec of every PersistentVolumeClaim that the job's namespace has, by name.
+    """
     name = str(get(jobset, "metadata", "name"))
     spec = _object(jobset.get("spec"))
     jobs = _objects(spec.get("replicatedJobs"))
@@ -115,7 +119,7 @@ def validate(jobset: JsonObject) -> Iterator[Refusal]:
     yield from _failure_policy(spec, jobs, seen)
     if isinstance(spec.get("coordinator"), dict):
         yield from _coordinator(name, spec, jobs)
-    yield from _volume_claims(name, spec, jobs)
+    yield from _volume_claims(jobset, jobs, claims)
 
 
 def _subdomain(spec: JsonObject) -> Iterator[Refusal]:
@@ -252,9 +256,10 @@ def _coordinator(jobset: str, spec: JsonObject, jobs: list[JsonObject]) -> Itera
         yield _plain(path, detail)
 
 
-def _volume_claims(jobset: str, spec: JsonObject, jobs: list[JsonObject]) -> Iterator[Refusal]:
+def _volume_claims(jobset: JsonObject, jobs: list[JsonObject], claims: Mapping[str, Json]) -> Iterator[Refusal]:
+    owner, namespace = (str(get(jobset, "metadata", key)) for key in ("name", "namespace"))
     seen: set[str] = set()
-    for i, policy in enumerate(_objects(spec.get("volumeClaimPolicies"))):
+    for i, policy in enumerate(_objects(get(jobset, "spec", "volumeClaimPolicies"))):
         for j, template in enumerate(_objects(policy.get("templates"))):
             name = str(get(template, "metadata", "name") or "")
             field = f"spec.volumeClaimPolicies[{i}].template[{j}].name"
@@ -263,9 +268,11 @@ def _volume_claims(jobset: str, spec: JsonObject, jobs: list[JsonObject]) -> Ite
                 yield _invalid(path, field, name, "names must be unique for VolumeClaimPolicies template")
             for text in is_dns1123_subdomain(name):
                 yield _invalid(path, field, name, text)
-            if len(f"{name}-{jobset}".encode()) > MAX_CLAIM_NAME:
+            if len(f"{name}-{owner}".encode()) > MAX_CLAIM_NAME:
                 yield _invalid(path, field, name, "VolumeClaimPolicies template name is too long")
             yield from _claim_mounts(jobs, name)
+            if (claim := f"{name}-{owner}") in claims:
+                yield from _existing_claim(f"{claim} in namespace {namespace}", claims[claim], policy, (i, j))
             seen.add(name)
 
 
@@ -285,6 +292,20 @@ def _claim_mounts(jobs: list[JsonObject], name: str) -> Iterator[Refusal]:
         detail = f"replicatedJob containers don't have a matching volumeMount: {name} from VolumeClaimPolicies"
         shown: Json = typed([*jobs], "v1alpha2.ReplicatedJob")
         yield _invalid(("spec", "replicatedJobs"), "spec.replicatedJobs", shown if jobs else None, detail)
+
+
+def _existing_claim(name: str, spec: Json, policy: JsonObject, at: tuple[int, int]) -> Iterator[Refusal]:
+    path: Path = ("spec", "volumeClaimPolicies", at[0])
+    template = get(policy, "templates", at[1], "spec")
+    shown = typed(template or {}, CLAIM_SPEC)
+    if shown != typed(spec or {}, CLAIM_SPEC):
+        detail = f"spec does not match existing PVC {name}"
+        field = f"spec.volumeClaimPolicies[{at[0]}].template[{at[1]}].spec"
+        yield _invalid((*path, "templates", at[1], "spec"), field, shown, detail)
+    kept = get(policy, "retentionPolicy", "whenDeleted")
+    if kept != "Retain":
+        where = (*path, "retentionPolicy", "whenDeleted")
+        yield _invalid(where, dotted(where), kept, "retentionPolicy must be retain when PVC exists")
 
 
 def _plain(path: Path, detail: str) -> Refusal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from trainc.diagnostics import Diagnostic, report
-from trainc.kube.fielderror import NO_FIELD, internal, invalid
+from trainc.kube.fielderror import invalid
 from trainc.model import NODE, Container, Findings, Model, Objects, PodSet, replace_named
 from trainc.plugins.base import config_map, known_bug, pod_containers, refused
 from trainc.plugins.flux.scripts import SHARED, entrypoint_script, init_script, settings
@@ -13,6 +13,7 @@ from trainc.source import JsonObject, get
 
 INSTALLER = "flux-installer"
 CONFIG_DIRECTORY = "/etc/flux-config"
+PANIC = "runtime error: invalid memory address or nil pointer dereference"
 
 
 def scripts_name(model: Model) -> str:
@@ -141,8 +142,7 @@ def _check_panics(model: Model) -> list[Diagnostic]:
     detail = f"Flux needs {missing}: Trainer v2.3.0 panics without it"
     path = ("spec",) if model.trainer is None else ("spec", "trainer")
     hint = "set spec.trainer.numNodes; mlPolicy.numNodes does not help"
-    text = internal(NO_FIELD, detail)
-    return [refused("TC405", model.job, path, text, detail, stage="build", hint=hint)]
+    return [refused("TC405", model.job, path, PANIC, detail, stage="build", hint=hint)]
 
 
 def _runtime_args(model: Model) -> Findings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from trainc.diagnostics import report
-from trainc.kube.fielderror import NO_FIELD, internal, invalid
+from trainc.kube.fielderror import invalid
 from trainc.model import LAUNCHER, NODE, Container, Findings, Model, Objects, PodSet
 from trainc.plugins.base import config_map, env_names, gpu_count, node_resources, refused, typed_env
 from trainc.plugins.mpi.hosts import MAX_HOSTS, host_count, hostfile
@@ -80,7 +80,7 @@ class Mpi:
         if (count := host_count(counted(model, policy))) > MAX_HOSTS:
             detail = f"the hostfile would have {count} lines, more than {MAX_HOSTS}"
             path = ("spec", "trainer", "numNodes")
-            findings.append(refused("TC407", model.job, path, internal(NO_FIELD, detail), detail, stage="build"))
+            findings.append(refused("TC407", model.job, path, detail, detail, stage="build"))
         secret = secret_name(model)
         if ("v1/Secret", model.namespace, secret) not in model.cluster:
             message = f"Secret {model.namespace}/{secret} must exist: trainc never writes a private key"
@@ -161,14 +161,13 @@ def _check_implementation(model: Model, policy: JsonObject) -> Findings:
     needed = launcher is not None and launcher.container(NODE) is not None
     if not needed or policy.get("mpiImplementation") in IMPLEMENTATIONS:
         return ()
-    detail = "MPI implementation for 0x0 doesn't supported"  # upstream prints a pointer here
     expected = "one of " + ", ".join(IMPLEMENTATIONS)
     return (
         refused(
             "TC404",
             model.runtime,
             IMPLEMENTATION_PATH,
-            f"{NO_FIELD}: Internal error: {detail}",
+            "MPI implementation for 0x... doesn't supported",
             "mpiImplementation names no implementation: Trainer accepts that and then cannot build the job",
             stage="build",
             found=str(policy.get("mpiImplementation")),
