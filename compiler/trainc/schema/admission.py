@@ -12,6 +12,7 @@ from trainc.kube.fielderror import NO_FIELD
 from trainc.schema.defaulting import default
 from trainc.schema.judge import is_clean
 from trainc.schema.metadata import known_fields, read_metadata
+from trainc.schema.metarules import object_meta_violations
 from trainc.schema.pruning import drop_nulls, prune
 from trainc.schema.structural import Resource, Structural, compiled
 from trainc.schema.violation import Violation, suggest
@@ -70,8 +71,18 @@ def validate(schema: Structural, data: JsonObject) -> tuple[Violation, ...]:
 
 
 def validate_object(resource: Resource, data: JsonObject) -> tuple[Violation, ...]:
-    """Return every failure of a whole object, its metadata included."""
-    return validate(resource.schema, data)
+    """Return every failure of a whole object, its metadata included.
+
+    ``data`` is what ``read`` gives, or what webhooks made of that.
+    """
+    metadata = data.get("metadata", {})
+    assert isinstance(metadata, dict), "Go has decoded it"
+    found = object_meta_violations(metadata, namespaced=resource.namespaced)
+    if not is_clean(resource.schema, data):
+        from trainc.schema.explain import explain
+
+        found += explain(resource.schema, data)
+    return with_unchecked_rules(resource.schema, found) if found else ()
 
 
 def with_unchecked_rules(schema: Structural, violations: tuple[Violation, ...]) -> tuple[Violation, ...]:

@@ -64,6 +64,8 @@ def mismatch(keywords: Mapping[str, Any], value: Json) -> Mismatch | None:
     A format makes two odd exceptions: it is what the error names, and a list passes where a formatted string belongs.
     """
     types, form = keywords["type"], keywords.get("format", "")
+    if not types and not form:
+        return None
     found = json_type(value)
     named = ",".join(name for name in types if name != "null")
     if value is None:
@@ -120,7 +122,7 @@ def go_number(value: float) -> str:
     """Spell a number as Go's %v does."""
     if value.__class__ is int and value in INT64:
         return str(value)
-    return _go_float(as_float(value), low=-4)
+    return _go_float(as_float(value), low=-4, high=21)
 
 
 def go_json(value: Json) -> str:
@@ -133,7 +135,7 @@ def go_json(value: Json) -> str:
         return _go_json_text(value)
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return str(value) if json_type(value) == "integer" else _go_float(as_float(value), low=-6)
+    return str(value) if json_type(value) == "integer" else _go_float(as_float(value), low=-6, high=21)
 
 
 def go_value(value: Json) -> str:
@@ -145,13 +147,13 @@ def go_value(value: Json) -> str:
     return go_json(value)
 
 
-def _go_float(number: float, low: int) -> str:
-    """Spell a float in the fewest digits; with an exponent below 10^low and from 10^21 on."""
+def _go_float(number: float, low: int, high: int) -> str:
+    """Spell a float in the fewest digits; with an exponent below 10^low and from 10^high on."""
     if not math.isfinite(number):
         return {math.inf: "+Inf", -math.inf: "-Inf"}.get(number, "NaN")
     sign, digits, exponent = Decimal(repr(number)).normalize().as_tuple()
     shift = len(digits) - 1 + int(exponent)
-    if number == 0 or low <= shift < 21:
+    if number == 0 or low <= shift < high:
         return f"{Decimal(repr(number)).normalize():f}"
     mantissa = "".join(map(str, digits))
     point = f".{mantissa[1:]}" if len(mantissa) > 1 else ""

@@ -75,8 +75,8 @@ def _type(error: Any, path: Path) -> Violation:
 
 
 def _of_an_alternative(error: Any) -> bool:
-    *_, before, keyword, _own = (None, None, *error.absolute_schema_path)
-    return keyword == "anyOf" and before != "properties"
+    steps = [None, None, *error.absolute_schema_path]
+    return bool(steps[-2] == "anyOf" and steps[-3] != "properties")
 
 
 def _type_hint(types: list[str], value: Any) -> str | None:
