@@ -9,14 +9,15 @@ cached reads both go through apimachinery's serializer, which does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from trainc.data import load_json
+from trainc.kube.gojson import float_literal, json_literal
 from trainc.kube.gotime import TimeError, normalize_time
-from trainc.kube.quantity import QuantityError, canonical, float_literal, json_literal
+from trainc.kube.quantity import QuantityError, canonical
 from trainc.source import Json, JsonObject, Path, dotted
 
 JOB_SET = "v1alpha2.JobSet"
@@ -181,11 +182,11 @@ def _codec(kind: str) -> _Codec:
         return _CUSTOM[kind]
     base, _, named = kind.partition(":")
     if base in _INTEGERS:
-        return _Codec(_integer(_INTEGERS[base], named or base), lambda: 0, True, lambda value: value in (None, 0))
+        return _Codec(_integer(_INTEGERS[base], named or base), lambda: 0, True, _is_zero)
     if base == "string":
         return _Codec(_scalar(str, named or base), lambda: "", True, lambda value: value in (None, ""))
     if base == "bool":
-        return _Codec(_scalar(bool, named or base), lambda: False, True, lambda value: value in (None, False))
+        return _Codec(_scalar(bool, named or base), lambda: False, True, lambda value: value is None or value is False)
     return _struct(kind)
 
 
@@ -195,6 +196,10 @@ def _null() -> Json:
 
 def _is_null(value: Json) -> bool:
     return value is None
+
+
+def _is_zero(value: Json) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and value == 0)
 
 
 def _struct(struct: str) -> _Codec:
@@ -352,18 +357,7 @@ def _is_zero_time(value: Json) -> bool:
 
 _CUSTOM: dict[str, _Codec] = {
     "Quantity": _Codec(_quantity, lambda: "0", False, _is_null),
-    "IntOrString": _Codec(_int_or_string, lambda: 0, False, lambda value: value in (None, 0)),
+    "IntOrString": _Codec(_int_or_string, lambda: 0, False, _is_zero),
     "Time": _Codec(_time, _null, False, _is_zero_time),
     "FieldsV1": _Codec(lambda data: data, _null, False, _is_null),
 }
-
-
-def reachable(struct: str) -> Iterator[str]:
-    """Yield the names of all structs that a struct can hold, itself first."""
-    seen = [struct]
-    for name in seen:
-        yield name
-        for field in fields(name).values():
-            kind = field.kind.replace("*", "").replace("[]", "").replace("{}", "")
-            if is_struct(kind) and kind not in seen:
-                seen.append(kind)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from trainc.kube import gotypes
+from trainc.kube.gojson import printed
 from trainc.source import Json, JsonObject
 
 _DIRECTIVE = "$patch"
@@ -337,17 +338,8 @@ def _key(item: Json, key: str) -> Json:
     if not key:
         return item
     if not isinstance(item, dict) or key not in item:
-        raise MergeError(f"map: {_printed(item)} does not contain declared merge key: {key}")
+        raise MergeError(f"map: {printed(item)} does not contain declared merge key: {key}")
     return item[key]
-
-
-def _printed(value: Json) -> str:
-    """Print a value as Go's ``%v`` does."""
-    if isinstance(value, dict):
-        return f"map[{' '.join(f'{key}:{_printed(value[key])}' for key in sorted(value))}]"
-    if isinstance(value, list):
-        return f"[{' '.join(map(_printed, value))}]"
-    return "<nil>" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _equal(left: Json, right: Json) -> bool:
@@ -375,4 +367,4 @@ def _after(key: str, prefix: str) -> str:
 
 
 def _bad_directive(item: Mapping[str, Json]) -> MergeError:
-    return MergeError(f"unknown patch type: {_printed(item[_DIRECTIVE])} in map: {_printed(dict(item))}")
+    return MergeError(f"unknown patch type: {printed(item[_DIRECTIVE])} in map: {printed(dict(item))}")

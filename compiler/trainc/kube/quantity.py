@@ -7,7 +7,6 @@ overflow differently, so ``wide`` remembers which of them Go would have.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -15,6 +14,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
+from trainc.kube.gojson import json_literal
 from trainc.source import Json
 
 FORMAT_ERROR = (
@@ -36,8 +36,6 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _BINARY_SUFFIX = {0: "", **{exponent // 10: suffix for suffix, exponent in _BINARY.items()}}
-# What strings.TrimSpace still sees as blanks once a JSON encoder has escaped control characters and U+2028, U+2029.
-_BLANKS = " \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 
 
 class QuantityError(ValueError):
@@ -166,33 +164,6 @@ def from_json(value: Json) -> Quantity:
     Raises QuantityError.
     """
     return Quantity() if value is None else parse(json_literal(value))
-
-
-def json_literal(value: Json) -> str:
-    """Return the text that Quantity.UnmarshalJSON would parse for a value other than null."""
-    if isinstance(value, str):
-        return value.strip(_BLANKS)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        return float_literal(value)
-    return "{}"  # no list and no mapping is a quantity, whatever it holds
-
-
-def float_literal(value: float) -> str:
-    """Spell a finite float as Go's encoding/json does: shortest digits, an exponent below 1e-6 and from 1e21 on."""
-    if value == 0:
-        return "-0" if math.copysign(1, value) < 0 else "0"
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    assert isinstance(exponent, int), "finite floats only"
-    text = "".join(map(str, digits))
-    if 1e-6 <= abs(value) < 1e21:
-        return f"{Decimal((sign, digits, exponent)):f}"
-    mantissa = text[0] + (f".{text[1:]}" if len(text) > 1 else "")
-    power = exponent + len(text) - 1
-    return f"{'-' if sign else ''}{mantissa}e{'-' if power < 0 else '+'}{abs(power)}"
 
 
 def _suffix(suffix: str) -> tuple[int, Format]:
