@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from trainc.kube.fielderror import NO_FIELD
 from trainc.schema.defaulting import default
+from trainc.schema.embedded import EmbeddedError, embedded_violations, read_embedded
 from trainc.schema.judge import is_clean
 from trainc.schema.metadata import known_fields, read_metadata
 from trainc.schema.metarules import object_meta_violations
@@ -50,11 +51,15 @@ def read(resource: Resource, data: JsonObject) -> Admitted:
     if refusal is not None:
         return Admitted(data, violations=(refusal,))
     pruned, dropped = prune(resource.schema, named)
-    filled = default(resource.schema, drop_nulls(resource.schema, pruned))
+    try:
+        coerced, inner = read_embedded(resource.schema, drop_nulls(resource.schema, pruned))
+    except EmbeddedError as error:
+        return Admitted(data, violations=(error.violation,))
+    filled = default(resource.schema, coerced)
     assert isinstance(filled, dict), "an object stays one"
     if resource.status and "status" in filled:
         filled = {key: value for key, value in filled.items() if key != "status"}
-    return Admitted(filled, (*unknown, *dropped))
+    return Admitted(filled, (*unknown, *dropped, *inner))
 
 
 def validate(schema: Structural, data: JsonObject) -> tuple[Violation, ...]:
@@ -82,6 +87,7 @@ def validate_object(resource: Resource, data: JsonObject) -> tuple[Violation, ..
         from trainc.schema.explain import explain
 
         found += explain(resource.schema, data)
+    found += embedded_violations(resource.schema, data)
     return with_unchecked_rules(resource.schema, found) if found else ()
 
 

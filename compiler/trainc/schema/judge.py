@@ -42,7 +42,8 @@ def _test_of(schema: Structural) -> _Test:
 
 def _make_check(schema: Structural) -> _Check:
     keywords = convert(schema)
-    simple = schema.keywords.keys().isdisjoint(("enum", "allOf", "oneOf", "not")) and not schema.nullable
+    simple = schema.keywords.keys().isdisjoint(("allOf", "oneOf", "not")) and not schema.nullable
+    simple = simple and ("enum" not in keywords or schema.type == "string")
     if simple and schema.int_or_string and _is_int_or_string(schema):
         return _int_or_string_check(schema, keywords)
     if not simple or "anyOf" in keywords:
@@ -71,6 +72,9 @@ def _int_or_string_check(schema: Structural, keywords: dict[str, Any]) -> _Check
 
 def _string_check(schema: Structural, keywords: dict[str, Any]) -> _Check:
     test = _text_test(keywords)
+    if "enum" in keywords:
+        allowed = frozenset(value for value in keywords["enum"] if isinstance(value, str))
+        return lambda value: value.__class__ is str and value in allowed and (test is None or test(value))
     if test is None and "format" not in keywords:
         return str
     general = _general_test(schema)

@@ -11,12 +11,13 @@ from trainc.schema.structural import Resource
 from trainc.schema.violation import Violation
 from trainc.source import Json, JsonObject, Path
 
-_OBJECT_META = "v1.ObjectMeta"
+OBJECT_META = "v1.ObjectMeta"
+"""The Go type of metadata."""
 
 
 def known_fields() -> tuple[str, ...]:
     """Return the names of the fields of metadata."""
-    return tuple(fields(_OBJECT_META))
+    return tuple(fields(OBJECT_META))
 
 
 def read_metadata(resource: Resource, data: JsonObject) -> tuple[JsonObject, tuple[Path, ...], Violation | None]:
@@ -28,13 +29,13 @@ def read_metadata(resource: Resource, data: JsonObject) -> tuple[JsonObject, tup
         return data, (), None
     given = data["metadata"]
     try:
-        metadata = decode(given, _OBJECT_META)
+        metadata = decode(given, OBJECT_META)
     except GoDecodeError as error:
         return data, (), _refusal(error)
     assert isinstance(metadata, dict), "a struct is written as an object"
     if not resource.namespaced:
         metadata.pop("namespace", None)
-    dropped = tuple(("metadata", *path) for path in _unknown(given, _OBJECT_META))
+    dropped = tuple(("metadata", *path) for path in unknown_fields(given, OBJECT_META))
     return {**data, "metadata": metadata} if metadata != given else data, dropped, None
 
 
@@ -48,7 +49,7 @@ def _refusal(error: GoDecodeError) -> Violation:
     )
 
 
-def _unknown(value: Json, struct: str) -> list[Path]:
+def unknown_fields(value: Json, struct: str) -> list[Path]:
     """Return the paths in value that a Go struct has no field for."""
     if not isinstance(value, dict):
         return []
@@ -59,5 +60,5 @@ def _unknown(value: Json, struct: str) -> list[Path]:
             paths.append((key,))
         elif (kind := known[key].kind).startswith("[]v1.") and isinstance(item, list):
             for index, entry in enumerate(item):
-                paths.extend((key, index, *path) for path in _unknown(entry, kind[2:]))
+                paths.extend((key, index, *path) for path in unknown_fields(entry, kind[2:]))
     return paths

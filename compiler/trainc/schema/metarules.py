@@ -29,20 +29,33 @@ _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 NameRule = Callable[[str], tuple[str, ...]]
 
 
+def _subdomain_prefix(prefix: str) -> tuple[str, ...]:
+    return is_dns1123_subdomain(mask_trailing_dash(prefix))
+
+
+SUBDOMAIN: tuple[NameRule, NameRule] = (is_dns1123_subdomain, _subdomain_prefix)
+"""The rules for the names of custom resources and for their beginnings."""
+
+
 def object_meta_violations(
-    metadata: JsonObject, *, namespaced: bool, path: Path = ("metadata",), name_rule: NameRule = is_dns1123_subdomain
+    metadata: JsonObject,
+    *,
+    namespaced: bool,
+    path: Path = ("metadata",),
+    name_rules: tuple[NameRule, NameRule] = SUBDOMAIN,
 ) -> tuple[Violation, ...]:
     """Return what is wrong with metadata that Go has decoded and written again.
 
     ``namespaced``: the object lies in a namespace; one that is not said is the request's, and taken as good.
+    ``name_rules``: for a name, and for the beginning of one.
     """
     text = dotted(path)
     found: list[Violation] = []
     if prefix := metadata.get("generateName"):
-        rule = name_rule(mask_trailing_dash(str(prefix)))
-        found += _invalid((*path, "generateName"), str(prefix), rule, "is not the beginning of a valid name")
+        details = name_rules[1](str(prefix))
+        found += _invalid((*path, "generateName"), str(prefix), details, "is not the beginning of a valid name")
     if name := metadata.get("name"):
-        found += _invalid((*path, "name"), str(name), name_rule(str(name)), "is not a valid name")
+        found += _invalid((*path, "name"), str(name), name_rules[0](str(name)), "is not a valid name")
     else:
         found.append(_nameless(path))
     found += _namespace_violations(metadata, path, namespaced=namespaced)

@@ -82,20 +82,29 @@ def mismatch(keywords: Mapping[str, Any], value: Json) -> Mismatch | None:
 
 def is_member(value: Json, enum: Sequence[Json]) -> bool:
     """Tell whether value is one of enum. Go converts before it compares: 1.5 is a member of [1], 65 of ["A"]."""
-    return value is not None and any(_converted(value, allowed) == (allowed.__class__, allowed) for allowed in enum)
+    return value is not None and any(_same(_converted(value, allowed), allowed) for allowed in enum)
 
 
-def _converted(value: Json, like: Json) -> tuple[type, Json]:
+def _same(one: Json, other: Json) -> bool:
+    """Compare by type and value: 1 is neither true nor 1.0."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return one.__class__ is other.__class__ and one == other
+
+
+def _converted(value: Json, like: Json) -> Json:
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(as_float(value)):
         if like.__class__ is int:
-            return int, int(value)
+            return int(value)
         if like.__class__ is float:
-            return float, as_float(value)
+            return as_float(value)
         if like.__class__ is str and json_type(value) == "integer":
             point = int(value)
             valid = 0 <= point < 0x110000 and not 0xD800 <= point < 0xE000
-            return str, chr(point) if valid else "\ufffd"
-    return value.__class__, value
+            return chr(point) if valid else "\ufffd"
+    return value
 
 
 def fits_range(value: float, type_name: str, form: str) -> bool:
@@ -122,7 +131,7 @@ def go_number(value: float) -> str:
     """Spell a number as Go's %v does."""
     if value.__class__ is int and value in INT64:
         return str(value)
-    return _go_float(as_float(value), low=-4, high=21)
+    return _go_float(as_float(value), low=-4, high=6)
 
 
 def go_json(value: Json) -> str:

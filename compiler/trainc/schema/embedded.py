@@ -1,0 +1,136 @@
+"""Kubernetes objects inside custom resources (x-kubernetes-embedded-resource): their type and their metadata.
+
+None of the CRDs in this package has any; those that users validate against may.
+Source of the rules: k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/schema/objectmeta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from trainc.kube.gotypes import GoDecodeError, decode
+from trainc.kube.names import is_dns1035_label
+from trainc.schema.metadata import OBJECT_META, unknown_fields
+from trainc.schema.metarules import object_meta_violations
+from trainc.schema.structural import Structural, compiled
+from trainc.schema.values import go_value
+from trainc.schema.violation import Violation
+from trainc.source import Json, JsonObject, Path, dotted
+
+_Visit = Callable[[JsonObject, Path], JsonObject]
+
+
+class EmbeddedError(ValueError):
+    """An embedded object that cannot be decoded: ``violation`` says why."""
+
+    def __init__(self, violation: Violation) -> None:
+        super().__init__(violation.upstream)
+        self.violation = violation
+
+
+def has_embedded(schema: Structural) -> bool:
+    """Tell whether schema has embedded objects, at any depth."""
+    return bool(compiled(_has_embedded, schema))
+
+
+def _has_embedded(schema: Structural) -> bool:
+    below = (*schema.properties.values(), schema.items, schema.additional)
+    return schema.embedded or any(sub is not None and has_embedded(sub) for sub in below)
+
+
+def read_embedded(schema: Structural, data: Json) -> tuple[Json, tuple[Path, ...]]:
+    """Return data with the metadata of embedded objects as Go decodes it, and the paths of unknown fields.
+
+    Raises EmbeddedError where an apiVersion, a kind or metadata cannot be decoded.
+    """
+    if not has_embedded(schema):
+        return data, ()
+    dropped: list[Path] = []
+
+    def read(value: JsonObject, path: Path) -> JsonObject:
+        for key in ("apiVersion", "kind"):
+            if not isinstance(value.get(key, ""), str):
+                raise EmbeddedError(_undecodable((*path, key), value[key], "must be a string"))
+        if "metadata" not in value:
+            return value
+        given = value["metadata"]
+        try:
+            metadata = decode(given, OBJECT_META)
+        except GoDecodeError as error:
+            raise EmbeddedError(_undecodable((*path, "metadata"), given, error.message)) from None
+        dropped.extend((*path, "metadata", *inner) for inner in unknown_fields(given, OBJECT_META))
+        return {**value, "metadata": metadata}
+
+    return _walk(schema, data, (), read), tuple(dropped)
+
+
+def embedded_violations(schema: Structural, data: Json) -> tuple[Violation, ...]:
+    """Return what is wrong with the type and the metadata of embedded objects."""
+    if not has_embedded(schema):
+        return ()
+    found: list[Violation] = []
+
+    def check(value: JsonObject, path: Path) -> JsonObject:
+        found.extend(_type_violations(value, path))
+        metadata = value.get("metadata")
+        if isinstance(metadata, dict):
+            named = {"name": "fakename", **metadata}  # an embedded object needs no name
+            spaced, inner = "namespace" in metadata, (*path, "metadata")
+            found.extend(object_meta_violations(named, namespaced=spaced, path=inner, name_rules=_SEGMENT))
+        return value
+
+    _walk(schema, data, (), check)
+    return tuple(found)
+
+
+def _undecodable(path: Path, value: Json, detail: str) -> Violation:
+    upstream = f"{dotted(path)}: Invalid value: {go_value(value)}: {detail}"
+    return Violation("TC108", path, f"{dotted(path)} cannot be decoded", upstream, expected=detail, decode=True)
+
+
+def _walk(schema: Structural, value: Any, path: Path, visit: _Visit) -> Any:
+    """Visit every embedded object, outermost first; what visit returns takes its place."""
+    if isinstance(value, dict):
+        result = visit(value, path) if schema.embedded else value
+        changed = {key: _walk_child(schema.child(key), item, (*path, key), visit) for key, item in result.items()}
+        return changed if any(changed[key] is not result[key] for key in changed) else result
+    if isinstance(value, list) and schema.items is not None:
+        return [_walk(schema.items, item, (*path, index), visit) for index, item in enumerate(value)]
+    return value
+
+
+def _walk_child(schema: Structural | None, value: Any, path: Path, visit: _Visit) -> Any:
+    return value if schema is None else _walk(schema, value, path, visit)
+
+
+def _type_violations(value: JsonObject, path: Path) -> Iterator[Violation]:
+    for key in ("apiVersion", "kind"):
+        here = (*path, key)
+        if key not in value:
+            upstream = f"{dotted(here)}: Required value"
+            yield Violation("TC103", path, f"{dotted(path)} lacks {key}", upstream, expected=key, blocking=True)
+            continue
+        text = str(value[key])
+        details = ["must not be empty"] if not text else _type_details(key, text)
+        for detail in details:
+            upstream = f"{dotted(here)}: Invalid value: {go_value(text)}: {detail}"
+            yield Violation("TC106", here, f"{dotted(here)} {detail}", upstream, found=text)
+
+
+def _type_details(key: str, text: str) -> list[str]:
+    if key == "apiVersion":
+        return [f"unexpected GroupVersion string: {text}"] if text.count("/") > 1 else []
+    details = is_dns1035_label(text.lower())
+    return [f"may have mixed case, but should otherwise match: {','.join(details)}"] if details else []
+
+
+def _segment_prefix(name: str) -> tuple[str, ...]:
+    return tuple(f"may not contain '{char}'" for char in "/%" if char in name)
+
+
+def _segment(name: str) -> tuple[str, ...]:
+    return (f"may not be '{name}'",) if name in (".", "..") else _segment_prefix(name)
+
+
+_SEGMENT = (_segment, _segment_prefix)
