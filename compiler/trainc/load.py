@@ -152,8 +152,8 @@ def _units(source: Source) -> Iterator[_Unit]:
 
 def _json_units(text: str, lines: _Lines) -> Generator[_Unit, None, int]:
     """Yield JSON values that stand one after the other; return where YAML has to go on."""
-    start = count = 0
-    while start < len(text):
+    end = count = 0
+    while (start := skip_space(text, end)) < len(text):
         try:
             value = read_json(text, start)
         except Refused as refusal:
@@ -162,12 +162,13 @@ def _json_units(text: str, lines: _Lines) -> Generator[_Unit, None, int]:
         if value is None:
             break
         yield _Unit(value.data, value.problems, lines.marks(partial(json_offsets, text, start), 0))
-        start = skip_space(text, value.end)
+        end = value.end
         count += 1
-    if count > 1 and start < len(text):
+    if start < len(text) and count > 1:
         yield _refused(Problem("TC002", (), "neither JSON nor the end after several JSON values"), lines.mark(start))
         return len(text)
-    return start
+    newline = text.find("\n", end, start) + 1  # blanks further on are YAML's
+    return newline if newline and start < len(text) else start
 
 
 def _yaml_units(text: str, start: int, lines: _Lines) -> Iterator[_Unit]:
@@ -193,13 +194,14 @@ def _yaml_units(text: str, start: int, lines: _Lines) -> Iterator[_Unit]:
 def _chunks(text: str, start: int) -> Iterator[tuple[int, int, str]]:
     """Cut text at its ``---`` lines: begin, end, and what stands behind a ``---`` where that spoils the document."""
     begin, junk = start, ""
-    for match in _SEPARATOR.finditer(text, start):
+    for match in _SEPARATOR.finditer(text[start:] if start else text):
         rest = match[1].strip()
-        if match.start() > begin or junk:
-            yield begin, match.start(), junk
-            begin, junk = match.end(), ""
+        at = start + match.start()
+        if at > begin or junk:
+            yield begin, at, junk
+            begin, junk = start + match.end(), ""
         if rest and not rest.startswith("#"):
-            begin, junk = match.start(), rest
+            begin, junk = at, rest
     if begin < len(text) or junk:
         yield begin, len(text), junk
 
