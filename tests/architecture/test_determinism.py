@@ -1,0 +1,76 @@
+"""Same input, same bytes: whatever the hash seed, folder, locale, time zone, and order of the sources."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+from syntax import ROOT
+
+from trainc import Options, Source, compile  # noqa: A004
+
+HERE = Path(__file__).parent
+REPOSITORY = HERE.parents[1]
+
+
+@cache
+def digest(*, seed: str = "0", cwd: str = "/", order: str = "forwards", **environment: str) -> str:
+    names = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT")
+    kept = {name: value for name, value in os.environ.items() if name in names}
+    done = subprocess.run(
+        [sys.executable, str(HERE / "digest.py"), str(ROOT), str(REPOSITORY), order],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        env={**kept, "PYTHONHASHSEED": seed, "PYTHONDONTWRITEBYTECODE": "1", **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_digest_covers_the_repository() -> None:
+    count, _, value = digest().partition(" ")
+    assert int(count) > 30
+    assert len(value.strip()) == 64
+
+
+@pytest.mark.parametrize(
+    ("seed", "cwd", "order", "environment"),
+    [
+        ("1", "/", "backwards", {}),
+        ("2", str(REPOSITORY), "forwards", {"LC_ALL": "C", "TZ": "Pacific/Kiritimati", "PYTHONUTF8": "0"}),
+        ("3", str(HERE), "backwards", {"LC_ALL": "tr_TR.UTF-8", "TZ": "America/St_Johns", "COLUMNS": "20"}),
+    ],
+)
+def test_the_surroundings_do_not_matter(seed: str, cwd: str, order: str, environment: dict[str, str]) -> None:
+    assert digest(seed=seed, cwd=cwd, order=order, **environment) == digest()
+
+
+def test_one_process_gives_the_same_twice() -> None:
+    paths = [*sorted(REPOSITORY.glob("jobs/*/*.yaml")), *sorted(REPOSITORY.glob("runtimes/*.yaml"))]
+    sources = [Source(path.relative_to(REPOSITORY).as_posix(), path.read_bytes()) for path in paths]
+    first, second = (compile(iter(sources), Options()) for _ in range(2))
+    assert first.files == second.files
+    assert list(first.files) == list(second.files)
+    assert [found.data for found in first.objects] == [found.data for found in second.objects]
+
+
+def test_a_job_does_not_depend_on_its_neighbours() -> None:
+    runtimes = [
+        Source(path.relative_to(REPOSITORY).as_posix(), path.read_bytes())
+        for path in sorted(REPOSITORY.glob("runtimes/*.yaml"))
+    ]
+    jobs = [
+        Source(path.relative_to(REPOSITORY).as_posix(), path.read_bytes())
+        for path in sorted(REPOSITORY.glob("jobs/*/*.yaml"))
+    ]
+    whole = compile([*jobs, *runtimes]).files
+    alone: dict[str, bytes] = {}
+    for job in jobs:
+        alone |= compile([job, *runtimes]).files
+    assert alone == dict(whole)

@@ -1,0 +1,164 @@
+"""A module imports only from lower layers, and a plugin never a sibling: docs/architecture.md, Rooms."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from syntax import imports, modules
+
+LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
+    (0, ("source",)),
+    (1, ("options", "data")),
+    (1, ("diagnostics", "kube")),
+    (2, ("model", "load", "emit", "documents", "schema")),
+    (3, ("cel",)),
+    (4, ("plugins",)),
+    (4, ("admit", "join", "lookup", "origins")),
+    (5, ("gitops",)),
+    (6, ("runtimes", "trace")),
+    (6, ("compilejob",)),
+    (6, ("output",)),
+    (6, ("pipeline",)),
+    (7, ("config", "read", "write")),
+    (8, ("cli",)),
+    (8, ("__main__",)),
+)
+"""The number of a layer and its rooms. Rows of one number are steps of one layer: each imports from rows above it.
+
+A room of several modules is a package; inside, modules import each other freely, plugins excepted.
+"""
+
+FACE = ""
+"""The package itself shows the public names, so it is above all that they come from."""
+
+SHARED_BY_PLUGINS = ("base", "podgroup")
+"""Modules of plugins/ that are no plugins."""
+
+OWED: dict[tuple[str, str], str] = {
+    ("plugins.flux.scripts", "plugins.mpi.hosts"): "the reader of templates belongs beside base.py",
+}
+"""Imports that break the rule, with the reason why they stand for now; one that is gone must be removed here."""
+
+
+def room(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def row(name: str) -> int:
+    rows = [index for index, (_, rooms) in enumerate(LAYERS) if room(name) in rooms]
+    assert len(rows) == 1, f"module {name} is in no layer, or in two: add its room to the table"
+    return rows[0]
+
+
+def plugin(name: str) -> str | None:
+    parts = name.split(".")
+    return parts[1] if parts[0] == "plugins" and len(parts) > 1 and parts[1] not in SHARED_BY_PLUGINS else None
+
+
+def allowed(importer: str, imported: str) -> bool:
+    if importer == FACE:
+        return row(imported) <= row("pipeline")
+    if imported == FACE:
+        return row(importer) >= row("cli")  # for __version__
+    if room(importer) == room(imported):
+        return importer == "plugins" or plugin(imported) in (None, plugin(importer))
+    return row(imported) < row(importer)
+
+
+def offences() -> dict[tuple[str, str], int]:
+    known = frozenset(modules())
+    return {
+        (importer, imported): line
+        for importer, tree in modules().items()
+        for line, imported in imports(tree, known)
+        if not allowed(importer, imported)
+    }
+
+
+def test_every_module_has_a_layer() -> None:
+    names = [name for name in modules() if name != FACE]
+    assert len(names) > 50
+    for name in names:
+        assert row(name) >= 0
+
+
+def test_imports_go_down() -> None:
+    broken = {edge: line for edge, line in offences().items() if edge not in OWED}
+    assert broken == {}, "module, what it must not import, and the line"
+
+
+def test_nothing_is_owed_that_is_paid() -> None:
+    assert set(OWED) <= set(offences())
+
+
+def test_the_table_is_that_of_the_documentation() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for number, rooms in LAYERS:
+        line = re.search(rf"^\| {number} \|.*$", text, re.M)
+        named = [name for name in rooms if any(room(module) == name for module in modules()) and name != "__main__"]
+        assert not named or line is not None, f"architecture.md has no layer {number}"
+        for name in named:
+            assert re.search(rf"`{name}(\.py|/)`", line[0] if line else ""), f"{name} is missing in layer {number}"
+
+
+def test_every_pure_module_is_reached_from_the_public_face() -> None:
+    known = frozenset(modules())
+    graph = {name: {imported for _, imported in imports(tree, known)} for name, tree in modules().items()}
+    reached, waiting = set(), ["pipeline", "cli.root", "config", "read", "write", "__main__", FACE]
+    waiting += [name for name in modules() if room(name) == "cli"]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += graph[name]
+            waiting += [name.rpartition(".")[0]] if "." in name else []
+    assert set(modules()) - reached == set(), "no code that nothing uses"
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "fine"),
+    [
+        ("load", "source", True),
+        ("source", "load", False),
+        ("load", "emit", False),
+        ("kube.names", "diagnostics", False),
+        ("kube.gotypes", "data", True),
+        ("data", "kube.gotypes", False),
+        ("plugins.jax", "admit.crd", False),
+        ("kube.names", "kube.quantity", True),
+        ("plugins.torch.plugin", "plugins.base", True),
+        ("plugins.torch.plugin", "plugins.torch.tune", True),
+        ("plugins.torch.plugin", "plugins.jax", False),
+        ("plugins.base", "plugins.jax", False),
+        ("plugins", "plugins.jax", True),
+        ("plugins.base", "join", False),
+        ("pipeline", "compilejob", True),
+        ("compilejob", "pipeline", False),
+        ("write", "cli.render", False),
+        ("cli.render", "write", True),
+        ("", "cli", False),
+        ("", "pipeline", True),
+    ],
+)
+def test_the_rule_itself(importer: str, imported: str, fine: bool) -> None:
+    assert allowed(importer, imported) is fine
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("import trainc.load", ["load"]),
+        ("from trainc.load import load", ["load"]),
+        ("from trainc import load", ["load"]),
+        ("from trainc import compile", [""]),
+        ("def f():\n    from trainc.kube import names", ["kube.names"]),
+        ("import os\nfrom json import loads", []),
+        ("if TYPE_CHECKING:\n    import trainc.write as w", ["write"]),
+    ],
+)
+def test_imports_are_seen(text: str, found: list[str]) -> None:
+    known = frozenset(("load", "kube.names", "write"))
+    assert [name for _, name in imports(ast.parse(text), known)] == found

@@ -1,0 +1,63 @@
+"""Files up to 350 lines, functions up to 40: one idea each."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from syntax import PACKAGE, ROOT
+
+FILE_LINES = 350
+FUNCTION_LINES = 40
+
+LONG_FILES: dict[str, str] = {
+    "trainc/kube/gotypes.py": "one closure a Go kind, and what they share",
+    "trainc/kube/merge.py": "one algorithm: the strategic merge, and the order of lists that it leaves",
+    "trainc/kube/yamltext.py": "one reader: its methods share the state of a document",
+}
+LONG_FUNCTIONS: dict[str, str] = {
+    "trainc/kube/gotypes.py:_struct": "one loop over a struct's fields, in two closures that share their tables",
+}
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def texts() -> dict[str, str]:
+    return {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for folder in (PACKAGE, "tools")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    }
+
+
+def body_lines(function: Function) -> int:
+    """Count the lines of a function from its def, without its docstring."""
+    first = function.body[0]
+    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    docstring = (first.end_lineno or 0) - first.lineno + 1 if documented else 0
+    return (function.end_lineno or 0) - function.lineno + 1 - docstring
+
+
+def functions(name: str, text: str) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, Function):
+            yield f"{name}:{node.name}", body_lines(node)
+
+
+def test_files() -> None:
+    long = {name: lines for name, text in texts().items() if (lines := text.count("\n")) > FILE_LINES}
+    assert set(long) - set(LONG_FILES) == set(), long
+    assert set(LONG_FILES) <= set(long), "an exception that is not needed any more"
+
+
+def test_functions() -> None:
+    sizes = [size for name, text in texts().items() for size in functions(name, text)]
+    assert len(sizes) > 300
+    long = {name: lines for name, lines in sizes if lines > FUNCTION_LINES}
+    assert set(long) - set(LONG_FUNCTIONS) == set(), long
+    assert set(LONG_FUNCTIONS) <= set(long), "an exception that is not needed any more"
+
+
+def test_the_measure_itself() -> None:
+    text = 'def f(\n    a,\n):\n    """One\n    two.\n    """\n    return a\n\n\nasync def g():\n    return 1\n'
+    assert dict(functions("m", text)) == {"m:f": 4, "m:g": 2}
