@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from trainc.admit.crd import Admitted, admit_document, mpi_extension, no_excuse
 from trainc.admit.trainer import validate_runtime
@@ -37,10 +38,17 @@ class Runtimes:
         if (found := self.given.get(key)) is not None:
             return found
         if not self.options.faithful and key[0].endswith("/ClusterTrainingRuntime"):
-            own = builtin(key[2])
+            own = admit_builtin(key[2])
             if own is not None:
-                return admit_runtime(own, self.options)
+                return own
         return not_found(job, self.given, self.options.faithful)
+
+
+@cache
+def admit_builtin(name: str) -> Admitted | None:
+    """Return a runtime of Trainer's own as a cluster stores it, or None."""
+    own = builtin(name)
+    return None if own is None else admit_runtime(own, Options())
 
 
 def admit_runtime(document: Document, options: Options) -> Admitted:

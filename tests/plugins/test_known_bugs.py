@@ -1,0 +1,145 @@
+"""Every known bug of Trainer v2.3.0 has a job that meets it, a warning that names its fix, and a job that does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trainc import Options, Source, compile
+from trainc.options import FIXES
+
+API = "apiVersion: trainer.kubeflow.org/v1alpha1"
+NODE = """
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {containers: [{name: node, image: "i:1"%s}]}}}
+"""
+MPI = """
+      - name: node
+        template: {spec: {template: {spec: {securityContext: {fsGroup: 1}, containers: [{name: node, image: "i:1"}]}}}}
+      - name: launcher
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {%s containers: [{name: node, image: "i:1"}]}}}
+"""
+PATCH = """
+  runtimePatches:
+  - manager: example.com/m
+    trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {
+      volumes: [{name: w, %s}]}}}}}]}}}
+"""
+INITIALIZER = """
+      - name: dataset-initializer
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: dataset-initializer}}
+          spec: {template: {spec: {containers: [{name: dataset-initializer, image: "i:1"%s}]}}}
+"""
+MOUNT = ", volumeMounts: [{name: initializer, mountPath: /w}]"
+TUNE = "  trainer: {command: [tune, run]%s}\n  initializer: {dataset: {storageUri: %s}}\n"
+
+
+def runtime(jobs: str, policy: str = "torch: {}", spec: str = "", template: str = "", name: str = "rt") -> str:
+    return (
+        f"{API}\nkind: ClusterTrainingRuntime\nmetadata: {{name: {name}}}\nspec:\n  mlPolicy: {{{policy}}}\n{spec}"
+        f"  template:\n    spec:\n{template}      replicatedJobs:{jobs}"
+    )
+
+
+def job(spec: str = "", name: str = "rt") -> str:
+    return f"{API}\nkind: TrainJob\nmetadata: {{name: j}}\nspec:\n  runtimeRef: {{name: {name}}}\n{spec}"
+
+
+TRAINER = "  trainer: {}\n"
+OPENMPI = "mpi: {runLauncherAsNode: true}"
+ROOTLESS = "securityContext: {fsGroup: 1},"
+WAITS = NODE.replace(
+    "template:\n", "dependsOn: [{name: dataset-initializer, status: Complete}]\n        template:\n", 1
+)
+GANG = "  podGroupPolicy: {coscheduling: {}}\n"
+VOLUME = NODE.replace("containers:", "volumes: [{name: w, emptyDir: {}}], containers:")
+TORCHTUNE = "torchtune-llama3.2-1b"
+TWO_JOBS = INITIALIZER % MOUNT + NODE % ""
+
+MEETS = {
+    "openmpi5-variables": (runtime(MPI % ROOTLESS, OPENMPI), job(TRAINER)),
+    "launcher-counts-as-node": (runtime(MPI % ROOTLESS, OPENMPI), job("  trainer: {numNodes: 1}\n")),
+    "unnamed-ports": (runtime(NODE % ", ports: [{containerPort: 80}]"), job(TRAINER)),
+    "trainer-omitted": (runtime(NODE % ""), job()),
+    "jax-reserved-env": (
+        runtime(NODE % "", "jax: {}"),
+        job('  trainer: {env: [{name: JAX_NUM_PROCESSES, value: "7"}]}\n'),
+    ),
+    "env-to-workers": (runtime(MPI % ROOTLESS, OPENMPI), job('  trainer: {env: [{name: A, value: "1"}]}\n')),
+    "ssh-key-mode": (runtime(MPI % "", OPENMPI), job(TRAINER)),
+    "ssh-known-hosts": (runtime(MPI % ROOTLESS, OPENMPI), job(TRAINER)),
+    "gang-min-member": (runtime(INITIALIZER % "" + WAITS % "", spec=GANG), job(TRAINER)),
+    "master-address": (runtime(NODE % "", template="      network: {subdomain: other}\n"), job(TRAINER)),
+    "volume-source-replaced": (
+        runtime(VOLUME % ""),
+        job(TRAINER + PATCH % "persistentVolumeClaim: {claimName: c}"),
+    ),
+    "cache-dataset-mount": (
+        runtime(INITIALIZER % "" + NODE % ""),
+        job("  trainer: {}\n  initializer: {dataset: {storageUri: cache://x}}\n"),
+    ),
+    "mpi-num-nodes": (runtime(MPI % ROOTLESS, f"numNodes: 4, {OPENMPI}"), job(TRAINER)),
+    "torchtune-dataset-args": (runtime(TWO_JOBS, name=TORCHTUNE), job(TUNE % ("", "s3://b/d"), TORCHTUNE)),
+    "flux-runtime-args": (runtime(NODE % ", args: [a]", "flux: {}"), job("  trainer: {numNodes: 2}\n")),
+}
+"""By fix: a runtime and a TrainJob that meet the bug."""
+
+AVOIDS = {
+    "openmpi5-variables": (runtime(MPI % ROOTLESS, "mpi: {mpiImplementation: MPICH}"), job(TRAINER)),
+    "launcher-counts-as-node": (runtime(MPI % ROOTLESS, OPENMPI), job("  trainer: {numNodes: 2}\n")),
+    "unnamed-ports": (runtime(NODE % ", ports: [{containerPort: 80, name: web}]"), job(TRAINER)),
+    "trainer-omitted": (runtime(NODE % ""), job(TRAINER)),
+    "jax-reserved-env": (runtime(NODE % "", "jax: {}"), job("  trainer: {env: [{name: JAX_PLATFORMS, value: cpu}]}\n")),
+    "env-to-workers": (runtime(MPI % ROOTLESS, OPENMPI), job(TRAINER)),
+    "ssh-key-mode": (runtime(MPI % ROOTLESS, OPENMPI), job(TRAINER)),
+    "ssh-known-hosts": (runtime(NODE % ""), job(TRAINER)),
+    "gang-min-member": (runtime(NODE % "", spec=GANG), job(TRAINER)),
+    "master-address": (runtime(NODE % ""), job(TRAINER)),
+    "volume-source-replaced": (runtime(VOLUME % ""), job(TRAINER + PATCH % "emptyDir: {medium: Memory}")),
+    "cache-dataset-mount": (
+        runtime(TWO_JOBS),
+        job("  trainer: {}\n  initializer: {dataset: {storageUri: cache://x}}\n"),
+    ),
+    "mpi-num-nodes": (runtime(MPI % ROOTLESS, f"numNodes: 1, {OPENMPI}"), job(TRAINER)),
+    "torchtune-dataset-args": (runtime(TWO_JOBS, name=TORCHTUNE), job(TUNE % ("", "hf://a/b"), TORCHTUNE)),
+    "flux-runtime-args": (runtime(NODE % "", "flux: {}"), job("  trainer: {numNodes: 2}\n")),
+}
+"""By fix: nearly the same, without the bug."""
+
+
+def codes(documents: tuple[str, str], *, faithful: bool) -> set[str]:
+    sources = [Source(f"{index}.yaml", text) for index, text in enumerate(documents)]
+    findings = compile(sources, Options(faithful=faithful)).findings
+    assert not [f for f in findings if f.code == "TC902"]
+    mentioned = {fix for fix in FIXES for f in findings if f.hint and repr(fix) in f.hint}
+    assert {f.code for f in findings if f.code in {fix.code for fix in FIXES.values()}} <= {
+        FIXES[fix].code for fix in mentioned
+    }
+    return mentioned
+
+
+def test_the_table_is_covered() -> None:
+    assert set(MEETS) == set(AVOIDS) == set(FIXES)
+
+
+@pytest.mark.parametrize("faithful", [True, False])
+@pytest.mark.parametrize("fix", FIXES)
+def test_a_job_that_meets_the_bug_is_warned(fix: str, faithful: bool) -> None:
+    assert fix in codes(MEETS[fix], faithful=faithful)
+
+
+@pytest.mark.parametrize("fix", FIXES)
+def test_a_job_that_does_not_is_not(fix: str) -> None:
+    assert fix not in codes(AVOIDS[fix], faithful=False)
+
+
+def test_the_page_is_current() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "fixes.md").read_text(encoding="utf-8")
+    for name, fix in FIXES.items():
+        assert f"| `{name}` | {fix.code} | {fix.issue} | {fix.wrong} | {fix.right} |" in page

@@ -1,0 +1,127 @@
+"""MPICH and Intel MPI: extensions of default output, refused under faithful; and the limit of the hostfile."""
+
+from __future__ import annotations
+
+import pytest
+
+from trainc import Options, Source, compile
+from trainc.model import Object
+
+RUNTIME = """
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: rt}
+spec:
+  mlPolicy: {mpi: {mpiImplementation: %s, numProcPerNode: 3, runLauncherAsNode: true}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: launcher
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {containers: [{name: node, image: "i:1"%s}]}}}
+      - name: node
+        template: {spec: {template: {spec: {containers: [{name: node, image: "i:1"}]}}}}
+"""
+JOB = """
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: j}
+spec: {runtimeRef: {name: rt}, trainer: {numNodes: %s%s}}
+"""
+
+
+def build(implementation: str, env: str = "", nodes: str = "3", trainer: str = "", *, faithful: bool = False):  # type: ignore[no-untyped-def]
+    sources = [Source("rt.yaml", RUNTIME % (implementation, env)), Source("job.yaml", JOB % (nodes, trainer))]
+    return compile(sources, Options(faithful=faithful))
+
+
+def hostfile(objects: tuple[Object, ...]) -> str:
+    (found,) = [o.data["data"]["hostfile"] for o in objects if o.kind == "ConfigMap"]  # type: ignore[index,call-overload]
+    assert isinstance(found, str)
+    return found
+
+
+def launcher_env(objects: tuple[Object, ...]) -> list[tuple[str, str]]:
+    (jobset,) = [o.data for o in objects if o.kind == "JobSet"]
+    container = jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]  # type: ignore[index,call-overload]
+    return [(v["name"], v["value"]) for v in container["env"]]  # type: ignore[index,call-overload]
+
+
+LINES = ["j-launcher-0-0.j", "j-node-0-0.j", "j-node-0-1.j"]
+
+
+def test_mpich() -> None:
+    objects = build("MPICH").objects
+    assert hostfile(objects) == "".join(f"{line}:3\n" for line in LINES)
+    assert launcher_env(objects) == [
+        ("HYDRA_HOST_FILE", "/etc/mpi/hostfile"),
+        ("HYDRA_LAUNCHER_EXTRA_ARGS", "-o ConnectionAttempts=10"),
+        ("HYDRA_IFACE", "eth0"),
+    ]
+
+
+def test_the_runtime_may_name_another_interface() -> None:
+    env = launcher_env(build("MPICH", ", env: [{name: HYDRA_IFACE, value: ib0}]").objects)
+    assert [value for name, value in env if name == "HYDRA_IFACE"] == ["ib0"]
+
+
+def test_intel() -> None:
+    objects = build("Intel").objects
+    assert hostfile(objects) == "".join(f"{line}:3\n" for line in LINES)
+    assert launcher_env(objects) == [
+        ("I_MPI_HYDRA_HOST_FILE", "/etc/mpi/hostfile"),
+        ("I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "-o ConnectionAttempts=10"),
+        ("I_MPI_PERHOST", "3"),
+    ]
+
+
+def test_open_mpi_is_upstreams() -> None:
+    assert hostfile(build("OpenMPI").objects) == "".join(f"{line} slots=3\n" for line in LINES)
+
+
+@pytest.mark.parametrize("implementation", ["MPICH", "Intel"])
+def test_faithful_refuses_them_as_the_crd_does(implementation: str) -> None:
+    found = [f for f in build(implementation, faithful=True).findings if f.severity == "error"]
+    assert [f.upstream for f in found] == [
+        f'spec.mlPolicy.mpi.mpiImplementation: Unsupported value: "{implementation}": supported values: "OpenMPI", ""'
+    ]
+    assert [f.stage for f in found] == ["runtime-crd"]
+
+
+def test_an_unknown_implementation_is_an_error_by_default_too() -> None:
+    assert [f.code for f in build("LAM").findings if f.severity == "error"] == ["TC104"]
+
+
+def test_their_variables_are_reserved() -> None:
+    trainer = ', env: [{name: HYDRA_HOST_FILE, value: "x"}]'
+    (found,) = [f for f in build("MPICH", trainer=trainer).findings if f.severity == "error"]
+    assert found.code == "TC401"
+    assert found.message == "must not have reserved envs, invalid envs configured: [HYDRA_HOST_FILE]"
+
+
+@pytest.mark.parametrize("faithful", [True, False])
+@pytest.mark.parametrize("nodes", ["100001", "2000000000"])
+def test_too_many_hosts_are_an_error_at_once(nodes: str, faithful: bool) -> None:
+    (found,) = [f for f in build("OpenMPI", nodes=nodes, faithful=faithful).findings if f.severity == "error"]
+    assert (found.code, found.stage) == ("TC407", "build")
+
+
+def test_as_many_hosts_as_allowed() -> None:
+    made = build("OpenMPI", nodes="100000")
+    assert hostfile(made.objects).count("\n") == 100_000
+
+
+def test_no_secret_is_emitted_and_its_absence_is_said() -> None:
+    made = build("OpenMPI")
+    assert {o.kind for o in made.objects} == {"JobSet", "ConfigMap"}
+    assert [f.message for f in made.findings if f.code == "TC408"] == [
+        "Secret default/j-mpi-ssh-auth must exist: trainc never writes a private key"
+    ]
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: j-mpi-ssh-auth}\n"
+    sources = [
+        Source("s.yaml", secret),
+        Source("rt.yaml", RUNTIME % ("OpenMPI", "")),
+        Source("j.yaml", JOB % ("2", "")),
+    ]
+    assert "TC408" not in {f.code for f in compile(sources, Options()).findings}
