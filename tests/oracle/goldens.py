@@ -25,7 +25,13 @@ NOT_KEPT = ("entrypoint.sh", "init.sh")
 def cases() -> Iterator[tuple[str, str]]:
     """Yield the name (``<group>/<name>``) and the text of every case, sorted."""
     for path in sorted(CASES.rglob("*.yaml")):
-        yield path.relative_to(CASES).with_suffix("").as_posix(), path.read_text(encoding="utf-8")
+        name = path.relative_to(CASES).with_suffix("").as_posix()
+        yield name, text(name)
+
+
+def text(name: str) -> str:
+    """Return the text of a case, line ends as they are."""
+    return (CASES / f"{name}.yaml").read_bytes().decode()
 
 
 def read(name: str) -> runner.Verdict:
