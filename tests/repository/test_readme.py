@@ -18,8 +18,8 @@ OUTPUT = "out/prod/team-vision/mnist/jobset-mnist.yaml"
 RUNTIME = "runtimes/torch-distributed.yaml"
 
 
-def blocks(language: str) -> list[str]:
-    found = re.findall(rf"(?ms)^( *)```{language}\n(.*?)^ *```$", README)
+def blocks(language: str, page: str = README) -> list[str]:
+    found = re.findall(rf"(?ms)^( *)```{language}\n(.*?)^ *```$", page)
     return [re.sub(rf"(?m)^{indent}", "", text) for indent, text in found]
 
 
@@ -60,6 +60,14 @@ def test_the_commands_are_those_that_exist() -> None:
     ).stdout
     listed = re.findall(r"(?m)^  ([a-z]+) {2,}\S", shown.partition("Commands:")[2].partition("\n\n")[0])
     assert named == listed
+
+
+def test_the_first_job_of_getting_started_compiles() -> None:
+    page = (ROOT / "docs" / "getting-started.md").read_text(encoding="utf-8")
+    (job,) = [text for text in blocks("yaml", page) if "kind: TrainJob" in text]
+    build = compiled(job)
+    assert build.findings == ()
+    assert list(build.files) == ["out/prod/team-vision/first-steps/jobset-first-steps.yaml"]
 
 
 def test_the_number_of_jobs_is_right() -> None:

@@ -202,3 +202,12 @@ def test_hooks_are_local_and_call_make() -> None:
 
 def test_line_endings_are_fixed() -> None:
     assert "* text=auto eol=lf" in read(".gitattributes").splitlines()
+
+
+def test_every_data_file_is_packaged() -> None:
+    patterns = tomllib.loads(read("pyproject.toml"))["tool"]["setuptools"]["package-data"]["trainc"]
+    package = ROOT / "compiler" / "trainc"
+    packaged = {path for pattern in patterns for path in package.glob(pattern)}
+    data = {path for path in package.rglob("*") if path.is_file() and path.suffix not in {".py", ".pyc"}}
+    assert package / "data" / "builtins.json" in data
+    assert data <= packaged
