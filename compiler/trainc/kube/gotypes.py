@@ -184,7 +184,7 @@ def _codec(kind: str) -> _Codec:
     if base in _INTEGERS:
         return _Codec(_integer(_INTEGERS[base], named or base), lambda: 0, True, _is_zero)
     if base == "string":
-        return _Codec(_scalar(str, named or base), lambda: "", True, lambda value: value in (None, ""))
+        return _Codec(_scalar(str, named or base), lambda: "", True, lambda value: value is None or value == "")
     if base == "bool":
         return _Codec(_scalar(bool, named or base), lambda: False, True, lambda value: value is None or value is False)
     return _struct(kind)

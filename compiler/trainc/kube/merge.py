@@ -155,7 +155,8 @@ def _check_order(patch: list[Json], order: list[Json], merge_key: str) -> None:
         at += _equal(_key(items[at], merge_key), _key(order[place], merge_key))
         place += 1
     if at < len(items):
-        raise MergeError("The order in patch list doesn't match $setElementOrder list")
+        text = f"{printed(patch)}\n doesn't match {_SET_ORDER} list:\n{printed(order)}"
+        raise MergeError(f"The order in patch list:\n{text}\n")
 
 
 def _merge_member_map(original: Json, patch: JsonObject, meta: _Meta) -> Json:
@@ -309,7 +310,7 @@ def _one_type(*lists: list[Json]) -> bool:
     if not types:
         raise MergeError("no elements in any of the given slices")
     if len(types) > 1:
-        raise MergeError("list element types are not identical")
+        raise MergeError(f"list element types are not identical: {printed(list(lists))}")
     (only,) = types
     if only is list:
         raise MergeError("lists of lists are not supported")

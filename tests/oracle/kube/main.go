@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"sort"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/kubeflow/trainer/v2/pkg/apply"
@@ -213,31 +214,32 @@ func requests(c testCase) (any, error) {
 }
 
 func names(text string) any {
+	list := func(texts []string) []string { return append([]string{}, texts...) }
 	return map[string]any{
-		"dns1035_label":        validation.IsDNS1035Label(text),
-		"dns1123_label":        validation.IsDNS1123Label(text),
-		"dns1123_subdomain":    validation.IsDNS1123Subdomain(text),
-		"label_key":            validation.IsQualifiedName(text),
-		"label_value":          validation.IsValidLabelValue(text),
-		"namespace_prefix":     apivalidation.ValidateNamespaceName(text, true),
-		"config_map_key":       validation.IsConfigMapKey(text),
-		"env_name":             validation.IsEnvVarName(text),
-		"relaxed_env_name":     validation.IsRelaxedEnvVarName(text),
-		"port_name":            validation.IsValidPortName(text),
-		"c_identifier":         validation.IsCIdentifier(text),
+		"dns1035_label":        list(validation.IsDNS1035Label(text)),
+		"dns1123_label":        list(validation.IsDNS1123Label(text)),
+		"dns1123_subdomain":    list(validation.IsDNS1123Subdomain(text)),
+		"label_key":            list(validation.IsQualifiedName(text)),
+		"label_value":          list(validation.IsValidLabelValue(text)),
+		"namespace_prefix":     list(apivalidation.ValidateNamespaceName(text, true)),
+		"config_map_key":       list(validation.IsConfigMapKey(text)),
+		"relaxed_env_name":     list(validation.IsRelaxedEnvVarName(text)),
+		"port_name":            list(validation.IsValidPortName(text)),
 		"domain_prefixed_path": errorTexts(validation.IsDomainPrefixedPath(field.NewPath("f"), text)),
 	}
 }
 
 func labels(values map[string]string) any {
-	return map[string]any{
-		"labels":      errorTexts(metavalidation.ValidateLabels(values, field.NewPath("f"))),
-		"annotations": errorTexts(apivalidation.ValidateAnnotations(values, field.NewPath("f"))),
-	}
+	// Upstream's order is that of its maps.
+	onLabels := errorTexts(metavalidation.ValidateLabels(values, field.NewPath("f")))
+	onAnnotations := errorTexts(apivalidation.ValidateAnnotations(values, field.NewPath("f")))
+	sort.Strings(onLabels)
+	sort.Strings(onAnnotations)
+	return map[string]any{"labels": onLabels, "annotations": onAnnotations}
 }
 
 func errorTexts(errors field.ErrorList) []string {
-	var texts []string
+	texts := []string{}
 	for _, err := range errors {
 		texts = append(texts, err.Error())
 	}

@@ -1,0 +1,206 @@
+"""What must hold whatever the input is."""
+
+from __future__ import annotations
+
+import copy
+import re
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from kube_cases import Values
+
+from trainc.kube import gotypes
+from trainc.kube.gotime import TimeError, normalize_time
+from trainc.kube.merge import merge
+from trainc.kube.podrequests import pod_requests
+from trainc.kube.quantity import INT64_MAX, Quantity, QuantityError, canonical, from_json, parse
+
+SUFFIXES = ("", "m", "k", "M", "G", "T", "u", "n", "Ki", "Mi", "Gi", "Ti", "e3", "e-3", "E2")
+DIGITS = st.text("0123456789", min_size=1, max_size=12)
+TEXTS = st.builds(
+    lambda sign, whole, part, suffix: f"{sign}{whole}{part}{suffix}",
+    st.sampled_from(("", "-", "+")),
+    DIGITS,
+    st.one_of(st.just(""), DIGITS.map(lambda digits: f".{digits[:6]}")),
+    st.sampled_from(SUFFIXES),
+)
+QUANTITIES = TEXTS.map(parse)
+NAMES = st.sampled_from("abcdef")
+VALUES = st.sampled_from(("1", "2", "3"))
+ENV = st.lists(st.builds(lambda n, v: {"name": n, "value": v}, NAMES, VALUES), unique_by=lambda item: item["name"])
+CONTAINERS = st.lists(
+    st.fixed_dictionaries({"name": NAMES}, optional={"image": VALUES, "env": ENV, "args": st.lists(VALUES)}),
+    unique_by=lambda item: item["name"],
+)
+PODS = st.fixed_dictionaries(
+    {},
+    optional={
+        "containers": CONTAINERS,
+        "initContainers": CONTAINERS,
+        "nodeSelector": st.dictionaries(NAMES, VALUES),
+        "serviceAccountName": VALUES,
+        "tolerations": st.lists(st.fixed_dictionaries({"key": VALUES})),
+    },
+)
+KINDS = st.sampled_from((gotypes.JOB_SET, gotypes.JOB_SET_SPEC, gotypes.POD_SPEC, "v1.ObjectMeta"))
+ZERO_TIME = "0001-01-01T00:00:00Z"
+
+
+def exact(quantity: Quantity) -> Fraction:
+    return quantity.unscaled * Fraction(10) ** quantity.scale
+
+
+@given(TEXTS)
+def test_writing_a_quantity_keeps_its_value(text: str) -> None:
+    written = canonical(text)
+    assert canonical(written) == written
+    assert parse(written) == parse(text)
+    assert exact(parse(written)) == exact(parse(text))
+
+
+@given(st.text("0123456789.eEinumkKMGTPi+-x ", max_size=8))
+def test_any_text_is_a_quantity_or_refused_with_one_of_three_messages(text: str) -> None:
+    try:
+        found = parse(text)
+    except QuantityError as error:
+        assert re.match("quantities must match|unable to parse (numeric part|quantity's suffix)", str(error))
+    else:
+        # Past the largest suffix Go drops the exponent.
+        assert parse(found.canonical()) == found or text.endswith(("P", "E"))
+
+
+@given(QUANTITIES, QUANTITIES)
+def test_arithmetic_is_exact(left: Quantity, right: Quantity) -> None:
+    assert exact(left.add(right)) == exact(left) + exact(right)
+    assert exact(left.sub(right)) == exact(left) - exact(right)
+    assert exact(left.mul(7)) == exact(left) * 7
+    assert left.compare(right) == (exact(left) > exact(right)) - (exact(left) < exact(right))
+    assert (left == right) == (exact(left) == exact(right))
+    assert left != right or hash(left) == hash(right)
+    assert (left < right) == (exact(left) < exact(right))
+    assert left.add(right).format is (right.format if left.is_zero() else left.format)
+
+
+@given(QUANTITIES)
+def test_value_rounds_up(quantity: Quantity) -> None:
+    assume(not quantity.wide and abs(exact(quantity)) * 1000 <= INT64_MAX)
+    magnitude = abs(exact(quantity))
+    assert abs(quantity.value()) == -(-magnitude // 1)
+    assert abs(quantity.milli_value()) == -(-magnitude * 1000 // 1)
+    assert quantity.sign() == (exact(quantity) > 0) - (exact(quantity) < 0)
+
+
+@given(st.integers(-(10**30), 10**30))
+def test_integers_are_read_as_they_are(number: int) -> None:
+    assert exact(from_json(number)) == number
+
+
+@given(KINDS, st.integers(0, 10**6))
+def test_decoding_twice_changes_nothing_more(kind: str, seed: int) -> None:
+    raw = Values(seed).make(kind, 20)
+    assume(ZERO_TIME not in repr(raw))  # a pointer to it is written as null, which is then read as no pointer
+    before = copy.deepcopy(raw)
+    once = gotypes.decode(raw, kind)
+    assert gotypes.decode(once, kind) == once
+    assert raw == before
+
+
+@given(st.integers(0, 10**6))
+def test_apply_configurations_hold_what_the_typed_object_held(seed: int) -> None:
+    raw = Values(seed).make(gotypes.JOB_SET_SPEC, 20)
+    # The last two are all that the apply configurations of these types lack.
+    assume(not any(lost in repr(raw) for lost in (ZERO_TIME, "selfLink", "managedFields")))
+    typed = gotypes.decode(raw, gotypes.JOB_SET_SPEC)
+    applied = gotypes.apply_configuration(raw, gotypes.JOB_SET_SPEC)
+    assert gotypes.decode(applied, gotypes.JOB_SET_SPEC) == typed
+
+
+@given(PODS)
+def test_an_empty_patch_changes_nothing(pod: Any) -> None:
+    assert merge(pod, {}, gotypes.POD_SPEC) == pod
+
+
+@given(PODS, PODS)
+def test_a_patch_applies_once(pod: Any, patch: Any) -> None:
+    before = copy.deepcopy((pod, patch))
+    once = merge(pod, patch, gotypes.POD_SPEC)
+    assert merge(once, patch, gotypes.POD_SPEC) == once
+    assert (pod, patch) == before
+
+
+@given(PODS, PODS)
+def test_fields_and_items_that_a_patch_does_not_name_stay(pod: Any, patch: Any) -> None:
+    merged: Any = merge(pod, patch, gotypes.POD_SPEC)
+    assert {key: merged[key] for key in pod if key not in patch} == {k: v for k, v in pod.items() if k not in patch}
+    assert set(merged) == set(pod) | set(patch)
+    for field in ("containers", "initContainers"):
+        old, new = pod.get(field, []), patch.get(field, [])
+        names = [item["name"] for item in merged.get(field, [])]
+        assert len(names) == len(set(names))
+        assert set(names) == {item["name"] for item in (*old, *new)}
+        rest = [item for item in merged.get(field, []) if item["name"] not in {item["name"] for item in new}]
+        assert rest == [item for item in old if item in rest]
+        assert [name for name in names if name in {item["name"] for item in new}] == [item["name"] for item in new]
+
+
+@given(PODS, PODS)
+def test_atomic_lists_are_replaced(pod: Any, patch: Any) -> None:
+    merged: Any = merge(pod, patch, gotypes.POD_SPEC)
+    assert merged.get("tolerations") == patch.get("tolerations", pod.get("tolerations"))
+
+
+@given(st.lists(QUANTITIES, max_size=4), st.lists(st.tuples(QUANTITIES, st.booleans()), max_size=4))
+def test_requests_cover_every_moment_of_a_pod(running: list[Quantity], starting: list[tuple[Quantity, bool]]) -> None:
+    def container(quantity: Quantity, **more: str) -> dict[str, Any]:
+        return {"resources": {"requests": {"cpu": quantity.canonical()}}, **more}
+
+    spec: Any = {
+        "containers": [container(quantity) for quantity in running],
+        "initContainers": [container(q, **({"restartPolicy": "Always"} if always else {})) for q, always in starting],
+    }
+    assume(all(quantity.sign() >= 0 for quantity in (*running, *(q for q, _ in starting))))
+    sidecars, peak = Fraction(0), Fraction(0)
+    for quantity, always in starting:
+        peak = max(peak, sidecars + exact(quantity))
+        sidecars += exact(quantity) if always else 0
+    total = pod_requests(spec).get("cpu", Quantity())
+    assert exact(total) == max(sum(map(exact, running), Fraction(0)) + sidecars, peak)
+
+
+@given(st.datetimes(), st.integers(-23, 23))
+def test_times_come_out_in_utc(moment: Any, hours: int) -> None:
+    zone = f"{'-' if hours < 0 else '+'}{abs(hours):02d}:00"
+    text = f"{moment:%Y}".zfill(4) + f"{moment:-%m-%dT%H:%M:%S}"
+    written = normalize_time(text + zone)
+    if written is not None:
+        assert normalize_time(written) == written
+        assert re.fullmatch(r"-?[0-9]{4,5}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z", written)
+        assert (written[:-1] == text) == (hours == 0)
+
+
+@given(st.text("0123456789-T:Z+. ", max_size=25))
+def test_texts_that_are_no_times_are_refused(text: str) -> None:
+    try:
+        written = normalize_time(text)
+    except TimeError as error:
+        assert str(error).startswith("parsing time ")
+    else:
+        assert written is None or written.endswith("Z")
+
+
+@pytest.mark.parametrize("text", ["1" * 5000, "0." + "1" * 5000, "1" * 5000 + "Ki"])
+def test_numbers_longer_than_pythons_limit(text: str) -> None:
+    assert parse(text).sign() == 1
+    assert canonical(canonical(text)) == canonical(text)
+
+
+def test_exponents_that_would_take_all_memory_are_refused() -> None:
+    with pytest.raises(QuantityError, match="unable to parse numeric part of quantity"):
+        parse("1234567890123456789e2000000000")
+    with pytest.raises(QuantityError, match="unable to parse numeric part of quantity"):
+        parse("1e2000000000").add(parse("1"))
+    assert parse("1e2000000000").compare(parse("1")) == 1
+    assert parse("1e2000000000").canonical() == "100e1999999998"
