@@ -90,6 +90,12 @@ INPUT = {
         "nothing to compile",
         "No TrainJob was found in what was given.",
     ),
+    "TC015": Code(
+        _N,
+        "companion of a runtime",
+        "A runtime's file may hold what its jobs need: a ServiceAccount, a Role, a claim. trainc reads them, but does not"
+        " write them to out/ yet: apply them to the cluster yourself.",
+    ),
 }
 
 SCHEMA = {
