@@ -93,8 +93,8 @@ INPUT = {
     "TC015": Code(
         _N,
         "companion of a runtime",
-        "A runtime's file may hold what its jobs need: a ServiceAccount, a Role, a claim. trainc reads them, but does not"
-        " write them to out/ yet: apply them to the cluster yourself.",
+        "A runtime's file may hold what its jobs need: a ServiceAccount, a Role, a claim. trainc reads them, but does"
+        " not write them to out/ yet: apply them to the cluster yourself.",
     ),
 }
 

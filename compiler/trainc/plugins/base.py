@@ -173,6 +173,11 @@ def known_bug(model: Model, fix: str, document: Document, path: Path, message: s
     return (report(entry.code, document, path, message, hint=hint),)
 
 
+def int32(value: int) -> int:
+    """Return value as Go casts it to an int32: it wraps around."""
+    return (value + 2**31) % 2**32 - 2**31
+
+
 def config_map(model: Model, name: str, data: dict[str, str]) -> Object:
     """Return a ConfigMap of the job's namespace."""
     return Object(

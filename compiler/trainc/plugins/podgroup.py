@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trainc.kube.quantity import Quantity
 from trainc.model import Findings, Model
-from trainc.plugins.base import known_bug
+from trainc.plugins.base import int32, known_bug
 from trainc.source import Json, get
 
 
@@ -16,15 +16,11 @@ def members(model: Model) -> tuple[int, dict[str, Json]]:
     total: dict[str, Quantity] = {}
     count = 0
     for pod_set in model.pod_sets:
-        count = _int32(count + pod_set.count)
+        count = int32(count + pod_set.count)
         for name, quantity in pod_set.requests.items():
             share = quantity.mul(pod_set.count)
             total[name] = total.get(name, Quantity()).add(share)
     return count, {name: total[name].canonical() for name in sorted(total)}
-
-
-def _int32(value: int) -> int:
-    return (value + 2**31) % 2**32 - 2**31
 
 
 def pod_group_exists(model: Model, api_version: str) -> bool:

@@ -11,16 +11,13 @@ from trainc.plugins.base import (
     env_names,
     from_field,
     gpu_count,
+    int32,
     literal,
     node_resources,
     refused,
 )
 
 VARIABLES = ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER")
-
-
-def _int32(value: int) -> int:
-    return (value + 2**31) % 2**32 - 2**31
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,7 @@ class XGBoost:
         if (container := model.trainer_container) is None:
             return model
         workers = max(gpu_count(node_resources(model)), 0) or 1
-        total = _int32(trainer_set.count * _int32(workers))
+        total = int32(trainer_set.count * int32(workers))
         return model.with_trainer_container(
             container.with_env(
                 literal("DMLC_TRACKER_URI", model.master),

@@ -7,7 +7,7 @@ broker's configuration into a shared volume, the node's container starts the bro
 from __future__ import annotations
 
 from trainc.model import NODE, Model
-from trainc.plugins.base import gpu_count, node_resources
+from trainc.plugins.base import gpu_count, int32, node_resources
 from trainc.plugins.mpi.hosts import template
 
 SHARED = "/mnt/flux"
@@ -38,7 +38,7 @@ def settings(model: Model) -> dict[str, str]:
 
 def index_range(size: int) -> str:
     """Return the indexes from 0 as Flux spells them: 0, or 0-3 for four (F2: also 0--1 for none)."""
-    return "0" if size == 1 else f"0-{size - 1}"
+    return "0" if size == 1 else f"0-{int32(size - 1)}"
 
 
 def host_list(model: Model, nodes: int) -> str:
@@ -63,9 +63,9 @@ def init_script(model: Model, nodes: int) -> str:
 def entrypoint_script(model: Model, nodes: int, processes: int) -> str:
     """Return the text of entrypoint.sh; counts wrap around at 32 bits, as upstream's do."""
     gpus = gpu_count(node_resources(model))
-    tasks = (processes * nodes + 2**31) % 2**32 - 2**31
+    tasks = int32(processes * nodes)
     flags = f"-N {nodes} -n {tasks}" + (f" -g {gpus}" if gpus > 0 else "")
-    resources = f"--cores={index_range(processes)}" + (f" --gpu={index_range(gpus)}" if gpus > 0 else "")
+    resources = f"--cores={index_range(processes)}" + (f" --gpu={index_range(int32(gpus))}" if gpus > 0 else "")
     return str(
         template("flux-entrypoint.sh.j2").render(
             shared=SHARED,

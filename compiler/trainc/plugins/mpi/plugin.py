@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from trainc.diagnostics import report
 from trainc.kube.fielderror import invalid
 from trainc.model import LAUNCHER, NODE, Container, Findings, Model, Objects, PodSet
-from trainc.plugins.base import config_map, env_names, gpu_count, node_resources, refused, typed_env
+from trainc.plugins.base import config_map, env_names, gpu_count, int32, node_resources, refused, typed_env
 from trainc.plugins.mpi.hosts import MAX_HOSTS, host_count, hostfile
 from trainc.plugins.mpi.implementations import HOSTFILE, HOSTFILE_DIRECTORY, IMPLEMENTATIONS
 from trainc.plugins.mpi.warnings import known_bugs
@@ -52,7 +52,7 @@ def slots(model: Model, policy: JsonObject) -> int:
     own = policy["numProcPerNode"]
     assert isinstance(own, int)
     gpus = gpu_count(node_resources(model)) if own == 1 else 0
-    return gpus if gpus > 1 else own
+    return int32(gpus) if gpus > 1 else own
 
 
 def counted(model: Model, policy: JsonObject) -> Model:

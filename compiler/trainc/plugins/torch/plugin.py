@@ -15,6 +15,7 @@ from trainc.plugins.base import (
     environment,
     from_field,
     gpu_count,
+    int32,
     literal,
     node_resources,
     quantities,
@@ -36,7 +37,7 @@ def processes(model: Model) -> int | str:
         return "auto"
     request, limit = (quantities(resources, kind).get("cpu") for kind in ("requests", "limits"))
     cpus = limit if request is None or request.is_zero() else request
-    return max(1, cpus.value() if cpus is not None else 0)
+    return int32(max(1, cpus.value() if cpus is not None else 0))
 
 
 @dataclass(frozen=True, slots=True)
