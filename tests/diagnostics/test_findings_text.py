@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.diagnostics import Related, Severity, report
-from trainc.diagnostics.display import ELLIPSIS, LINE_WIDTH, MESSAGE_WIDTH, VALUE_WIDTH, cells, one_line, width, window
+from trainc.diagnostics.display import (
+    ELLIPSIS,
+    LINE_WIDTH,
+    MESSAGE_WIDTH,
+    PATH_WIDTH,
+    VALUE_WIDTH,
+    cells,
+    one_line,
+    width,
+    window,
+)
 from trainc.diagnostics.text import render, summary
 from trainc.source import Document, Mark, Path, Source
 
@@ -159,6 +169,15 @@ def test_values_and_messages_are_cut() -> None:
     assert found == "  = found: " + "f" * (VALUE_WIDTH - 3) + "..."
     assert hint.startswith("  = hint: h\\nhh\\nh")
     assert len(hint) == len("  = hint: ") + VALUE_WIDTH
+
+
+def test_a_long_path_shows_its_end() -> None:
+    path = ("spec", *("replicatedJobs", 0) * 8, "name")
+    shown = render([report("TC102", document("a: 1\n", {path: Mark(1, 1)}), path, "m")])
+    caret = shown.splitlines()[3].partition("^ ")[2]
+    assert len(caret) == PATH_WIDTH
+    assert caret.startswith("...")
+    assert caret.endswith("replicatedJobs[0].name")
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])

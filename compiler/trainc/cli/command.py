@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from trainc.cli.failure import ENVIRONMENT, failure
-from trainc.diagnostics import Diagnostic, Severity, has_errors
+from trainc.diagnostics import Diagnostic, Severity
 from trainc.diagnostics.formats import FORMATS
 from trainc.diagnostics.text import summary
 
@@ -76,12 +76,11 @@ def _colour(terminal: bool) -> bool:
 
 
 def status(findings: Iterable[Diagnostic]) -> int:
-    """Return the exit status that findings mean. An empty set of inputs is no fault of any input."""
-    findings = tuple(findings)
-    if not has_errors(findings):
-        return CLEAN
+    """Return the exit status that findings mean. An empty set of inputs, or a fault of trainc, is no fault of them."""
     codes = {finding.code for finding in findings if finding.severity is Severity.ERROR}
-    return ENVIRONMENT if codes == {"TC014"} else ERRORS
+    if not codes:
+        return CLEAN
+    return ENVIRONMENT if codes == {"TC014"} or "TC902" in codes else ERRORS
 
 
 def finding_options(function: F) -> F:

@@ -43,7 +43,8 @@ def command(format_: str, quiet: bool, verbose: bool, paths: tuple[str, ...]) ->
             findings = (*findings, *(nothing(path, "no document here") for path in paths))
     reporter.findings(findings)
     if not has_errors(findings):
-        reporter.remark(f"{outcome.job_count} TrainJobs are valid")
+        count = outcome.job_count
+        reporter.remark("1 TrainJob is valid" if count == 1 else f"{count} TrainJobs are valid")
     return status(findings)
 
 

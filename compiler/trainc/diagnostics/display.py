@@ -13,6 +13,9 @@ MESSAGE_WIDTH = 1000
 LINE_WIDTH = 100
 """The most terminal columns of a source line that a finding shows."""
 
+PATH_WIDTH = 80
+"""The most characters of a path that stand behind a caret."""
+
 TAB = 4
 ELLIPSIS = "..."
 

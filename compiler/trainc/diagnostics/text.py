@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from trainc.diagnostics.diagnostic import Diagnostic, Severity, sort_key
-from trainc.diagnostics.display import VALUE_WIDTH, one_line, window
+from trainc.diagnostics.display import ELLIPSIS, PATH_WIDTH, VALUE_WIDTH, one_line, window
 from trainc.source import Document, Mark, Path, Source, dotted
 
 _RESET = "\x1b[0m"
@@ -81,7 +81,10 @@ class _Renderer:
         shown, indent = window(line, mark.column)
         number = str(mark.line)
         blank = self.paint(_GUTTER, " " * (len(number) + 2) + "|")
-        caret = f"^ {one_line(dotted(path), VALUE_WIDTH)}".rstrip()
+        where = one_line(dotted(path))
+        # The end of a long path says more than its beginning.
+        where = where if len(where) <= PATH_WIDTH else ELLIPSIS + where[len(ELLIPSIS) - PATH_WIDTH :]
+        caret = f"^ {where}".rstrip()
         yield f"{blank}\n"
         yield f"{self.paint(_GUTTER, f' {number} |')} {shown.rstrip()}\n"
         yield f"{blank} {' ' * indent}{self.paint(style, caret)}\n"
