@@ -59,13 +59,25 @@ def _finding(document: Document, problem: Problem) -> Diagnostic:
     return report(
         problem.code,
         document,
-        problem.path,
+        _real(document.data, problem.path),
         problem.message,
         found=problem.found,
         hint=problem.hint,
         stage="decode" if refused else None,
         upstream=problem.upstream,
     )
+
+
+def _real(data: Json, path: Path) -> Path:
+    """Return path as far as data goes: a repeated key may have taken the rest away."""
+    for length, step in enumerate(path):
+        if isinstance(data, dict) and isinstance(step, str) and step in data:
+            data = data[step]
+        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+            data = data[step]
+        else:
+            return path[:length]
+    return path
 
 
 def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:
