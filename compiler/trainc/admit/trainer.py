@@ -29,7 +29,7 @@ def validate_runtime(runtime: Document) -> Iterator[Diagnostic]:
             f'ClusterTrainingRuntime "{get(runtime.data, "metadata", "name")}" is deprecated and will be removed in a'
             f" future release of Kubeflow Trainer. See runtime deprecation policy: {DEPRECATION_POLICY}"
         )
-        yield report("TC303", runtime, ("metadata", "labels", SUPPORT_LABEL), message)
+        yield report("TC303", runtime, ("metadata", "labels", SUPPORT_LABEL), message, upstream=message)
     jobs = get(runtime.data, "spec", "template", "spec", "replicatedJobs")
     for index, job in enumerate(jobs if isinstance(jobs, list) else []):
         yield from _validate_job(runtime, index, job)
@@ -48,7 +48,7 @@ def warn_deprecated(job: Document, runtime: Document) -> Iterator[Diagnostic]:
             f'Referenced ClusterTrainingRuntime "{get(runtime.data, "metadata", "name")}" is deprecated and will be'
             f" removed in a future release of Kubeflow Trainer. See runtime deprecation policy: {DEPRECATION_POLICY}"
         )
-        yield report("TC303", job, ("spec", "runtimeRef", "name"), message)
+        yield report("TC303", job, ("spec", "runtimeRef", "name"), message, upstream=message)
 
 
 def _validate_job(runtime: Document, index: int, job: Json) -> Iterator[Diagnostic]:
