@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from oracle import goldens
 from oracle.compare import compare, compile_case
 from oracle.divergences import Ledger

@@ -10,7 +10,6 @@ from typing import Any
 
 from oracle.compare import Difference
 
-PANIC = "Panic"
 MEMORY = "Out of memory"
 
 
@@ -56,13 +55,6 @@ DIVERGENCES = (
         r"ConfigMap/[^/]+-flux-entrypoint/data\.(entrypoint|init)\.sh",
         "the scripts are our own; what they do is tested apart",
         lambda difference: isinstance(difference.upstream, str) and isinstance(difference.ours, str),
-    ),
-    Divergence(
-        "panic",
-        "build",
-        "errors",
-        "upstream panics; we refuse at the same stage, in words of our own",
-        _all_errors(lambda error: error["type"] == PANIC),
     ),
     Divergence(
         "memory",

@@ -188,7 +188,7 @@ func newResult(u *unstructured.Unstructured) Result {
 	}
 	result.Kind, result.Name = u.GetKind(), u.GetName()
 	if !clusterScoped[result.Kind] {
-		if u.GetNamespace() == "" && u.Object["metadata"] != nil {
+		if metadata, ok := u.Object["metadata"].(map[string]any); ok && (metadata["namespace"] == nil || metadata["namespace"] == "") {
 			u.SetNamespace("default")
 		}
 		result.Namespace = u.GetNamespace()

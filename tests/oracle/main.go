@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
@@ -29,6 +30,7 @@ type Case struct {
 }
 
 func main() {
+	debug.SetGCPercent(400) // many short-lived objects, little that lives: time for memory
 	log.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
 	if err := serve(os.Stdin, os.Stdout); err != nil {

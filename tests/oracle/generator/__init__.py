@@ -1,0 +1,1 @@
+"""Makes random cases: whole texts of documents, mostly valid, always the same for one seed and index."""
