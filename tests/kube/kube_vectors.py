@@ -98,6 +98,13 @@ MERGES: list[tuple[str, object, object]] = [
     ("v1.PodSpec", {"containers": ITEMS}, {"$setElementOrder/containers": [{"name": "last"}, {"name": "first"}]}),
 ]
 
+# What leaves a struct at Go's zero value, for omitzero: nothing, nulls and zeros, but no empty list and no read time.
+ZEROS = [
+    *({"metadata": value} for value in ({}, {"labels": {}}, {"labels": None}, {"name": ""}, {"generation": 0})),
+    *({"metadata": {"creationTimestamp": time}} for time in ("0001-01-01T00:00:00Z", "2024-01-01T00:00:00Z", None)),
+    *({"spec": value} for value in ({}, {"suspend": False}, {"suspend": None}, {"replicatedJobs": []}, {"other": 1})),
+]
+
 
 def cases(name: str) -> list[Case]:
     """Return the cases of one file, without results."""
@@ -109,7 +116,9 @@ def cases(name: str) -> list[Case]:
         chosen = [{"op": "merge", "type": kind, "raw": raw, "patch": patch} for kind, raw, patch in MERGES]
         return chosen + make("merge", 22, 60) + make("runtime-patch", 23, 30) + make("resources", 24, 20)
     if name == "gotypes":
-        return make("decode", 25, 48) + make("decode-bad", 26, 64) + make("apply", 27, 24)
+        runtime = "v1alpha1.TrainingRuntime"
+        chosen = [{"op": "decode", "type": runtime, "raw": {"spec": {"template": zero}}} for zero in ZEROS]
+        return chosen + make("decode", 25, 48) + make("decode-bad", 26, 64) + make("apply", 27, 24)
     if name == "names":
         return make("names", 28, 36) + make("labels", 29, 20)
     assert name == "requests", name

@@ -211,7 +211,8 @@ def _struct(struct: str) -> _Codec:
     def prepare() -> None:
         for name, field in table.items():
             codec = _codec(field.kind)
-            skip = codec.absent if field.omitzero else None
+            # omitzero asks a time itself; within a struct, one that was read has a location, so is not zero.
+            skip = None if not field.omitzero else _is_zero_time if field.kind == "Time" else codec.absent
             runs[name] = codec.decode, field.omitempty and codec.omit, skip, field.embedded
             if not field.omitzero and not (field.omitempty and (codec.omit or field.kind.startswith("*"))):
                 always.append((name, codec.zero))
@@ -358,6 +359,6 @@ def _is_zero_time(value: Json) -> bool:
 _CUSTOM: dict[str, _Codec] = {
     "Quantity": _Codec(_quantity, lambda: "0", False, _is_null),
     "IntOrString": _Codec(_int_or_string, lambda: 0, False, _is_zero),
-    "Time": _Codec(_time, _null, False, _is_zero_time),
+    "Time": _Codec(_time, _null, False, _is_null),
     "FieldsV1": _Codec(lambda data: data, _null, False, _is_null),
 }
