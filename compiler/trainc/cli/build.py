@@ -21,10 +21,10 @@ from trainc.source import JsonObject
 
 EPILOG = """\b
 Examples:
-  trainc build job.yaml                     its objects, as a YAML stream
+  trainc build job.yaml             its objects, as a YAML stream
   trainc build job.yaml runtime.yaml -o json
-  trainc build - < job.yaml                 from standard input
-  trainc build --faithful cluster/          what the cluster's controller would create
+  trainc build - < job.yaml         from standard input
+  trainc build --faithful cluster/  what a cluster would create
 """
 
 STDIN = "-"

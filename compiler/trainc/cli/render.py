@@ -15,9 +15,9 @@ from trainc.write import OUT, Plan, apply, plan
 
 EPILOG = """\b
 Examples:
-  trainc render                             all jobs, all environments
-  trainc render --env prod jobs/team-a      the jobs of one namespace
-  trainc render --check                     write nothing, exit 3 if out/ is stale
+  trainc render                         all jobs, all environments
+  trainc render --env prod jobs/team-a  the jobs of one namespace
+  trainc render --check                 write nothing, exit 3 if out/ is stale
 """
 
 

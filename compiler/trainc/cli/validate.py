@@ -13,9 +13,9 @@ from trainc.read import Inputs, find_root, merge, name_below, read_given, read_t
 
 EPILOG = """\b
 Examples:
-  trainc validate                           all of jobs/ and runtimes/
-  trainc validate jobs/team-a/job.yaml      one file, with the runtimes of runtimes/
-  trainc validate --format json             findings for programs
+  trainc validate                       all of jobs/ and runtimes/
+  trainc validate jobs/team-a/job.yaml  one file
+  trainc validate --format json         findings for programs
 """
 
 

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from small import Process, Run, job, put, surroundings
+
+from trainc import __version__
+from trainc.cli.root import COMMANDS, trainc
+from trainc.diagnostics import CODES
+from trainc.diagnostics.explain import page
+
+HEAVY = ("jsonschema", "jinja2", "ruamel.yaml", "_ruamel_yaml", "trainc.pipeline", "trainc.read", "trainc.load")
+
+
+def command(name: str) -> click.Command:
+    found: click.Command = importlib.import_module(f"trainc.cli.{name}").command
+    return found
+
+
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_help(run: Run, flag: str) -> None:
+    result = run(flag)
+    assert result.exit_code == 0
+    for name, short in COMMANDS.items():
+        assert f"  {name}" in result.stdout
+        assert short in result.stdout
+    assert "Exit status:" in result.stdout
+    assert "_TRAINC_COMPLETE=bash_source" in result.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command(run: Run, name: str) -> None:
+    result = run(name, "--help")
+    assert result.exit_code == 0
+    assert "Examples:\n" in result.stdout
+    assert f"  trainc {name}" in result.stdout
+    assert command(name).name == name
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    for parameter in command(name).params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, f"{parameter.name} says nothing of itself"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_of_the_help_can_be_parsed(name: str, repository: Path) -> None:
+    for path in ("job.yaml", "runtime.yaml", "jobs/team-a/job.yaml", "cluster/x.yaml"):
+        put(repository, path, job())
+    lines = [line.strip() for line in (command(name).epilog or "").splitlines() if line.strip().startswith("trainc ")]
+    assert lines
+    for line in lines:
+        words = re.split("  | <", line)[0].split()[2:]
+        assert command(name).make_context(name, words, resilient_parsing=False).params
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").stdout == f"trainc {__version__} (Trainer v2.3.0, JobSet v0.12.0)\n"
+
+
+def test_no_command_is_wrong_usage(run: Run) -> None:
+    assert run().exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("rendr", "no such command 'rendr', did you mean 'render'?"),
+        ("biuld", "no such command 'biuld', did you mean 'build'?"),
+        ("zzz", "no such command 'zzz'\n"),
+    ],
+)
+def test_did_you_mean(run: Run, word: str, message: str) -> None:
+    result = run(word)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_did_you_mean_an_option(run: Run) -> None:
+    result = run("render", "--chek")
+    assert result.exit_code == 2
+    assert "--check" in result.stderr
+
+
+@pytest.mark.parametrize("args", [["--help"], ["--version"], ["explain", "TC101"]])
+def test_start_up_loads_nothing_heavy(args: list[str]) -> None:
+    code = (
+        "import sys\n"
+        "from trainc.cli.root import trainc\n"
+        "try:\n"
+        f"    trainc({args!r})\n"
+        "except SystemExit as end:\n"
+        "    assert not end.code\n"
+        "import json\n"
+        "sys.stderr.write(json.dumps(sorted(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=surroundings())
+    loaded = json.loads(done.stderr)
+    assert "click" in loaded
+    assert [name for name in HEAVY if name in loaded] == []
+
+
+@pytest.mark.parametrize("code", ["TC101", "tc101"])
+def test_explain(run: Run, code: str) -> None:
+    result = run("explain", code)
+    assert (result.exit_code, result.stdout) == (0, page("TC101"))
+
+
+@pytest.mark.parametrize(("code", "hint"), [("TC1011", "nearest are TC101"), ("nonsense", "codes look like TC101")])
+def test_explain_what_is_no_code(run: Run, code: str, hint: str) -> None:
+    result = run("explain", code)
+    assert result.exit_code == 2
+    assert hint in result.stderr
+
+
+def complete(process: Process, words: str, at: int) -> list[str]:
+    done = process(_TRAINC_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(at))
+    assert done.returncode == 0, done.stderr
+    return [line.partition(",")[2] for line in done.stdout.decode().splitlines()]
+
+
+def test_completion(process: Process) -> None:
+    assert complete(process, "trainc ", 1) == list(COMMANDS)
+    assert complete(process, "trainc v", 1) == ["validate"]
+    assert "--check" in complete(process, "trainc render --", 2)
+    assert complete(process, "trainc build --format ", 3) == ["text", "json"]
+    assert complete(process, "trainc explain tc90", 2) == [code for code in sorted(CODES) if code.startswith("TC90")]
+    source = process(_TRAINC_COMPLETE="bash_source")
+    assert b"_TRAINC_COMPLETE=bash_complete" in source.stdout
+
+
+def on_a_terminal(args: list[str], cwd: Path, **environment: str) -> bytes:
+    parent, child = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "trainc", *args],
+        stdin=subprocess.DEVNULL,
+        stdout=child,
+        stderr=child,
+        cwd=cwd,
+        env=surroundings(**environment),
+        check=False,
+    )
+    os.close(child)
+    assert done.returncode == 1
+    shown = b""
+    while True:
+        try:
+            part = os.read(parent, 65536)
+        except OSError:  # the other end is closed
+            part = b""
+        if not part:
+            break
+        shown += part
+    os.close(parent)
+    return shown
+
+
+@pytest.mark.parametrize("name", ["validate", "build"])
+def test_colour_only_on_a_terminal_and_only_if_wanted(repository: Path, process: Process, name: str) -> None:
+    put(repository, "jobs/a/one.yaml", job("one", runtime="none"))
+    args = [name, "jobs/a/one.yaml"]
+    assert b"\x1b[1;31merror[TC301]\x1b[0m" in on_a_terminal(args, repository, TERM="xterm")
+    assert b"error[TC301]" in on_a_terminal(args, repository, TERM="xterm", NO_COLOR="1")
+    assert b"\x1b" not in on_a_terminal(args, repository, TERM="xterm", NO_COLOR="1")
+    assert b"\x1b" not in on_a_terminal(args, repository, TERM="dumb")
+    done = process(*args, cwd=repository, TERM="xterm")
+    assert b"error[TC301]" in done.stdout + done.stderr
+    assert b"\x1b" not in done.stdout + done.stderr
+
+
+def test_the_group_is_lazy() -> None:
+    assert trainc.commands == {}
+    context = click.Context(trainc)
+    assert trainc.list_commands(context) == list(COMMANDS)
+    assert trainc.get_command(context, "none") is None
