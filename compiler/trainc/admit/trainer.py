@@ -83,7 +83,7 @@ def _validate_job(runtime: Document, index: int, job: Json) -> Iterator[Diagnost
             found=", ".join(str(c.get("name")) for c in found) or "no container",
             expected=CONTAINERS[label],
             stage="runtime-webhook",
-            upstream=invalid(dotted(where), _typed(found), detail),
+            upstream=invalid(dotted(where), _typed(found) if isinstance(containers, list) else None, detail),
         )
 
 
