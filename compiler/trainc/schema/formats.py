@@ -18,22 +18,22 @@ UNCHECKED: Final = frozenset(
 )
 """Formats that an API server checks and trainc takes as met."""
 
-_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
-_TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
+_DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
+_TIME = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))"
 _DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_SCALA = re.compile(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)")
-_GO_DURATION = re.compile(r"[-+]?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)")
+_SCALA = r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)"
+_GO_DURATION = r"[-+]?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)"
 _UNITS = ("ns", "us", "µs", "ms", "s", "sec", "m", "min", "h", "hr", "d", "w", "wk")
 _LONG_UNITS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_BYTE = re.compile(r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
-_MAC = re.compile(r"[0-9a-f]{2}(([:-])[0-9a-f]{2}(\2[0-9a-f]{2}){4,18})|[0-9a-f]{4}(\.[0-9a-f]{4}){2,9}", re.I | re.A)
+_BYTE = r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
+_MAC = r"[0-9a-f]{2}(([:-])[0-9a-f]{2}(\2[0-9a-f]{2}){4,18})|[0-9a-f]{4}(\.[0-9a-f]{4}){2,9}"
 _MAC_OCTETS = (6, 8, 20)
 
 
 def is_date(text: str) -> bool:
     """Tell whether text is a day of the calendar, as in 2006-01-02."""
-    found = _DATE.fullmatch(text)
+    found = re.fullmatch(_DATE, text)
     if not found:
         return False
     year, month, day = (int(part) for part in found.groups())
@@ -46,15 +46,15 @@ def is_date_time(text: str) -> bool:
     parts = text.lower().split("t")
     if len(parts) < 2 or not is_date(parts[0]):
         return False
-    found = _TIME.fullmatch(parts[1])
+    found = re.fullmatch(_TIME, parts[1])
     return found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
 
 
 def is_duration(text: str) -> bool:
     """Tell whether text is a duration of Go, or holds a number with a unit of Scala's anywhere."""
-    if _GO_DURATION.fullmatch(text):
+    if re.fullmatch(_GO_DURATION, text):
         return True
-    found = _SCALA.findall(text)
+    found = re.findall(_SCALA, text)
     if any(len(number.lstrip("0")) > 18 for number, _ in found):
         return False
     return any(unit.lower() in _UNITS or unit.lower().startswith(_LONG_UNITS) for _, unit in found)
@@ -62,7 +62,7 @@ def is_duration(text: str) -> bool:
 
 def is_byte(text: str) -> bool:
     """Tell whether text is base64 of at least one byte."""
-    if not _BYTE.fullmatch(text):
+    if not re.fullmatch(_BYTE, text):
         return False
     try:
         base64.b64decode(text, validate=True)
@@ -113,12 +113,13 @@ def _is_dotted(text: str) -> bool:
 
 
 def _is_mac(text: str) -> bool:
-    return bool(_MAC.fullmatch(text)) and len(re.findall("[0-9a-fA-F]", text)) in {2 * size for size in _MAC_OCTETS}
+    return bool(re.fullmatch(_MAC, text, re.I | re.A)) and len(re.findall("[0-9a-fA-F]", text)) in {
+        2 * size for size in _MAC_OCTETS
+    }
 
 
 def _matches(pattern: str, *, limit: int | None = None) -> Callable[[str], bool]:
-    compiled = re.compile(pattern, re.ASCII)
-    return lambda text: (limit is None or len(text) <= limit) and compiled.fullmatch(text) is not None
+    return lambda text: (limit is None or len(text) <= limit) and re.fullmatch(pattern, text, re.ASCII) is not None
 
 
 def _uuid(third: str, fourth: str) -> Callable[[str], bool]:

@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from trainc.kube.fielderror import quote
+from trainc.kube.gojson import float_literal
 from trainc.source import Json
 
 INT64 = range(-(2**63), 2**63)
@@ -131,7 +132,7 @@ def go_number(value: float) -> str:
     """Spell a number as Go's %v does."""
     if value.__class__ is int and value in INT64:
         return str(value)
-    return _go_float(as_float(value), low=-4, high=6)
+    return _go_float(as_float(value))
 
 
 def go_json(value: Json) -> str:
@@ -144,7 +145,7 @@ def go_json(value: Json) -> str:
         return _go_json_text(value)
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return str(value) if json_type(value) == "integer" else _go_float(as_float(value), low=-6, high=21)
+    return str(value) if json_type(value) == "integer" else float_literal(as_float(value))
 
 
 def go_value(value: Json) -> str:
@@ -156,18 +157,17 @@ def go_value(value: Json) -> str:
     return go_json(value)
 
 
-def _go_float(number: float, low: int, high: int) -> str:
-    """Spell a float in the fewest digits; with an exponent below 10^low and from 10^high on."""
+def _go_float(number: float) -> str:
+    """Spell a float as %v does: the fewest digits; an exponent of two digits below 10^-4 and from 10^6 on."""
     if not math.isfinite(number):
         return {math.inf: "+Inf", -math.inf: "-Inf"}.get(number, "NaN")
-    sign, digits, exponent = Decimal(repr(number)).normalize().as_tuple()
-    shift = len(digits) - 1 + int(exponent)
-    if number == 0 or low <= shift < high:
-        return f"{Decimal(repr(number)).normalize():f}"
+    decimal = Decimal(repr(number)).normalize()
+    if number == 0 or -4 <= decimal.adjusted() < 6:
+        return f"{decimal:f}"
+    sign, digits, _ = decimal.as_tuple()
     mantissa = "".join(map(str, digits))
     point = f".{mantissa[1:]}" if len(mantissa) > 1 else ""
-    width = 2 if low == -4 or shift > 0 else 1  # encoding/json writes e-9 for e-09
-    return f"{'-' if sign else ''}{mantissa[0]}{point}e{'-' if shift < 0 else '+'}{abs(shift):0{width}d}"
+    return f"{'-' * sign}{mantissa[0]}{point}e{decimal.adjusted():+03d}"
 
 
 _JSON_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}

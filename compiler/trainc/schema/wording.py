@@ -210,12 +210,20 @@ def _format(error: Any, path: Path) -> Violation:
     )
 
 
+_WIDTHS = {
+    "integer with format int32": "a 32-bit integer",
+    "integer with format int64": "a 64-bit integer",
+    "integer (default format)": "a 64-bit integer",
+    "number with format float": "a 32-bit float",
+}
+
+
 def _number(error: Any, path: Path) -> Violation:
     keyword, expected, value, cast = error.validator_value
     message, wanted = f"{_place(path)} must be {expected}", expected
     if cast:
         text = f'{NO_FIELD}: Invalid value: "": {cast} value must be of type {expected} in {dotted(path)}'
-        wanted = f"a number that {expected.removesuffix(' (default format)')} can hold"
+        wanted = _WIDTHS[expected]
         message = f"{_place(path)} must be {wanted}"
     elif expected.startswith("positive"):
         text = _invalid(path, go_value(value), f"factor MultipleOf declared for {dotted(path)} must be {expected}")
