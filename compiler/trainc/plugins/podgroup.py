@@ -8,10 +8,11 @@ from trainc.plugins.base import int32, known_bug
 from trainc.source import Json, get
 
 
-def members(model: Model) -> tuple[int, dict[str, Json]]:
+def members(model: Model, *, after_another: bool = False) -> tuple[int, dict[str, Json]]:
     """Return the number of pods over all pod sets, and their requests summed (S1, S2).
 
-    Replicas do not multiply the count; initializers count, too.
+    Replicas do not multiply the count; initializers count, too. Go multiplies quantities past 64 bits in place,
+    so where both schedulers are configured the second finds them multiplied already.
     """
     total: dict[str, Quantity] = {}
     count = 0
@@ -19,6 +20,8 @@ def members(model: Model) -> tuple[int, dict[str, Json]]:
         count = int32(count + pod_set.count)
         for name, quantity in pod_set.requests.items():
             share = quantity.mul(pod_set.count)
+            if after_another and quantity.wide:
+                share = share.mul(pod_set.count)
             total[name] = total.get(name, Quantity()).add(share)
     return count, {name: total[name].canonical() for name in sorted(total)}
 

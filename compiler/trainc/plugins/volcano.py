@@ -11,6 +11,7 @@ from trainc.plugins.podgroup import check_members, members, pod_group_exists
 from trainc.source import JsonObject, Path, get
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"
+COSCHEDULING = "scheduling.x-k8s.io/v1alpha1"
 GROUP_NAME = "scheduling.k8s.io/group-name"
 QUEUE = "scheduling.volcano.sh/queue-name"
 SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
@@ -67,7 +68,8 @@ class Volcano:
         policy = model.pod_group("volcano")
         if policy is None or pod_group_exists(model, API_VERSION):
             return ()
-        count, resources = members(model)
+        second = model.pod_group("coscheduling") is not None and not pod_group_exists(model, COSCHEDULING)
+        count, resources = members(model, after_another=second)
         spec: JsonObject = {"minMember": count, "minResources": resources}
         if QUEUE in model.annotations:
             spec["queue"] = model.annotations[QUEUE]
