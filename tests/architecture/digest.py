@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, sys.argv[1])
 
-from trainc import Build, Options, Source, compile  # noqa: A004
+from trainc import Build, Options, Source, compile
 from trainc.diagnostics import json as findings_json
 from trainc.diagnostics import text as findings_text
 from trainc.emit import emit

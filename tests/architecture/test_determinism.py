@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from syntax import ROOT
 
-from trainc import Options, Source, compile  # noqa: A004
+from trainc import Options, Source, compile
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]

@@ -211,7 +211,7 @@ def test_a_virtue_is_not(text: str) -> None:
 def test_compile_opens_nothing_but_package_data() -> None:
     """Run the compiler under an audit hook: it reads code and package data the first time, nothing the second."""
     done = subprocess.run(
-        [sys.executable, "-I", str(HERE / "audited.py"), str(ROOT), str(REPOSITORY)],
+        [sys.executable, "-IB", str(HERE / "audited.py"), str(ROOT), str(REPOSITORY)],
         capture_output=True,
         text=True,
         check=False,

@@ -320,3 +320,14 @@ def test_apply_makes_what_was_planned(
     } <= {1}
     assert todo.stale == (before != after)
     assert not plan(root, wanted).stale
+
+
+def test_what_the_core_emits_is_owned() -> None:
+    from trainc import Options, Source, compile
+
+    text = (Path(__file__).parents[1] / "errors" / "TC312-deadline.txt").read_text(encoding="utf-8")
+    build = compile(
+        [Source("jobs/a/j.yaml", text.partition(">>> ")[2].partition("\n")[2].partition("---8<---")[0])], Options()
+    )
+    assert build.files
+    assert all(data.startswith(OWNED) for data in build.files.values())

@@ -27,10 +27,15 @@ RANGES = (
 def page(code: str) -> str:
     """Return the page of a code: title, severity, text and hint. KeyError for a code that is not in the table."""
     entry = CODES[code]
-    paragraphs = [f"{code}: {entry.title}", f"Severity: {entry.severity}", textwrap.fill(entry.text, WIDTH)]
+    paragraphs = [f"{code}: {entry.title}", f"Severity: {entry.severity}", _fill(entry.text)]
     if entry.hint is not None:
-        paragraphs.append(textwrap.fill(f"Hint: {entry.hint}", WIDTH))
+        paragraphs.append(_fill(f"Hint: {entry.hint}"))
     return "\n\n".join(paragraphs) + "\n"
+
+
+def _fill(text: str) -> str:
+    # Names such as volume-source-replaced stay whole, to be found and copied.
+    return textwrap.fill(text, WIDTH, break_on_hyphens=False)
 
 
 def markdown(codes: Mapping[str, Code] = CODES) -> str:
