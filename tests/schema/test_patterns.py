@@ -6,6 +6,7 @@ import warnings
 
 import pytest
 
+from trainc.schema.formats import FORMATS
 from trainc.schema.patterns import UnsupportedPattern, compile_pattern
 from trainc.schema.values import go_number, is_integral, is_member
 
@@ -80,3 +81,27 @@ def test_membership_converts_as_go_does() -> None:
     assert not is_member(None, [None])
     assert is_member({"a": 1}, [{"a": 1}])
     assert not is_member({"a": True}, [{"a": 1}])
+
+
+@pytest.mark.parametrize(
+    ("form", "good", "bad"),
+    [
+        ("date", ["2024-02-29", "2000-02-29", "0000-01-01"], ["2023-02-29", "1900-02-29", "2024-13-01", "2024-1-1"]),
+        (
+            "datetime",
+            ["2024-01-01T00:00:00Z", "2024-01-01t23:59:59.5+01:00"],
+            ["2024-01-01 00:00:00Z", "2024-01-01T24:00:00Z"],
+        ),
+        ("duration", ["5s", "1h2m", "3 days", "9223372036854775807s"], ["s", "", "5 apples", "9223372036854775808s"]),
+        ("byte", ["YWI=", "YWJj"], ["", "YWI", "YW=I"]),
+        ("ipv4", ["1.2.3.4", "01.2.3.4", "::ffff:1.2.3.4"], ["1.2.3.256", "1.2.3", "::1"]),
+        ("ipv6", ["::1", "1::", "::", "::ffff:1.2.3.4"], ["fe80::1%e", "1:2:3", "1::2::3", "1.2.3.4"]),
+        ("cidr", ["1.2.3.0/24", "::/0"], ["1.2.3.4/33", "1.2.3.4", "::/129"]),
+        ("mac", ["00:11:22:33:44:55", "0011.2233.4455"], ["00:11:22:33:44", "00:11:22-33:44:55"]),
+        ("k8sshortname", ["a-b"], ["a.b", "-a", "a" * 64]),
+        ("k8slongname", ["a.b", "a" * 253], ["A", "a..b", "a" * 254]),
+    ],
+)
+def test_formats(form: str, good: list[str], bad: list[str]) -> None:
+    assert [text for text in good if not FORMATS[form](text)] == []
+    assert [text for text in bad if FORMATS[form](text)] == []

@@ -52,11 +52,11 @@ def is_date_time(text: str) -> bool:
 
 def is_duration(text: str) -> bool:
     """Tell whether text is a duration of Go, or holds a number with a unit of Scala's anywhere."""
-    if re.fullmatch(_GO_DURATION, text):
+    if re.fullmatch(_GO_DURATION, text) and not re.search("[0-9]{19}", text):
         return True
     found = re.findall(_SCALA, text)
-    if any(len(number.lstrip("0")) > 18 for number, _ in found):
-        return False
+    if any(int(number[-20:]) >= 2**63 or len(number.lstrip("0")) > 19 for number, _ in found):
+        return False  # no int64
     return any(unit.lower() in _UNITS or unit.lower().startswith(_LONG_UNITS) for _, unit in found)
 
 
