@@ -76,8 +76,9 @@ def compare(verdict: Mapping[str, Any], build: Build) -> list[Difference]:
             differences += _compare_job(_of_runtime(result, verdict["documents"]), job)
         elif not broken:
             differences += _compare_document(result, build)
-    for namespace, name in jobs if not broken else ():
-        differences.append(Difference(f"TrainJob {namespace}/{name}", "decode", "stage", ABSENT, "compiled", {}))
+    for (namespace, name), job in jobs.items():
+        if not broken and not _errors(job.findings):
+            differences.append(Difference(f"TrainJob {namespace}/{name}", "decode", "stage", ABSENT, "compiled", {}))
     return differences
 
 
@@ -205,7 +206,11 @@ def order_free(verdict: Mapping[str, Any]) -> str:
     return json.dumps(_order_free(verdict), sort_keys=True)
 
 
-def _order_free(value: Any) -> Any:
+def _order_free(value: Any, key: str = "") -> Any:
     if isinstance(value, dict):
-        return {k: sorted(map(json.dumps, v)) if k == "env" else _order_free(v) for k, v in value.items() if k != "id"}
+        return {name: _order_free(item, name) for name, item in value.items() if name != "id"}
+    if key == "env":
+        return sorted(map(json.dumps, value))
+    if key in ("message", "detail"):  # where whole objects are quoted, env among the rest
+        return "".join(sorted(value))
     return [_order_free(item) for item in value] if isinstance(value, list) else value

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from dataclasses import dataclass
 
 from oracle.generator import trainjobs, values
@@ -67,7 +66,7 @@ def objects(rng: Rng) -> list[Map]:
         context, made = rng.pick(runtimes)
         name = rng.pick(trainjobs.ODD_NAMES) if rng.chance(6) else names[number]
         result.append(trainjobs.trainjob(context, made, name))
-    unique = {json.dumps([made["kind"], made["metadata"]]): made for _, made in runtimes}
+    unique = {(m["kind"], m["metadata"].get("namespace"), m["metadata"]["name"]): m for _, m in runtimes}
     result += unique.values()
     result += cluster(rng, result)
     result = copy.deepcopy(result)
