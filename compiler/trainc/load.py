@@ -71,12 +71,10 @@ def _finding(document: Document, problem: Problem) -> Diagnostic:
 def _real(data: Json, path: Path) -> Path:
     """Return path as far as data goes: a repeated key may have taken the rest away."""
     for length, step in enumerate(path):
-        if isinstance(data, dict) and isinstance(step, str) and step in data:
-            data = data[step]
-        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
-            data = data[step]
-        else:
+        keys = data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
+        if step not in keys:
             return path[:length]
+        data = data[step]  # type: ignore[index]  # step is one of its keys
     return path
 
 

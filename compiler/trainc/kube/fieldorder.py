@@ -12,7 +12,7 @@ from functools import lru_cache
 from trainc.source import Json, JsonObject
 
 _GROUPS: tuple[tuple[str, ...], ...] = (
-    ("apiVersion", "kind", "metadata"),
+    ("apiVersion", "apiGroup", "apiGroups", "kind", "metadata"),
     # What a list item is called; and in metadata.
     ("name", "generateName", "namespace", "labels", "annotations", "ownerReferences", "finalizers"),
     # The body of an object; rules of a Role, subjects of a binding, data of a ConfigMap stand where spec does.
@@ -42,7 +42,7 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
     ("prefix", "key", "operator", "value", "values", "valueFrom", "effect", "tolerationSeconds"),
     ("containerPort", "port", "targetPort", "nodePort", "hostPort", "protocol"),
     ("mountPath", "subPath", "subPathExpr", "readOnly"),
-    ("apiGroup", "apiGroups", "resource", "resourceNames", "nonResourceURLs", "verbs"),
+    ("resource", "resourceNames", "nonResourceURLs", "verbs"),
     ("limits", "requests", "claims", "matchLabels", "matchExpressions", "matchFields", "path", "mode", "optional"),
     ("action", "targetReplicatedJobs", "templates", "template", "spec"),
     ("data", "binaryData", "stringData", "items", "status"),

@@ -1,0 +1,143 @@
+"""What is emitted is the same data again for every reader, and the same bytes every time."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from trainc.emit import emit
+from trainc.kube.fieldorder import ordered_object
+from trainc.load import load
+from trainc.source import Json, JsonObject, Source
+
+ORACLE = Path(__file__).parents[1] / "oracle"
+
+WORDS = """
+y n yes No on OFF true null ~ 0 0444 0o17 1e3 1e-4 .5 1:30 2024-01-01 1_000 .inf << = - --- ... ? : 1.10 1.2.3 16Gi |+ >
+&a *a !a %a @a `a #a {{x}} {} [] a: a:b ${x} $(X) --x -x ./x 12k 0b1 08 +1 _1 <<: !!str
+"""
+AWKWARD = st.sampled_from(WORDS.split())
+MARKS = "\t\n\r -:#'\"\\,[]{}&*!|>%@`?=~$0aén\u0085\u00a0\u2028\u2029\ufeff\x00\x1b\x7f\u200b\u202e😀\ue000\ufffe"
+CHARACTERS = st.one_of(st.sampled_from(MARKS), st.characters(exclude_categories=("Cs",)))
+TEXTS = st.one_of(
+    AWKWARD,
+    st.text(CHARACTERS, max_size=8),
+    st.lists(st.sampled_from(["", " ", "a", "  b: c", "\td", "# e", "- f", "é😀 ", "'", '"'])).map("\n".join),
+    st.builds("{}{}{}".format, AWKWARD, st.sampled_from([" ", "\n", ": ", " #", ""]), AWKWARD),
+    st.integers(190, 210).map("x ".__mul__).map(str.strip),
+    st.integers(880, 1100).map("k".__mul__),
+)
+
+
+def is_whole(value: float) -> bool:
+    """Tell whether a float is an integer for whoever reads it back."""
+    return value.is_integer() and abs(value) < 2**63
+
+
+NUMBERS = st.one_of(
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False).filter(lambda value: not is_whole(value)),
+)
+VALUES: st.SearchStrategy[Json] = st.recursive(
+    st.one_of(TEXTS, TEXTS, NUMBERS),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)),
+    max_leaves=8,
+)
+FREE = st.dictionaries(TEXTS, VALUES, max_size=4)
+
+
+def an_object(fields: JsonObject) -> JsonObject:
+    return {**fields, "metadata": {"name": "x"}, "kind": "K", "apiVersion": "v1"}
+
+
+@given(FREE)
+@settings(max_examples=200, deadline=None)
+def test_load_reads_the_same(fields: JsonObject) -> None:
+    data = an_object(fields)
+    text = emit(data)
+    (document,), findings = load(Source("a.yaml", text))
+    assert findings == ()
+    assert document.data == data
+    assert emit(document.data) == text
+    assert "\r" not in text
+    assert not any(line.rstrip(" \t") != line for line in text.split("\n"))
+
+
+@given(FREE)
+@settings(max_examples=120, deadline=None)
+def test_pyyaml_reads_the_same(data: JsonObject) -> None:
+    assert yaml.safe_load(emit(data)) == data
+
+
+@given(FREE)
+@settings(max_examples=120, deadline=None)
+def test_libyaml_reads_the_same(data: JsonObject) -> None:
+    assert yaml.load(emit(data), yaml.CSafeLoader) == data
+
+
+@given(FREE)
+@settings(max_examples=80, deadline=None)
+def test_ruamel_reads_the_same(data: JsonObject) -> None:
+    for version in ("1.2", "1.1"):
+        reader = YAML(typ="safe", pure=True)
+        reader.version = version
+        assert reader.load(emit(data)) == data
+
+
+@given(FREE, st.randoms(use_true_random=False))
+@settings(max_examples=80, deadline=None)
+def test_the_order_of_keys_given_does_not_matter(data: JsonObject, chance: object) -> None:
+    text = emit(data)
+    shuffled = dict(sorted(data.items(), key=lambda _: chance.random()))  # type: ignore[attr-defined]  # a Random
+    assert emit(shuffled) == text
+    assert emit(ordered_object(shuffled)) == text
+    assert list(yaml.safe_load(text)) == list(ordered_object(data))
+
+
+@pytest.mark.go
+def test_go_reads_the_same() -> None:
+    if shutil.which("go") is None:
+        pytest.skip("no Go toolchain (go is not on the PATH)")
+    done = subprocess.run(["go", "mod", "download"], cwd=ORACLE, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"the Go modules of tests/oracle/go.mod are not there: {done.stderr.strip()[-300:]}")
+    given_data = collected()
+    assert len(given_data) > 400
+    for data, answer in zip(given_data, ask([emit(data) for data in given_data]), strict=True):
+        assert answer.get("error", "") == answer.get("strict", "") == ""
+        assert as_floats(answer["json"]) == as_floats(data)
+
+
+def collected() -> list[JsonObject]:
+    found: list[JsonObject] = []
+
+    @given(FREE)
+    @settings(max_examples=500, deadline=None, database=None, derandomize=True)
+    def collect(data: JsonObject) -> None:
+        found.append(data)
+
+    collect()
+    return found
+
+
+def ask(texts: list[str]) -> list[dict[str, Any]]:
+    """Return what sigs.k8s.io/yaml makes of each text."""
+    lines = "".join(json.dumps(text) + "\n" for text in texts)
+    go = ["go", "run", "./yamlread"]
+    done = subprocess.run(go, cwd=ORACLE, input=lines, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.split("\n") if line]
+
+
+def as_floats(value: Json) -> Json:
+    found: Json = json.loads(json.dumps(value), parse_int=float)
+    return found
