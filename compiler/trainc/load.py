@@ -45,7 +45,7 @@ def load(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
     index = 0
     for unit in _units(source):
         for prefix, data, problems in _objects(unit):
-            marks = unit.marks if not prefix else _below(unit.marks, prefix)
+            marks = unit.marks if not prefix else partial(_below, unit.marks, prefix)
             document = Document(source, data if isinstance(data, dict) else {}, index, marks)
             index += 1
             findings += [_finding(document, problem) for problem in problems]
@@ -80,17 +80,24 @@ def _real(data: Json, path: Path) -> Path:
 
 def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:
     """Open Lists and share out the problems; those of a List itself come with an object that no one can use."""
-    problems = unit.problems
-    whole = any(problem.fatal and not problem.path for problem in problems)
-    for prefix, data in () if whole else _items(unit.data, ()):
-        size = len(prefix)
-        own = [replace(one, path=one.path[size:]) for one in problems if one.path[:size] == prefix]
-        problems = [one for one in problems if one.path[:size] != prefix]
-        if not any(problem.fatal for problem in own):
-            own += _identity(data)
-        yield prefix, data, own
-    if problems:
-        yield (), unit.data, [replace(problem, fatal=True) for problem in problems]
+    if any(problem.fatal and not problem.path for problem in unit.problems):
+        yield (), unit.data, unit.problems
+        return
+    items = list(_items(unit.data, ()))
+    shares: dict[Path, list[Problem]] = {prefix: [] for prefix, _ in items}
+    rest: list[Problem] = []
+    for problem in unit.problems:
+        path = problem.path
+        prefix = next((path[:size] for size in range(len(path) + 1) if path[:size] in shares), None)
+        if prefix is None:
+            rest.append(replace(problem, fatal=True))
+        else:
+            shares[prefix].append(replace(problem, path=path[len(prefix) :]))
+    for prefix, data in items:
+        own = shares[prefix]
+        yield prefix, data, own if any(problem.fatal for problem in own) else own + _identity(data)
+    if rest:
+        yield (), unit.data, rest
 
 
 def _items(data: Json, prefix: Path) -> Iterator[tuple[Path, Json]]:
@@ -103,9 +110,28 @@ def _items(data: Json, prefix: Path) -> Iterator[tuple[Path, Json]]:
     yield prefix, data
 
 
-def _below(marks: _Marks, prefix: Path) -> _Marks:
-    size = len(prefix)
-    return cache(lambda: {path[size:]: mark for path, mark in marks().items() if path[:size] == prefix})
+class _Below(Mapping[Path, Mark]):
+    """The marks below a path, as those of a document of its own."""
+
+    __slots__ = ("marks", "prefix")
+
+    def __init__(self, marks: Mapping[Path, Mark], prefix: Path) -> None:
+        self.marks = marks
+        self.prefix = prefix
+
+    def __getitem__(self, path: Path) -> Mark:
+        return self.marks[self.prefix + path]
+
+    def __iter__(self) -> Iterator[Path]:
+        size = len(self.prefix)
+        return (path[size:] for path in self.marks if path[:size] == self.prefix)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _below(marks: _Marks, prefix: Path) -> Mapping[Path, Mark]:
+    return _Below(marks(), prefix)
 
 
 def _identity(data: Json) -> list[Problem]:

@@ -350,6 +350,16 @@ def test_depth(text: str) -> None:
     assert refused(text).code == "TC012"
 
 
+def test_what_libyaml_refuses_and_kubernetes_reads() -> None:
+    text = HEAD + "data: [" + ", ".join(f'x":y{number}' for number in range(60)) + "]\n"
+    text += "".join(f'd{number}: "it\\\'s"\n' for number in range(60))
+    (document,), _ = read(text)
+    assert document.data["data"] == [f'x":y{number}' for number in range(60)]
+    assert document.data["d59"] == "it's"
+    assert document.locate(("d59",)) == Mark(65, 1)
+    assert refused(HEAD + "data: [" + ", ".join(f'x":y{number}' for number in range(3000)) + "]\n").code == "TC012"
+
+
 def test_a_hundred_collections_may_nest() -> None:
     text = HEAD + "data: " + "[" * 99 + "]" * 99 + "\n"
     assert isinstance(field(text.removeprefix(HEAD)), list)

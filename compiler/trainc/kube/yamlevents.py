@@ -24,7 +24,7 @@ _ESCAPE = "found unknown escape character"
 _WORD_COLON = re.compile(r"![^\s\[\]{},]*|(?<=[^\s\"'\[\]{},?:]):(?=\S)")
 _QUOTED_REST = re.compile(r'(?:[^"\\]|\\.)*', re.DOTALL)
 _PAIR = re.compile(r"\\(.)", re.DOTALL)
-_MOST_RETRIES = 50
+_MOST_READ = 3_000_000  # characters, all attempts together
 
 _SLASH_ESCAPE = re.compile(r'"(?:[^"\\]|\\[^/])*\\/')
 
@@ -85,8 +85,8 @@ def with_masks(text: str, parse: Callable[[str, str], Any]) -> Any:
 
     Masks are as long as what they stand for, so all positions stay. Raises Refused for every error of the parser.
     """
-    masks, offset = "", 0
-    for _ in range(_MOST_RETRIES):
+    masks, offset, read = "", 0, 0
+    while read <= _MOST_READ:
         try:
             return parse(text, masks)
         except errors() as error:
@@ -95,12 +95,13 @@ def with_masks(text: str, parse: Callable[[str, str], Any]) -> Any:
             escaped = problem == _ESCAPE and text[offset : offset + 2] == "\\'"
             if problem != _FLOW_COLON and not escaped:
                 raise syntax_error(error, text) from None
+        read += offset + 1000
         masks = masks or _free_characters(text)
         if escaped:
             text = _mask_quotes(text, offset, masks[1:])
         else:
             text = _mask_colons(text[:offset] + masks[0] + text[offset + 1 :], masks[0])
-    raise Refused(Problem("TC002", (), _FLOW_COLON, hint='quote a text that holds ":"'), offset)
+    raise Refused(Problem("TC012", (), "too many colons and escapes in flow collections to read them all"), offset)
 
 
 def _offset(error: Any) -> int:
