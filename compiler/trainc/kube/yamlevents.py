@@ -24,7 +24,7 @@ _ESCAPE = "found unknown escape character"
 _WORD_COLON = re.compile(r"![^\s\[\]{},]*|(?<=[^\s\"'\[\]{},?:]):(?=\S)")
 _QUOTED_REST = re.compile(r'(?:[^"\\]|\\.)*', re.DOTALL)
 _PAIR = re.compile(r"\\(.)", re.DOTALL)
-_MOST_READ = 3_000_000  # characters, all attempts together
+_MOST_READ = 1_500_000  # characters, all attempts together
 
 _SLASH_ESCAPE = re.compile(r'"(?:[^"\\]|\\[^/])*\\/')
 
