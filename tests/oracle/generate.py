@@ -15,6 +15,9 @@ from oracle.generator.runtimes import MODELS, POLICIES, runtime
 from oracle.generator.values import Context, Map
 from oracle.generator.yamltext import dump
 
+OVERSIZED = 0.5
+"""The share of cases, of a hundred, that upstream must never be asked."""
+
 
 @dataclass(frozen=True, slots=True)
 class Generated:
@@ -34,7 +37,7 @@ class Generated:
 def case(seed: int, index: int) -> Generated:
     """Return the case of a seed and an index."""
     rng = Rng(seed, index)
-    if rng.chance(0.2):
+    if rng.chance(OVERSIZED):
         return Generated(seed, index, oversized(rng), oversized=True)
     return Generated(seed, index, documents(rng))
 
@@ -65,6 +68,8 @@ def objects(rng: Rng) -> list[Map]:
     for number in range(2 if rng.chance(12) else 1):
         context, made = rng.pick(runtimes)
         name = rng.pick(trainjobs.ODD_NAMES) if rng.chance(6) else names[number]
+        if rng.chance(4):
+            name = "n" * (28 + rng.below(24))
         result.append(trainjobs.trainjob(context, made, name))
     unique = {(m["kind"], m["metadata"].get("namespace"), m["metadata"]["name"]): m for _, m in runtimes}
     result += unique.values()

@@ -11,7 +11,7 @@ from oracle import runner
 from oracle.compare import Difference, compare, compile_case
 from oracle.divergences import Ledger
 from oracle.fuzz import kind_of
-from oracle.generate import Generated, objects
+from oracle.generate import OVERSIZED, Generated, objects
 from oracle.generator.rng import Rng
 from oracle.generator.yamltext import dump
 
@@ -21,7 +21,7 @@ ROUNDS = 60
 def shrink(generated: Generated, differences: list[Difference]) -> tuple[Generated, list[Difference]]:
     """Return the smallest case found, with its differences. Raises runner.OracleError."""
     rng = Rng(generated.seed, generated.index)
-    rng.chance(0.2)  # as generate.case does
+    rng.chance(OVERSIZED)  # as generate.case does
     documents = objects(rng)
     wanted = {kind_of(difference).split(":")[0] for difference in differences}
     best = generated, differences

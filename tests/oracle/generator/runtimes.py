@@ -136,7 +136,7 @@ def job(context: Context, name: str, step: str | None) -> Map:
         template.setdefault("metadata", {}).setdefault("labels", {})[STEP] = step
     pods: Map = {"metadata": values.metadata(rng)} if rng.chance(20) else {}
     template["spec"] = {**_job_fields(context), "template": {**pods, "spec": pod}}
-    result: Map = {"name": name}
+    result: Map = {"name": "e" * (1 + rng.below(30)) if name == "eval" and rng.chance(30) else name}
     if step is None and rng.chance(25):
         result["replicas"] = rng.pick((0, 1, 2, 3, 11))
     elif rng.chance(10):
@@ -203,6 +203,10 @@ _POD_FIELDS: tuple[tuple[str, float, tuple[Any, ...]], ...] = (
     ("hostNetwork", 3, (True, False)),
     ("schedulerName", 3, ("volcano",)),
     ("runtimeClassName", 3, ("nvidia",)),
+    ("dnsConfig", 2, ({"nameservers": ["1.1.1.1"], "options": [{"name": "ndots", "value": "2"}]},)),
+    ("hostAliases", 2, ([{"ip": "10.0.0.1", "hostnames": ["a"]}],)),
+    ("resourceClaims", 2, ([{"name": "claim", "resourceClaimName": "c"}],)),
+    ("topologySpreadConstraints", 2, ([{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"}],)),
 )  # fmt: skip
 _CONTAINER_FIELDS: tuple[tuple[str, float, tuple[Any, ...]], ...] = (
     ("imagePullPolicy", 6, ("Always", "IfNotPresent")),

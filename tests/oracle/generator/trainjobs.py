@@ -15,6 +15,9 @@ TUNE_ARGS = (
     "model.lora_attn_modules=['q_proj']", "model.quantize_base=True", "model.use_dora=True", "batch_size=2",
     "model.quantize_base=False", "epochs=3", "output_dir=/x", "tokenizer.path=/y",
 )  # fmt: skip
+_PREFERRED: Map = {
+    "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {}}]}
+}
 URIS = ("hf://org/data", "s3://b/k", "", "no-scheme", "pvc://x/y")
 
 
@@ -124,14 +127,14 @@ def _pod_patch(context: Context, pod: Map) -> Map:
     rng = context.rng
     result: Map = {}
     for key, options in (
-        ("nodeSelector", ({"pool": "x"}, {"new": "y"}, {})),
+        ("nodeSelector", ({"pool": "x"}, {"new": "y"}, {}, {"$patch": "replace", "only": "z"}, {"$patch": "delete"})),
         ("tolerations", ([{"key": "p", "operator": "Exists"}], [])),
         ("serviceAccountName", ("patched",)),
         ("securityContext", ({"fsGroup": 7}, {"runAsNonRoot": True, "supplementalGroups": [3]})),
         ("schedulingGates", ([{"name": "x.io/g"}, {"name": "y.io/h"}],)),
         ("imagePullSecrets", ([{"name": "b"}, {"name": "c"}],)),
         ("terminationGracePeriodSeconds", (0, 5)),
-        ("affinity", ({"podAntiAffinity": {}}, {"nodeAffinity": {}})),
+        ("affinity", ({"podAntiAffinity": {}}, {"nodeAffinity": {}}, _PREFERRED)),
     ):
         if rng.chance(15):
             result[key] = rng.pick(options)

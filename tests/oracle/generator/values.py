@@ -15,6 +15,7 @@ QUANTITIES = (
     "1000", "1000000", "1e3", "1.5e3", "2E2", "+3", "5.", ".5", "0", "0.0", "00.10", "1E", "100e-1", "8Ki", "2048Ki",
     "123456789.123456789", "0.000000000001", "1u", "9Ei", "1P", "3.000", "-1", "999999999999999999999",
 )  # fmt: skip
+SUFFIXES = ("", "", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "n", "u")
 BAD_QUANTITIES = ("1e3m", "", "1Kib", "abc", "1 ", "0x10", "1e1.5", "1_000", "--1", "1.2.3")
 GPUS = (
     "nvidia.com/gpu", "nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "Example.com/GPU", "aliyun.com/gpu-mem",
@@ -57,8 +58,22 @@ class Context:
     volumes: list[str] = field(default_factory=list)
 
 
+def made_quantity(rng: Rng) -> str:
+    """Return the text of a quantity that parses: any digits, any suffix or exponent."""
+    digits = "".join(str(rng.below(10)) for _ in range(1 + rng.below(4 if rng.chance(90) else 22)))
+    if rng.chance(30):
+        digits = f"{digits}000"[-rng.pick((3, 4, 6, 7)) :]
+    if rng.chance(35):
+        digits += "." + "".join(str(rng.below(10)) for _ in range(rng.below(5 if rng.chance(90) else 14)))
+    if rng.chance(15):
+        return f"{digits}{rng.pick('eE')}{rng.pick(('', '-', '+'))}{rng.below(12)}"
+    return rng.pick(("", "", "", "+", "-" if rng.chance(20) else "")) + digits + rng.pick(SUFFIXES)
+
+
 def quantity(rng: Rng) -> Any:
     """Return a quantity, mostly one that parses."""
+    if rng.chance(35):
+        return made_quantity(rng)
     if rng.chance(0.5):
         return rng.pick(BAD_QUANTITIES)
     if rng.chance(30):
@@ -171,13 +186,13 @@ def volume_source(rng: Rng) -> Map:
     """Return the source of a volume."""
     sources: tuple[Map, ...] = (
         {"emptyDir": {}},
-        {"emptyDir": {"medium": "Memory", "sizeLimit": rng.pick(QUANTITIES)}},
+        {"emptyDir": {"medium": "Memory", "sizeLimit": made_quantity(rng)}},
         {"persistentVolumeClaim": {"claimName": "pvc"}},
         {"configMap": {"name": "cm", "items": [{"key": "k", "path": "p"}], "defaultMode": 420}},
         {"configMap": {"name": "other"}},
         {"secret": {"secretName": "s", "defaultMode": Plain(rng.pick(("0400", "0o400", "256")))}},
         {"hostPath": {"path": "/mnt", "type": "Directory"}},
-        {"ephemeral": {"volumeClaimTemplate": {"spec": {"resources": {"requests": {"storage": "1024Mi"}}}}}},
+        {"ephemeral": {"volumeClaimTemplate": {"spec": {"resources": {"requests": {"storage": made_quantity(rng)}}}}}},
         {"projected": {"sources": [{"configMap": {"name": "a"}}, {"serviceAccountToken": {"path": "t"}}]}},
         {"downwardAPI": {"items": [{"path": "l", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
         {"nfs": {"server": "s", "path": "/"}},
