@@ -12,8 +12,8 @@ INTRODUCTION = """# Known bugs of Trainer v2.3.0, and their fixes
 
 trainc makes what Trainer v2.3.0 makes, bugs included, so that a cluster's controller and a rendered tree agree.
 Wherever a job meets a known bug, trainc says so with a warning of the code below, in default and in faithful output
-alike. Each bug has a fix with a name; the switches (`fixes:` in trainc.yaml) come with the GitOps work and are not there
-yet.
+alike. Each bug has a fix with a name; the switches (`fixes:` in trainc.yaml) come with the GitOps work and are not
+there yet.
 
 This page is generated from `compiler/trainc/options.py` by `make schemas`.
 

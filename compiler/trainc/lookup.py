@@ -62,7 +62,7 @@ def check_kind(job: Document) -> tuple[Diagnostic, ...]:
 
 
 def not_found(job: Document, known: Mapping[Key, object], faithful: bool) -> Diagnostic:
-    """Return the finding of a runtime that is not there, with the nearest name (L3: upstream spells a field RuntimeRef)."""
+    """Return the finding of a runtime that is not there, with the nearest name (L3: one field is spelt RuntimeRef)."""
     version, _, name = reference(job)
     kind = version.rpartition("/")[2]
     field = "spec.runtimeRef" if kind == "TrainingRuntime" else "spec.RuntimeRef"

@@ -29,9 +29,6 @@ HERE = Path(__file__).parent
 CASES = sorted(HERE.glob("*.txt"))
 CUT = "---8<---\n"
 ELSEWHERE = {
-    "TC310": "nothing reports it: what cannot be built has codes of its own so far",
-    "TC409": "nothing reports it yet",
-    "TC462": "told as the hint of a TC306: the job is refused, bug included",
     "TC902": "no input is known that makes it: tests/cli/test_failure.py",
 }
 

@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EXTENSIONS = {"mpi-mpich-distributed", "mpi-intel-distributed"}
 """Runtimes of MPI implementations that Trainer's CRD does not have."""
 
-EXPECTED_WARNINGS = {"TC408", "TC451", "TC452", "TC457", "TC458"}
-"""What MPI and Flux jobs are warned of: the Secret that must exist, and known bugs of Trainer."""
+EXPECTED_WARNINGS = {"TC015", "TC408", "TC451", "TC452", "TC457", "TC458"}
+"""Companions that are not emitted; and of MPI and Flux jobs the Secret that must exist, and known bugs of Trainer."""
 
 
 def sources(folder: str, pattern: str) -> list[Source]:

@@ -170,11 +170,6 @@ JOIN = {
         " before it checks them, so the misspelt item is simply added: a job or container without an image, and"
         " nothing of the patch where it was meant.",
     ),
-    "TC310": Code(
-        _E,
-        "cannot be compiled",
-        "The controller would fail while building the objects; the TrainJob would exist and nothing would run.",
-    ),
     "TC311": Code(
         _W,
         "managed by another controller",

@@ -169,8 +169,12 @@ def known_bug(model: Model, fix: str, document: Document, path: Path, message: s
     if model.fixed(fix):
         return ()
     entry = FIXES[fix]
-    hint = f"known bug of Trainer v2.3.0: see fix {fix!r} in docs/fixes.md"
-    return (report(entry.code, document, path, message, hint=hint),)
+    return (report(entry.code, document, path, message, hint=fix_hint(fix)),)
+
+
+def fix_hint(fix: str) -> str:
+    """Return the hint that names a fix."""
+    return f"known bug of Trainer v2.3.0: see fix {fix!r} in docs/fixes.md"
 
 
 def int32(value: int) -> int:

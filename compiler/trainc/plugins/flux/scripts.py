@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from trainc.model import NODE, Model
 from trainc.plugins.base import gpu_count, int32, node_resources
-from trainc.plugins.mpi.hosts import template
+from trainc.plugins.templates import template
 
 SHARED = "/mnt/flux"
 CONFIG = f"{SHARED}/config"

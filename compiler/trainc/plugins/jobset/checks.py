@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainc.diagnostics import Diagnostic
+from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.kube.fielderror import invalid
 from trainc.kube.goorder import typed
 from trainc.kube.names import is_domain_prefixed_path
 from trainc.model import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, NODE, TRAINER, Findings, Model
-from trainc.plugins.base import known_bug, pod_containers, refused
+from trainc.options import FIXES
+from trainc.plugins.base import fix_hint, is_gpu, known_bug, node_resources, pod_containers, quantities, refused
 from trainc.source import Json, JsonObject, Path, get
 
 INITIALIZER_MOUNT = "initializer"
@@ -27,6 +28,7 @@ def check(model: Model) -> Findings:
         *_two_sources(model),
         *_trainer_omitted(model),
         *_master_address(model),
+        *_two_gpus(model),
     )
 
 
@@ -48,21 +50,24 @@ def _check_initializer(model: Model, field: str, name: str) -> Iterator[Diagnost
         if c.get("name") == name
         for mount in _list(c.get("volumeMounts"))
     ]
-    hint = None
+    code = "TC306"
     if not found:
         detail = f"must have {name} job when trainJob is configured with input {field}Config"
     elif not any(c.get("name") == name for c in containers):
         detail = f"must have container with name - {name} in the {name} job"
     elif not any(get(mount, "name") == INITIALIZER_MOUNT for mount in mounts):
         detail = f"must have volumeMount with name - {INITIALIZER_MOUNT} in container {name} of the {name} job"
-        if model.fixed("cache-dataset-mount"):
-            return
-        hint = "known bug of Trainer v2.3.0 for runtimes with a cache: see fix 'cache-dataset-mount' in docs/fixes.md"
+        if field == "dataset":
+            if model.fixed("cache-dataset-mount"):
+                return
+            code = FIXES["cache-dataset-mount"].code
     else:
         return
     reference = typed(get(model.job.data, "spec", "runtimeRef"), "v1alpha1.RuntimeRef")
     path = ("spec", "initializer", field)
-    yield refused("TC306", model.job, path, invalid("spec.runtimeRef", reference, detail), detail, hint=hint)
+    text = invalid("spec.runtimeRef", reference, detail)
+    hint = None if code == "TC306" else fix_hint("cache-dataset-mount")
+    yield refused(code, model.job, path, text, detail, severity=Severity.ERROR, hint=hint)
 
 
 def _check_patches(model: Model) -> Iterator[Diagnostic]:
@@ -80,8 +85,6 @@ def _check_patches(model: Model) -> Iterator[Diagnostic]:
 
 def _check_names(model: Model, patch: Json, path: Path) -> Iterator[Diagnostic]:
     """Report names that the unpatched runtime lacks (P1); only a warning where upstream accepts them: faithful."""
-    from trainc.diagnostics import Severity, report
-
     severity = Severity.WARNING if model.options.faithful else None
     own = model.unpatched.get("replicatedJobs")
     known = {str(get(job, "name")): job for job in _list(own)}
@@ -165,6 +168,23 @@ def _master_address(model: Model) -> Findings:
     real = f"{model.name}-{trainer_set.name}-0-0.{model.subdomain}"
     message = f"the variables name rank 0 as {model.master}; its Pod is {real}"
     return known_bug(model, "master-address", model.runtime, ("spec", "template", "spec"), message)
+
+
+def _two_gpus(model: Model) -> Iterator[Diagnostic]:
+    """Warn where Trainer would take one of several GPU-like resources at random (X3)."""
+    if not any(model.policy(kind) is not None for kind in ("torch", "mpi", "xgboost", "flux")):
+        return
+    resources = node_resources(model)
+    for kind in ("requests", "limits"):
+        names = [name for name in quantities(resources, kind) if is_gpu(name)]
+        if len(names) > 1:
+            given = model.trainer_value("resourcesPerNode") is not None
+            message = (
+                f"{kind} hold {' and '.join(names)}: Trainer takes one of them at random; trainc takes {names[0]}"
+            )
+            place: Path = ("spec", "trainer", "resourcesPerNode", kind) if given else ("spec", "template", "spec")
+            yield report("TC409", model.job if given else model.runtime, place, message)
+            return
 
 
 def _choices(names: object) -> str:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
-from typing import Any
 
-from trainc.data import load_text
 from trainc.model import LAUNCHER, NODE, Model, PodSet
 from trainc.plugins.mpi.implementations import Implementation
+from trainc.plugins.templates import template
 
 MAX_HOSTS = 100_000
 """More lines than this are refused, since upstream exhausts its memory on them (M9)."""
@@ -38,12 +36,3 @@ def hostfile(model: Model, implementation: Implementation, slots: int) -> str:
     """Return the hostfile's text."""
     lines = (implementation.line.format(host=host, slots=slots) for host in hosts(model))
     return str(template("hostfile.j2").render(lines=lines))
-
-
-@cache
-def template(name: str) -> Any:
-    """Return a compiled template of the package; an undefined variable in it is an error."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)
-    return environment.from_string(load_text(f"templates/{name}"))
