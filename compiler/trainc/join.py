@@ -12,7 +12,7 @@ from trainc.kube.merge import merge, merge_resources
 from trainc.kube.podrequests import pod_requests
 from trainc.model import ANCESTOR_LABEL, NODE, TRAINER, Container, Model, PodSet
 from trainc.options import Options
-from trainc.source import Document, Json, JsonObject, get
+from trainc.source import Document, Json, JsonObject, as_list, as_object, get, objects
 
 Cluster = Mapping[tuple[str, str, str], Document]
 
@@ -22,14 +22,14 @@ KEPT = ("limits", "requests")
 
 def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -> Model:
     """Return the model of an admitted TrainJob and its admitted runtime."""
-    spec = _object(get(job.data, "spec"))
-    runtime_spec = _object(get(runtime.data, "spec"))
-    template = _object(runtime_spec.get("template"))
-    unpatched = _object(decode(template.get("spec") or {}, JOB_SET_SPEC))
+    spec = as_object(get(job.data, "spec"))
+    runtime_spec = as_object(get(runtime.data, "spec"))
+    template = as_object(runtime_spec.get("template"))
+    unpatched = as_object(decode(template.get("spec") or {}, JOB_SET_SPEC))
     ml_policy = runtime_spec.get("mlPolicy")
     pod_group_policy = runtime_spec.get("podGroupPolicy")
     trainer = spec.get("trainer")
-    merged = _object(apply_configuration(patched(unpatched, spec), JOB_SET_SPEC))
+    merged = as_object(apply_configuration(patched(unpatched, spec), JOB_SET_SPEC))
     merged = _with_resources(merged, trainer, ml_policy)
     return Model(
         job=job,
@@ -39,7 +39,7 @@ def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -
         namespace=str(get(job.data, "metadata", "namespace") or "default"),
         spec=merged,
         unpatched=unpatched,
-        pod_sets=tuple(_pod_set(j, ml_policy) for j in _objects(merged.get("replicatedJobs"))),
+        pod_sets=tuple(_pod_set(j, ml_policy) for j in objects(merged.get("replicatedJobs"))),
         labels=_propagated(template, spec, "labels"),
         annotations=_propagated(template, spec, "annotations"),
         trainer=trainer if isinstance(trainer, dict) else None,
@@ -58,22 +58,22 @@ def patched(unpatched: JsonObject, spec: JsonObject) -> JsonObject:
     the runtime lacks counting as its first.
     """
     merged = unpatched
-    for patch in _objects(spec.get("runtimePatches")):
+    for patch in objects(spec.get("runtimePatches")):
         change = get(patch, "trainingRuntimeSpec", "template", "spec")
         if isinstance(change, dict):
-            merged = _object(decode(merge(merged, decode(change, JOB_SET_SPEC_PATCH), JOB_SET_SPEC), JOB_SET_SPEC))
+            merged = as_object(decode(merge(merged, decode(change, JOB_SET_SPEC_PATCH), JOB_SET_SPEC), JOB_SET_SPEC))
     if merged is unpatched:
         return merged
-    order = {job.get("name"): index for index, job in enumerate(_objects(unpatched.get("replicatedJobs")))}
-    jobs = sorted(_objects(merged.get("replicatedJobs")), key=lambda job: order.get(job.get("name"), 0))
+    order = {job.get("name"): index for index, job in enumerate(objects(unpatched.get("replicatedJobs")))}
+    jobs = sorted(objects(merged.get("replicatedJobs")), key=lambda job: order.get(job.get("name"), 0))
     return {**merged, "replicatedJobs": [*jobs]} if "replicatedJobs" in merged else merged
 
 
 def _propagated(template: JsonObject, spec: JsonObject, kind: str) -> dict[str, str]:
     """Return the JobSet's labels or annotations: the template's, then every patch's (K1: never the TrainJob's)."""
-    patches = (get(p, "trainingRuntimeSpec", "template") for p in _objects(spec.get("runtimePatches")))
+    patches = (get(p, "trainingRuntimeSpec", "template") for p in objects(spec.get("runtimePatches")))
     sources = [get(source, "metadata", kind) for source in (template, *patches)]
-    return {key: str(value) for source in sources for key, value in _object(source).items()}
+    return {key: str(value) for source in sources for key, value in as_object(source).items()}
 
 
 def _with_resources(spec: JsonObject, trainer: Json, ml_policy: Json) -> JsonObject:
@@ -83,7 +83,7 @@ def _with_resources(spec: JsonObject, trainer: Json, ml_policy: Json) -> JsonObj
         return spec
     as_node = get(ml_policy, "mpi", "runLauncherAsNode") is True
     jobs: list[Json] = []
-    for job in _objects(spec.get("replicatedJobs")):
+    for job in objects(spec.get("replicatedJobs")):
         chosen = ancestor(job) == TRAINER or (as_node and job.get("name") == NODE)
         jobs.append(_job_with_resources(job, given) if chosen else job)
     return {**spec, "replicatedJobs": jobs} if jobs else spec
@@ -91,17 +91,17 @@ def _with_resources(spec: JsonObject, trainer: Json, ml_policy: Json) -> JsonObj
 
 def _job_with_resources(job: JsonObject, given: JsonObject) -> JsonObject:
     containers = get(job, "template", "spec", "template", "spec", "containers")
-    merged: list[Json] = [*_objects(containers)]
+    merged: list[Json] = [*objects(containers)]
     index = next((i for i, container in enumerate(merged) if get(container, "name") == NODE), None)
     if index is not None:
-        container = _object(merged[index])
-        own = _object(container.get("resources"))
+        container = as_object(merged[index])
+        own = as_object(container.get("resources"))
         found = merge_resources({key: own[key] for key in KEPT if key in own}, given)
         merged[index] = {**container, "resources": {key: found[key] for key in KEPT if key in found}}
-    template = _object(job["template"])
-    job_spec = _object(template["spec"])
-    pod = _object(job_spec["template"])
-    pod_spec = {**_object(pod["spec"]), "containers": merged} if merged else pod["spec"]
+    template = as_object(job["template"])
+    job_spec = as_object(template["spec"])
+    pod = as_object(job_spec["template"])
+    pod_spec = {**as_object(pod["spec"]), "containers": merged} if merged else pod["spec"]
     return {**job, "template": {**template, "spec": {**job_spec, "template": {**pod, "spec": pod_spec}}}}
 
 
@@ -112,7 +112,7 @@ def ancestor(job: Json) -> str | None:
 
 
 def _pod_set(job: JsonObject, ml_policy: Json) -> PodSet:
-    pod_spec = _object(get(job, "template", "spec", "template", "spec"))
+    pod_spec = as_object(get(job, "template", "spec", "template", "spec"))
     parallelism = get(job, "template", "spec", "parallelism")
     if ancestor(job) == TRAINER and isinstance(ml_policy, dict):
         parallelism = ml_policy.get("numNodes")  # replaces the template's (N2)
@@ -122,9 +122,9 @@ def _pod_set(job: JsonObject, ml_policy: Json) -> PodSet:
         ancestor=ancestor(job),
         count=max(parallelism, 1) if isinstance(parallelism, int) else 1,
         replicas=replicas if isinstance(replicas, int) else 1,
-        containers=tuple(map(_container, _objects(pod_spec.get("containers")))),
-        init_containers=tuple(map(_container, _objects(pod_spec.get("initContainers")))),
-        volumes=tuple(_objects(pod_spec.get("volumes"))),
+        containers=tuple(map(_container, objects(pod_spec.get("containers")))),
+        init_containers=tuple(map(_container, objects(pod_spec.get("initContainers")))),
+        volumes=tuple(objects(pod_spec.get("volumes"))),
         requests=pod_requests(pod_spec),
     )
 
@@ -133,25 +133,13 @@ def _container(container: JsonObject) -> Container:
     return Container(
         name=str(container.get("name") or ""),
         image=str(container.get("image") or ""),
-        command=tuple(str(word) for word in _list(container.get("command"))),
-        env=tuple(_objects(container.get("env"))),
-        ports=tuple(_objects(container.get("ports"))),
-        volume_mounts=tuple(_objects(container.get("volumeMounts"))),
+        command=tuple(str(word) for word in as_list(container.get("command"))),
+        env=tuple(objects(container.get("env"))),
+        ports=tuple(objects(container.get("ports"))),
+        volume_mounts=tuple(objects(container.get("volumeMounts"))),
     )
 
 
 def _words(trainer: Json, key: str) -> tuple[str, ...] | None:
     value = get(trainer, key)
     return tuple(str(word) for word in value) if isinstance(value, list) else None
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
-
-
-def _objects(value: Json) -> list[JsonObject]:
-    return [item for item in _list(value) if isinstance(item, dict)]

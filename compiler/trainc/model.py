@@ -9,7 +9,7 @@ from typing import TypeVar
 from trainc.diagnostics import Diagnostic
 from trainc.kube.quantity import Quantity
 from trainc.options import Options
-from trainc.source import Document, Json, JsonObject, Path
+from trainc.source import Document, Json, JsonObject, Path, as_list, objects
 
 ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
 TRAINER = "trainer"
@@ -173,6 +173,18 @@ class Model:
         return replace(self, pod_sets=replace_named(self.pod_sets, pod_set))
 
     @property
+    def jobs(self) -> list[JsonObject]:
+        """The replicated jobs of the spec."""
+        return objects(self.spec.get("replicatedJobs"))
+
+    def counted(self) -> Model:
+        """Return the model with spec.trainer.numNodes, where it is given, as the count of the trainer's pod set."""
+        found = self.trainer_set
+        if found is None or self.num_nodes is None:
+            return self
+        return self.with_pod_set(replace(found, count=self.num_nodes))
+
+    @property
     def trainer_set(self) -> PodSet | None:
         """The pod set that trains: the first one whose ancestor label says trainer."""
         return self.ancestor(TRAINER)
@@ -194,8 +206,7 @@ class Model:
 
     def trainer_list(self, name: str) -> list[Json]:
         """Return a list of spec.trainer; empty where it is absent."""
-        value = self.trainer_value(name)
-        return value if isinstance(value, list) else []
+        return as_list(self.trainer_value(name))
 
     @property
     def num_nodes(self) -> int | None:

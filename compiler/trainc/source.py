@@ -77,6 +77,21 @@ def get(value: Json, *path: str | int) -> Json:
     return value
 
 
+def as_object(value: Json) -> JsonObject:
+    """Return value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Json) -> list[Json]:
+    """Return value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def objects(value: Json) -> list[JsonObject]:
+    """Return the objects of a list; none where value is no list."""
+    return [item for item in as_list(value) if isinstance(item, dict)]
+
+
 def dotted(path: Path) -> str:
     """Spell a path as Kubernetes does: ``spec.replicatedJobs[0].name``."""
     text = ""

@@ -18,7 +18,7 @@ from trainc.kube.names import (
     is_domain_prefixed_path,
     is_valid_label_value,
 )
-from trainc.source import Json, JsonObject, Path, dotted, get
+from trainc.source import Json, JsonObject, Path, as_list, as_object, dotted, get, objects
 
 MAX_INT32 = 2**31 - 1
 MAX_MANAGED_BY = 63
@@ -50,27 +50,27 @@ def default(jobset: JsonObject) -> JsonObject:
 
     The webhook patches what Go's types add or spell otherwise, but removes nothing (V11).
     """
-    spec = {**_object(jobset.get("spec"))}
+    spec = {**as_object(jobset.get("spec"))}
     spec.setdefault("successPolicy", {"operator": "All"})
     spec.setdefault("startupPolicy", {"startupPolicyOrder": "AnyOrder"})
-    network = _object(spec.get("network"))
+    network = as_object(spec.get("network"))
     spec["network"] = {"enableDNSHostnames": True, "publishNotReadyAddresses": True, **network}
-    if jobs := _objects(spec.get("replicatedJobs")):
+    if jobs := objects(spec.get("replicatedJobs")):
         spec["replicatedJobs"] = [_default_job(job) for job in jobs]
-    if rules := _objects(get(spec, "failurePolicy", "rules")):
+    if rules := objects(get(spec, "failurePolicy", "rules")):
         named: list[Json] = [{**r, "name": r.get("name") or f"failurePolicyRule{i}"} for i, r in enumerate(rules)]
-        spec["failurePolicy"] = {**_object(spec["failurePolicy"]), "rules": named}
-    if policies := _objects(spec.get("volumeClaimPolicies")):
+        spec["failurePolicy"] = {**as_object(spec["failurePolicy"]), "rules": named}
+    if policies := objects(spec.get("volumeClaimPolicies")):
         spec["volumeClaimPolicies"] = [{"retentionPolicy": {"whenDeleted": "Delete"}, **p} for p in policies]
     changed = {**jobset, "spec": spec}
     return overlay(changed, decode(changed, JOB_SET)) if changed != jobset else jobset
 
 
 def _default_job(job: JsonObject) -> JsonObject:
-    template = _object(job.get("template"))
-    spec = {"completionMode": "Indexed", **_object(template.get("spec"))}
-    pod = _object(spec.get("template"))
-    pod_spec = _object(pod.get("spec"))
+    template = as_object(job.get("template"))
+    spec = {"completionMode": "Indexed", **as_object(template.get("spec"))}
+    pod = as_object(spec.get("template"))
+    pod_spec = as_object(pod.get("spec"))
     if not pod_spec.get("restartPolicy"):
         pod_spec = {**pod_spec, "restartPolicy": "OnFailure"}
     return {**job, "template": {**template, "spec": {**spec, "template": {**pod, "spec": pod_spec}}}}
@@ -97,8 +97,8 @@ def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> Iterator[Refusal
     ``claims`` holds the spec of every PersistentVolumeClaim that the job's namespace has, by name.
     """
     name = str(get(jobset, "metadata", "name"))
-    spec = _object(jobset.get("spec"))
-    jobs = _objects(spec.get("replicatedJobs"))
+    spec = as_object(jobset.get("spec"))
+    jobs = objects(spec.get("replicatedJobs"))
     if get(spec, "failurePolicy", "restartStrategy") == "InPlaceRestart":
         yield _plain(
             ("spec", "failurePolicy", "restartStrategy"),
@@ -112,7 +112,7 @@ def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> Iterator[Refusal
     for index, job in enumerate(jobs):
         seen.add(str(job.get("name")))
         yield from _replicated_job(name, index, job, seen)
-    for index, target in enumerate(_list(get(spec, "successPolicy", "targetReplicatedJobs"))):
+    for index, target in enumerate(as_list(get(spec, "successPolicy", "targetReplicatedJobs"))):
         if target not in seen:
             where: Path = ("spec", "successPolicy", "targetReplicatedJobs", index)
             yield _plain(where, f"invalid replicatedJob name '{target}' does not appear in .spec.ReplicatedJobs")
@@ -150,7 +150,7 @@ def _replicated_job(jobset: str, index: int, job: JsonObject, seen: set[str]) ->
     path: Path = ("spec", "replicatedJobs", index)
     field = f"spec.replicatedJobs[{index}]"
     name, replicas = str(job.get("name")), _int(job.get("replicas"), 1)
-    spec = _object(get(job, "template", "spec"))
+    spec = as_object(get(job, "template", "spec"))
     if _int(spec.get("parallelism"), 1) * replicas > MAX_INT32:
         detail = f"the product of replicas and parallelism must not exceed {MAX_INT32} for replicatedJob '{name}'"
         yield _plain(path, detail)
@@ -164,7 +164,7 @@ def _replicated_job(jobset: str, index: int, job: JsonObject, seen: set[str]) ->
     if spec.get("completionMode") == "Indexed" and isinstance(completions, int):
         pod = f"{jobset}-{name}-{replicas - 1}-{completions - 1}-abcde"
         yield from _generated((*path, "name"), f"{field}.name", longest, pod, "pod")
-    for i, dependency in enumerate(_objects(job.get("dependsOn"))):
+    for i, dependency in enumerate(objects(job.get("dependsOn"))):
         if dependency.get("name") not in seen:
             detail = f"replicatedJob: {name} cannot depend on replicatedJob: {dependency.get('name')}"
             yield _plain((*path, "dependsOn", i, "name"), detail)
@@ -177,7 +177,7 @@ def _generated(path: Path, field: str, shown: str, name: str, kind: str) -> Iter
 
 
 def _failure_policy(spec: JsonObject, jobs: list[JsonObject], names: set[str]) -> Iterator[Refusal]:
-    rules = _objects(get(spec, "failurePolicy", "rules"))
+    rules = objects(get(spec, "failurePolicy", "rules"))
     base: Path = ("spec", "failurePolicy", "rules")
     if any(rule.get("action") in RESTART_JOB for rule in rules):
         yield _plain(
@@ -191,13 +191,13 @@ def _failure_policy(spec: JsonObject, jobs: list[JsonObject], names: set[str]) -
         name = str(rule.get("name") or "")
         by_name.setdefault(name, []).append(index)
         yield from _rule_name((*base, index, "name"), name)
-        for i, target in enumerate(_list(rule.get("targetReplicatedJobs"))):
+        for i, target in enumerate(as_list(rule.get("targetReplicatedJobs"))):
             if target not in names:
                 detail = (
                     f"invalid replicatedJob name '{target}' in failure policy does not appear in .spec.ReplicatedJobs"
                 )
                 yield _plain((*base, index, "targetReplicatedJobs", i), detail)
-        for i, reason in enumerate(_list(rule.get("onJobFailureReasons"))):
+        for i, reason in enumerate(as_list(rule.get("onJobFailureReasons"))):
             if reason not in JOB_FAILURE_REASONS:
                 detail = (
                     f"invalid job failure reason '{reason}' in failure policy is not a recognized job failure reason"
@@ -228,12 +228,12 @@ def _rule_name(path: Path, name: str) -> Iterator[Refusal]:
 
 
 def _coordinator(jobset: str, spec: JsonObject, jobs: list[JsonObject]) -> Iterator[Refusal]:
-    coordinator = _object(spec["coordinator"])
+    coordinator = as_object(spec["coordinator"])
     name = str(coordinator.get("replicatedJob") or "")
     job_index, pod_index = _int(coordinator.get("jobIndex"), 0), _int(coordinator.get("podIndex"), 0)
     path: Path = ("spec", "coordinator")
     job = next((j for j in jobs if j.get("name") == name), None)
-    template = _object(get(job, "template", "spec"))
+    template = as_object(get(job, "template", "spec"))
     completions = template.get("completions")
     if job is None:
         yield _plain((*path, "replicatedJob"), f"coordinator replicatedJob {name} does not exist")
@@ -259,8 +259,8 @@ def _coordinator(jobset: str, spec: JsonObject, jobs: list[JsonObject]) -> Itera
 def _volume_claims(jobset: JsonObject, jobs: list[JsonObject], claims: Mapping[str, Json]) -> Iterator[Refusal]:
     owner, namespace = (str(get(jobset, "metadata", key)) for key in ("name", "namespace"))
     seen: set[str] = set()
-    for i, policy in enumerate(_objects(get(jobset, "spec", "volumeClaimPolicies"))):
-        for j, template in enumerate(_objects(policy.get("templates"))):
+    for i, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
+        for j, template in enumerate(objects(policy.get("templates"))):
             name = str(get(template, "metadata", "name") or "")
             field = f"spec.volumeClaimPolicies[{i}].template[{j}].name"
             path: Path = ("spec", "volumeClaimPolicies", i, "templates", j, "metadata", "name")
@@ -279,15 +279,15 @@ def _volume_claims(jobset: JsonObject, jobs: list[JsonObject], claims: Mapping[s
 def _claim_mounts(jobs: list[JsonObject], name: str) -> Iterator[Refusal]:
     mounted = False
     for index, job in enumerate(jobs):
-        pod_spec = _object(get(job, "template", "spec", "template", "spec"))
-        for i, volume in enumerate(_objects(pod_spec.get("volumes"))):
+        pod_spec = as_object(get(job, "template", "spec", "template", "spec"))
+        for i, volume in enumerate(objects(pod_spec.get("volumes"))):
             if volume.get("name") == name:
                 tail: Path = ("template", "spec", "template", "spec", "volumes", i, "name")
                 field = f"spec.replicatedJobs[{index}].template.spec.template.spec.volumes[{i}].name"
                 detail = f"volume name conflicts with VolumeClaimPolicy template name: {name}"
                 yield _invalid(("spec", "replicatedJobs", index, *tail), field, name, detail)
-        containers = (*_objects(pod_spec.get("initContainers")), *_objects(pod_spec.get("containers")))
-        mounted |= any(m.get("name") == name for c in containers for m in _objects(c.get("volumeMounts")))
+        containers = (*objects(pod_spec.get("initContainers")), *objects(pod_spec.get("containers")))
+        mounted |= any(m.get("name") == name for c in containers for m in objects(c.get("volumeMounts")))
     if not mounted:
         detail = f"replicatedJob containers don't have a matching volumeMount: {name} from VolumeClaimPolicies"
         shown: Json = typed([*jobs], "v1alpha2.ReplicatedJob")
@@ -318,15 +318,3 @@ def _invalid(path: Path, field: str, value: Json, detail: str) -> Refusal:
 
 def _int(value: Json, absent: int) -> int:
     return value if isinstance(value, int) else absent
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
-
-
-def _objects(value: Json) -> list[JsonObject]:
-    return [item for item in _list(value) if isinstance(item, dict)]

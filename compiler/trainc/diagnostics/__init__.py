@@ -1,6 +1,7 @@
 """Findings: one frozen type, one table of codes, one file a renderer."""
 
 from trainc.diagnostics.codes import CODES, Code
-from trainc.diagnostics.diagnostic import Diagnostic, Related, Severity, has_errors, report, sort_key
+from trainc.diagnostics.diagnostic import Diagnostic, Related, Severity, has_errors, sort_key
+from trainc.diagnostics.reporting import report
 
 __all__ = ["CODES", "Code", "Diagnostic", "Related", "Severity", "has_errors", "report", "sort_key"]

@@ -72,36 +72,3 @@ def sort_key(finding: Diagnostic) -> tuple[str, int, int, str, str]:
 def has_errors(findings: Iterable[Diagnostic]) -> bool:
     """Tell whether any finding is an error."""
     return any(finding.severity is Severity.ERROR for finding in findings)
-
-
-def report(
-    code: str,
-    document: Document,
-    path: Path,
-    message: str,
-    *,
-    severity: Severity | None = None,
-    found: str | None = None,
-    expected: str | None = None,
-    hint: str | None = None,
-    related: tuple[Related, ...] = (),
-    stage: str | None = None,
-    upstream: str | None = None,
-) -> Diagnostic:
-    """Make a finding whose severity and hint are, unless given, those of its code in the table."""
-    from trainc.diagnostics.codes import CODES  # below: the table names severities
-
-    entry = CODES[code]
-    return Diagnostic(
-        code,
-        severity or entry.severity,
-        message,
-        document,
-        path,
-        found,
-        expected,
-        hint if hint is not None else entry.hint,
-        related,
-        stage,
-        upstream,
-    )

@@ -17,7 +17,7 @@ from trainc.model import (
     Objects,
 )
 from trainc.options import FIXES
-from trainc.source import Document, Json, JsonObject, Path, get
+from trainc.source import Document, Json, JsonObject, Path, as_object, get, objects
 
 JOB_COMPLETION_INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 
@@ -101,8 +101,7 @@ def node_resources(model: Model) -> JsonObject:
     given = model.trainer_value("resourcesPerNode")
     if isinstance(given, dict):
         return given
-    jobs = model.spec.get("replicatedJobs")
-    for job in jobs if isinstance(jobs, list) else ():
+    for job in model.jobs:
         if get(job, "name") != NODE and get(job, "template", "metadata", "labels", ANCESTOR_LABEL) != TRAINER:
             continue
         for container in pod_containers(job):
@@ -114,14 +113,12 @@ def node_resources(model: Model) -> JsonObject:
 
 def pod_containers(job: Json, kind: str = "containers") -> list[JsonObject]:
     """Return the containers (or initContainers) of a replicated job."""
-    found = get(job, "template", "spec", "template", "spec", kind)
-    return [c for c in found if isinstance(c, dict)] if isinstance(found, list) else []
+    return objects(get(job, "template", "spec", "template", "spec", kind))
 
 
 def quantities(resources: JsonObject, kind: str) -> dict[str, Quantity]:
     """Return requests or limits, parsed, in order of their names."""
-    found = resources.get(kind)
-    return {k: from_json(v) for k, v in sorted(found.items())} if isinstance(found, dict) else {}
+    return {k: from_json(v) for k, v in sorted(as_object(resources.get(kind)).items())}
 
 
 def is_gpu(resource: str) -> bool:
@@ -180,6 +177,14 @@ def fix_hint(fix: str) -> str:
 def int32(value: int) -> int:
     """Return value as Go casts it to an int32: it wraps around."""
     return (value + 2**31) % 2**32 - 2**31
+
+
+def secret_must_exist(model: Model, name: str, keys: str) -> Findings:
+    """Return the warning that a Secret is mounted which is not among the documents; ``keys`` says what it holds."""
+    if ("v1/Secret", model.namespace, name) in model.cluster:
+        return ()
+    message = f"Secret {model.namespace}/{name} must exist: trainc never writes a private key"
+    return (report("TC408", model.job, ("metadata", "name"), message, hint=keys),)
 
 
 def config_map(model: Model, name: str, data: dict[str, str]) -> Object:

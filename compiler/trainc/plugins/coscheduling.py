@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from trainc.model import Findings, Model, Object, Objects
-from trainc.plugins.podgroup import check_members, members, pod_group_exists
+from trainc.model import Findings, Model, Objects
+from trainc.plugins.podgroup import check_members, members, pod_group, pod_group_exists
 from trainc.source import JsonObject
 
 POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
@@ -39,13 +39,4 @@ class CoScheduling:
             "minResources": resources,
             "scheduleTimeoutSeconds": policy["scheduleTimeoutSeconds"],
         }
-        return (
-            Object(
-                {
-                    "apiVersion": API_VERSION,
-                    "kind": "PodGroup",
-                    "metadata": {"name": model.name, "namespace": model.namespace},
-                    "spec": spec,
-                }
-            ),
-        )
+        return (pod_group(model, API_VERSION, spec),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from trainc.model import TRAINER_PORT, Findings, Model
 from trainc.plugins.base import JOB_COMPLETION_INDEX, env_names, from_field, known_bug, literal
@@ -37,11 +37,8 @@ class Jax:
         """Add the three variables and the port to the trainer's container."""
         if model.policy("jax") is None:
             return model
-        trainer_set = model.trainer_set
-        if trainer_set is not None and model.num_nodes is not None:
-            trainer_set = replace(trainer_set, count=model.num_nodes)
-            model = model.with_pod_set(trainer_set)
-        container = model.trainer_container
+        model = model.counted()
+        trainer_set, container = model.trainer_set, model.trainer_container
         if trainer_set is None or container is None:
             return model
         return model.with_trainer_container(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from trainc.model import Model
 from trainc.plugins.base import environment
@@ -18,9 +18,7 @@ class PlainML:
         """Apply spec.trainer.numNodes and spec.trainer.env."""
         if any(model.policy(kind) is not None for kind in ("torch", "mpi", "jax")):
             return model
-        trainer_set = model.trainer_set
-        if trainer_set is not None and model.num_nodes is not None:
-            model = model.with_pod_set(replace(trainer_set, count=model.num_nodes))
+        model = model.counted()
         if (container := model.trainer_container) is not None:
             model = model.with_trainer_container(container.with_env(*environment(model.trainer_list("env"))))
         return model

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from trainc.kube.quantity import Quantity
-from trainc.model import Findings, Model
+from trainc.model import Findings, Model, Object
 from trainc.plugins.base import int32, known_bug
-from trainc.source import Json, get
+from trainc.source import Json, JsonObject, as_list, get
 
 
 def members(model: Model, *, after_another: bool = False) -> tuple[int, dict[str, Json]]:
@@ -26,6 +26,12 @@ def members(model: Model, *, after_another: bool = False) -> tuple[int, dict[str
     return count, {name: total[name].canonical() for name in sorted(total)}
 
 
+def pod_group(model: Model, api_version: str, spec: JsonObject) -> Object:
+    """Return a PodGroup with the job's name."""
+    metadata: JsonObject = {"name": model.name, "namespace": model.namespace}
+    return Object({"apiVersion": api_version, "kind": "PodGroup", "metadata": metadata, "spec": spec})
+
+
 def pod_group_exists(model: Model, api_version: str) -> bool:
     """Tell whether the cluster has the PodGroup already; it is then left alone unless the TrainJob is suspended."""
     found = model.cluster.get((f"{api_version}/PodGroup", model.namespace, model.name))
@@ -34,11 +40,8 @@ def pod_group_exists(model: Model, api_version: str) -> bool:
 
 def check_members(model: Model) -> Findings:
     """Warn where the gang counts pods that start only when others have finished."""
-    jobs = model.spec.get("replicatedJobs")
     waits = any(
-        get(dependency, "status") == "Complete"
-        for job in (jobs if isinstance(jobs, list) else [])
-        for dependency in _list(get(job, "dependsOn"))
+        get(dependency, "status") == "Complete" for job in model.jobs for dependency in as_list(get(job, "dependsOn"))
     )
     if not waits:
         return ()
@@ -50,7 +53,3 @@ def check_members(model: Model) -> Findings:
         "minMember counts every pod of the JobSet, also those that start only when the initializers are complete:"
         " the gang can never be satisfied",
     )
-
-
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from trainc.kube.fielderror import invalid, quote
-from trainc.model import Findings, Model, Object, Objects
+from trainc.model import Findings, Model, Objects
 from trainc.plugins.base import refused
-from trainc.plugins.podgroup import check_members, members, pod_group_exists
+from trainc.plugins.podgroup import check_members, members, pod_group, pod_group_exists
 from trainc.source import JsonObject, Path, get
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"
@@ -19,10 +19,9 @@ SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 
 def priority_classes(model: Model) -> list[tuple[Path, str]]:
     """Return the priority classes of the replicated jobs, with their places in the runtime."""
-    jobs = model.spec.get("replicatedJobs")
     pod_spec = ("template", "spec", "template", "spec", "priorityClassName")
     found: list[tuple[Path, str]] = []
-    for index, job in enumerate(jobs if isinstance(jobs, list) else []):
+    for index, job in enumerate(model.jobs):
         if isinstance(name := get(job, *pod_spec), str):
             found.append((("spec", "template", "spec", "replicatedJobs", index, *pod_spec), name))
     return found
@@ -81,13 +80,4 @@ class Volcano:
                 "mode": topology["mode"],
                 "highestTierAllowed": topology["highestTierAllowed"],
             }
-        return (
-            Object(
-                {
-                    "apiVersion": API_VERSION,
-                    "kind": "PodGroup",
-                    "metadata": {"name": model.name, "namespace": model.namespace},
-                    "spec": spec,
-                }
-            ),
-        )
+        return (pod_group(model, API_VERSION, spec),)

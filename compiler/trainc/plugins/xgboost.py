@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from trainc.kube.fielderror import forbidden
 from trainc.model import TRAINER_PORT, Findings, Model
@@ -45,13 +45,11 @@ class XGBoost:
 
     def shape(self, model: Model) -> Model:
         """Add the tracker's variables and port to the trainer's container."""
-        trainer_set = model.trainer_set
-        if model.policy("xgboost") is None or trainer_set is None:
+        if model.policy("xgboost") is None:
             return model
-        if model.num_nodes is not None:
-            trainer_set = replace(trainer_set, count=model.num_nodes)
-            model = model.with_pod_set(trainer_set)
-        if (container := model.trainer_container) is None:
+        model = model.counted()
+        trainer_set, container = model.trainer_set, model.trainer_container
+        if trainer_set is None or container is None:
             return model
         workers = max(gpu_count(node_resources(model)), 0) or 1
         total = int32(trainer_set.count * int32(workers))

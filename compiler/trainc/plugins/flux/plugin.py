@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from trainc.diagnostics import Diagnostic, report
+from trainc.diagnostics import Diagnostic
 from trainc.kube.fielderror import invalid
 from trainc.model import NODE, Container, Findings, Model, Objects, PodSet, replace_named
-from trainc.plugins.base import config_map, known_bug, pod_containers, refused
+from trainc.plugins.base import config_map, known_bug, pod_containers, refused, secret_must_exist
 from trainc.plugins.flux.scripts import SHARED, entrypoint_script, init_script, settings
 from trainc.source import JsonObject, get
 
@@ -47,11 +47,7 @@ class Flux:
         if policy is None:
             return ()
         findings = [*_check_processes(model, policy), *_check_installer(model), *_check_panics(model)]
-        secret = certificate_name(model)
-        if ("v1/Secret", model.namespace, secret) not in model.cluster:
-            message = f"Secret {model.namespace}/{secret} must exist: trainc never writes a private key"
-            hint = "key curve.cert, as flux keygen makes it"
-            findings.append(report("TC408", model.job, ("metadata", "name"), message, hint=hint))
+        findings += secret_must_exist(model, certificate_name(model), "key curve.cert, as flux keygen makes it")
         return (*findings, *_runtime_args(model))
 
     def shape(self, model: Model) -> Model:
@@ -146,8 +142,7 @@ def _check_panics(model: Model) -> list[Diagnostic]:
 
 
 def _runtime_args(model: Model) -> Findings:
-    jobs = model.spec.get("replicatedJobs")
-    for index, job in enumerate(jobs if isinstance(jobs, list) else []):
+    for index, job in enumerate(model.jobs):
         if get(job, "name") == NODE and any(c.get("args") for c in pod_containers(job) if c.get("name") == NODE):
             return known_bug(
                 model,

@@ -11,7 +11,7 @@ from trainc.kube.names import is_domain_prefixed_path
 from trainc.model import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, NODE, TRAINER, Findings, Model
 from trainc.options import FIXES
 from trainc.plugins.base import fix_hint, is_gpu, known_bug, node_resources, pod_containers, quantities, refused
-from trainc.source import Json, JsonObject, Path, get
+from trainc.source import Json, Path, as_list, get
 
 INITIALIZER_MOUNT = "initializer"
 PATCHES = "spec.runtimePatches"
@@ -32,23 +32,17 @@ def check(model: Model) -> Findings:
     )
 
 
-def jobs(model: Model) -> list[JsonObject]:
-    """Return the replicated jobs of the patched template."""
-    found = model.spec.get("replicatedJobs")
-    return [job for job in found if isinstance(job, dict)] if isinstance(found, list) else []
-
-
 def _check_initializer(model: Model, field: str, name: str) -> Iterator[Diagnostic]:
     if not isinstance(get(model.job.data, "spec", "initializer", field), dict):
         return
-    found = [job for job in jobs(model) if job.get("name") == name]
+    found = [job for job in model.jobs if job.get("name") == name]
     containers = [c for job in found for c in (*pod_containers(job), *pod_containers(job, "initContainers"))]
     mounts = [
         mount
         for job in found
         for c in pod_containers(job)
         if c.get("name") == name
-        for mount in _list(c.get("volumeMounts"))
+        for mount in as_list(c.get("volumeMounts"))
     ]
     code = "TC306"
     if not found:
@@ -72,13 +66,13 @@ def _check_initializer(model: Model, field: str, name: str) -> Iterator[Diagnost
 
 def _check_patches(model: Model) -> Iterator[Diagnostic]:
     patches = get(model.job.data, "spec", "runtimePatches")
-    for index, patch in enumerate(_list(patches)):
+    for index, patch in enumerate(as_list(patches)):
         manager = get(patch, "manager")
         path: Path = ("spec", "runtimePatches", index)
         for text in is_domain_prefixed_path(f"{PATCHES}.manager", str(manager or "")):
             yield refused("TC307", model.job, (*path, "manager"), text, _detail(text), found=str(manager))
         job_path = (*path, "trainingRuntimeSpec", "template", "spec", "replicatedJobs")
-        for i, job in enumerate(_list(get(patch, *job_path[3:]))):
+        for i, job in enumerate(as_list(get(patch, *job_path[3:]))):
             yield from _check_names(model, job, (*job_path, i))
             yield from _check_env(model, job, (*job_path, i))
 
@@ -87,7 +81,7 @@ def _check_names(model: Model, patch: Json, path: Path) -> Iterator[Diagnostic]:
     """Report names that the unpatched runtime lacks (P1); only a warning where upstream accepts them: faithful."""
     severity = Severity.WARNING if model.options.faithful else None
     own = model.unpatched.get("replicatedJobs")
-    known = {str(get(job, "name")): job for job in _list(own)}
+    known = {str(get(job, "name")): job for job in as_list(own)}
     name = str(get(patch, "name"))
     if name not in known:
         message = f"the runtime has no replicated job {name!r}"
@@ -123,10 +117,10 @@ def _check_env(model: Model, patch: Json, path: Path) -> Iterator[Diagnostic]:
 
 def _unnamed_ports(model: Model) -> Iterator[Diagnostic]:
     injects = any(model.policy(kind) is not None for kind in ("torch", "jax", "xgboost"))
-    for index, job in enumerate(jobs(model)):
+    for index, job in enumerate(model.jobs):
         trains = get(job, "template", "metadata", "labels", ANCESTOR_LABEL) == TRAINER and injects
         for container in (c for kind in KINDS for c in pod_containers(job, kind)):
-            ports = _list(container.get("ports"))
+            ports = as_list(container.get("ports"))
             unnamed = [get(p, "containerPort") for p in ports if get(p, "name") is None]
             replaced = trains and container.get("name") == NODE and any(port != 29500 for port in unnamed)
             if len(unnamed) > 1 or replaced:
@@ -139,8 +133,8 @@ def _unnamed_ports(model: Model) -> Iterator[Diagnostic]:
 
 
 def _two_sources(model: Model) -> Iterator[Diagnostic]:
-    for job in jobs(model):
-        for volume in _list(get(job, "template", "spec", "template", "spec", "volumes")):
+    for job in model.jobs:
+        for volume in as_list(get(job, "template", "spec", "template", "spec", "volumes")):
             sources = sorted(key for key in volume if key != "name") if isinstance(volume, dict) else []
             if len(sources) > 1:
                 message = (
@@ -179,9 +173,7 @@ def _two_gpus(model: Model) -> Iterator[Diagnostic]:
         names = [name for name in quantities(resources, kind) if is_gpu(name)]
         if len(names) > 1:
             given = model.trainer_value("resourcesPerNode") is not None
-            message = (
-                f"{kind} hold {' and '.join(names)}: Trainer takes one of them at random; trainc takes {names[0]}"
-            )
+            message = f"{kind} hold {' and '.join(names)}: Trainer takes one of them at random; trainc takes {names[0]}"
             place: Path = ("spec", "trainer", "resourcesPerNode", kind) if given else ("spec", "template", "spec")
             yield report("TC409", model.job if given else model.runtime, place, message)
             return
@@ -194,7 +186,3 @@ def _choices(names: object) -> str:
 def _detail(text: str) -> str:
     """Return what follows the value in an error's text."""
     return text.rsplit('": ', 1)[-1] if '": ' in text else text.split(": ", 1)[-1]
-
-
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []

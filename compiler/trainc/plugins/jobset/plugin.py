@@ -23,7 +23,7 @@ from trainc.model import (
 )
 from trainc.plugins.base import environment, literal
 from trainc.plugins.jobset.checks import check
-from trainc.source import Json, JsonObject, get
+from trainc.source import Json, JsonObject, get, objects
 
 API_VERSION = "jobset.x-k8s.io/v1alpha2"
 INITIALIZERS = {DATASET_INITIALIZER: "dataset", MODEL_INITIALIZER: "model"}
@@ -67,11 +67,11 @@ def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObjec
     def pod_spec(spec: JsonObject) -> JsonObject:
         out = {**spec}
         if pod_set.volumes:
-            out["volumes"] = [*upsert(_objects(spec, "volumes"), pod_set.volumes, same_name)]
+            out["volumes"] = [*upsert(objects(spec.get("volumes")), pod_set.volumes, same_name)]
         finish = _finisher(model, pod_set)
         for kind, containers in (("containers", pod_set.containers), ("initContainers", pod_set.init_containers)):
             if containers:
-                templates = _objects(spec, kind)
+                templates = objects(spec.get(kind))
                 out[kind] = [
                     finish(kind, _container(templates[i] if i < len(templates) else {"name": c.name}, c))
                     for i, c in enumerate(containers)
@@ -117,7 +117,7 @@ def _container(template: JsonObject, container: Container) -> JsonObject:
         ("volumeMounts", container.volume_mounts, same_mount_path),
     ):
         if new:
-            out[key] = [*upsert(_objects(template, key), new, same)]
+            out[key] = [*upsert(objects(template.get(key)), new, same)]
     return out
 
 
@@ -149,7 +149,7 @@ def _initializer(container: JsonObject, given: JsonObject) -> JsonObject:
     out = _with_env(container, *variables)
     if isinstance(secret, dict):
         reference: Json = {"secretRef": {"name": secret.get("name") or ""}}
-        out = {**out, "envFrom": [*_objects(out, "envFrom"), reference]}
+        out = {**out, "envFrom": [*objects(out.get("envFrom")), reference]}
     return out
 
 
@@ -168,9 +168,4 @@ def _trainer(model: Model, container: JsonObject) -> JsonObject:
 def _with_env(container: JsonObject, *variables: JsonObject) -> JsonObject:
     if not variables:
         return container
-    return {**container, "env": [*upsert(_objects(container, "env"), variables, same_name)]}
-
-
-def _objects(value: JsonObject, key: str) -> list[JsonObject]:
-    found = value.get(key)
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    return {**container, "env": [*upsert(objects(container.get("env")), variables, same_name)]}

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from trainc.diagnostics import report
 from trainc.kube.fielderror import invalid
 from trainc.model import LAUNCHER, NODE, Container, Findings, Model, Objects, PodSet
-from trainc.plugins.base import config_map, env_names, gpu_count, int32, node_resources, refused, typed_env
+from trainc.plugins.base import (
+    config_map,
+    env_names,
+    gpu_count,
+    int32,
+    node_resources,
+    refused,
+    secret_must_exist,
+    typed_env,
+)
 from trainc.plugins.mpi.hosts import MAX_HOSTS, host_count, hostfile
 from trainc.plugins.mpi.implementations import HOSTFILE, HOSTFILE_DIRECTORY, IMPLEMENTATIONS
 from trainc.plugins.mpi.warnings import known_bugs
@@ -15,6 +23,7 @@ from trainc.source import JsonObject
 
 SSH_VOLUME = "mpi-ssh-auth"
 HOSTFILE_VOLUME = "mpi-hostfile"
+SECRET_KEYS = "keys ssh-privatekey and ssh-publickey, as ssh-keygen makes them"
 IMPLEMENTATION_PATH = ("spec", "mlPolicy", "mpi", "mpiImplementation")
 
 
@@ -81,11 +90,7 @@ class Mpi:
             detail = f"the hostfile would have {count} lines, more than {MAX_HOSTS}"
             path = ("spec", "trainer", "numNodes")
             findings.append(refused("TC407", model.job, path, detail, detail, stage="build"))
-        secret = secret_name(model)
-        if ("v1/Secret", model.namespace, secret) not in model.cluster:
-            message = f"Secret {model.namespace}/{secret} must exist: trainc never writes a private key"
-            hint = "keys ssh-privatekey and ssh-publickey, as ssh-keygen makes them"
-            findings.append(report("TC408", model.job, ("metadata", "name"), message, hint=hint))
+        findings += secret_must_exist(model, secret_name(model), SECRET_KEYS)
         return (*findings, *known_bugs(model, policy))
 
     def shape(self, model: Model) -> Model:

@@ -74,8 +74,7 @@ def _env_to_workers(model: Model, policy: JsonObject) -> Findings:
 
 
 def _key_mode(model: Model) -> Findings:
-    jobs = model.spec.get("replicatedJobs")
-    for index, job in enumerate(jobs if isinstance(jobs, list) else []):
+    for index, job in enumerate(model.jobs):
         if get(job, "name") == LAUNCHER and _runs_as_root_without_group(job):
             return known_bug(
                 model,

@@ -96,11 +96,8 @@ class Torch:
         """Add the variables, the port and torchtune's command."""
         if model.policy("torch") is None:
             return model
-        trainer_set = model.trainer_set
-        if trainer_set is not None and model.num_nodes is not None:
-            trainer_set = replace(trainer_set, count=model.num_nodes)
-            model = model.with_pod_set(trainer_set)
-        nodes = trainer_set.count if trainer_set is not None else 1
+        model = model.counted()
+        nodes = model.trainer_set.count if model.trainer_set is not None else 1
         rank = (
             literal("PET_NNODES", str(nodes)),
             literal("PET_NPROC_PER_NODE", str(processes(model))),

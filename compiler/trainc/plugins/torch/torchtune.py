@@ -77,10 +77,9 @@ def command(model: Model, nodes: int, procs: int | str) -> tuple[str, ...]:
 
 
 def _runtime_settings(model: Model) -> list[str]:
-    jobs = model.spec.get("replicatedJobs")
     return [
         word
-        for job in (jobs if isinstance(jobs, list) else [])
+        for job in model.jobs
         if get(job, "template", "metadata", "labels", ANCESTOR_LABEL) == TRAINER
         for container in pod_containers(job)
         if container.get("name") == NODE
