@@ -12,6 +12,8 @@ from trainc.diagnostics import Diagnostic, Severity, has_errors, report
 from trainc.documents import Key
 from trainc.gitops.queue import check_queue, shape_jobset
 from trainc.join import join
+from trainc.kube.gotypes import GoDecodeError
+from trainc.kube.merge import MergeError
 from trainc.lookup import check_kind
 from trainc.model import Model, Object, Objects
 from trainc.options import Options
@@ -22,6 +24,7 @@ from trainc.source import Document, Json, Path, dotted, get
 from trainc.trace import trace_jobset, trace_owned
 
 _NAME: Path = ("metadata", "name")
+PANIC = "panic: runtime error: invalid memory address or nil pointer dereference [recovered]"
 
 STAGES = (
     "decode",
@@ -81,7 +84,10 @@ class JobCompiler:
         if has_errors(found.findings):
             return self._ended(job, findings)
         findings += warn_deprecated(admitted.document, found.document)
-        model = join(admitted.document, found.document, self.cluster, self.options)
+        try:
+            model = join(admitted.document, found.document, self.cluster, self.options)
+        except (GoDecodeError, MergeError) as error:
+            return self._ended(job, [*findings, _unmergeable(admitted.document, error)])
         findings += check(model)
         if has_errors(findings):
             return self._ended(job, findings)
@@ -97,6 +103,12 @@ class JobCompiler:
                 first = STAGES[min(stages)]
                 findings = [f for f in findings if f.stage in (first, None) or f.severity is not Severity.ERROR]
         return replace(job, objects=(), findings=tuple(findings))
+
+
+def _unmergeable(document: Document, error: Exception) -> Diagnostic:
+    """Return the finding of runtime patches that cannot be merged; upstream dereferences the model it then lacks."""
+    message = f"the runtime patches cannot be merged: {error}"
+    return report("TC310", document, ("spec", "runtimePatches"), message, stage="webhook", upstream=PANIC)
 
 
 def _fits(findings: Iterable[Diagnostic]) -> bool:

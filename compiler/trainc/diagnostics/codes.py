@@ -170,6 +170,12 @@ JOIN = {
         " before it checks them, so the misspelt item is simply added: a job or container without an image, and"
         " nothing of the patch where it was meant.",
     ),
+    "TC310": Code(
+        _E,
+        "patch that cannot be merged",
+        "Strategic merge refuses the runtime patch: a $-directive that it does not know, or an item without the key"
+        " that tells it from others. Trainer's webhook panics on that, and nothing is created.",
+    ),
     "TC311": Code(
         _W,
         "managed by another controller",
