@@ -9,6 +9,7 @@ import copy
 from dataclasses import dataclass
 
 from oracle.generator import trainjobs, values
+from oracle.generator.fields import enrich
 from oracle.generator.mutations import damage
 from oracle.generator.rng import Rng
 from oracle.generator.runtimes import MODELS, POLICIES, runtime
@@ -75,10 +76,11 @@ def objects(rng: Rng) -> list[Map]:
     result += unique.values()
     result += cluster(rng, result)
     result = copy.deepcopy(result)
-    if rng.chance(25):
-        damaged = [document for document in result if document["apiVersion"].startswith("trainer.")]
-        for _ in range(1 + rng.below(2)):
-            damage(rng, rng.pick(damaged))
+    ours = [document for document in result if document["apiVersion"].startswith("trainer.")]
+    for _ in range(1 + rng.below(4) if rng.chance(40) else 0):
+        enrich(rng, rng.pick(ours))
+    for _ in range(1 + rng.below(2) if rng.chance(22) else 0):
+        damage(rng, rng.pick(ours))
     return rng.shuffled(result)
 
 

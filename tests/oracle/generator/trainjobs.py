@@ -15,6 +15,8 @@ TUNE_ARGS = (
     "model.lora_attn_modules=['q_proj']", "model.quantize_base=True", "model.use_dora=True", "batch_size=2",
     "model.quantize_base=False", "epochs=3", "output_dir=/x", "tokenizer.path=/y",
 )  # fmt: skip
+# The last is no list: the merge fails, and upstream's webhook with it.
+_DIRECTIVES: tuple[Map, ...] = ({"$patch": "replace", "only": "z"}, {"$patch": "delete"}, {"$retainKeys": "pool"})
 _PREFERRED: Map = {
     "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {}}]}
 }
@@ -127,7 +129,7 @@ def _pod_patch(context: Context, pod: Map) -> Map:
     rng = context.rng
     result: Map = {}
     for key, options in (
-        ("nodeSelector", ({"pool": "x"}, {"new": "y"}, {}, {"$patch": "replace", "only": "z"}, {"$patch": "delete"})),
+        ("nodeSelector", ({"pool": "x"}, {"new": "y"}, {}, *_DIRECTIVES)),
         ("tolerations", ([{"key": "p", "operator": "Exists"}], [])),
         ("serviceAccountName", ("patched",)),
         ("securityContext", ({"fsGroup": 7}, {"runAsNonRoot": True, "supplementalGroups": [3]})),
