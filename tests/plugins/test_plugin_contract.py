@@ -1,0 +1,91 @@
+"""What a plugin promises: its name's place in the order, a shape that is idempotent, and nothing changed in place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from trainc import compilejob
+from trainc.compilejob import JobCompiler
+from trainc.diagnostics import has_errors
+from trainc.documents import classify
+from trainc.load import load
+from trainc.model import Model
+from trainc.options import Options
+from trainc.plugins import BUILDS, CHECKS, PLUGINS, SHAPES, Builds, Checks, Shapes
+from trainc.runtimes import Runtimes
+from trainc.source import Source
+
+CASES = Path(__file__).parents[1] / "oracle" / "cases"
+GROUPS = (
+    "coscheduling",
+    "flux",
+    "initializers",
+    "jax",
+    "mpi",
+    "patches",
+    "plain",
+    "torch",
+    "torchtune",
+    "volcano",
+    "xgboost",
+)
+
+
+def models(text: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
+    """Yield the joined model of every job of a case that gets so far without an error."""
+    found: list[Model] = []
+    documents, _ = classify(load(Source("case.yaml", text))[0])
+    options = Options()
+    real = compilejob.check
+
+    def check(model: Model):  # type: ignore[no-untyped-def]
+        findings = real(model)
+        if not has_errors(findings):
+            found.append(model)
+        return findings
+
+    monkeypatch.setattr(compilejob, "check", check)
+    compiler = JobCompiler(Runtimes.admit(documents.runtimes, options), documents.cluster, options)
+    for job in documents.jobs:
+        compiler.compile(job)
+    yield from found
+
+
+def snapshot(model: Model) -> str:
+    parts = (model.spec, model.unpatched, model.job.data, model.runtime.data, model.ml_policy, model.trainer)
+    return json.dumps(parts) + repr(model.pod_sets)
+
+
+def test_plugins_stand_in_byte_order_of_upstreams_names() -> None:
+    names = [plugin.name for plugin in PLUGINS]
+    assert names == sorted(names, key=str.encode)
+    assert set(names) == {"CoScheduling", "Flux", "JAX", "JobSet", "MPI", "PlainML", "Torch", "Volcano", "XGBoost"}
+
+
+def test_every_plugin_can_do_something() -> None:
+    assert all(isinstance(plugin, (Checks, Shapes, Builds)) for plugin in PLUGINS)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_shapes_are_idempotent_and_nothing_is_changed_in_place(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = 0
+    for path in sorted((CASES / group).glob("*.yaml")):
+        for model in models(path.read_text(encoding="utf-8"), monkeypatch):
+            seen += 1
+            before = snapshot(model)
+            shaped = model
+            for plugin in SHAPES:
+                shaped = plugin.shape(shaped)
+                assert plugin.shape(shaped) == shaped, f"{path.name}: {plugin.name}"
+            after_shape = snapshot(shaped)
+            for checks in CHECKS:
+                checks.check(shaped)
+            for builds in BUILDS:
+                builds.build(shaped)
+            assert snapshot(shaped) == after_shape, path.name
+            assert snapshot(model) == before, path.name
+    assert seen, "no case of this group gets as far as its plugins"
