@@ -37,8 +37,7 @@ FACE = ""
 SHARED_BY_PLUGINS = ("base", "podgroup", "templates")
 """Modules of plugins/ that are no plugins."""
 
-OWED: dict[tuple[str, str], str] = {
-}
+OWED: dict[tuple[str, str], str] = {}
 """Imports that break the rule, with the reason why they stand for now; one that is gone must be removed here."""
 
 
