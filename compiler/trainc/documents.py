@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from trainc.diagnostics import Diagnostic, Related, report
+from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.source import Document, JsonObject, get
 
 GROUP = "trainer.kubeflow.org"
@@ -24,6 +25,8 @@ COMPANIONS = (
 )
 """What may stand in a runtime's file because its jobs need it."""
 JOBS = "jobs/"
+CLAIM = ("v1", "PersistentVolumeClaim")
+CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"
 
 Key = tuple[str, str, str]
 """apiVersion/kind, namespace (empty where there is none) and name."""
@@ -64,7 +67,7 @@ def _placed(documents: Iterable[Document]) -> tuple[list[Document], list[Diagnos
     placed: list[Document] = []
     findings: list[Diagnostic] = []
     for document in documents:
-        wrong = tuple(_wrong_version(document))
+        wrong = (*_wrong_version(document), *_wrong_claim(document))
         findings += wrong
         if not wrong:
             named, more = with_namespace(document)
@@ -124,6 +127,18 @@ def _wrong_version(document: Document) -> Iterator[Diagnostic]:
         stage="decode",
         upstream=text,
     )
+
+
+def _wrong_claim(document: Document) -> Iterator[Diagnostic]:
+    """Refuse a claim that no cluster could hold: JobSet's webhook compares claims with the job's own."""
+    if (document.data["apiVersion"], document.data["kind"]) != CLAIM:
+        return
+    try:
+        decode(document.data.get("spec"), CLAIM_SPEC)
+    except GoDecodeError as error:
+        path = ("spec", *error.path)
+        message = f"cannot be decoded: {error.message}"
+        yield report("TC109", document, path, message, found=str(get(document.data, *path)), stage="decode")
 
 
 def _foreign(document: Document) -> Diagnostic:

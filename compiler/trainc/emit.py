@@ -70,6 +70,11 @@ def emit_file(data: JsonObject, header_lines: tuple[str, ...] = ()) -> bytes:
     return (head + emit(data)).encode()
 
 
+def visible(text: str) -> str:
+    """Return text with an escape for each character that may not stand raw in a comment."""
+    return _NOT_SINGLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+
+
 def _mapping(data: JsonObject, newline: str, parent: str, out: list[str]) -> None:
     """Write a mapping that is not empty, at the place reached; ``newline`` starts each further line of it."""
     free = parent in DATA_MAPS

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from trainc.compilejob import Job
-from trainc.emit import emit_file
+from trainc.emit import emit_file, visible
 from trainc.lookup import BUILTIN
 from trainc.model import Object, Objects
 from trainc.options import Options
@@ -33,7 +33,10 @@ def header(job: Job) -> tuple[str, ...]:
         name = job.runtime.source.name
         built_in = name.startswith(BUILTIN)
         sources.append(f"built-in {name.removeprefix(BUILTIN)}" if built_in else name)
-    return (f"{HEADER}{' and '.join(dict.fromkeys(sources))}", "Do not edit: change the sources and run 'make render'.")
+    return (
+        f"{HEADER}{visible(' and '.join(dict.fromkeys(sources)))}",
+        "Do not edit: change the sources and run 'make render'.",
+    )
 
 
 def file_names(objects: Objects) -> list[str]:

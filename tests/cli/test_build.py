@@ -176,3 +176,24 @@ def test_a_pipe_that_is_closed(tmp_path: Path, process: Process) -> None:
     )
     assert done.stderr == b""
     assert done.returncode == 141
+
+
+def test_standard_input_named_twice_is_read_once(repository: Path, run: Run) -> None:
+    result = run("build", "-", "-", stdin=job("x").encode())
+    assert (result.exit_code, identities(result.stdout)) == (0, [("JobSet", "x")])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell that closes streams")
+@pytest.mark.parametrize(
+    ("command", "status", "message"),
+    [
+        ("build jobs >&-", 2, "trainc: error: <stdout>: Bad file descriptor\n"),
+        ("build - <&-", 2, "trainc: error: <stdin>: Bad file descriptor\n"),
+        ("build jobs/a/one.yaml 2>&-", 0, ""),
+        ("validate >&-", 0, "3 TrainJobs are valid\n"),
+    ],
+)
+def test_closed_streams(repository: Path, command: str, status: int, message: str) -> None:
+    shell = ["sh", "-c", f'"$0" -m trainc {command}', sys.executable]
+    done = subprocess.run(shell, capture_output=True, text=True, cwd=repository, env=surroundings(), check=False)
+    assert (done.returncode, done.stderr) == (status, message)

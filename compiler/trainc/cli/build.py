@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -58,6 +60,8 @@ def command(*, output: str, faithful: bool, format_: str, quiet: bool, verbose: 
     are known, too, unless --faithful says otherwise.
     """
     reporter = Reporter(format_, quiet, verbose, aside=True)
+    paths = tuple(dict.fromkeys(paths))  # standard input can be read only once
+    _require_streams(paths)
     folder = Path.cwd()
     given = merge(_read(folder, path) for path in paths)
     options, known, findings = _surroundings(folder, faithful)
@@ -71,6 +75,13 @@ def command(*, output: str, faithful: bool, format_: str, quiet: bool, verbose: 
     text = OUTPUTS[output](found.data for found in result.objects)
     click.echo(text.encode("utf-8"), nl=False)
     return CLEAN
+
+
+def _require_streams(paths: Iterable[str]) -> None:
+    """Raise OSError where the caller closed a stream that is needed: objects must not vanish without a word."""
+    for name, stream, needed in (("<stdout>", sys.stdout, True), ("<stdin>", sys.stdin, STDIN in paths)):
+        if needed and stream is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), name)
 
 
 def _surroundings(folder: Path, faithful: bool) -> tuple[Options, Inputs, tuple[Diagnostic, ...]]:

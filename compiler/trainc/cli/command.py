@@ -51,7 +51,7 @@ class Reporter:
         """Write the findings, only the errors if quiet; in text, count them on standard error."""
         shown = [finding for finding in findings if not self.quiet or finding.severity is Severity.ERROR]
         stream = sys.stderr if self.aside else sys.stdout
-        colour = _colour(stream.isatty())
+        colour = _colour(stream is not None and stream.isatty())  # a stream that the caller closed is None
         click.echo(FORMATS[self.format](shown, colour), nl=False, err=self.aside, color=colour)
         if self.format == "text" and shown:
             self.remark(summary(shown))
