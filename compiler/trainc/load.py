@@ -20,6 +20,8 @@ from trainc.source import Document, Json, JsonObject, Mark, Path, Source, dotted
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
 _BOM = "\ufeff"
+NAMELESS = {"TrainJob": "crd", "TrainingRuntime": "runtime-crd", "ClusterTrainingRuntime": "runtime-crd"}
+"""Where an API server refuses an object of a custom resource that has no name."""
 
 _Marks = Callable[[], Mapping[Path, Mark]]
 
@@ -63,7 +65,7 @@ def _finding(document: Document, problem: Problem) -> Diagnostic:
         problem.message,
         found=problem.found,
         hint=problem.hint,
-        stage="decode" if refused else None,
+        stage=problem.stage if refused else None,
         upstream=problem.upstream,
     )
 
@@ -146,9 +148,11 @@ def _identity(data: Json) -> list[Problem]:
         ("kind",): data.get("kind"),
         ("metadata", "name"): (metadata or {}).get("name"),
     }
+    if values["metadata", "name"] == "" and data.get("kind") in NAMELESS:  # a server sees no difference
+        values["metadata", "name"] = None
     out = [_not_text(path, value) for path, value in values.items() if value is not None and not _is_text(value)]
     if missing := [".".join(path) for path, value in values.items() if value is None]:
-        out.append(_missing(missing, metadata or {}))
+        out.append(_missing(missing, metadata or {}, str(data.get("kind"))))
     return out
 
 
@@ -160,14 +164,18 @@ def _not_text(path: Path, value: Json) -> Problem:
     return Problem("TC006", path, f"{dotted(path)} is {'empty' if value == '' else 'not a string'}", str(value)[:80])
 
 
-def _missing(names: list[str], metadata: JsonObject) -> Problem:
+def _missing(names: list[str], metadata: JsonObject, kind: str) -> Problem:
     hint = None
+    upstream = "resource name may not be empty" if names == ["metadata.name"] else None
+    stage = "decode"
     if "generateName" in metadata and "metadata.name" in names:
         hint = "generateName makes another name at every apply; a committed object has one name"
-    upstream = "resource name may not be empty" if names == ["metadata.name"] else None
+    elif names == ["metadata.name"] and kind in NAMELESS:
+        upstream = "metadata.name: Required value: name or generateName is required"
+        stage = NAMELESS[kind]
     path: Path = ("metadata",) if names == ["metadata.name"] and metadata else ()
     verb = "is" if len(names) == 1 else "are"
-    return Problem("TC006", path, f"{', '.join(names)} {verb} missing", hint=hint, upstream=upstream)
+    return Problem("TC006", path, f"{', '.join(names)} {verb} missing", hint=hint, upstream=upstream, stage=stage)
 
 
 def _units(source: Source) -> Iterator[_Unit]:

@@ -512,3 +512,11 @@ def test_a_very_long_line() -> None:
     (document,), findings = read(HEAD + "data: " + "x" * 3_000_000 + "\nlast: [1, 2]\n")
     assert findings == ()
     assert document.locate(("last", 1)) == Mark(6, 11)
+
+
+@pytest.mark.parametrize("name", ["{}", "{name: ''}"])
+@pytest.mark.parametrize(("kind", "stage"), [("TrainJob", "crd"), ("TrainingRuntime", "runtime-crd")])
+def test_a_custom_resource_without_a_name_is_refused_by_the_server(kind: str, stage: str, name: str) -> None:
+    finding = refused(f"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: {kind}\nmetadata: {name}\n")
+    upstream = "metadata.name: Required value: name or generateName is required"
+    assert (finding.code, finding.stage, finding.upstream) == ("TC006", stage, upstream)

@@ -29,6 +29,7 @@ class Problem:
     hint: str | None = None
     upstream: str | None = None
     fatal: bool = True
+    stage: str = "decode"
 
 
 class Refused(Exception):
