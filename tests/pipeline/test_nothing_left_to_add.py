@@ -1,0 +1,73 @@
+"""What trainc makes is what a cluster holds: a server has nothing to add, and a second apply changes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trainc import Options, Source, compile
+from trainc.admit.jobset import default, overlay
+from trainc.kube.gotypes import JOB_SET, decode
+from trainc.kube.quantity import from_json
+from trainc.model import Object
+from trainc.schema import read, resource, validate_object
+from trainc.source import Json, as_object
+
+ROOT = Path(__file__).parents[2]
+CASES = ROOT / "tests" / "oracle" / "cases"
+
+
+def objects_of(group: str) -> list[Object]:
+    found: list[Object] = []
+    for path in sorted((CASES / group).glob("*.yaml")):
+        for faithful in (True, False):
+            found += compile(
+                [Source("case.yaml", path.read_text(encoding="utf-8"))], Options(faithful=faithful)
+            ).objects
+    return found
+
+
+@pytest.mark.parametrize("group", sorted(path.name for path in CASES.iterdir() if path.is_dir()))
+def test_a_jobset_is_admitted_unchanged(group: str) -> None:
+    for made in objects_of(group):
+        if made.kind != "JobSet":
+            continue
+        decoded = read(resource("JobSet"), made.data)
+        assert (decoded.data, decoded.dropped) == (made.data, ())
+        assert default(made.data) == made.data
+        typed = {key: value for key, value in as_object(decode(made.data, JOB_SET)).items() if key != "status"}
+        assert overlay(made.data, typed) == made.data
+        assert validate_object(resource("JobSet"), made.data) == ()
+
+
+def nulls_and_noise(value: Json, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    if value is None or path[-1:] == ("creationTimestamp",):
+        return [path]
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [found for key, child in items for found in nulls_and_noise(child, (*path, key))]
+
+
+@pytest.mark.parametrize("group", ["coscheduling", "flux", "mpi", "torch", "volcano"])
+def test_what_is_never_emitted(group: str) -> None:
+    made = objects_of(group)
+    assert made
+    for item in made:
+        assert item.kind != "Secret"
+        assert "status" not in item.data
+        assert nulls_and_noise(item.data) == []
+        metadata = item.data["metadata"]
+        assert isinstance(metadata, dict)
+        assert "ownerReferences" not in metadata
+        assert all(metadata.get(key, True) for key in ("labels", "annotations")), "an empty map"
+
+
+def test_a_gangs_resources_are_canonical() -> None:
+    seen = 0
+    for item in objects_of("coscheduling") + objects_of("volcano"):
+        if item.kind == "PodGroup":
+            resources = item.data["spec"]["minResources"]  # type: ignore[index,call-overload]
+            for quantity in resources.values():  # type: ignore[union-attr]
+                seen += 1
+                assert from_json(quantity).canonical() == quantity  # type: ignore[arg-type]
+    assert seen
