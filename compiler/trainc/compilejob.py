@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from trainc.admit.crd import admit_document, no_excuse
@@ -14,6 +14,7 @@ from trainc.gitops.queue import check_queue, shape_jobset
 from trainc.join import join
 from trainc.kube.gotypes import GoDecodeError
 from trainc.kube.merge import MergeError
+from trainc.kube.quantity import QuantityError
 from trainc.lookup import check_kind
 from trainc.model import Model, Object, Objects
 from trainc.options import Options
@@ -24,6 +25,7 @@ from trainc.source import Document, Json, Path, dotted, get
 from trainc.trace import trace_jobset, trace_owned
 
 _NAME: Path = ("metadata", "name")
+_CLAIM = "v1/PersistentVolumeClaim"
 PANIC = "panic: runtime error: invalid memory address or nil pointer dereference [recovered]"
 
 STAGES = (
@@ -66,6 +68,8 @@ class JobCompiler:
         )
         try:
             return self._compile(job)
+        except QuantityError:
+            return replace(job, objects=(), findings=(_immense(document),))
         except Exception as error:  # noqa: BLE001 - named TC902, and tests fail on it
             message = f"{type(error).__name__}: {error}"
             return replace(job, objects=(), findings=(report("TC902", document, ("metadata", "name"), message),))
@@ -103,6 +107,16 @@ class JobCompiler:
                 first = STAGES[min(stages)]
                 findings = [f for f in findings if f.stage in (first, None) or f.severity is not Severity.ERROR]
         return replace(job, objects=(), findings=tuple(findings))
+
+
+def _immense(document: Document) -> Diagnostic:
+    """Return the finding of resource requests that are quantities each, but whose sum nobody can write."""
+    path: Path = ("spec", "trainer", "resourcesPerNode")
+    if get(document.data, *path) is None:
+        path = ("spec", "runtimeRef")
+    return report(
+        "TC109", document, path, "the sum of the pods' resource requests has more than 100,000 digits", stage="build"
+    )
 
 
 def _unmergeable(document: Document, error: Exception) -> Diagnostic:
@@ -159,20 +173,27 @@ def build(model: Model) -> tuple[Objects, list[Diagnostic]]:
             if made.kind != "JobSet":
                 objects.append(replace(made, origins=trace_owned(model, plugin.name)))
                 continue
-            jobset, refusals = admit_jobset(made.data, _claims(model))
+            jobset, refusals = admit_jobset(made.data, _Claims(model))
             traced = Object(jobset, trace_jobset(model))
             findings += [_refusal(model, traced, refusal) for refusal in refusals]
             objects.append(traced if model.options.faithful else shape_jobset(model, traced))
     return tuple(objects), findings
 
 
-def _claims(model: Model) -> dict[str, Json]:
-    """Return the specs of the PersistentVolumeClaims given in the job's namespace, by name."""
-    return {
-        name: document.data.get("spec")
-        for (version, namespace, name), document in model.cluster.items()
-        if version == "v1/PersistentVolumeClaim" and namespace == model.namespace
-    }
+@dataclass(frozen=True, slots=True)
+class _Claims(Mapping[str, Json]):
+    """The specs of the PersistentVolumeClaims given in the job's namespace, by name; found when asked for."""
+
+    model: Model
+
+    def __getitem__(self, name: str) -> Json:
+        return self.model.cluster[_CLAIM, self.model.namespace, name].data.get("spec")
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for kind, place, name in self.model.cluster if kind == _CLAIM and place == self.model.namespace)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _refusal(model: Model, jobset: Object, refused: Refused) -> Diagnostic:

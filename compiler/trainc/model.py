@@ -74,15 +74,15 @@ class Container:
 
     def with_env(self, *variables: JsonObject) -> Container:
         """Return the container with each variable in place of its namesake, or appended."""
-        return replace(self, env=upsert(self.env, variables, same_name))
+        return replace(self, env=upsert_named(self.env, variables))
 
     def with_mounts(self, *mounts: JsonObject) -> Container:
         """Return the container with each mount in place of the one at its mountPath, or appended."""
-        return replace(self, volume_mounts=upsert(self.volume_mounts, mounts, same_mount_path))
+        return replace(self, volume_mounts=upsert_mounts(self.volume_mounts, mounts))
 
     def with_port(self, port: int) -> Container:
         """Return the container with an unnamed port in place of an equal or unnamed one, or appended."""
-        return replace(self, ports=upsert(self.ports, ({"containerPort": port},), same_port))
+        return replace(self, ports=upsert_ports(self.ports, ({"containerPort": port},)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class PodSet:
 
     def with_volumes(self, *volumes: JsonObject) -> PodSet:
         """Return the set with each volume in place of its namesake, or appended."""
-        return replace(self, volumes=upsert(self.volumes, volumes, same_name))
+        return replace(self, volumes=upsert_named(self.volumes, volumes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,35 +232,51 @@ class Model:
 
 
 Findings = tuple[Diagnostic, ...]
-Same = Callable[[JsonObject, JsonObject], bool]
 
 
-def same_name(a: JsonObject, b: JsonObject) -> bool:
-    """Compare environment variables and volumes."""
-    return a.get("name") == b.get("name")
+def upsert_named(items: Iterable[JsonObject], new: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
+    """Return environment variables or volumes with each new one in place of its namesake, or appended."""
+    return _upsert(items, new, "name")
 
 
-def same_mount_path(a: JsonObject, b: JsonObject) -> bool:
-    """Compare volume mounts."""
-    return a.get("mountPath") == b.get("mountPath")
+def upsert_mounts(items: Iterable[JsonObject], new: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
+    """Return volume mounts with each new one in place of the one at its mountPath, or appended."""
+    return _upsert(items, new, "mountPath")
 
 
-def same_port(a: JsonObject, b: JsonObject) -> bool:
-    """Compare ports as Trainer does: two that both lack a name are the same (C1, C2)."""
+def upsert_ports(items: Iterable[JsonObject], new: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
+    """Return ports with each new one in place of the first that Trainer takes for the same, or appended (C1, C2)."""
+    out = list(items)
+    for item in new:
+        index = next((index for index, old in enumerate(out) if _same_port(old, item)), None)
+        if index is None:
+            out.append(item)
+        else:
+            out[index] = item
+    return tuple(out)
+
+
+def _same_port(a: JsonObject, b: JsonObject) -> bool:
+    """Compare ports as Trainer does: two that both lack a name are the same."""
     return a.get("containerPort") == b.get("containerPort") or a.get("name") == b.get("name")
 
 
-def upsert(items: Iterable[JsonObject], new: Iterable[JsonObject], same: Same) -> tuple[JsonObject, ...]:
-    """Return items with each new one in place of the first that is the same, or appended."""
+def _upsert(items: Iterable[JsonObject], new: Iterable[JsonObject], key: str) -> tuple[JsonObject, ...]:
+    """Return items with each new one in place of the first with its key, or appended."""
     out = list(items)
+    places: dict[str | None, int] = {}
+    for index, item in enumerate(out):
+        places.setdefault(_text(item, key), index)
     for item in new:
-        for index, old in enumerate(out):
-            if same(old, item):
-                out[index] = item
-                break
-        else:
-            out.append(item)
+        index = places.setdefault(_text(item, key), len(out))
+        out[index : index + 1] = [item]
     return tuple(out)
+
+
+def _text(item: JsonObject, key: str) -> str | None:
+    value = item.get(key)
+    assert value is None or isinstance(value, str), "Go's types hold text here"
+    return value
 
 
 Named = TypeVar("Named", Container, PodSet)

@@ -69,3 +69,53 @@ def test_a_claim_that_no_cluster_holds_is_reported_where_it_stands(
 
 def test_a_claim_without_a_spec_is_fine() -> None:
     assert of(JOB + CLAIM).files
+
+
+def gang(cpu: str, beside: str = "") -> str:
+    return f"""\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {{name: gang}}
+spec:
+  podGroupPolicy: {{coscheduling: {{}}}}
+  mlPolicy: {{}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata: {{labels: {{trainer.kubeflow.org/trainjob-ancestor-step: trainer}}}}
+          spec: {{template: {{spec: {{containers: [
+            {{name: node, image: i}}, {{name: beside, image: i, resources: {{requests: {{{beside}}}}}}}
+          ]}}}}}}
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {{name: job}}
+spec:
+  runtimeRef: {{name: gang}}
+  trainer:
+    resourcesPerNode: {{requests: {{cpu: '{cpu}'}}}}
+"""
+
+
+@pytest.mark.parametrize("faithful", [False, True])
+def test_an_immense_request_is_kept_as_it_is(faithful: bool) -> None:
+    build = of(gang("1e999999"), faithful=faithful)
+    groups = [made for made in build.objects if made.kind == "PodGroup"]
+    assert [made.data["spec"]["minResources"] for made in groups] == [{"cpu": "1e999999"}]
+
+
+@pytest.mark.parametrize("faithful", [False, True])
+def test_a_sum_that_no_memory_holds_is_an_error(faithful: bool) -> None:
+    build = of(gang("1e999999", "cpu: 1"), faithful=faithful)
+    (finding,) = (found for found in build.findings if found.severity == "error")
+    assert (finding.code, finding.stage, finding.line) == ("TC109", "build", 23)
+    assert finding.path == ("spec", "trainer", "resourcesPerNode")
+
+
+@pytest.mark.parametrize("text", ["9" * 100 + "e99000", "1" + "0" * 90_000, "0." + "0" * 99_000 + "1", "9" * 3_000_000])
+def test_quantities_of_any_length_are_read_in_time_linear_to_memory(text: str) -> None:
+    build = of(JOB.replace("trainer: {}", f"trainer: {{resourcesPerNode: {{requests: {{cpu: '{text}'}}}}}}"))
+    assert bool(build.files) == (len(text) < 100_000)
+    assert {finding.code for finding in build.findings} <= {"TC109"}

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
+from trainc.kube.digits import INT64_MAX, INT64_MIN, fits, int32, int64, read_digits, ten, without_tens, write_digits
 from trainc.kube.gojson import json_literal
 from trainc.source import Json
 
@@ -23,12 +23,10 @@ FORMAT_ERROR = (
 NUMBER_ERROR = "unable to parse numeric part of quantity"
 SUFFIX_ERROR = "unable to parse quantity's suffix"
 
-INT64_MAX = 2**63 - 1
-INT64_MIN = -(2**63)
 NANO, MILLI = -9, -3
 _FAST_DIGITS = 18
 _MAX_SHIFT = 100_000
-"""Powers of ten past this are refused: Go would compute them until it runs out of memory."""
+"""Powers of ten past this are refused, for Go would compute them until it runs out of memory; and so many digits."""
 
 _SCANNED = re.compile(r"([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
 _EXPONENT = re.compile(r"[+-]?[0-9]+", re.ASCII)
@@ -69,7 +67,7 @@ class Quantity:
         return isinstance(other, Quantity) and self.compare(other) == 0
 
     def __hash__(self) -> int:
-        return hash(_without_tens(self.unscaled, self.scale) if self.unscaled else (0, 0))
+        return hash(without_tens(self.unscaled, self.scale) if self.unscaled else (0, 0))
 
     def __lt__(self, other: Quantity) -> bool:
         return self.compare(other) < 0
@@ -98,8 +96,8 @@ class Quantity:
         if abs(mine - theirs) > 1:
             return self.sign() if mine > theirs else -self.sign()
         low = min(self.scale, other.scale)
-        left = self.unscaled * _ten(self.scale - low)
-        right = other.unscaled * _ten(other.scale - low)
+        left = self.unscaled * ten(self.scale - low)
+        right = other.unscaled * ten(other.scale - low)
         return (left > right) - (left < right)
 
     def add(self, other: Quantity) -> Quantity:
@@ -118,7 +116,7 @@ class Quantity:
             if factor == 0:
                 return Quantity(0, 0, self.format)
             product = self.unscaled * factor
-            if _fits(product) and _mul_stays_narrow(product, self.scale):
+            if fits(product) and _mul_stays_narrow(product, self.scale):
                 return replace(self, unscaled=product, text="")
         return replace(self, unscaled=self.unscaled * factor, wide=True, text="")
 
@@ -135,7 +133,7 @@ def parse(text: str) -> Quantity:
     """Read a quantity as ParseQuantity does.
 
     Raises QuantityError with Go's message; also, where Go would run out of
-    memory, for exponents past 100,000 that come with more digits than an int64 has.
+    memory, for exponents past 100,000 that come with more digits than an int64 has; and for more than 100,000 digits.
     """
     if text == "0":
         return Quantity(0, 0, Format.DECIMAL_SI, text="0")
@@ -147,7 +145,7 @@ def parse(text: str) -> Quantity:
     spelt = _Spelt(text, -1 if sign == "-" else 1, digits or "0", decimals, exponent, style)
     if (narrow := _narrow(spelt)) is not None:
         return narrow
-    if not zeros + digits + decimals:
+    if not zeros + digits + decimals or len(digits + decimals) > _MAX_SHIFT:
         raise QuantityError(NUMBER_ERROR)
     return _widen(spelt)
 
@@ -173,9 +171,9 @@ def _suffix(suffix: str) -> tuple[int, Format]:
     if suffix in _BINARY:
         return _BINARY[suffix], Format.BINARY_SI
     if suffix[0] in "eE" and _EXPONENT.fullmatch(suffix, 1):
-        exponent = _int(suffix[1:])
-        if _fits(exponent):
-            return _int32(exponent), Format.DECIMAL_EXPONENT
+        exponent = read_digits(suffix[1:])
+        if fits(exponent):
+            return int32(exponent), Format.DECIMAL_EXPONENT
     raise QuantityError(SUFFIX_ERROR)
 
 
@@ -198,12 +196,12 @@ def _narrow(spelt: _Spelt) -> Quantity | None:
         scale, factor = 0, 1 << exponent
     else:
         room = _FAST_DIGITS - len(digits) - len(decimals)
-        scale, factor = _int32(exponent - len(decimals)), 1
+        scale, factor = int32(exponent - len(decimals)), 1
     if room < 0 or scale < NANO:
         return None
     shifted = digits + decimals
     number = int(shifted)
-    if not _fits(number * factor):
+    if not fits(number * factor):
         return None
     if style is Format.BINARY_SI:
         reuse = number % 8 != 0
@@ -215,7 +213,7 @@ def _narrow(spelt: _Spelt) -> Quantity | None:
 def _widen(spelt: _Spelt) -> Quantity:
     """Return the quantity that Go holds in an inf.Dec: no finer than nano, binary ones at most 2**63 - 1."""
     _, sign, digits, decimals, exponent, style = spelt
-    number, places = _int(digits + decimals), len(decimals)
+    number, places = read_digits(digits + decimals), len(decimals)
     if style is Format.BINARY_SI:
         number <<= exponent
     else:
@@ -224,12 +222,12 @@ def _widen(spelt: _Spelt) -> Quantity:
         shift = -NANO - places
         if abs(shift) > _MAX_SHIFT:
             raise QuantityError(NUMBER_ERROR)
-        number = number * _ten(shift) if shift >= 0 else -(-number // _ten(-shift))
+        number = number * ten(shift) if shift >= 0 else -(-number // ten(-shift))
         places = -NANO
         if style is Format.BINARY_SI:
-            if number > INT64_MAX * _ten(places):
+            if number > INT64_MAX * ten(places):
                 number, places = INT64_MAX, 0
-            elif number < _ten(places):
+            elif number < ten(places):
                 style = Format.DECIMAL_SI
     return Quantity(sign * number, -places, style, wide=True)
 
@@ -243,22 +241,22 @@ def _canonical(quantity: Quantity) -> str:
             times = 0
             while whole % 1024 == 0:
                 whole, times = whole // 1024, times + 1
-            return _text(whole) + _BINARY_SUFFIX.get(times, "")
+            return write_digits(whole) + _BINARY_SUFFIX.get(times, "")
         style = Format.DECIMAL_SI
-    number, exponent = _without_tens(quantity.unscaled, quantity.scale)
-    number *= _ten(exponent % 3)
+    number, exponent = without_tens(quantity.unscaled, quantity.scale)
+    number *= ten(exponent % 3)
     exponent -= exponent % 3
     if style is Format.DECIMAL_SI:
         # Go drops an exponent that has no suffix: "1000E" is written "1".
-        return _text(number) + _DECIMAL_SUFFIX.get(exponent, "")
-    return _text(number) + (f"e{exponent}" if exponent else "")
+        return write_digits(number) + _DECIMAL_SUFFIX.get(exponent, "")
+    return write_digits(number) + (f"e{exponent}" if exponent else "")
 
 
 def _whole(quantity: Quantity) -> int | None:
     """Return the value if it is an integer."""
     if quantity.scale >= 0:
-        return quantity.unscaled * _ten(quantity.scale)
-    whole, rest = divmod(quantity.unscaled, _ten(-quantity.scale))
+        return quantity.unscaled * ten(quantity.scale)
+    whole, rest = divmod(quantity.unscaled, ten(-quantity.scale))
     return None if rest else whole
 
 
@@ -269,27 +267,27 @@ def _scaled(quantity: Quantity, scale: int) -> int:
 
 def _scaled_narrow(number: int, up: int) -> int:
     if up < 0:
-        rounded = -(-abs(number) // _ten(-up))
+        rounded = -(-abs(number) // ten(-up))
         return -rounded if number < 0 else rounded
     if number == 0 or up > _FAST_DIGITS:
         return 0
-    product = number * _ten(up)
+    product = number * ten(up)
     # On overflow Go's shortcuts for these powers give the wrapped product, its loop for all others gives 0.
-    return product if _fits(product) else _int64(product) if up in (1, 2, 3, 6, 9) else 0
+    return product if fits(product) else int64(product) if up in (1, 2, 3, 6, 9) else 0
 
 
 def _scaled_wide(number: int, up: int) -> int:
     if up >= 0:
         # Go multiplies by int64(math.Pow10(up)); past 1e18 that conversion gives the least int64 on amd64.
-        return _int64(_int64(number) * (_ten(up) if up <= _FAST_DIGITS else INT64_MIN))
+        return int64(int64(number) * (ten(up) if up <= _FAST_DIGITS else INT64_MIN))
     if number < INT64_MAX and -up <= _FAST_DIGITS:
         # Go's shortcut truncates negative numbers towards zero, and still adds the one that rounds up.
-        short = _int64(number)
-        whole, rest = divmod(abs(short), _ten(-up))
+        short = int64(number)
+        whole, rest = divmod(abs(short), ten(-up))
         whole = -whole if short < 0 else whole
     else:
-        whole, rest = divmod(number, _ten(-up))
-    return _int64(whole + 1 if rest else whole)
+        whole, rest = divmod(number, ten(-up))
+    return int64(whole + 1 if rest else whole)
 
 
 def _sum(left: Quantity, right: Quantity, sign: int) -> Quantity:
@@ -301,50 +299,22 @@ def _sum(left: Quantity, right: Quantity, sign: int) -> Quantity:
             return Quantity(sign * right.unscaled, right.scale, style)
     low = min(left.scale, right.scale)
     if max(left.scale, right.scale) - low > _MAX_SHIFT:
-        raise QuantityError(NUMBER_ERROR)
-    one, other = left.unscaled * _ten(left.scale - low), right.unscaled * _ten(right.scale - low) * sign
-    narrow = not left.wide and not right.wide and _fits(one) and _fits(other) and _fits(one + other)
+        if left.unscaled and right.unscaled:
+            raise QuantityError(NUMBER_ERROR)
+        known = left if left.unscaled else replace(right, unscaled=sign * right.unscaled)
+        return replace(known, format=style, wide=True, text="")
+    one, other = left.unscaled * ten(left.scale - low), right.unscaled * ten(right.scale - low) * sign
+    narrow = not left.wide and not right.wide and fits(one) and fits(other) and fits(one + other)
     return Quantity(one + other, low, style, wide=not narrow)
 
 
 def _mul_stays_narrow(product: int, scale: int) -> bool:
     if scale >= 0:
-        return scale <= _FAST_DIGITS and _fits(product * _ten(scale))
-    return product % _ten(-scale) == 0
+        return scale <= _FAST_DIGITS and fits(product * ten(scale))
+    return product % ten(-scale) == 0
 
 
 def _magnitude(quantity: Quantity) -> int:
     """Return the exponent of the first digit, at most one too high (by digits of the number, without printing it)."""
     bits = abs(quantity.unscaled).bit_length()
     return quantity.scale + bits * 30103 // 100000
-
-
-def _ten(power: int) -> int:
-    return int(10**power)
-
-
-def _without_tens(number: int, exponent: int) -> tuple[int, int]:
-    while number % 10 == 0:
-        number, exponent = number // 10, exponent + 1
-    return number, exponent
-
-
-def _fits(number: int) -> bool:
-    return INT64_MIN <= number <= INT64_MAX
-
-
-def _int64(number: int) -> int:
-    return (number + 2**63) % 2**64 - 2**63
-
-
-def _int32(number: int) -> int:
-    return (number + 2**31) % 2**32 - 2**31
-
-
-def _int(text: str) -> int:
-    """Read digits; Python's own int() refuses more than 4300 of them."""
-    return int(text) if len(text) <= 4000 else int(Decimal(text))
-
-
-def _text(number: int) -> str:
-    return str(number) if number.bit_length() <= 13000 else f"{Decimal(number):f}"

@@ -16,10 +16,9 @@ from trainc.model import (
     Object,
     Objects,
     PodSet,
-    same_mount_path,
-    same_name,
-    same_port,
-    upsert,
+    upsert_mounts,
+    upsert_named,
+    upsert_ports,
 )
 from trainc.plugins.base import environment, literal
 from trainc.plugins.jobset.checks import check
@@ -67,7 +66,7 @@ def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObjec
     def pod_spec(spec: JsonObject) -> JsonObject:
         out = {**spec}
         if pod_set.volumes:
-            out["volumes"] = [*upsert(objects(spec.get("volumes")), pod_set.volumes, same_name)]
+            out["volumes"] = [*upsert_named(objects(spec.get("volumes")), pod_set.volumes)]
         finish = _finisher(model, pod_set)
         for kind, containers in (("containers", pod_set.containers), ("initContainers", pod_set.init_containers)):
             if containers:
@@ -111,13 +110,13 @@ def _container(template: JsonObject, container: Container) -> JsonObject:
         out["command"] = [*container.command]
     if container.image:
         out["image"] = container.image
-    for key, new, same in (
-        ("env", container.env, same_name),
-        ("ports", container.ports, same_port),
-        ("volumeMounts", container.volume_mounts, same_mount_path),
+    for key, new, upsert in (
+        ("env", container.env, upsert_named),
+        ("ports", container.ports, upsert_ports),
+        ("volumeMounts", container.volume_mounts, upsert_mounts),
     ):
         if new:
-            out[key] = [*upsert(objects(template.get(key)), new, same)]
+            out[key] = [*upsert(objects(template.get(key)), new)]
     return out
 
 
@@ -168,4 +167,4 @@ def _trainer(model: Model, container: JsonObject) -> JsonObject:
 def _with_env(container: JsonObject, *variables: JsonObject) -> JsonObject:
     if not variables:
         return container
-    return {**container, "env": [*upsert(objects(container.get("env")), variables, same_name)]}
+    return {**container, "env": [*upsert_named(objects(container.get("env")), variables)]}
