@@ -65,7 +65,8 @@ def ask(cases: Iterable[Case]) -> Iterator[Verdict]:
 def _ask(cases: list[Case]) -> list[Verdict]:
     lines = "".join(json.dumps(case._asdict()) + "\n" for case in cases)
     done = subprocess.run([BINARY], input=lines, capture_output=True, text=True, check=False, encoding="utf-8")
-    verdicts = [json.loads(line) for line in done.stdout.splitlines()]
+    # Not splitlines, which breaks at U+0085 and U+2028 inside a text, too.
+    verdicts = [json.loads(line) for line in done.stdout.split("\n") if line]
     if done.returncode or len(verdicts) != len(cases):
         culprit = cases[min(len(verdicts), len(cases) - 1)]
         raise OracleError(f"the oracle broke down on {culprit.id}:\n{done.stderr[-2000:]}\n{culprit.text}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from trainc.admit.jobset import default, validate
+from trainc.admit.jobset import NAME_TOO_LONG, default, validate
 from trainc.schema import read, resource, validate_object
 from trainc.source import Json, JsonObject, Path
 
@@ -30,7 +30,9 @@ def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObje
     if violations := validate_object(kind, stored):
         return stored, tuple(Refused(v.code, "jobset-crd", v.path, v.message, v.upstream) for v in violations)
     refusals = (
-        Refused("TC802" if "too long" in r.message else "TC801", "jobset-webhook", r.path, r.message, r.upstream)
+        Refused(
+            "TC802" if r.message.startswith(NAME_TOO_LONG) else "TC801", "jobset-webhook", r.path, r.message, r.upstream
+        )
         for r in validate(stored, claims)
     )
     return stored, tuple(dict.fromkeys(refusals))

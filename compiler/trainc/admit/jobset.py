@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from trainc.kube.fielderror import NO_FIELD, internal, invalid
+from trainc.kube.fielderror import NO_FIELD, internal, invalid, quote
 from trainc.kube.goorder import typed
 from trainc.kube.gotypes import JOB_SET, decode
 from trainc.kube.names import (
@@ -24,6 +24,7 @@ MAX_INT32 = 2**31 - 1
 MAX_MANAGED_BY = 63
 MAX_CLAIM_NAME = 63
 TOO_LONG = "must be no more than 63 characters"
+NAME_TOO_LONG = "JobSet name is too long"
 CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"
 COORDINATOR_LABEL = "jobset.sigs.k8s.io/coordinator"
 RULE_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
@@ -172,7 +173,7 @@ def _replicated_job(jobset: str, index: int, job: JsonObject, seen: set[str]) ->
 
 def _generated(path: Path, field: str, shown: str, name: str, kind: str) -> Iterator[Refusal]:
     for text in is_dns1035_label(name):
-        too_long = f"JobSet name is too long, {kind} names generated for this JobSet will exceed 63 characters"
+        too_long = f"{NAME_TOO_LONG}, {kind} names generated for this JobSet will exceed 63 characters"
         yield _invalid(path, field, shown, too_long if TOO_LONG in text else text)
 
 
@@ -250,7 +251,7 @@ def _coordinator(jobset: str, spec: JsonObject, jobs: list[JsonObject]) -> Itera
     value = f"{jobset}-{name}-{job_index}-{pod_index}.{subdomain}"
     if errors := is_valid_label_value(value):
         detail = (
-            f'spec will lead to invalid label value "{value}" for coordinator label "{COORDINATOR_LABEL}"'
+            f"spec will lead to invalid label value {quote(value)} for coordinator label {quote(COORDINATOR_LABEL)}"
             f" (long JobSet / ReplicatedJob / SubDomain name?): {', '.join(errors)}"
         )
         yield _plain(path, detail)

@@ -9,6 +9,12 @@ from trainc.source import Json
 
 # What strings.TrimSpace still sees as blanks once a JSON encoder has escaped control characters and U+2028, U+2029.
 BLANKS = " \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+_SPACE = BLANKS + "\t\n\v\f\r\u2028\u2029"
+
+
+def trim_space(text: str) -> str:
+    """Return ``strings.TrimSpace(text)``: unlike str.strip, it leaves U+001C to U+001F."""
+    return text.strip(_SPACE)
 
 
 def json_literal(value: Json) -> str:

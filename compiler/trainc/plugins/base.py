@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from trainc.diagnostics import Diagnostic, report
 from trainc.kube.goorder import typed
@@ -54,9 +54,6 @@ class Builds(Plugin, Protocol):
     def build(self, model: Model) -> Objects:
         """Return the objects, in the order in which they are emitted."""
         ...
-
-
-Resources: TypeAlias = dict[str, Any]
 
 
 def literal(name: str, value: str) -> JsonObject:

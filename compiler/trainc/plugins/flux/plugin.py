@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from trainc.diagnostics import Diagnostic
 from trainc.kube.fielderror import invalid
+from trainc.kube.gojson import trim_space
 from trainc.model import NODE, Container, Findings, Model, Objects, PodSet, replace_named
 from trainc.plugins.base import config_map, known_bug, pod_containers, refused, secret_must_exist
 from trainc.plugins.flux.scripts import SHARED, entrypoint_script, init_script, settings
@@ -32,7 +33,7 @@ def wrapped_command(model: Model) -> str:
     container = trainer_set.container(NODE) if trainer_set else None
     own = model.trainer_value("command")
     command = own if isinstance(own, list) else list(container.command if container else ())
-    return " ".join(str(word) for word in (*command, *model.trainer_list("args"))).strip()
+    return trim_space(" ".join(str(word) for word in (*command, *model.trainer_list("args"))))
 
 
 @dataclass(frozen=True, slots=True)

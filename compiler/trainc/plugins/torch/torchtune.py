@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from trainc.diagnostics import Diagnostic
 from trainc.kube.fielderror import invalid, quote
+from trainc.kube.gojson import trim_space
 from trainc.kube.goorder import typed
 from trainc.model import ANCESTOR_LABEL, NODE, TRAINER, TRAINER_PORT, Findings, Model
 from trainc.plugins.base import gpu_count, known_bug, node_resources, pod_containers, refused
@@ -37,7 +38,7 @@ def arguments(model: Model) -> list[str]:
 
 def _enabled(args: list[str], setting: str) -> bool:
     pairs = (arg.partition("=") for arg in args if "=" in arg)
-    return any(setting in name and value.strip().lower() == "true" for name, _, value in pairs)
+    return any(setting in name and trim_space(value).lower() == "true" for name, _, value in pairs)
 
 
 def uses_qlora(args: list[str]) -> bool:
