@@ -13,8 +13,8 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from trainc.kube.gojson import go_json
 from trainc.schema import KINDS, Resource, Structural, admit, parse, resource
-from trainc.schema.values import go_json
 from trainc.source import dotted
 
 ORACLE = Path(__file__).parents[1] / "oracle"

@@ -6,9 +6,10 @@ import warnings
 
 import pytest
 
+from trainc.kube.gojson import go_number
 from trainc.schema.formats import FORMATS
 from trainc.schema.patterns import UnsupportedPattern, compile_pattern
-from trainc.schema.values import go_number, is_integral, is_member
+from trainc.schema.values import is_integral, is_member
 
 
 @pytest.mark.parametrize(

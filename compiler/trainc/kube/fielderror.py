@@ -5,21 +5,20 @@ Source: k8s.io/apimachinery v0.36 pkg/util/validation/field, strconv.Quote and e
 
 from __future__ import annotations
 
-import json
 import unicodedata
 
+from trainc.kube.gojson import go_json, go_number
 from trainc.source import Json
 
 NO_FIELD = "<nil>"
 """What Go prints for an absent path."""
 
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
-_HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
 def invalid(field: str, value: Json, detail: str) -> str:
-    """Return the text of ``field.Invalid``."""
-    return f"{field}: Invalid value: {go_value(value)}: {detail}"
+    """Return the text of ``field.Invalid`` for a value that Go has decoded (see goorder.typed)."""
+    return f"{field}: Invalid value: {go_value(value, struct=True)}: {detail}"
 
 
 def forbidden(field: str, detail: str) -> str:
@@ -32,20 +31,13 @@ def internal(field: str, detail: str) -> str:
     return f"{field}: Internal error: {detail}"
 
 
-def go_value(value: Json) -> str:
-    """Spell a value as an error does: scalars plain, strings quoted, the rest as compact JSON."""
+def go_value(value: Json, *, struct: bool = False) -> str:
+    """Spell a value as a field error does: strings quoted, numbers plain, the rest as JSON (see go_json)."""
     if isinstance(value, str):
         return quote(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    return go_json(value)
-
-
-def go_json(value: Json) -> str:
-    """Return compact JSON with Go's HTML escapes; keys keep their order."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_HTML)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return go_number(value)
+    return go_json(value, struct=struct)
 
 
 def quote(text: str) -> str:

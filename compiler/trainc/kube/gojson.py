@@ -7,6 +7,8 @@ from decimal import Decimal
 
 from trainc.source import Json
 
+INT64 = range(-(2**63), 2**63)
+
 # What strings.TrimSpace still sees as blanks once a JSON encoder has escaped control characters and U+2028, U+2029.
 BLANKS = " \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 _SPACE = BLANKS + "\t\n\v\f\r\u2028\u2029"
@@ -15,6 +17,14 @@ _SPACE = BLANKS + "\t\n\v\f\r\u2028\u2029"
 def trim_space(text: str) -> str:
     """Return ``strings.TrimSpace(text)``: unlike str.strip, it leaves U+001C to U+001F."""
     return text.strip(_SPACE)
+
+
+def as_float(value: float) -> float:
+    """Return the number as float64; infinite where it is too large."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def json_literal(value: Json) -> str:
@@ -51,3 +61,52 @@ def printed(value: Json) -> str:
     if isinstance(value, list):
         return f"[{' '.join(map(printed, value))}]"
     return "<nil>" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def go_number(value: float) -> str:
+    """Print a number as ``%v`` does; an integer that int64 cannot hold is a float64."""
+    if value.__class__ is int and value in INT64:
+        return str(value)
+    number = as_float(value)
+    if not math.isfinite(number):
+        return {math.inf: "+Inf", -math.inf: "-Inf"}.get(number, "NaN")
+    decimal = Decimal(repr(number)).normalize()
+    if number == 0 or -4 <= decimal.adjusted() < 6:
+        return f"{decimal:f}"
+    sign, digits, _ = decimal.as_tuple()
+    mantissa = "".join(map(str, digits))
+    point = f".{mantissa[1:]}" if len(mantissa) > 1 else ""
+    return f"{'-' * sign}{mantissa[0]}{point}e{decimal.adjusted():+03d}"
+
+
+def go_json(value: Json, *, struct: bool = False) -> str:
+    """Return value as encoding/json writes it: compact, HTML escaped, whole floats without a point.
+
+    Keys are sorted, as those of a map are; those of a struct (``struct``, see goorder.typed) keep their order.
+    """
+    if isinstance(value, dict):
+        keys = value if struct else sorted(value, key=_utf8)
+        return "{" + ",".join(f"{_text(key)}:{go_json(value[key], struct=struct)}" for key in keys) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(go_json(item, struct=struct) for item in value) + "]"
+    if isinstance(value, str):
+        return _text(value)
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return str(value) if value.__class__ is int and value in INT64 else float_literal(as_float(value))
+
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+_TABLE = {
+    **{ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"},
+    **{code: f"\\u{code:04x}" for code in range(0x20)},
+    **{ord(char): text for char, text in _ESCAPES.items()},
+}
+
+
+def _text(text: str) -> str:
+    return '"' + text.translate(_TABLE) + '"'
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

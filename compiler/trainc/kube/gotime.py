@@ -87,4 +87,11 @@ def _parsing(text: str) -> str:
 
 
 def _quote(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    """Quote as Go's package time does: unlike strconv.Quote, every byte outside ASCII is escaped."""
+    return '"' + "".join(map(_quoted, text)) + '"'
+
+
+def _quoted(char: str) -> str:
+    if char in '"\\':
+        return "\\" + char
+    return char if " " <= char < "\x80" else "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))

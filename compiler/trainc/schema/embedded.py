@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from trainc.kube.fielderror import go_value
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.kube.names import is_dns1035_label
 from trainc.schema.metadata import OBJECT_META, unknown_fields
 from trainc.schema.metarules import object_meta_violations
 from trainc.schema.structural import Structural, compiled
-from trainc.schema.values import go_value
 from trainc.schema.violation import Violation
 from trainc.source import Json, JsonObject, Path, dotted
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from trainc.kube.gojson import INT64
 from trainc.schema.dialect import LIST_TYPE, NUMBER, convert
 from trainc.schema.formats import format_check
 from trainc.schema.listtype import is_unique
 from trainc.schema.numbers import number_errors
 from trainc.schema.patterns import compile_pattern
 from trainc.schema.structural import Structural, compiled
-from trainc.schema.values import INT32, INT64, is_member, mismatch
+from trainc.schema.values import INT32, is_member, mismatch
 from trainc.source import Json
 
 _Test: TypeAlias = Callable[[Any], bool]

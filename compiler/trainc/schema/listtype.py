@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from trainc.schema.values import as_float, go_json, json_type
+from trainc.kube.gojson import as_float, go_json
+from trainc.schema.values import json_type
 from trainc.source import Json
 
 

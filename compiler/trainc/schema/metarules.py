@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from trainc.kube.fielderror import invalid
+from trainc.kube.fielderror import go_value, invalid
+from trainc.kube.gojson import go_json
 from trainc.kube.gotypes import fields
 from trainc.kube.names import (
     TOTAL_ANNOTATION_SIZE_LIMIT,
@@ -20,7 +21,6 @@ from trainc.kube.names import (
     validate_labels,
     validate_namespace_name,
 )
-from trainc.schema.values import go_json, go_value
 from trainc.schema.violation import Violation
 from trainc.source import JsonObject, Path, dotted
 

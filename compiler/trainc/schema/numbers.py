@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from trainc.schema.values import INT64, as_float, fits_range, go_number, is_integral
+from trainc.kube.gojson import INT64, as_float, go_number
+from trainc.schema.values import fits_range, is_integral
 
 
 class NumberError(NamedTuple):

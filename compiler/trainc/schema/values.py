@@ -9,14 +9,11 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import Any, NamedTuple
 
-from trainc.kube.fielderror import quote
-from trainc.kube.gojson import float_literal
+from trainc.kube.gojson import INT64, as_float
 from trainc.source import Json
 
-INT64 = range(-(2**63), 2**63)
 INT32 = range(-(2**31), 2**31)
 _SAFE = 2.0**53 - 1  # beyond, a float is not taken for an integer
 _RELATIVE = 1e-9
@@ -30,14 +27,6 @@ def json_type(value: Json) -> str:
     if value.__class__ is int:
         return "integer" if value in INT64 else "number"
     return _NAMES.get(value.__class__, "number")
-
-
-def as_float(value: float) -> float:
-    """Return the number as float64; infinite where it is too large."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
 
 
 def is_integral(value: float) -> bool:
@@ -126,62 +115,3 @@ def _fits_float32(number: float) -> bool:
     except OverflowError:
         return False
     return math.isfinite(number)
-
-
-def go_number(value: float) -> str:
-    """Spell a number as Go's %v does."""
-    if value.__class__ is int and value in INT64:
-        return str(value)
-    return _go_float(as_float(value))
-
-
-def go_json(value: Json) -> str:
-    """Spell a value as Go's encoding/json does: keys sorted, HTML escaped, whole floats without a point."""
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{go_json(key)}:{go_json(value[key])}" for key in sorted(value, key=_utf8)) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(go_json, value)) + "]"
-    if isinstance(value, str):
-        return _go_json_text(value)
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return str(value) if json_type(value) == "integer" else float_literal(as_float(value))
-
-
-def go_value(value: Json) -> str:
-    """Spell a value as a field error does: strings quoted, numbers plain, the rest as JSON."""
-    if isinstance(value, str):
-        return quote(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return go_number(value)
-    return go_json(value)
-
-
-def _go_float(number: float) -> str:
-    """Spell a float as %v does: the fewest digits; an exponent of two digits below 10^-4 and from 10^6 on."""
-    if not math.isfinite(number):
-        return {math.inf: "+Inf", -math.inf: "-Inf"}.get(number, "NaN")
-    decimal = Decimal(repr(number)).normalize()
-    if number == 0 or -4 <= decimal.adjusted() < 6:
-        return f"{decimal:f}"
-    sign, digits, _ = decimal.as_tuple()
-    mantissa = "".join(map(str, digits))
-    point = f".{mantissa[1:]}" if len(mantissa) > 1 else ""
-    return f"{'-' * sign}{mantissa[0]}{point}e{decimal.adjusted():+03d}"
-
-
-_JSON_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
-_JSON_TABLE = {
-    **{ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029\x7f"},
-    **{code: f"\\u{code:04x}" for code in range(0x20)},
-    **{ord(char): text for char, text in _JSON_ESCAPES.items()},
-}
-del _JSON_TABLE[0x7F]
-
-
-def _go_json_text(text: str) -> str:
-    return '"' + text.translate(_JSON_TABLE) + '"'
-
-
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
