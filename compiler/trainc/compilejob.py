@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from trainc.admit.crd import admit_document, no_excuse
+from trainc.admit.crd import admit_document
 from trainc.admit.generated import Refused, admit_jobset
 from trainc.admit.trainer import warn_deprecated
 from trainc.diagnostics import Diagnostic, Severity, has_errors, report
@@ -76,7 +76,7 @@ class JobCompiler:
 
     def _compile(self, job: Job) -> Job:
         faithful = self.options.faithful
-        admitted = admit_document(job.document, "crd", "webhook", faithful=faithful, excuse=no_excuse)
+        admitted = admit_document(job.document, "crd", "webhook", faithful=faithful)
         findings = list(admitted.findings)
         if not _fits(findings) or (refused := check_kind(admitted.document)):
             return self._ended(job, [*findings, *(refused if _fits(findings) else ())])

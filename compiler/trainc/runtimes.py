@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
-from trainc.admit.crd import Admitted, admit_document, mpi_extension, no_excuse
+from trainc.admit.crd import Admitted, admit_document
 from trainc.admit.trainer import validate_runtime
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.documents import Key, identity
 from trainc.lookup import builtin, not_found, reference
 from trainc.options import Options
-from trainc.source import Document
+from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
+from trainc.source import Document, get, put
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,23 @@ def admit_builtin(name: str) -> Admitted | None:
 
 def admit_runtime(document: Document, options: Options) -> Admitted:
     """Return a runtime as the cluster stores it: its CRD first, then its webhook."""
-    excuse = no_excuse if options.faithful else mpi_extension
-    admitted = admit_document(document, "runtime-crd", "runtime-webhook", faithful=options.faithful, excuse=excuse)
+    admitted = _admit_extended(document) if not options.faithful else _admit(document, faithful=True)
     if has_errors(admitted.findings):
         return admitted
     return Admitted(admitted.document, (*admitted.findings, *validate_runtime(admitted.document)))
+
+
+def _admit(document: Document, *, faithful: bool) -> Admitted:
+    return admit_document(document, "runtime-crd", "runtime-webhook", faithful=faithful)
+
+
+def _admit_extended(document: Document) -> Admitted:
+    """Admit a runtime whose MPI implementation may be one that trainc knows and the CRD does not."""
+    own = get(document.data, *IMPLEMENTATION_PATH)
+    if own not in EXTENSIONS:
+        return _admit(document, faithful=False)
+    stand_in = replace(document, data=put(document.data, IMPLEMENTATION_PATH, "OpenMPI"))
+    admitted = _admit(stand_in, faithful=False)
+    return Admitted(
+        replace(admitted.document, data=put(admitted.document.data, IMPLEMENTATION_PATH, own)), admitted.findings
+    )

@@ -77,6 +77,12 @@ def get(value: Json, *path: str | int) -> Json:
     return value
 
 
+def put(value: JsonObject, path: tuple[str, ...], new: Json) -> JsonObject:
+    """Return a copy of value in which the value at path, a path of keys, is new."""
+    key, *rest = path
+    return {**value, key: put(as_object(value.get(key)), tuple(rest), new) if rest else new}
+
+
 def as_object(value: Json) -> JsonObject:
     """Return value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}

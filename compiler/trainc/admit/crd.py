@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.schema import Violation, admit, resource, unknown_field_hint
-from trainc.source import Document, Json, JsonObject, Path, dotted, get
+from trainc.source import Document, Json, Path, dotted, get
 
 TYPES = {
     "TrainJob": "v1alpha1.TrainJob",
@@ -16,9 +15,6 @@ TYPES = {
     "ClusterTrainingRuntime": "v1alpha1.ClusterTrainingRuntime",
 }
 """Kind to Go type."""
-
-Excuse = Callable[[Violation, JsonObject], bool]
-"""Tells whether a violation is an extension of trainc's and no fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +25,7 @@ class Admitted:
     findings: tuple[Diagnostic, ...]
 
 
-def admit_document(document: Document, stage: str, webhook: str, *, faithful: bool, excuse: Excuse) -> Admitted:
+def admit_document(document: Document, stage: str, webhook: str, *, faithful: bool) -> Admitted:
     """Return the document pruned and defaulted, with every violation of its schema.
 
     ``stage`` and ``webhook`` name the stages at which schema and decoding into Go's types fail.
@@ -37,27 +33,11 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
     kind = str(document.data["kind"])
     result = admit(resource(kind), document.data)
     findings = [_unknown(document, path, kind, faithful=faithful) for path in result.dropped]
-    violations = [v for v in result.violations if not excuse(v, document.data)]
-    if not any(not v.secondary for v in violations):
-        violations = []
-    findings += [_violation(document, v, "decode" if v.decode else stage) for v in violations]
+    findings += [_violation(document, v, "decode" if v.decode else stage) for v in result.violations]
     stored = replace(document, data=result.data)
-    if not violations:
+    if not result.violations:
         findings += _undecodable(stored, TYPES[kind], webhook)
     return Admitted(stored, tuple(findings))
-
-
-def no_excuse(violation: Violation, data: JsonObject) -> bool:
-    """Excuse nothing: faithful."""
-    return False
-
-
-def mpi_extension(violation: Violation, data: JsonObject) -> bool:
-    """Excuse the MPI implementations that trainc knows and the CRD does not."""
-    from trainc.plugins.mpi.implementations import EXTENSIONS
-
-    path = ("spec", "mlPolicy", "mpi", "mpiImplementation")
-    return violation.path == path and get(data, *path) in EXTENSIONS
 
 
 def _unknown(document: Document, path: Path, kind: str, *, faithful: bool) -> Diagnostic:

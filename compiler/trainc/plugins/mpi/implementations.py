@@ -17,6 +17,7 @@ HOSTFILE = "hostfile"
 _HOSTFILE_PATH = f"{HOSTFILE_DIRECTORY}/{HOSTFILE}"
 _SSH_ARGUMENTS = "-o ConnectionAttempts=10"
 SLOTS = "{slots}"
+IMPLEMENTATION_PATH = ("spec", "mlPolicy", "mpi", "mpiImplementation")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,13 @@ from trainc.plugins.base import (
     typed_env,
 )
 from trainc.plugins.mpi.hosts import MAX_HOSTS, host_count, hostfile
-from trainc.plugins.mpi.implementations import HOSTFILE, HOSTFILE_DIRECTORY, IMPLEMENTATIONS
+from trainc.plugins.mpi.implementations import HOSTFILE, HOSTFILE_DIRECTORY, IMPLEMENTATION_PATH, IMPLEMENTATIONS
 from trainc.plugins.mpi.warnings import known_bugs
 from trainc.source import JsonObject
 
 SSH_VOLUME = "mpi-ssh-auth"
 HOSTFILE_VOLUME = "mpi-hostfile"
 SECRET_KEYS = "keys ssh-privatekey and ssh-publickey, as ssh-keygen makes them"
-IMPLEMENTATION_PATH = ("spec", "mlPolicy", "mpi", "mpiImplementation")
 
 
 def secret_name(model: Model) -> str:
