@@ -1,7 +1,7 @@
 """Text to Documents, read as kubectl reads it.
 
 A text is cut at lines that begin with ``---``, as kubectl cuts it; a text that begins with ``{`` is tried as
-JSON first. Each ``v1 List`` is opened. No positions are computed until a finding asks for one.
+JSON first. Each List is opened. No positions are computed until a finding asks for one.
 """
 
 from __future__ import annotations
@@ -103,13 +103,20 @@ def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:
 
 
 def _items(data: Json, prefix: Path) -> Iterator[tuple[Path, Json]]:
-    if isinstance(data, dict) and data.get("kind") == "List" and data.get("apiVersion") == "v1":
-        items = data.get("items")
-        if isinstance(items, list) or items is None:
-            for index, item in enumerate(items or ()):
-                yield from _items(item, (*prefix, "items", index))
-            return
-    yield prefix, data
+    """Open a List, v1 or typed: as for kubectl, an item of a TrainJobList without a kind is a TrainJob."""
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or not isinstance(kind, str) or not kind.endswith("List"):
+        yield prefix, data
+        return
+    items, version = data.get("items"), data.get("apiVersion")
+    if not isinstance(items, list) and not (items is None and (version, kind) == ("v1", "List")):
+        yield prefix, data
+        return
+    inherited: JsonObject = {"apiVersion": version, "kind": kind.removesuffix("List")} if kind != "List" else {}
+    for index, item in enumerate(items or ()):
+        if isinstance(item, dict) and item.get("kind") is None and item.get("apiVersion") is None:
+            item = {**item, **inherited}
+        yield from _items(item, (*prefix, "items", index))
 
 
 class _Below(Mapping[Path, Mark]):

@@ -54,11 +54,19 @@ def check_kind(job: Document) -> tuple[Diagnostic, ...]:
     group, kind = (get(job.data, "spec", "runtimeRef", key) for key in ("apiGroup", "kind"))
     if group == GROUP and kind in RUNTIMES:
         return ()
+    if get(job.data, "spec", "runtimeRef") is None:
+        return (_no_reference(job),)
     shown = f"{kind or ''}.{group}" if group else str(kind or "")
     path = ("spec", "runtimeRef", "kind" if group == GROUP else "apiGroup")
     text = f"unsupported runtime: {shown}"
     expected = " or ".join(f"{kind}.{GROUP}" for kind in RUNTIMES)
     return (refused("TC302", job, path, text, text, found=shown, expected=expected),)
+
+
+def _no_reference(job: Document) -> Diagnostic:
+    """Return the finding of a TrainJob without a spec, which the CRD lets pass."""
+    expected = "spec.runtimeRef, such as {name: torch-distributed}"
+    return refused("TC302", job, ("spec",), "unsupported runtime: ", "no runtime is named", expected=expected)
 
 
 def not_found(job: Document, known: Mapping[Key, object], faithful: bool) -> Diagnostic:

@@ -119,3 +119,23 @@ def test_quantities_of_any_length_are_read_in_time_linear_to_memory(text: str) -
     build = of(JOB.replace("trainer: {}", f"trainer: {{resourcesPerNode: {{requests: {{cpu: '{text}'}}}}}}"))
     assert bool(build.files) == (len(text) < 100_000)
     assert {finding.code for finding in build.findings} <= {"TC109"}
+
+
+@pytest.mark.parametrize("spec", ["", "spec:\n", "spec: {}\n", "spec: {trainer: {}}\n"])
+def test_a_job_that_names_no_runtime_is_told_so(spec: str) -> None:
+    text = JOB.partition("spec:")[0] + spec
+    (finding,) = (found for found in of(text).findings if found.severity == "error")
+    assert (finding.code, finding.line) in (("TC302", 4 if spec else 1), ("TC103", 4))
+    assert "runtimeRef" in f"{finding.message} {finding.expected}"
+
+
+def test_a_string_of_escapes_takes_no_memory_of_its_own() -> None:
+    import tracemalloc
+
+    text = '{"a": "' + "\\u00e9" * 300_000 + '"}'
+    tracemalloc.start()
+    (finding,) = of(text).findings
+    assert (finding.code, finding.line, finding.column) == ("TC006", 1, 1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20 * len(text)

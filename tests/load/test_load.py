@@ -520,3 +520,24 @@ def test_a_custom_resource_without_a_name_is_refused_by_the_server(kind: str, st
     finding = refused(f"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: {kind}\nmetadata: {name}\n")
     upstream = "metadata.name: Required value: name or generateName is required"
     assert (finding.code, finding.stage, finding.upstream) == ("TC006", stage, upstream)
+
+
+def test_a_list_of_one_kind_is_opened_too() -> None:
+    text = """apiVersion: example.com/v1
+kind: ThingList
+metadata: {resourceVersion: "1"}
+items:
+- metadata: {name: a}
+- {apiVersion: v1, kind: Other, metadata: {name: b}}
+- {kind: Half, metadata: {name: c}}
+"""
+    documents, (finding,) = read(text)
+    kinds = [(document.data["apiVersion"], document.data["kind"]) for document in documents]
+    assert kinds == [("example.com/v1", "Thing"), ("v1", "Other")]
+    assert (finding.code, finding.message, place(finding)) == ("TC006", "apiVersion is missing", (7, 3))
+
+
+def test_a_kind_that_only_sounds_like_a_list() -> None:
+    documents, findings = read("apiVersion: v1\nkind: WaitingList\nmetadata: {name: a}\nspec: {items: []}\n")
+    assert [document.data["kind"] for document in documents] == ["WaitingList"]
+    assert findings == ()

@@ -22,11 +22,11 @@ _FLOW_COLON = "found unexpected ':'"
 _ESCAPE = "found unknown escape character"
 # A tag, or a colon inside a word; one at a word's start would be an indicator in flow collections.
 _WORD_COLON = re.compile(r"![^\s\[\]{},]*|(?<=[^\s\"'\[\]{},?:]):(?=\S)")
-_QUOTED_REST = re.compile(r'(?:[^"\\]|\\.)*', re.DOTALL)
+_QUOTED_REST = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _PAIR = re.compile(r"\\(.)", re.DOTALL)
 _MOST_READ = 1_500_000  # characters, all attempts together
 
-_SLASH_ESCAPE = re.compile(r'"(?:[^"\\]|\\[^/])*\\/')
+_SLASH_ESCAPE = re.compile(r'"[^"\\]*+(?:\\[^/][^"\\]*+)*+\\/')
 
 
 @cache
@@ -134,6 +134,8 @@ def is_bare(event: Any, text: str) -> bool:
 
 
 _HINTS = {
+    "did not find expected key": "check how far lines are indented, and that brackets and quotes are closed",
+    "did not find expected <document start>": "kubectl cuts files at ---, so none may follow a line %YAML or %TAG",
     "mapping values are not allowed in this context": 'quote a text that holds ": "',
     "found invalid Unicode character escape code": "YAML has no surrogate pairs: write the character itself",
 }
