@@ -20,6 +20,7 @@ from trainc.model import Model, Object, Objects
 from trainc.options import Options
 from trainc.origins import nearest
 from trainc.plugins import BUILDS, CHECKS, SHAPES
+from trainc.plugins.jobset import runs_already
 from trainc.runtimes import Runtimes
 from trainc.source import Document, Json, Path, dotted, get
 from trainc.trace import trace_jobset, trace_owned
@@ -149,8 +150,7 @@ def static_limits(model: Model) -> list[Diagnostic]:
     if get(spec, "activeDeadlineSeconds") is not None:
         message = "activeDeadlineSeconds has no static equivalent: only a running Trainer controller enforces it"
         findings.append(report("TC312", model.job, ("spec", "activeDeadlineSeconds"), message))
-    jobset = model.cluster.get(("jobset.x-k8s.io/v1alpha2/JobSet", model.namespace, model.name))
-    if jobset is not None and get(spec, "suspend") is not True and get(jobset.data, "spec", "suspend") is not True:
+    if runs_already(model):
         message = f"JobSet {model.namespace}/{model.name} runs already: no JobSet is emitted"
         findings.append(report("TC313", model.job, ("metadata", "name"), message))
     return findings

@@ -157,7 +157,7 @@ class Model:
         return value if isinstance(value, dict) else None
 
     def fixed(self, name: str) -> bool:
-        """Tell whether a fix of the table in ``fixes.py`` is switched on; none is under faithful."""
+        """Tell whether a fix (see ``options.FIXES``) is switched on; none is under faithful."""
         return not self.options.faithful and name in self.options.fixes
 
     def pod_set(self, name: str) -> PodSet | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
+from trainc.kube.digits import INT64_MAX, INT64_MIN
 from trainc.source import Json
 
-INT64 = range(-(2**63), 2**63)
+INT64 = range(INT64_MIN, INT64_MAX + 1)
 
 # What strings.TrimSpace still sees as blanks once a JSON encoder has escaped control characters and U+2028, U+2029.
 BLANKS = " \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"

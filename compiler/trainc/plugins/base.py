@@ -171,11 +171,6 @@ def fix_hint(fix: str) -> str:
     return f"known bug of Trainer v2.3.0: see fix {fix!r} in docs/fixes.md"
 
 
-def int32(value: int) -> int:
-    """Return value as Go casts it to an int32: it wraps around."""
-    return (value + 2**31) % 2**32 - 2**31
-
-
 def secret_must_exist(model: Model, name: str, keys: str) -> Findings:
     """Return the warning that a Secret is mounted which is not among the documents; ``keys`` says what it holds."""
     if ("v1/Secret", model.namespace, name) in model.cluster:

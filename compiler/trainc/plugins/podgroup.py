@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from trainc.kube.digits import int32
 from trainc.kube.quantity import Quantity
 from trainc.model import Findings, Model, Object
-from trainc.plugins.base import int32, known_bug
+from trainc.plugins.base import known_bug
 from trainc.source import Json, JsonObject, as_list, get
 
 

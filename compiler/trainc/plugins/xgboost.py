@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trainc.kube.digits import int32
 from trainc.kube.fielderror import forbidden
 from trainc.model import TRAINER_PORT, Findings, Model
 from trainc.plugins.base import (
@@ -11,7 +12,6 @@ from trainc.plugins.base import (
     env_names,
     from_field,
     gpu_count,
-    int32,
     literal,
     node_resources,
     refused,

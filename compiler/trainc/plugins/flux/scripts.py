@@ -6,8 +6,9 @@ broker's configuration into a shared volume, the node's container starts the bro
 
 from __future__ import annotations
 
+from trainc.kube.digits import int32
 from trainc.model import NODE, Model
-from trainc.plugins.base import gpu_count, int32, node_resources
+from trainc.plugins.base import gpu_count, node_resources
 from trainc.plugins.templates import template
 
 SHARED = "/mnt/flux"

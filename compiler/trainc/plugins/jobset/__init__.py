@@ -1,5 +1,5 @@
 """JobSet: the object itself, initializers, and the checks of runtime patches."""
 
-from trainc.plugins.jobset.plugin import JobSet
+from trainc.plugins.jobset.plugin import JobSet, runs_already
 
-__all__ = ["JobSet"]
+__all__ = ["JobSet", "runs_already"]

@@ -29,6 +29,12 @@ INITIALIZERS = {DATASET_INITIALIZER: "dataset", MODEL_INITIALIZER: "model"}
 """Ancestor label and container name to the field of spec.initializer."""
 
 
+def runs_already(model: Model) -> bool:
+    """Tell whether the cluster has the JobSet and neither it nor the TrainJob is suspended: it is then left alone."""
+    there = model.cluster.get((f"{API_VERSION}/JobSet", model.namespace, model.name))
+    return there is not None and not any(get(d.data, "spec", "suspend") is True for d in (model.job, there))
+
+
 @dataclass(frozen=True, slots=True)
 class JobSet:
     """Runs always."""
@@ -41,16 +47,14 @@ class JobSet:
 
     def build(self, model: Model) -> Objects:
         """Return the JobSet; none if the cluster runs one of that name (K4)."""
-        suspended = get(model.job.data, "spec", "suspend") is True
-        running = model.cluster.get((f"{API_VERSION}/JobSet", model.namespace, model.name))
-        if running is not None and not suspended and get(running.data, "spec", "suspend") is not True:
+        if runs_already(model):
             return ()
         metadata: JsonObject = {"name": model.name, "namespace": model.namespace}
         if model.labels:
             metadata["labels"] = dict(model.labels)
         if model.annotations:
             metadata["annotations"] = dict(model.annotations)
-        spec: JsonObject = {**model.spec, "suspend": suspended}
+        spec: JsonObject = {**model.spec, "suspend": get(model.job.data, "spec", "suspend") is True}
         if model.pod_sets:
             jobs = model.spec["replicatedJobs"]
             assert isinstance(jobs, list)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid
 from trainc.model import LAUNCHER, NODE, Container, Findings, Model, Objects, PodSet
 from trainc.plugins.base import (
     config_map,
     env_names,
     gpu_count,
-    int32,
     node_resources,
     refused,
     secret_must_exist,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from trainc.diagnostics import Diagnostic
+from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.goorder import typed
 from trainc.model import TRAINER_PORT, Container, Findings, Model, PodSet
@@ -15,7 +16,6 @@ from trainc.plugins.base import (
     environment,
     from_field,
     gpu_count,
-    int32,
     literal,
     node_resources,
     quantities,
