@@ -114,9 +114,9 @@ def _items(data: Json, prefix: Path) -> Iterator[tuple[Path, Json]]:
         return
     inherited: JsonObject = {"apiVersion": version, "kind": kind.removesuffix("List")} if kind != "List" else {}
     for index, item in enumerate(items or ()):
-        if isinstance(item, dict) and item.get("kind") is None and item.get("apiVersion") is None:
-            item = {**item, **inherited}
-        yield from _items(item, (*prefix, "items", index))
+        bare = isinstance(item, dict) and item.get("kind") is None and item.get("apiVersion") is None
+        typed: Json = {**item, **inherited} if isinstance(item, dict) and bare else item
+        yield from _items(typed, (*prefix, "items", index))
 
 
 class _Below(Mapping[Path, Mark]):
