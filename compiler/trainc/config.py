@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from trainc.diagnostics import Diagnostic, has_errors, report
+from trainc.diagnostics import Diagnostic, has_errors, report, suggest
 from trainc.kube.decode import Problem, Refused
 from trainc.kube.yamltext import read_yaml, yaml_offsets
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source
@@ -109,15 +109,8 @@ def _unknown(document: Document, path: Path, data: JsonObject, known: Collection
         if key not in known:
             expected = " or ".join(known) or "no option: environments have none"
             yield report(
-                "TC013", document, (*path, key), f"unknown key {key!r}", expected=expected, hint=_nearest(key, known)
+                "TC013", document, (*path, key), f"unknown key {key!r}", expected=expected, hint=suggest(key, known)
             )
-
-
-def _nearest(key: str, known: Collection[str]) -> str | None:
-    from difflib import get_close_matches
-
-    near = get_close_matches(key, known, 1)
-    return f"did you mean {near[0]!r}?" if near else None
 
 
 def _wrong_type(document: Document, path: Path, value: Json, expected: str) -> Diagnostic:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from trainc.data import load_json
-from trainc.diagnostics import Diagnostic
+from trainc.diagnostics import Diagnostic, suggest
 from trainc.documents import API_VERSION, GROUP, RUNTIMES, Key
 from trainc.emit import emit
 from trainc.kube.fielderror import invalid, quote
@@ -87,12 +87,5 @@ def not_found(job: Document, known: Mapping[Key, object], faithful: bool) -> Dia
         text,
         f"{kind} {name!r} is not there",
         found=name,
-        hint=_nearest(name, names),
+        hint=suggest(name, names),
     )
-
-
-def _nearest(name: str, names: list[str]) -> str | None:
-    from difflib import get_close_matches
-
-    found = get_close_matches(name, sorted(set(names)), n=1)
-    return f"did you mean {found[0]!r}?" if found else None

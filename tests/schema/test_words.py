@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from trainc.schema import Violation, admit, resource, suggest, validate
+from trainc.diagnostics import suggest
+from trainc.schema import Violation, admit, resource, validate
 from trainc.source import get
 
 

@@ -3,5 +3,6 @@
 from trainc.diagnostics.codes import CODES, Code
 from trainc.diagnostics.diagnostic import Diagnostic, Related, Severity, has_errors, sort_key
 from trainc.diagnostics.reporting import report
+from trainc.diagnostics.suggestion import suggest
 
-__all__ = ["CODES", "Code", "Diagnostic", "Related", "Severity", "has_errors", "report", "sort_key"]
+__all__ = ["CODES", "Code", "Diagnostic", "Related", "Severity", "has_errors", "report", "sort_key", "suggest"]

@@ -13,7 +13,7 @@ from trainc.schema.defaulting import default
 from trainc.schema.judge import is_clean
 from trainc.schema.pruning import drop_nulls, prune
 from trainc.schema.structural import KINDS, Resource, Structural, parse, resource, schema_for
-from trainc.schema.violation import Violation, suggest
+from trainc.schema.violation import Violation
 
 __all__ = [
     "KINDS",
@@ -31,7 +31,6 @@ __all__ = [
     "read",
     "resource",
     "schema_for",
-    "suggest",
     "unknown_field_hint",
     "validate",
     "validate_object",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trainc.diagnostics import suggest
 from trainc.kube.fielderror import NO_FIELD
 from trainc.schema.defaulting import default
 from trainc.schema.embedded import EmbeddedError, embedded_violations, read_embedded
@@ -16,7 +17,7 @@ from trainc.schema.metadata import known_fields, read_metadata
 from trainc.schema.metarules import object_meta_violations
 from trainc.schema.pruning import drop_nulls, prune
 from trainc.schema.structural import Resource, Structural, compiled
-from trainc.schema.violation import Violation, suggest
+from trainc.schema.violation import Violation
 from trainc.source import JsonObject, Path
 
 _NOT_CHECKED = (

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from trainc.diagnostics import suggest
 from trainc.kube.fielderror import NO_FIELD, go_value, quote
 from trainc.kube.gojson import go_json
 from trainc.schema.dialect import LIST_KEYS, LIST_TYPE, NUMBER
-from trainc.schema.violation import Violation, suggest
+from trainc.schema.violation import Violation
 from trainc.source import Path, dotted
 
 if TYPE_CHECKING:
