@@ -52,7 +52,12 @@ def merge(parts: Iterable[Inputs]) -> Inputs:
 
 def find_root(folder: Path) -> Path:
     """Return the nearest folder from ``folder`` upward that holds trainc.yaml, or ``folder`` itself."""
-    return next((place for place in (folder, *folder.parents) if (place / CONFIG).is_file()), folder)
+    return next((place for place in (folder, *folder.parents) if has_config(place)), folder)
+
+
+def has_config(folder: Path) -> bool:
+    """Tell whether trainc.yaml stands in a folder, a link to nothing included: its environments' output must stay."""
+    return (folder / CONFIG).is_file() or (folder / CONFIG).is_symlink()
 
 
 def name_below(root: Path, folder: Path, path: str) -> str | None:
@@ -66,8 +71,7 @@ def name_below(root: Path, folder: Path, path: str) -> str | None:
 
 def read_config(root: Path) -> Inputs:
     """Read trainc.yaml; no source where there is none."""
-    path = root / CONFIG
-    return _read(path, CONFIG) if path.is_file() else Inputs()
+    return _read(root / CONFIG, CONFIG) if has_config(root) else Inputs()
 
 
 def read_tree(root: Path, name: str) -> Inputs:

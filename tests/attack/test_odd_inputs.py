@@ -139,3 +139,14 @@ def test_a_string_of_escapes_takes_no_memory_of_its_own() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 20 * len(text)
+
+
+def test_each_number_that_json_cannot_hold_is_placed() -> None:
+    head = '{"apiVersion": "v1", "kind": "K",\n "metadata": {"name": "1e400"},\n'
+    text = head + ' "a": [1, 1e400,\n  -1e400],\n "b": 1e400}\n'
+    findings = of(text).findings
+    assert [(found.code, found.path, found.line, found.column) for found in findings] == [
+        ("TC004", ("a", 1), 3, 11),
+        ("TC004", ("a", 2), 4, 3),
+        ("TC004", ("b",), 5, 2),
+    ]

@@ -234,3 +234,16 @@ def test_as_a_process(repository: Path, process: Process) -> None:
     assert process("render", cwd=repository).returncode == 0
     done = process("render", "--check", cwd=repository / "jobs/b")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_configuration_that_leads_nowhere_is_not_one_that_is_absent(repository: Path, run: Run) -> None:
+    config = put(repository, "trainc.yaml", "environments: {dev: {}, prod: {}}\n")
+    assert run("render").exit_code == 0
+    before = tree(repository / "out")
+    config.unlink()
+    config.symlink_to("nowhere.yaml")
+    for command in (["render"], ["render", "--check"], ["validate"], ["build", "jobs/a/one.yaml"]):
+        result = run(*command)
+        assert result.exit_code == 1
+        assert "trainc.yaml:1:1: error[TC011]: cannot be read: No such file or directory\n" in result.output
+    assert tree(repository / "out") == before

@@ -18,7 +18,7 @@ from trainc.emit import emit
 from trainc.kube.fieldorder import ordered_object
 from trainc.options import Options
 from trainc.pipeline import compile  # noqa: A004 - its public name
-from trainc.read import CONFIG, Inputs, find_root, merge, read_given, read_stdin
+from trainc.read import Inputs, find_root, has_config, merge, read_given, read_stdin
 from trainc.source import JsonObject
 
 EPILOG = """\b
@@ -88,7 +88,7 @@ def _surroundings(folder: Path, faithful: bool) -> tuple[Options, Inputs, tuple[
     """Return what a repository adds to the documents given: options and runtimes, and what is wrong with its file."""
     if faithful:
         return Options(faithful=True), Inputs(), ()
-    if not (folder / CONFIG).is_file():
+    if not has_config(folder):
         return Options(), Inputs(), ()
     config, findings = load_config(folder)
     return Options(environment=config.environments[0], config=config.data), read_runtimes(folder), findings

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
+from bisect import bisect_right
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from trainc.kube import scalars
@@ -58,7 +60,10 @@ def read_json(text: str, start: int = 0) -> JsonText | None:
     _check_characters(text, start, end)
     repeated = _repeated(text, start) if duplicates else []
     problems = [Problem("TC003", path, f'the key "{path[-1]}" stands here twice', fatal=False) for path in repeated]
-    problems += [Problem("TC004", (), f"a number too large for 64 bits: {digits[:40]}") for digits in huge]
+    problems += [
+        Problem("TC004", path, f"a number too large for 64 bits: {digits[:40]}")
+        for path, digits in (_numbers(text, start, huge) if huge else ())
+    ]
     return JsonText(data, problems, end)
 
 
@@ -143,6 +148,16 @@ def _places(text: str, start: int) -> list[tuple[Path, int]]:
         if not path:
             break
     return out
+
+
+def _numbers(text: str, start: int, wanted: list[str]) -> Iterator[tuple[Path, str]]:
+    """Yield path and digits of each wanted number of the JSON value at start; they are wanted in order."""
+    places = _places(text, start)
+    offsets = [offset for _, offset in places]
+    tokens = _TOKEN.finditer(text, start)
+    for digits in wanted:
+        token = next(token for token in tokens if token[0] == digits)
+        yield places[bisect_right(offsets, token.start()) - 1][0], digits
 
 
 def _repeated(text: str, start: int) -> list[Path]:
