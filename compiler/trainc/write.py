@@ -212,6 +212,15 @@ def _report(blocked: Mapping[str, str]) -> tuple[Diagnostic, ...]:
 
 
 def _replace(path: Path, data: bytes, number: int) -> None:
+    try:
+        _write(path, data, number)
+    except FileNotFoundError:
+        # A run beside this one took the temporary file for a leftover, or the folder for one that it emptied.
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(path, data, number)
+
+
+def _write(path: Path, data: bytes, number: int) -> None:
     temporary = path.with_name(f".trainc-{os.getpid()}-{number}.tmp")
     try:
         with temporary.open("xb") as file:

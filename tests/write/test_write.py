@@ -331,3 +331,21 @@ def test_what_the_core_emits_is_owned() -> None:
     )
     assert build.files
     assert all(data.startswith(OWNED) for data in build.files.values())
+
+
+def test_a_run_beside_this_one_that_cleans_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {f"out/prod/a/{name}/x.yaml": OWNED + b"x\n" for name in ("one", "two")}
+    real, beside = Path.replace, []
+
+    def replace(path: Path, target: Path) -> Path:
+        if not beside:
+            beside.append(plan(tmp_path, {}))
+            assert beside[0].leftovers == (path.relative_to(tmp_path).as_posix(),)
+            apply(beside[0])
+            assert not path.parent.exists()
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    apply(plan(tmp_path, files))
+    assert beside
+    assert plan(tmp_path, files).unchanged == tuple(files)
