@@ -335,7 +335,8 @@ def test_what_the_core_emits_is_owned() -> None:
 
 def test_a_run_beside_this_one_that_cleans_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {f"out/prod/a/{name}/x.yaml": OWNED + b"x\n" for name in ("one", "two")}
-    real, beside = Path.replace, []
+    real = Path.replace
+    beside: list[Plan] = []
 
     def replace(path: Path, target: Path) -> Path:
         if not beside:
