@@ -22,7 +22,7 @@ from trainc.origins import nearest
 from trainc.plugins import BUILDS, CHECKS, SHAPES
 from trainc.plugins.jobset import runs_already
 from trainc.runtimes import Runtimes
-from trainc.source import Document, Json, Path, dotted, get
+from trainc.source import Document, Json, Path, dotted, existing, get
 from trainc.trace import trace_jobset, trace_owned
 
 _NAME: Path = ("metadata", "name")
@@ -202,6 +202,6 @@ def _refusal(model: Model, jobset: Object, refused: Refused) -> Diagnostic:
     if refused.code == "TC802" or origin is None or origin.document is None:
         document, path = model.job, _NAME
     else:
-        document, path = origin.document, origin.path
+        document, path = origin.document, existing(origin.document.data, origin.path)
     message = f"the JobSet is refused: {dotted(refused.path)}: {refused.message}"
     return report(refused.code, document, path, message, stage=refused.stage, upstream=refused.upstream)

@@ -16,7 +16,7 @@ from trainc.diagnostics import Diagnostic, report
 from trainc.kube.decode import Problem, Refused
 from trainc.kube.jsontext import json_offsets, read_json, skip_space
 from trainc.kube.yamltext import read_yaml, yaml_offsets
-from trainc.source import Document, Json, JsonObject, Mark, Path, Source, dotted
+from trainc.source import Document, Json, JsonObject, Mark, Path, Source, dotted, existing
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
 _BOM = "\ufeff"
@@ -61,23 +61,13 @@ def _finding(document: Document, problem: Problem) -> Diagnostic:
     return report(
         problem.code,
         document,
-        _real(document.data, problem.path),
+        existing(document.data, problem.path),  # a repeated key may have taken the rest away
         problem.message,
         found=problem.found,
         hint=problem.hint,
         stage=problem.stage if refused else None,
         upstream=problem.upstream,
     )
-
-
-def _real(data: Json, path: Path) -> Path:
-    """Return path as far as data goes: a repeated key may have taken the rest away."""
-    for length, step in enumerate(path):
-        keys = data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
-        if step not in keys:
-            return path[:length]
-        data = data[step]  # type: ignore[index]  # step is one of its keys
-    return path
 
 
 def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:

@@ -83,6 +83,16 @@ def put(value: JsonObject, path: tuple[str, ...], new: Json) -> JsonObject:
     return {**value, key: put(as_object(value.get(key)), tuple(rest), new) if rest else new}
 
 
+def existing(value: Json, path: Path) -> Path:
+    """Return path as far as it leads in value."""
+    for length, step in enumerate(path):
+        keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+        if step not in keys:
+            return path[:length]
+        value = value[step]  # type: ignore[index]  # step is one of its keys
+    return path
+
+
 def as_object(value: Json) -> JsonObject:
     """Return value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}

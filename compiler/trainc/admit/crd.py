@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.schema import Violation, admit, resource, unknown_field_hint
-from trainc.source import Document, Json, Path, dotted, get
+from trainc.source import Document, Json, Path, dotted, existing, get
 
 TYPES = {
     "TrainJob": "v1alpha1.TrainJob",
@@ -58,7 +58,7 @@ def _violation(document: Document, violation: Violation, stage: str) -> Diagnost
     return report(
         violation.code,
         document,
-        violation.path,
+        existing(document.data, violation.path),
         violation.message,
         found=violation.found,
         expected=violation.expected,

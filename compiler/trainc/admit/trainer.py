@@ -11,7 +11,7 @@ from trainc.diagnostics import Diagnostic, report
 from trainc.kube.fielderror import invalid
 from trainc.kube.goorder import typed
 from trainc.model import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, NODE, TRAINER
-from trainc.source import Document, Json, JsonObject, Path, dotted, get
+from trainc.source import Document, Json, JsonObject, Path, dotted, existing, get
 
 VALIDATION_LABEL = "trainer.kubeflow.org/webhook-validation"
 SUPPORT_LABEL = "trainer.kubeflow.org/support"
@@ -78,7 +78,7 @@ def _validate_job(runtime: Document, index: int, job: Json) -> Iterator[Diagnost
         yield report(
             "TC305",
             runtime,
-            where,
+            existing(runtime.data, where),
             f"a job with ancestor {label} has a container called {CONTAINERS[label]}",
             found=", ".join(str(c.get("name")) for c in found) or "no container",
             expected=CONTAINERS[label],

@@ -21,7 +21,10 @@ def report(
     stage: str | None = None,
     upstream: str | None = None,
 ) -> Diagnostic:
-    """Make a finding whose severity and hint are, unless given, those of its code in the table."""
+    """Make a finding whose severity and hint are, unless given, those of its code in the table.
+
+    Raises KeyError for a code that is not in the table.
+    """
     entry = CODES[code]
     return Diagnostic(
         code,

@@ -8,7 +8,7 @@ from trainc.kube.fielderror import invalid, quote
 from trainc.model import Findings, Model, Objects
 from trainc.plugins.base import refused
 from trainc.plugins.podgroup import check_members, members, pod_group, pod_group_exists
-from trainc.source import JsonObject, Path, get
+from trainc.source import Document, JsonObject, Path, as_list, get
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"
 COSCHEDULING = "scheduling.x-k8s.io/v1alpha1"
@@ -27,6 +27,16 @@ def priority_classes(model: Model) -> list[tuple[Path, str]]:
     return found
 
 
+def _queue_place(model: Model) -> tuple[Document, Path]:
+    """Return where the queue is named: by the last runtime patch that names one, else by the runtime."""
+    annotation = ("template", "metadata", "annotations", QUEUE)
+    patches = as_list(get(model.job.data, "spec", "runtimePatches"))
+    for index in reversed(range(len(patches))):
+        if get(patches[index], "trainingRuntimeSpec", *annotation) is not None:
+            return model.job, ("spec", "runtimePatches", index, "trainingRuntimeSpec", *annotation)
+    return model.runtime, ("spec", *annotation)
+
+
 @dataclass(frozen=True, slots=True)
 class Volcano:
     """Runs where podGroupPolicy.volcano is set."""
@@ -41,8 +51,7 @@ class Volcano:
         if model.annotations.get(QUEUE) == "":
             detail = "Volcano queue name must not be empty"
             text = invalid(f"spec.annotations[{QUEUE}]", "", detail)
-            path: Path = ("spec", "template", "metadata", "annotations", QUEUE)
-            findings.append(refused("TC406", model.runtime, path, text, detail))
+            findings.append(refused("TC406", *_queue_place(model), text, detail))
         for path, name in priority_classes(model):
             if name in SYSTEM_CLASSES:
                 return tuple(findings)  # upstream ends its check here

@@ -10,7 +10,7 @@ from trainc.kube.gojson import trim_space
 from trainc.model import NODE, Container, Findings, Model, Objects, PodSet, replace_named
 from trainc.plugins.base import config_map, known_bug, pod_containers, refused, secret_must_exist
 from trainc.plugins.flux.scripts import SHARED, entrypoint_script, init_script, settings
-from trainc.source import JsonObject, get
+from trainc.source import JsonObject, Path, get
 
 INSTALLER = "flux-installer"
 CONFIG_DIRECTORY = "/etc/flux-config"
@@ -116,8 +116,10 @@ def _check_processes(model: Model, policy: JsonObject) -> list[Diagnostic]:
         return []
     detail = "must be greater than or equal to 1 for Flux TrainJob"
     text = invalid("spec.trainer.numProcPerNode", processes, detail)
-    path = ("spec", "trainer", "numProcPerNode")
-    return [refused("TC405", model.job, path, text, detail, found=str(processes), expected="1 or more")]
+    path: Path = ("spec", "mlPolicy", "flux") if given is None else ("spec", "trainer")
+    document = model.runtime if given is None else model.job
+    more = {"found": str(processes), "expected": "1 or more"}
+    return [refused("TC405", document, (*path, "numProcPerNode"), text, detail, **more)]
 
 
 def _check_installer(model: Model) -> list[Diagnostic]:

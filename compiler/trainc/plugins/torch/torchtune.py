@@ -11,7 +11,7 @@ from trainc.kube.gojson import trim_space
 from trainc.kube.goorder import typed
 from trainc.model import ANCESTOR_LABEL, NODE, TRAINER, TRAINER_PORT, Findings, Model
 from trainc.plugins.base import gpu_count, known_bug, node_resources, pod_containers, refused
-from trainc.source import Json, Path, dotted, get
+from trainc.source import Json, Path, dotted, existing, get
 
 ENTRYPOINT = ["tune", "run"]
 LLAMA_1B, LLAMA_3B, LLAMA_70B, QWEN = "llama3_2/1B", "llama3_2/3B", "llama3_3/70B", "qwen2_5/1.5B"
@@ -149,4 +149,5 @@ def _check_dataset(model: Model, args: list[str]) -> Findings:
 
 
 def _refuse(model: Model, path: Path, value: Json, detail: str) -> Diagnostic:
-    return refused("TC402", model.job, path, invalid(dotted(path), value, detail), detail)
+    text = invalid(dotted(path), value, detail)
+    return refused("TC402", model.job, existing(model.job.data, path), text, detail)
