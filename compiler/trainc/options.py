@@ -13,7 +13,8 @@ class Options:
 
     ``faithful``: exactly what API server, Trainer v2.3.0 and JobSet v0.12.0 make of the documents given.
     ``environment``: a key of ``environments`` in trainc.yaml; the first folder below out/.
-    ``config``: the parsed trainc.yaml. ``fixes``: names from the table of fixes.
+    ``config``: the parsed trainc.yaml. ``fixes``: names from the table of fixes; what most of them change is not there
+    yet, so that a name given here only silences its warning.
     """
 
     faithful: bool = False
