@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from oracle.compare import Difference
+from oracle.compare import STAGES, Difference
 
 MEMORY = "Out of memory"
 
@@ -64,7 +64,7 @@ DIVERGENCES = (
     ),
     Divergence(
         "input",
-        "accepted|crd|runtime-crd|decode",
+        "|".join(("accepted", *STAGES)),
         "stage",
         "a value that JSON cannot hold, a document without a name or one that is there twice is an input error of ours",
         _input_error,

@@ -45,7 +45,10 @@ def case(seed: int, index: int) -> Generated:
 
 def documents(rng: Rng) -> str:
     """Return the text of a random case."""
-    texts = [dump(document) for document in objects(rng)]
+    made = objects(rng)
+    texts = [dump(document) for document in made]
+    if rng.chance(1):
+        texts.append(rng.pick([text for document, text in zip(made, texts, strict=True) if _is_job(document)]))
     if rng.chance(0.5):
         texts.insert(rng.below(len(texts) + 1), rng.pick(("- a\n", "text\n", "a: [\n", "# nothing\n", "kind: X\n")))
     return "---\n".join(texts)
@@ -77,11 +80,19 @@ def objects(rng: Rng) -> list[Map]:
     result += cluster(rng, result)
     result = copy.deepcopy(result)
     ours = [document for document in result if document["apiVersion"].startswith("trainer.")]
+    if rng.chance(1):
+        # Only of a TrainJob: a runtime that we refuse takes its jobs with it.
+        metadata = rng.pick([document for document in ours if _is_job(document)])["metadata"]
+        metadata["generateName"] = rng.pick((metadata.pop("name"), "x-", ""))
     for _ in range(1 + rng.below(4) if rng.chance(40) else 0):
         enrich(rng, rng.pick(ours))
     for _ in range(1 + rng.below(2) if rng.chance(22) else 0):
         damage(rng, rng.pick(ours))
     return rng.shuffled(result)
+
+
+def _is_job(document: Map) -> bool:
+    return bool(document["kind"] == "TrainJob")
 
 
 def cluster(rng: Rng, known: list[Map]) -> list[Map]:
