@@ -156,10 +156,6 @@ class Model:
         value = self.pod_group_policy.get(name) if self.pod_group_policy else None
         return value if isinstance(value, dict) else None
 
-    def fixed(self, name: str) -> bool:
-        """Tell whether a fix (see ``options.FIXES``) is switched on; none is under faithful."""
-        return not self.options.faithful and name in self.options.fixes
-
     def pod_set(self, name: str) -> PodSet | None:
         """Return the pod set of that name, or None."""
         return next((p for p in self.pod_sets if p.name == name), None)

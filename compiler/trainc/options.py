@@ -13,14 +13,18 @@ class Options:
 
     ``faithful``: exactly what API server, Trainer v2.3.0 and JobSet v0.12.0 make of the documents given.
     ``environment``: a key of ``environments`` in trainc.yaml; the first folder below out/.
-    ``config``: the parsed trainc.yaml. ``fixes``: names from the table of fixes; what most of them change is not there
-    yet, so that a name given here only silences its warning.
+    ``config``: the parsed trainc.yaml. ``fixes``: names of FIXES to switch on. What they do instead comes with the
+    GitOps work; until then a name is refused with ValueError, rather than silently doing nothing.
     """
 
     faithful: bool = False
     environment: str = "prod"
     config: JsonObject = field(default_factory=dict, hash=False)
     fixes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.fixes:
+            raise ValueError(f"no fix can be switched on yet: {', '.join(self.fixes)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,13 @@ TYPES = {
 """Kind to Go type."""
 
 
+ADVICE: dict[Path, str] = {
+    ("spec", "trainer", "numProcPerNode"): "a number; leave it out for auto, which Trainer derives from the resources",
+    ("spec", "trainer", "resourcesPerNode"): "resources stand below limits or requests",
+}
+"""What people mean who get these fields wrong: as older versions and the torchrun command line have them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Admitted:
     """A document as the cluster stores it, and what was found on the way."""
@@ -49,7 +56,7 @@ def _unknown(document: Document, path: Path, kind: str, *, faithful: bool) -> Di
         message,
         severity=Severity.WARNING if faithful else None,
         found=str(path[-1]),
-        hint=unknown_field_hint(resource(kind), path),
+        hint=ADVICE.get(path[:-1]) or unknown_field_hint(resource(kind), path),
         upstream=f'unknown field "{dotted(path)}"',
     )
 
@@ -62,7 +69,7 @@ def _violation(document: Document, violation: Violation, stage: str) -> Diagnost
         violation.message,
         found=violation.found,
         expected=violation.expected,
-        hint=violation.hint,
+        hint=ADVICE.get(violation.path) or violation.hint,
         stage=stage,
         upstream=violation.upstream,
     )

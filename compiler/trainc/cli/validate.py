@@ -43,9 +43,14 @@ def command(format_: str, quiet: bool, verbose: bool, paths: tuple[str, ...]) ->
             findings = (*findings, *(nothing(path, "no document here") for path in paths))
     reporter.findings(findings)
     if not has_errors(findings):
-        count = outcome.job_count
-        reporter.remark("1 TrainJob is valid" if count == 1 else f"{count} TrainJobs are valid")
+        reporter.remark(_praise(outcome.job_count))
     return status(findings)
+
+
+def _praise(count: int) -> str:
+    if not count:
+        return "no TrainJob given; what was given is valid"
+    return "1 TrainJob is valid" if count == 1 else f"{count} TrainJobs are valid"
 
 
 def _read(root: Path, folder: Path, path: str) -> Inputs:

@@ -158,10 +158,8 @@ def refused(  # a webhook's refusal is one fact in two wordings
     return report(code, document, path, message, stage=stage, upstream=upstream, **more)
 
 
-def known_bug(model: Model, fix: str, document: Document, path: Path, message: str) -> Findings:
-    """Return the warning of a known upstream bug, unless its fix is on."""
-    if model.fixed(fix):
-        return ()
+def known_bug(fix: str, document: Document, path: Path, message: str) -> Findings:
+    """Return the warning of a known upstream bug."""
     entry = FIXES[fix]
     return (report(entry.code, document, path, message, hint=fix_hint(fix)),)
 

@@ -25,7 +25,6 @@ class Jax:
             for index, name in enumerate(env_names(model))
             if name in VARIABLES
             for finding in known_bug(
-                model,
                 "jax-reserved-env",
                 model.job,
                 ("spec", "trainer", "env", index, "name"),

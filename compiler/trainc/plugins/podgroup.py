@@ -47,7 +47,6 @@ def check_members(model: Model) -> Findings:
     if not waits:
         return ()
     return known_bug(
-        model,
         "gang-min-member",
         model.runtime,
         ("spec", "podGroupPolicy"),

@@ -148,7 +148,6 @@ def _runtime_args(model: Model) -> Findings:
     for index, job in enumerate(model.jobs):
         if get(job, "name") == NODE and any(c.get("args") for c in pod_containers(job) if c.get("name") == NODE):
             return known_bug(
-                model,
                 "flux-runtime-args",
                 model.runtime,
                 ("spec", "template", "spec", "replicatedJobs", index),

@@ -52,8 +52,6 @@ def _check_initializer(model: Model, field: str, name: str) -> Iterator[Diagnost
     elif not any(get(mount, "name") == INITIALIZER_MOUNT for mount in mounts):
         detail = f"must have volumeMount with name - {INITIALIZER_MOUNT} in container {name} of the {name} job"
         if field == "dataset":
-            if model.fixed("cache-dataset-mount"):
-                return
             code = FIXES["cache-dataset-mount"].code
     else:
         return
@@ -129,7 +127,7 @@ def _unnamed_ports(model: Model) -> Iterator[Diagnostic]:
                     " Trainer takes them for one and the same"
                 )
                 path = ("spec", "template", "spec", "replicatedJobs", index)
-                yield from known_bug(model, "unnamed-ports", model.runtime, path, message)
+                yield from known_bug("unnamed-ports", model.runtime, path, message)
 
 
 def _two_sources(model: Model) -> Iterator[Diagnostic]:
@@ -141,7 +139,7 @@ def _two_sources(model: Model) -> Iterator[Diagnostic]:
                     f"volume {get(volume, 'name')!r} of job {job.get('name')!r} has two sources after the patches:"
                     f" {' and '.join(sources)}"
                 )
-                yield from known_bug(model, "volume-source-replaced", model.job, ("spec", "runtimePatches"), message)
+                yield from known_bug("volume-source-replaced", model.job, ("spec", "runtimePatches"), message)
 
 
 def _trainer_omitted(model: Model) -> Findings:
@@ -149,7 +147,7 @@ def _trainer_omitted(model: Model) -> Findings:
     if policy is None or model.trainer is not None:
         return ()
     message = f"without spec.trainer the job gets no variable and no port of {policy}; 'trainer: {{}}' is enough"
-    return known_bug(model, "trainer-omitted", model.job, ("spec",), message)
+    return known_bug("trainer-omitted", model.job, ("spec",), message)
 
 
 def _master_address(model: Model) -> Findings:
@@ -161,7 +159,7 @@ def _master_address(model: Model) -> Findings:
         return ()
     real = f"{model.name}-{trainer_set.name}-0-0.{model.subdomain}"
     message = f"the variables name rank 0 as {model.master}; its Pod is {real}"
-    return known_bug(model, "master-address", model.runtime, ("spec", "template", "spec"), message)
+    return known_bug("master-address", model.runtime, ("spec", "template", "spec"), message)
 
 
 def _two_gpus(model: Model) -> Iterator[Diagnostic]:

@@ -25,7 +25,6 @@ def _openmpi5(model: Model, policy: JsonObject) -> Findings:
     if policy.get("mpiImplementation") != "OpenMPI":
         return ()
     return known_bug(
-        model,
         "openmpi5-variables",
         model.runtime,
         (*POLICY, "mpiImplementation"),
@@ -38,7 +37,6 @@ def _launcher_as_node(model: Model, policy: JsonObject) -> Findings:
     if policy.get("runLauncherAsNode") is not True or model.num_nodes != 1:
         return ()
     return known_bug(
-        model,
         "launcher-counts-as-node",
         model.job,
         ("spec", "trainer", "numNodes"),
@@ -52,7 +50,6 @@ def _num_nodes(model: Model) -> Findings:
     if nodes in (None, 1) or trainer_set is None or trainer_set.name != LAUNCHER:
         return ()
     return known_bug(
-        model,
         "mpi-num-nodes",
         model.runtime,
         ("spec", "mlPolicy", "numNodes"),
@@ -65,7 +62,6 @@ def _env_to_workers(model: Model, policy: JsonObject) -> Findings:
         return ()
     where = "launcher's and the node's containers" if policy.get("runLauncherAsNode") is True else "launcher only"
     return known_bug(
-        model,
         "env-to-workers",
         model.job,
         ("spec", "trainer", "env"),
@@ -77,7 +73,6 @@ def _key_mode(model: Model) -> Findings:
     for index, job in enumerate(model.jobs):
         if get(job, "name") == LAUNCHER and _runs_as_root_without_group(job):
             return known_bug(
-                model,
                 "ssh-key-mode",
                 model.runtime,
                 ("spec", "template", "spec", "replicatedJobs", index),
@@ -96,7 +91,6 @@ def _runs_as_root_without_group(job: Json) -> bool:
 
 def _known_hosts(model: Model) -> Findings:
     return known_bug(
-        model,
         "ssh-known-hosts",
         model.runtime,
         POLICY,

@@ -140,7 +140,6 @@ def _check_dataset(model: Model, args: list[str]) -> Findings:
     if not isinstance(uri, str) or not uri or uri.startswith("hf://") or any(a.startswith("dataset") for a in args):
         return ()
     return known_bug(
-        model,
         "torchtune-dataset-args",
         model.job,
         ("spec", "initializer", "dataset", "storageUri"),
