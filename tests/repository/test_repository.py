@@ -152,7 +152,7 @@ def test_readme_begins_with_the_two_commands() -> None:
     block = re.search(r"```(?:sh|console|bash)\n(.*?)```", text, re.DOTALL)
     assert block
     commands = [line.partition("#")[0].strip() for line in block[1].splitlines() if line.strip()]
-    assert commands == ["make setup", ".venv/bin/trainc render"]
+    assert commands == ["make render", "make test"]
     assert text[: block.start()].count("\n") < 12
 
 
