@@ -20,6 +20,7 @@ from trainc.source import Document, Source
 
 CONFIG = "trainc.yaml"
 STDIN = "<stdin>"
+OUT = "out/"
 SUFFIXES = (".yaml", ".yml", ".json")
 
 LIMIT = 16 * 1024 * 1024
@@ -106,7 +107,8 @@ def read_tree(root: Path, name: str) -> Inputs:
 def read_given(root: Path, folder: Path, path: str) -> Inputs:
     """Read a file, or every YAML and JSON file below a folder. The path is meant from ``folder``.
 
-    The name is the path from root, or the path as given outside of it.
+    The name is the path from root, or the path as given outside of it. At the root itself out/ and trainc.yaml are
+    passed over: what trainc makes of the others is not input beside them.
     """
     name = name_below(root, folder, path) or Path(path).as_posix()
     place = folder / path
@@ -114,6 +116,8 @@ def read_given(root: Path, folder: Path, path: str) -> Inputs:
         return _read(place, name)
     names, findings = _list(place, "")
     prefix = "" if name == "." else name + "/"
+    if name == "." and has_config(root):
+        names = [found for found in names if found != CONFIG and not found.startswith(OUT)]
     files = [_read(place / found, prefix + found, regular=True) for found in names]
     return merge([Inputs((), tuple(findings)), *files])
 

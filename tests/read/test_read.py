@@ -239,3 +239,12 @@ def test_the_same_file_twice_counts_once(tmp_path: Path) -> None:
     inputs = merge(parts)
     assert names(inputs) == ["a.yaml", "b.yaml"]
     assert [finding.file for finding in inputs.findings] == ["none"]
+
+
+def test_the_root_is_read_without_what_trainc_makes(tmp_path: Path) -> None:
+    for name in ("trainc.yaml", "jobs/a/j.yaml", "out/prod/a/j/jobset-j.yaml", "outer/x.yaml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("a: b\n")
+    assert [source.name for source in read_given(tmp_path, tmp_path, ".").sources] == ["jobs/a/j.yaml", "outer/x.yaml"]
+    (tmp_path / "trainc.yaml").unlink()
+    assert "out/prod/a/j/jobset-j.yaml" in [source.name for source in read_given(tmp_path, tmp_path, ".").sources]
