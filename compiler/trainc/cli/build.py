@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.command import CLEAN, Command, Reporter, finding_options, status
+from trainc.cli.command import CLEAN, Command, Reporter, finding_options
 from trainc.cli.work import load_config, no_document, nothing, read_runtimes
 from trainc.diagnostics import Diagnostic, has_errors, sort_key
 from trainc.emit import emit
@@ -51,15 +51,17 @@ OUTPUTS: dict[str, Callable[[Iterable[JsonObject]], str]] = {"yaml": _yaml, "jso
 @click.option("--faithful", is_flag=True, help="Exactly what the API server, Trainer and JobSet make of the documents.")
 @finding_options
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True))
-def command(*, output: str, faithful: bool, format_: str, quiet: bool, verbose: bool, paths: tuple[str, ...]) -> int:
+def command(
+    *, output: str, faithful: bool, format_: str, fail_on: str, quiet: bool, verbose: bool, paths: tuple[str, ...]
+) -> int:
     """Compile the documents of FILEs and print the objects that the Trainer controller would create of them.
 
     FILE is a file, a folder with all its YAML and JSON files, or - for standard
-    input. Findings go to standard error; after an error nothing is printed to
-    standard output. In a folder with a trainc.yaml, the runtimes of runtimes/
+    input. Findings go to standard error; after an error, or what --fail-on
+    names, nothing is printed to standard output. In a folder with a trainc.yaml, the runtimes of runtimes/
     are known, too, unless --faithful says otherwise.
     """
-    reporter = Reporter(format_, quiet, verbose, aside=True)
+    reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
     paths = tuple(dict.fromkeys(paths))  # standard input can be read only once
     _require_streams(paths)
     folder = Path.cwd()
@@ -70,8 +72,8 @@ def command(*, output: str, faithful: bool, format_: str, quiet: bool, verbose: 
     if not has_errors(findings) and no_document(given):
         findings = (*findings, *(nothing(path, "no document here") for path in paths))
     reporter.findings(findings)
-    if has_errors(findings):
-        return status(findings)
+    if reporter.fails(findings):
+        return reporter.status(findings)
     text = OUTPUTS[output](found.data for found in result.objects)
     click.echo(text.encode("utf-8"), nl=False)
     return CLEAN

@@ -11,13 +11,19 @@ from typing import Any, TypeVar
 import click
 
 from trainc.cli.failure import ENVIRONMENT, failure
-from trainc.diagnostics import Diagnostic, Severity
+from trainc.diagnostics import Diagnostic, Severity, has_errors
 from trainc.diagnostics.formats import FORMATS
 from trainc.diagnostics.text import summary
 
 CLEAN = 0
 ERRORS = 1
 STALE = 3
+
+FAILING = {
+    "error": frozenset((Severity.ERROR,)),
+    "warning": frozenset((Severity.ERROR, Severity.WARNING)),
+}
+"""The values of --fail-on, and the severities that then fail a run."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,19 +43,36 @@ class Command(click.Command):
 
 @dataclass(frozen=True, slots=True)
 class Reporter:
-    """Where findings and remarks go.
+    """Where findings and remarks go, and which findings fail the run.
 
-    ``aside``: standard output belongs to objects, so findings go to standard error.
+    ``fail_on`` is the mildest severity that does. ``aside``: standard output
+    belongs to objects, so findings go to standard error.
     """
 
     format: str
+    fail_on: str
     quiet: bool
     verbose: bool
     aside: bool = False
 
+    def fails(self, findings: Iterable[Diagnostic]) -> bool:
+        """Tell whether any finding fails the run: then nothing is written but findings."""
+        return any(finding.severity in FAILING[self.fail_on] for finding in findings)
+
+    def status(self, findings: Iterable[Diagnostic]) -> int:
+        """Return the exit status that findings mean.
+
+        An empty set of inputs, or a fault of trainc, is no fault of the inputs.
+        """
+        findings = tuple(findings)
+        if not has_errors(findings):
+            return ERRORS if self.fails(findings) else CLEAN
+        codes = {finding.code for finding in findings if finding.severity is Severity.ERROR}
+        return ENVIRONMENT if codes == {"TC014"} or "TC902" in codes else ERRORS
+
     def findings(self, findings: Iterable[Diagnostic]) -> None:
-        """Write the findings, only the errors if quiet; in text, count them on standard error."""
-        shown = [finding for finding in findings if not self.quiet or finding.severity is Severity.ERROR]
+        """Write the findings, only those that fail the run if quiet; in text, count them on standard error."""
+        shown = [finding for finding in findings if not self.quiet or self.fails((finding,))]
         stream = sys.stderr if self.aside else sys.stdout
         colour = _colour(stream is not None and stream.isatty())  # a stream that the caller closed is None
         click.echo(FORMATS[self.format](shown, colour), nl=False, err=self.aside, color=colour)
@@ -57,7 +80,7 @@ class Reporter:
             self.remark(summary(shown))
 
     def result(self, line: str) -> None:
-        """Write a line of a result that is not a finding; it must not get among JSON."""
+        """Write a line of a result that is not a finding; it must not get among findings for programs."""
         click.echo(line, err=self.aside or self.format != "text")
 
     def remark(self, line: str) -> None:
@@ -75,26 +98,26 @@ def _colour(terminal: bool) -> bool:
     return terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def status(findings: Iterable[Diagnostic]) -> int:
-    """Return the exit status that findings mean. An empty set of inputs, or a fault of trainc, is no fault of them."""
-    codes = {finding.code for finding in findings if finding.severity is Severity.ERROR}
-    if not codes:
-        return CLEAN
-    return ENVIRONMENT if codes == {"TC014"} or "TC902" in codes else ERRORS
-
-
 def finding_options(function: F) -> F:
-    """Add --format, --quiet and --verbose."""
+    """Add --format, --fail-on, --quiet and --verbose."""
     for option in (
         click.option("-v", "--verbose", is_flag=True, help="Say more: each file, the place of an internal error."),
-        click.option("-q", "--quiet", is_flag=True, help="Show errors only, and no remarks."),
+        click.option("-q", "--quiet", is_flag=True, help="Show only findings that fail the run, and no remarks."),
+        click.option(
+            "--fail-on",
+            type=click.Choice(tuple(FAILING)),
+            default="error",
+            show_default=True,
+            help="The mildest finding that fails the run: exit 1, and nothing is written.",
+        ),
         click.option(
             "--format",
             "format_",
             type=click.Choice(tuple(FORMATS)),
             default="text",
             show_default=True,
-            help="How to write findings.",
+            help="How to write findings: for people, for programs, as a SARIF 2.1.0 log, as annotations of GitHub"
+            " Actions, as a JUnit report.",
         ),
     ):
         function = option(function)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.command import CLEAN, ERRORS, STALE, Command, Reporter, finding_options, status
+from trainc.cli.command import CLEAN, ERRORS, STALE, Command, Reporter, finding_options
 from trainc.cli.work import JOBS, Outcome, choose, compile_for, load_config, nothing, read_runtimes
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.read import find_root, merge, name_below, read_tree
@@ -27,29 +27,36 @@ Examples:
 @finding_options
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
 def command(
-    *, environment: str | None, check: bool, format_: str, quiet: bool, verbose: bool, paths: tuple[str, ...]
+    *,
+    environment: str | None,
+    check: bool,
+    format_: str,
+    fail_on: str,
+    quiet: bool,
+    verbose: bool,
+    paths: tuple[str, ...],
 ) -> int:
     """Compile jobs/ to out/, and remove what trainc once made there and makes no longer.
 
     With PATHs, files or folders below jobs/, only the output of their jobs is
     touched. The repository is the nearest folder upward with a trainc.yaml, so
-    the result is the same from any folder in it. If anything is an error,
-    nothing is written.
+    the result is the same from any folder in it. If anything is an error, or
+    what --fail-on names, nothing is written.
     """
-    reporter = Reporter(format_, quiet, verbose)
+    reporter = Reporter(format_, fail_on, quiet, verbose)
     root = find_root(Path.cwd())
     names = [_job_path(root, path) for path in paths] or [JOBS]
     config, findings = load_config(root)
     if has_errors(findings):
         reporter.findings(findings)
-        return status(findings)
+        return reporter.status(findings)
     environments = choose(config, environment)
     inputs = merge([*(read_tree(root, name) for name in names), read_runtimes(root)])
     outcome = compile_for(inputs, config, environments, findings)
     findings = _with_empty(outcome, names)
-    if has_errors(findings):
+    if reporter.fails(findings):
         reporter.findings(findings)
-        return status(findings)
+        return reporter.status(findings)
     whole = environment is None and JOBS in names
     todo = plan(root, outcome.files, (OUT,) if whole else _scopes(outcome, names))
     return _carry_out(todo, findings, check, reporter)

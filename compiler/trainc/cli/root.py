@@ -31,7 +31,7 @@ Examples:
 \b
 Exit status:
   0  clean
-  1  findings of severity error
+  1  findings of severity error (with --fail-on warning: or warning)
   2  wrong usage, nothing to compile, or a fault of the environment
   3  out/ is stale (render --check)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.command import Command, Reporter, finding_options, status
+from trainc.cli.command import Command, Reporter, finding_options
 from trainc.cli.work import JOBS, RUNTIMES, compile_for, load_config, no_document, nothing, read_runtimes
 from trainc.diagnostics import has_errors
 from trainc.read import Inputs, find_root, merge, name_below, read_given, read_tree
@@ -16,19 +16,20 @@ Examples:
   trainc validate                       all of jobs/ and runtimes/
   trainc validate jobs/team-a/job.yaml  one file
   trainc validate --format json         findings for programs
+  trainc validate --fail-on warning     exit 1 for a warning, too
 """
 
 
 @click.command("validate", cls=Command, epilog=EPILOG)
 @finding_options
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
-def command(format_: str, quiet: bool, verbose: bool, paths: tuple[str, ...]) -> int:
+def command(format_: str, fail_on: str, quiet: bool, verbose: bool, paths: tuple[str, ...]) -> int:
     """Check TrainJobs and runtimes as render does, and write nothing.
 
     With PATHs, files or folders anywhere, only those are checked, together with
     runtimes/. The repository is the nearest folder upward with a trainc.yaml.
     """
-    reporter = Reporter(format_, quiet, verbose)
+    reporter = Reporter(format_, fail_on, quiet, verbose)
     folder = Path.cwd()
     root = find_root(folder)
     config, findings = load_config(root)
@@ -42,9 +43,9 @@ def command(format_: str, quiet: bool, verbose: bool, paths: tuple[str, ...]) ->
         elif paths and no_document(merge(parts)):
             findings = (*findings, *(nothing(path, "no document here") for path in paths))
     reporter.findings(findings)
-    if not has_errors(findings):
+    if not reporter.fails(findings):
         reporter.remark(_praise(outcome.job_count))
-    return status(findings)
+    return reporter.status(findings)
 
 
 def _praise(count: int) -> str:

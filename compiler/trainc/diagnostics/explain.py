@@ -49,6 +49,12 @@ def markdown(codes: Mapping[str, Code] = CODES) -> str:
     return "".join(parts)
 
 
+def anchor(code: str) -> str:
+    """Return the anchor of a code's section in docs/codes.md, as GitHub and GitLab make it of the heading."""
+    heading = f"{code}: {CODES[code].title}".lower()
+    return "".join(char for char in heading.replace(" ", "-") if char.isalnum() or char in "-_")
+
+
 def _section(code: str, entry: Code) -> str:
     hint = f"\nHint: {entry.hint}.\n" if entry.hint is not None else ""
     return f"\n### {code}: {entry.title}\n\nSeverity: {entry.severity}.\n\n{entry.text}\n{hint}"

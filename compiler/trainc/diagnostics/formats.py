@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
-from trainc.diagnostics import json, text
+from trainc.diagnostics import github, json, junit, sarif, text
 from trainc.diagnostics.diagnostic import Diagnostic
 
 Renderer: TypeAlias = Callable[[Iterable[Diagnostic], bool], str]
@@ -14,4 +14,7 @@ Renderer: TypeAlias = Callable[[Iterable[Diagnostic], bool], str]
 FORMATS: Mapping[str, Renderer] = {
     "text": text.render,
     "json": json.render,
+    "sarif": sarif.render,
+    "github": github.render,
+    "junit": junit.render,
 }

@@ -25,8 +25,13 @@ def render(findings: Iterable[Diagnostic], colour: bool = False) -> str:
     Each begins ``file:line:column: severity[code]: message``, both counted from
     1. ``colour`` adds ANSI escapes, and nothing else.
     """
+    return "\n".join(each(sorted(findings, key=sort_key), colour))
+
+
+def each(findings: Iterable[Diagnostic], colour: bool = False) -> Iterator[str]:
+    """Yield the text of every finding, in the order given."""
     renderer = _Renderer(colour)
-    return "\n".join(renderer.finding(finding) for finding in sorted(findings, key=sort_key))
+    return map(renderer.finding, findings)
 
 
 def summary(findings: Iterable[Diagnostic]) -> str:

@@ -1,0 +1,56 @@
+"""Findings as workflow commands of GitHub Actions, which shows them beside the lines of a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trainc.diagnostics.codes import CODES
+from trainc.diagnostics.diagnostic import Diagnostic, Severity, sort_key
+from trainc.diagnostics.display import VALUE_WIDTH, one_line
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+# The percent sign first: the others bring more of them.
+_DATA = (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"))
+_PROPERTY = (*_DATA, (":", "%3A"), (",", "%2C"))
+
+
+def render(findings: Iterable[Diagnostic], colour: bool = False) -> str:
+    """Return one command a finding, in order of place: ``::error file=...,line=...,col=...,title=...::message``.
+
+    Expected, hint and related places follow the message, each on a line of the
+    annotation. Empty for no findings. ``colour`` changes nothing. The runner
+    reads commands from standard output and standard error alike. Raises
+    KeyError for a code that is not in the table.
+    """
+    return "".join(_command(finding) for finding in sorted(findings, key=sort_key))
+
+
+def _command(finding: Diagnostic) -> str:
+    mark = finding.document.locate(finding.path)
+    properties = {
+        "file": finding.file,
+        "line": str(mark.line),
+        "col": str(mark.column),
+        "title": f"{finding.code} {CODES[finding.code].title}",
+    }
+    shown = ",".join(f"{name}={_escape(value, _PROPERTY)}" for name, value in properties.items())
+    return f"::{_COMMANDS[finding.severity]} {shown}::{_escape(_message(finding), _DATA)}\n"
+
+
+def _message(finding: Diagnostic) -> str:
+    lines = [one_line(finding.message)]
+    for name, value in (("expected", finding.expected), ("hint", finding.hint)):
+        if value is not None:
+            lines.append(f"{name}: {one_line(value, VALUE_WIDTH)}")
+    for related in finding.related:
+        mark = related.document.locate(related.path)
+        place = f"{one_line(related.document.source.name)}:{mark.line}:{mark.column}"
+        lines.append(f"also here: {place}: {one_line(related.message)}")
+    return "\n".join(lines)
+
+
+def _escape(text: str, table: Iterable[tuple[str, str]]) -> str:
+    for char, code in table:
+        text = text.replace(char, code)
+    return text

@@ -1,0 +1,107 @@
+"""How render, build and validate write findings, and which fail the run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree.ElementTree import fromstring
+
+import pytest
+from small import RUNTIME, Process, Run, job, put, tree
+
+from trainc.diagnostics.formats import FORMATS
+
+WARNS = job("one", extra="  activeDeadlineSeconds: 60\n")
+COMMANDS = (["render"], ["validate"], ["build", "jobs/a/one.yaml"])
+
+
+def as_text(shown: str) -> list[str]:
+    return [line.partition("[")[2][:5] for line in shown.splitlines() if "]: " in line]
+
+
+def as_json(shown: str) -> list[str]:
+    return [item["code"] for item in json.loads(shown)]
+
+
+def as_sarif(shown: str) -> list[str]:
+    return [result["ruleId"] for result in json.loads(shown)["runs"][0]["results"]]
+
+
+def as_github(shown: str) -> list[str]:
+    return [line.partition("title=")[2][:5] for line in shown.splitlines()]
+
+
+def as_junit(shown: str) -> list[str]:
+    return [case.attrib["name"][:5] for case in fromstring(shown.encode()).iter("testcase") if len(case)]
+
+
+READERS = {"text": as_text, "json": as_json, "sarif": as_sarif, "github": as_github, "junit": as_junit}
+
+
+def test_every_format_is_read_here() -> None:
+    assert list(READERS) == list(FORMATS)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_the_stream_of_findings_holds_nothing_else(repository: Path, run: Run, name: str, command: list[str]) -> None:
+    def shown(*more: str) -> str:
+        result = run(*command, "--format", name, *more)
+        text = result.stderr if command[0] == "build" else result.stdout
+        return text.removesuffix("1 warning\n").removesuffix("1 error\n")
+
+    assert READERS[name](shown("-q")) == []
+    put(repository, "jobs/a/one.yaml", WARNS)
+    assert READERS[name](shown()) == ["TC312"]
+    assert READERS[name](shown("-q")) == []
+    assert READERS[name](shown("-q", "--fail-on", "warning")) == ["TC312"]
+    put(repository, "jobs/a/one.yaml", job("one", runtime="none"))
+    assert READERS[name](shown()) == ["TC301"]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_names_in_a_narrow_encoding(repository: Path, process: Process, name: str) -> None:
+    put(repository, "jobs/a/é名.yaml", job("four", runtime="none"))
+    done = process("validate", "--format", name, cwd=repository, PYTHONIOENCODING="latin-1")
+    assert done.returncode == 1
+    assert "TC301" in READERS[name](done.stdout.decode("latin-1"))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_a_warning_fails_where_it_is_asked_to(repository: Path, run: Run, command: list[str]) -> None:
+    assert run(*command, "--fail-on", "warning").exit_code == 0
+    put(repository, "jobs/a/one.yaml", WARNS)
+    assert run(*command).exit_code == 0
+    assert run(*command, "--fail-on", "error").exit_code == 0
+    result = run(*command, "--fail-on", "warning")
+    assert result.exit_code == 1
+    assert "warning[TC312]" in result.output
+    assert "valid" not in result.stderr
+    assert run(*command, "--fail-on", "note").exit_code == 2
+
+
+def test_what_fails_is_not_written(repository: Path, run: Run) -> None:
+    put(repository, "jobs/a/one.yaml", WARNS)
+    assert "kind: JobSet" in run("build", "jobs/a/one.yaml").stdout
+    assert run("build", "jobs/a/one.yaml", "--fail-on", "warning").stdout == ""
+    before = tree(repository)
+    for more in ([], ["--check"]):
+        assert run("render", "--fail-on", "warning", *more).exit_code == 1, "a failure wins over stale"
+        assert tree(repository) == before
+    assert run("render").exit_code == 0
+    assert tree(repository) != before
+
+
+def test_a_note_never_fails(repository: Path, run: Run) -> None:
+    account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: x}\n"
+    put(repository, "runtimes/plain.yaml", f"{RUNTIME}---\n{account}")
+    result = run("validate", "--fail-on", "warning")
+    assert "note[TC015]" in result.stdout
+    assert result.exit_code == 0
+
+
+def test_nothing_to_compile_stays_a_fault_of_the_run(repository: Path, run: Run) -> None:
+    (repository / "runtimes/plain.yaml").unlink()
+    for name in ("a/one", "a/two", "b/three"):
+        (repository / f"jobs/{name}.yaml").unlink()
+    assert run("validate", "--fail-on", "warning").exit_code == 2
