@@ -1,0 +1,1 @@
+"""Functions: each module has OVERLOADS, from the id of an overload (cel-go's) to its implementation."""

@@ -1,0 +1,138 @@
+"""Values of expressions: plain JSON wherever it says enough, a class for what JSON lacks.
+
+null is None; bool, int (64 bits), double and string are bool, int, float and str; bytes are bytes; lists are lists and
+maps with string keys are dicts, never changed once made. Python's True equals 1: compare with equality.py only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from trainc.cel.types import Type
+
+Value: TypeAlias = Any
+"""One of the kinds above, or an instance of a class below."""
+
+INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
+
+
+class EvalError(Exception):
+    """An evaluation that fails. ``message`` is cel-go's; ``position`` is the node's, set by the runner.
+
+    It becomes the value of the expression unless ``&&``, ``||`` or a macro made of them absorbs it.
+    """
+
+    def __init__(self, message: str, position: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.position = position
+
+
+class Undecided(Exception):
+    """What cannot be known offline (authorizer, uid of a namespace ...). ``reason`` says what."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Uint:
+    """An unsigned integer of 64 bits."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Timestamp:
+    """A time: nanoseconds since 1970-01-01T00:00:00Z, from year 1 to year 9999."""
+
+    nanos: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Duration:
+    """A span: nanoseconds, 64 bits."""
+
+    nanos: int
+
+
+@dataclass(frozen=True, slots=True)
+class TypeValue:
+    """A type as a value: ``type(1) == int``. Two are equal if their names are (parameters do not count at run time)."""
+
+    type: Type
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Optional:
+    """``optional.of(value)``; NONE is the one without a value."""
+
+    value: Value
+    present: bool = True
+
+
+NONE = Optional(None, present=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyedMap:
+    """A map with any key that is not a string. ``entries`` maps a hashable form of the key to (key, value).
+
+    Keys are told apart as CEL does: 1, 1u and 1.0 are one key, true and 1 are two. equality.py makes the form.
+    """
+
+    entries: dict[object, tuple[Value, Value]]
+
+
+class Opaque:
+    """The base of values that only a library's functions understand: quantity, ip, cidr, url, semver, format ..."""
+
+    __slots__ = ()
+    type: Type
+
+    def text(self) -> str:
+        """Return the string form, for output."""
+        raise NotImplementedError
+
+    def equals(self, other: Opaque) -> bool:
+        """Tell whether CEL's == holds for another value of the same class."""
+        raise NotImplementedError
+
+
+class Container:
+    """A list, map or object whose shape a schema gives, read from plain JSON when asked (see schemavalues.py).
+
+    The runner uses it wherever it finds neither list, dict nor KeyedMap.
+    """
+
+    __slots__ = ()
+
+    def is_list(self) -> bool:
+        """Tell whether it behaves as a list; else it behaves as a map, or an object."""
+        raise NotImplementedError
+
+    def get(self, key: Value, default: Value) -> Value:
+        """Return the field, entry or element, or default where there is none (an index out of range included)."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Value]:
+        """Yield elements of a list, keys of a map."""
+        raise NotImplementedError
+
+    def equals(self, other: Value) -> bool:
+        """Tell whether CEL's == holds; ``other`` may be anything."""
+        raise NotImplementedError
+
+    def add(self, other: Value) -> Value:
+        """Return what ``+`` gives: union of sets, merge of list maps, else concatenation. Raises EvalError."""
+        raise NotImplementedError
+
+    def celtype(self) -> Type:
+        """Return the type at run time."""
+        raise NotImplementedError
