@@ -7,7 +7,7 @@ maps with string keys are dicts, never changed once made. Python's True equals 1
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from trainc.cel.types import Type
@@ -47,9 +47,13 @@ class Uint:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp:
-    """A time: nanoseconds since 1970-01-01T00:00:00Z, from year 1 to year 9999."""
+    """A time: nanoseconds since 1970-01-01T00:00:00Z, from year 1 to year 9999.
+
+    ``offset``: seconds east of UTC that it was written with. It shows in string() only, and arithmetic keeps it.
+    """
 
     nanos: int
+    offset: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -97,8 +101,11 @@ class Opaque:
         """Return the string form, for output."""
         raise NotImplementedError
 
-    def equals(self, other: Opaque) -> bool:
-        """Tell whether CEL's == holds for another value of the same class."""
+    def equals(self, other: Value) -> bool:
+        """Tell whether CEL's == holds, self being on the left; other is not null.
+
+        Raises EvalError("no such overload") for a value of another class.
+        """
         raise NotImplementedError
 
 

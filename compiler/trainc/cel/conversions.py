@@ -1,0 +1,179 @@
+"""Conversions between types: string, int, uint, double, bytes, bool, type, dyn; those of times are in library/times.py.
+
+Source: ConvertToType of cel-go v0.26.0 (common/types), with Go's strconv. Strings are read as Go reads them: ASCII
+digits only, no blanks, hexadecimal and underscores in doubles only.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import NoReturn
+
+from trainc.cel.gotext import general, shortest, utf8
+from trainc.cel.types import BOOL, DOUBLE, INT, STRING, UINT, Type
+from trainc.cel.typenames import type_name, type_of
+from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, TypeValue, Uint, Value
+
+INT_OVERFLOW, UINT_OVERFLOW = "integer overflow", "unsigned integer overflow"
+
+_SIGNED = re.compile("[+-]?[0-9]+", re.ASCII)
+_UNSIGNED = re.compile("[0-9]+", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_HEXADECIMAL = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+", re.ASCII)
+_SPECIAL = re.compile(r"(?i:[+-]?inf(?:inity)?|nan)", re.ASCII)
+_NOT_BETWEEN_DIGITS = re.compile(r"(?<![0-9a-fA-FxX])_|_(?![0-9a-fA-F])")
+_NOT_BETWEEN_DECIMAL_DIGITS = re.compile(r"(?<![0-9])_|_(?![0-9])")
+_PREFIX = re.compile(r"[+-]?0[xX]")
+_TRUE, _FALSE = frozenset(("1", "t", "T", "TRUE", "true", "True")), frozenset(("0", "f", "F", "FALSE", "false", "False"))
+_MOST_DIGITS = 4000
+"""Python reads no longer numbers; Go does, but none of those fits, except with zeros in front."""
+
+
+def no_conversion(given: Type, wanted: Type) -> NoReturn:
+    """Raise cel-go's error of a conversion that fails."""
+    raise EvalError(f"type conversion error from '{type_name(given)}' to '{type_name(wanted)}'")
+
+
+def string_to_int(text: str) -> int:
+    """Return ``int(text)``. Raises EvalError."""
+    if _SIGNED.fullmatch(text):
+        number = _digits(text)
+        if number is not None and INT_MIN <= number <= INT_MAX:
+            return number
+    no_conversion(STRING, INT)
+
+
+def string_to_uint(text: str) -> Uint:
+    """Return ``uint(text)``; a sign is not allowed. Raises EvalError."""
+    if _UNSIGNED.fullmatch(text):
+        number = _digits(text)
+        if number is not None and number <= UINT_MAX:
+            return Uint(number)
+    no_conversion(STRING, UINT)
+
+
+def string_to_double(text: str) -> float:
+    """Return ``double(text)`` as strconv.ParseFloat reads it. Raises EvalError, also for numbers past all doubles."""
+    number = parse_float(text)
+    if number is None:
+        no_conversion(STRING, DOUBLE)
+    return number
+
+
+def parse_float(text: str) -> float | None:
+    """Return what strconv.ParseFloat(text, 64) gives; None where it fails, or its number is out of range."""
+    if _SPECIAL.fullmatch(text):
+        return float(text)
+    hexadecimal = _PREFIX.match(text) is not None
+    if "_" in text:
+        if (_NOT_BETWEEN_DIGITS if hexadecimal else _NOT_BETWEEN_DECIMAL_DIGITS).search(text):
+            return None
+        text = text.replace("_", "")
+    if hexadecimal:
+        try:
+            return float.fromhex(text) if _HEXADECIMAL.fullmatch(text) else None
+        except OverflowError:
+            return None
+    number = float(text) if _DECIMAL.fullmatch(text) else None
+    return None if number is None or math.isinf(number) else number
+
+
+def string_to_bool(text: str) -> bool:
+    """Return ``bool(text)``: 1, t, T, TRUE, true, True and their opposites. Raises EvalError."""
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    no_conversion(STRING, BOOL)
+
+
+def double_to_int(number: float) -> int:
+    """Return ``int(number)``, cut towards zero. Raises EvalError; both ends of int64 as doubles count as overflow."""
+    if -(2.0**63) < number < 2.0**63:
+        return int(number)
+    raise EvalError(INT_OVERFLOW)
+
+
+def double_to_uint(number: float) -> Uint:
+    """Return ``uint(number)``, cut towards zero. Raises EvalError."""
+    if 0 <= number < 2.0**64:
+        return Uint(int(number))
+    raise EvalError(UINT_OVERFLOW)
+
+
+def int_to_uint(number: int) -> Uint:
+    """Return ``uint(number)``. Raises EvalError."""
+    if number < 0:
+        raise EvalError(UINT_OVERFLOW)
+    return Uint(number)
+
+
+def uint_to_int(number: Uint) -> int:
+    """Return ``int(number)``. Raises EvalError."""
+    if number.value > INT_MAX:
+        raise EvalError(INT_OVERFLOW)
+    return number.value
+
+
+def bytes_to_string(data: bytes) -> str:
+    """Return ``string(data)``. Raises EvalError for what is no UTF-8."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise EvalError("invalid UTF-8 in bytes, cannot convert to string") from None
+
+
+def duration_to_string(span: Duration) -> str:
+    """Return ``string(span)``: seconds as a double holds them, ``-1.5s``."""
+    seconds, nanos = divmod(abs(span.nanos), 10**9)
+    number = seconds + nanos / 1e9
+    return f"{shortest(-number if span.nanos < 0 else number)}s"
+
+
+def type_value(value: Value) -> TypeValue:
+    """Return ``type(value)``."""
+    return TypeValue(type_of(value))
+
+
+def _digits(text: str) -> int | None:
+    if len(text) > _MOST_DIGITS:
+        text = text[0] + text[1:].lstrip("0") if text[0] in "+-" else text.lstrip("0") or "0"
+    return int(text) if len(text) <= _MOST_DIGITS else None
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+OVERLOADS: Mapping[str, Callable[..., Value]] = {
+    "to_dyn": _same,
+    "type": type_value,
+    "bool_to_bool": _same,
+    "string_to_bool": string_to_bool,
+    "bytes_to_bytes": _same,
+    "string_to_bytes": utf8,
+    "double_to_double": _same,
+    "int64_to_double": float,
+    "uint64_to_double": lambda number: float(number.value),
+    "string_to_double": string_to_double,
+    "int64_to_int64": _same,
+    "double_to_int64": double_to_int,
+    "uint64_to_int64": uint_to_int,
+    "string_to_int64": string_to_int,
+    "duration_to_int64": lambda span: span.nanos,
+    "timestamp_to_int64": lambda time: time.nanos // 10**9,
+    "uint64_to_uint64": _same,
+    "double_to_uint64": double_to_uint,
+    "int64_to_uint64": int_to_uint,
+    "string_to_uint64": string_to_uint,
+    "string_to_string": _same,
+    "bool_to_string": lambda flag: "true" if flag else "false",
+    "bytes_to_string": bytes_to_string,
+    "double_to_string": general,
+    "duration_to_string": duration_to_string,
+    "int64_to_string": str,
+    "uint64_to_string": lambda number: str(number.value),
+}
+

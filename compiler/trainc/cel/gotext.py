@@ -1,0 +1,139 @@
+"""How Go spells CEL's values in texts: strconv.Quote, %g, shortest decimals, and fmt's %v of a value.
+
+A string that is no UTF-8 (Go's url.Query makes such) holds each bad byte as a lone surrogate, U+DC80 to U+DCFF, as
+Python's "surrogateescape" does. Source: Go's strconv and fmt, cel-go v0.26.0 common/types.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from trainc.cel.typenames import type_name
+from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
+from trainc.kube.fielderror import quote as quote_utf8
+from trainc.kube.gojson import go_number
+
+_BAD_BYTE = re.compile("[\udc80-\udcff]")
+_ASIDE = re.compile("[\udc80-\udcff]+")
+
+
+def quote(text: str) -> str:
+    """Return ``strconv.Quote(text)``; bytes that are no UTF-8 become ``\\xff``."""
+    if not _BAD_BYTE.search(text):
+        return quote_utf8(text)
+    parts, at = [], 0
+    for found in _ASIDE.finditer(text):
+        parts.append(quote_utf8(text[at : found.start()])[1:-1])
+        parts += (f"\\x{ord(char) - 0xDC00:02x}" for char in found.group())
+        at = found.end()
+    return f'"{"".join(parts)}{quote_utf8(text[at:])[1:-1]}"'
+
+
+def runes(text: str) -> str:
+    """Return ``string([]rune(text))``: each byte that is no UTF-8 becomes U+FFFD."""
+    return text if text.isascii() else _BAD_BYTE.sub("\ufffd", text)
+
+
+def utf8(text: str) -> bytes:
+    """Return the bytes of a string, bad ones included."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def from_utf8(data: bytes) -> str:
+    """Return the string of bytes, bad ones kept."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def general(number: float) -> str:
+    """Return ``%g`` of a double: ``1e+06``, ``NaN``, ``+Inf``."""
+    return go_number(number)
+
+
+def shortest(number: float) -> str:
+    """Return ``strconv.FormatFloat(number, 'f', -1, 64)`` of a finite double: no exponent, no more digits than needed."""
+    text = f"{Decimal(repr(number)):f}"
+    return text[:-2] if text.endswith(".0") else text
+
+
+def shown(value: Value) -> str:
+    """Return what fmt's ``%v`` prints for a value of cel-go."""
+    known = _SHOWN.get(value.__class__)
+    if known is not None:
+        return known(value)
+    if isinstance(value, Opaque):
+        return value.text()
+    if isinstance(value, Container):
+        return _list(list(value)) if value.is_list() else _map({key: value.get(key, None) for key in value})
+    return str(value)
+
+
+def _list(value: list[Value]) -> str:
+    return f"[{', '.join(map(shown, value))}]"
+
+
+def _map(value: dict[str, Value]) -> str:
+    return f"{{{', '.join(f'{key}: {shown(value[key])}' for key in value)}}}"
+
+
+def _keyed_map(value: KeyedMap) -> str:
+    return f"{{{', '.join(f'{shown(key)}: {shown(item)}' for key, item in value.entries.values())}}}"
+
+
+def _bytes(value: bytes) -> str:
+    return f"[{' '.join(map(str, value))}]"
+
+
+def _timestamp(value: Timestamp) -> str:
+    from trainc.cel.library.times import civil, fraction
+
+    moment = civil(value, value.offset)
+    sign, (hours, minutes) = "-" if value.offset < 0 else "+", divmod(abs(value.offset) // 60, 60)
+    zone = f"{sign}{hours:02d}{minutes:02d} {'UTC' if value.offset == 0 else f'{sign}{hours:02d}{minutes:02d}'}"
+    clock = f"{moment.hour:02d}:{moment.minute:02d}:{moment.second:02d}{fraction(moment.nanosecond)}"
+    return f"{moment.year:04d}-{moment.month:02d}-{moment.day:02d} {clock} {zone}"
+
+
+def _duration(value: Duration) -> str:
+    nanos = abs(value.nanos)
+    if nanos < 10**9:
+        for unit, size in (("ms", 10**6), ("µs", 10**3), ("ns", 1)):
+            if nanos >= size:
+                return f"{'-' * (value.nanos < 0)}{shortest_ratio(nanos, size)}{unit}"
+        return "0s"
+    minutes, rest = divmod(nanos, 60 * 10**9)
+    hours, minutes = divmod(minutes, 60)
+    before = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{'-' * (value.nanos < 0)}{before}{shortest_ratio(rest, 10**9)}s"
+
+
+
+
+
+def shortest_ratio(number: int, unit: int) -> str:
+    """Return number / unit as a decimal without zeros at its end; unit is a power of ten, number not negative."""
+    whole, rest = divmod(number, unit)
+    digits = f"{rest:0{len(str(unit)) - 1}d}".rstrip("0") if rest else ""
+    return f"{whole}.{digits}" if digits else str(whole)
+
+
+def _optional(value: Optional) -> str:
+    return f"optional({shown(value.value)})" if value.present else "optional.none()"
+
+
+_SHOWN = {
+    type(None): lambda _: "0",  # cel-go's Null is Go's int32 0
+    bool: lambda value: "true" if value else "false",
+    int: str,
+    str: str,
+    float: general,
+    bytes: _bytes,
+    list: _list,
+    dict: _map,
+    KeyedMap: _keyed_map,
+    Uint: lambda value: str(value.value),
+    Timestamp: _timestamp,
+    Duration: _duration,
+    TypeValue: lambda value: type_name(value.type),
+    Optional: _optional,
+}
