@@ -1,0 +1,113 @@
+"""``==``: across types, deep, as cel-go v0.26.0 compares (common/types: Equal and the Equal methods).
+
+Numbers of different types are equal as doubles are; NaN equals nothing; null equals null only.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+from trainc.cel.maps import MISSING, find, is_list, is_map, items
+from trainc.cel.typenames import type_name
+from trainc.cel.values import (
+    Container,
+    Duration,
+    EvalError,
+    KeyedMap,
+    Opaque,
+    Optional,
+    Timestamp,
+    TypeValue,
+    Uint,
+    Value,
+)
+from trainc.cel.work import Meter, spend
+
+_NO_OVERLOAD = "no such overload"
+_SIMPLE: Final = frozenset((str, int, bool, float, bytes, type(None), Uint, Timestamp, Duration))
+"""Kinds of which two values are equal where Python says so."""
+_NUMBERS: Final = frozenset((int, float, Uint))
+
+Pair: TypeAlias = tuple[Any, Any]
+
+
+def equal(left: Value, right: Value, meter: Meter | None = None) -> bool:
+    """Tell whether ``left == right``.
+
+    Raises EvalError("no such overload") where the left side refuses the right: values of libraries and of schemas do.
+    ``meter``: what the work of comparing lists and maps is taken from (work.py).
+    """
+    kind, other = left.__class__, right.__class__
+    if kind is other:
+        if kind in _SIMPLE:
+            return bool(left == right)
+        if kind is list:
+            return _lists(left, right, meter)
+        if kind is dict or kind is KeyedMap:
+            return _maps(left, right, meter)
+        if kind is TypeValue:
+            return type_name(left.type) == type_name(right.type)
+        if kind is Optional:
+            return _optionals(left, right, meter)
+    elif kind in _NUMBERS and other in _NUMBERS:
+        return _numbers(left, right)
+    if left is None or right is None:
+        return left is right
+    if isinstance(left, Opaque | Container):
+        return left.equals(right)
+    if kind is list:
+        return is_list(right) and _lists(left, right, meter)
+    return is_map(left) and is_map(right) and _maps(left, right, meter)
+
+
+def _numbers(left: int | float | Uint, right: int | float | Uint) -> bool:
+    one = left.value if isinstance(left, Uint) else left
+    two = right.value if isinstance(right, Uint) else right
+    if isinstance(one, float) or isinstance(two, float):
+        return float(one) == float(two)  # Go rounds the integer first, too
+    return one == two
+
+
+def _lists(left: Value, right: Value, meter: Meter | None) -> bool:
+    size = len(left)
+    if size != len(right):
+        return False
+    if meter is not None:
+        spend(meter, size)
+    for one, two in zip(left, right, strict=True):
+        try:
+            if not equal(one, two, meter):
+                return False
+        except EvalError:
+            continue  # cel-go takes only false for an answer here
+    return True
+
+
+def _maps(left: Value, right: Value, meter: Meter | None) -> bool:
+    if length(left) != length(right):
+        return False
+    if meter is not None:
+        spend(meter, length(left))
+    for key, value in items(left):
+        other = find(right, key)
+        if other is MISSING:
+            return False
+        try:
+            if not equal(value, other, meter):
+                return False
+        except EvalError:
+            continue
+    return True
+
+
+def _optionals(left: Optional, right: Optional, meter: Meter | None) -> bool:
+    if not (left.present and right.present):
+        return left.present is right.present
+    if right.value is None and isinstance(left.value, Opaque | Container):
+        raise EvalError(_NO_OVERLOAD)
+    return equal(left.value, right.value, meter)
+
+
+def length(value: Value) -> int:
+    """Return the number of elements, entries, code points or bytes of a value that has a size."""
+    return len(value.entries) if value.__class__ is KeyedMap else len(value)

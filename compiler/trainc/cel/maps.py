@@ -1,0 +1,148 @@
+"""Maps: how keys are told apart, found and inserted.
+
+Source: common/types/map.go of cel-go v0.26.0. A key is stored with its type, so ``{dyn(1): a, dyn(1u): b}`` has two
+entries; a look-up tries the key as it is and then as the other integer type, a double as both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+from trainc.cel.gotext import shown
+from trainc.cel.typenames import type_name
+from trainc.cel.values import INT_MAX, Container, EvalError, KeyedMap, TypeValue, Uint, Value
+
+Entries: TypeAlias = dict[object, tuple[Value, Value]]
+
+
+class _Missing:
+    """The class of MISSING."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
+"""What find returns where there is no entry."""
+
+
+class _ByIdentity:
+    """The form of a key that equals only itself, as a list or a map."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Value) -> None:
+        self._value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByIdentity) and other._value is self._value
+
+    def __hash__(self) -> int:
+        return id(self._value)
+
+
+def key_form(key: Value) -> object:
+    """Return the hashable that stands for a key in ``KeyedMap.entries``.
+
+    Raises EvalError for bytes, which Go cannot hash: cel-go fails with just this message.
+    """
+    kind = key.__class__
+    if kind is str:
+        return key
+    if kind is float:
+        return _ByIdentity([]) if math.isnan(key) else (float, key)  # NaN is never found again
+    if kind is int or kind is bool or key is None:
+        return (kind, key)
+    if kind is bytes:
+        raise EvalError("internal error: runtime error: hash of unhashable type types.Bytes")
+    if kind is TypeValue:
+        return (TypeValue, type_name(key.type))
+    return key if kind.__hash__ is not None and kind.__eq__ is not object.__eq__ else _ByIdentity(key)
+
+
+def make_map(pairs: Iterable[tuple[Value, Value]]) -> Value:
+    """Return the map of pairs; of several values for one key the last counts. Raises EvalError as key_form does."""
+    entries: Entries = {}
+    for key, value in pairs:
+        entries[key_form(key)] = (key, value)
+    return from_entries(entries)
+
+
+def from_entries(entries: Entries) -> Value:
+    """Return the map of entries: a dict if every key is a string."""
+    if all(form.__class__ is str for form in entries):
+        return {form: value for form, (_, value) in entries.items()}
+    return KeyedMap(entries)
+
+
+def find(mapping: Value, key: Value) -> Value:
+    """Return the value of key in a map, or MISSING. Raises EvalError where a schema's object refuses the key."""
+    if mapping.__class__ is dict:
+        return mapping.get(key, MISSING) if key.__class__ is str else MISSING
+    if isinstance(mapping, KeyedMap):
+        return _find_keyed(mapping.entries, key)
+    return mapping.get(key, MISSING)
+
+
+def _find_keyed(entries: Entries, key: Value) -> Value:
+    if not entries:
+        return MISSING
+    for form in (key_form(key), *_other_numbers(key)):
+        found = entries.get(form)
+        if found is not None:
+            return found[1]
+    return MISSING
+
+
+def _other_numbers(key: Value) -> tuple[object, ...]:
+    """Return the forms of the integers of another type that equal a number."""
+    if key.__class__ is int:
+        return (Uint(key),) if key >= 0 else ()
+    if key.__class__ is Uint:
+        return ((int, key.value),) if key.value <= INT_MAX else ()
+    if key.__class__ is float and key.is_integer():
+        # Go refuses both ends of int64 as doubles: overflow.go, doubleToInt64Checked.
+        signed = ((int, int(key)),) if -(2.0**63) < key < 2.0**63 else ()
+        return (*signed, Uint(int(key))) if 0 <= key < 2.0**64 else signed
+    return ()
+
+
+def items(mapping: Value) -> Iterable[tuple[Value, Value]]:
+    """Yield keys and values of a map."""
+    if mapping.__class__ is dict:
+        return list(mapping.items())
+    if isinstance(mapping, KeyedMap):
+        return list(mapping.entries.values())
+    return [(key, mapping.get(key, None)) for key in mapping]
+
+
+def keys(mapping: Value) -> list[Value]:
+    """Return the keys of a map."""
+    if isinstance(mapping, KeyedMap):
+        return [key for key, _ in mapping.entries.values()]
+    return list(mapping)
+
+
+def inserted(mapping: Value, key: Value, value: Value) -> Value:
+    """Return mapping with one more entry (``cel.@mapInsert``). Raises EvalError if the key is there."""
+    if find(mapping, key) is not MISSING:
+        raise EvalError(f"insert failed: key {shown(key)} already exists")
+    if key.__class__ is str and mapping.__class__ is dict:
+        return {**mapping, key: value}
+    return make_map([*items(mapping), (key, value)])
+
+
+def is_map(value: Value) -> bool:
+    """Tell whether a value behaves as a map or an object."""
+    return (
+        value.__class__ is dict or value.__class__ is KeyedMap or (isinstance(value, Container) and not value.is_list())
+    )
+
+
+def is_list(value: Value) -> bool:
+    """Tell whether a value behaves as a list."""
+    return value.__class__ is list or (isinstance(value, Container) and value.is_list())

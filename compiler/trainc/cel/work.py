@@ -1,0 +1,31 @@
+"""The work that Kubernetes' cost does not see, counted so that no expression runs for long.
+
+cel-go has a clock beside the cost; we have none. A meter starts at BUDGET and is taken from by loops, deep
+comparisons, concatenations and calls that make or read much for a small cost.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+Meter: TypeAlias = list[Any]
+"""A list whose item WORK is what is left; the runner uses its frame."""
+
+COST: Final = 0
+WORK: Final = 1
+
+BUDGET: Final = 4_000_000
+"""About as many steps as a second has room for."""
+
+MESSAGE: Final = "the expression does too much work"
+
+
+class Exhausted(Exception):
+    """The work left is used up. Not an EvalError, since nothing in an expression may absorb it."""
+
+
+def spend(meter: Meter, amount: int) -> None:
+    """Take amount from a meter. Raises Exhausted."""
+    meter[WORK] -= amount
+    if meter[WORK] < 0:
+        raise Exhausted
