@@ -1,16 +1,25 @@
-// Command cel answers questions about Kubernetes CEL with the real code of the API server.
+// Command cel answers questions about Kubernetes CEL with the real code of the API server:
+//
+//	cel                  one JSON object a line in (Question), one a line out (Answer)
+//	cel functions        all functions, macros and variables of the base environments
+//	cel estimate         the static cost of the rules on standard input
+//	cel spec [file...]   the tests of cel-spec as questions, without file the names of the files
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"runtime/debug"
 
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
 func main() {
+	debug.SetGCPercent(400) // many short-lived objects, little that lives: time for memory
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "cel oracle:", err)
 		os.Exit(1)
@@ -18,11 +27,56 @@ func main() {
 }
 
 func run(args []string) error {
-	switch {
-	case len(args) == 1 && args[0] == "functions":
+	command := "answer"
+	if len(args) > 0 {
+		command = args[0]
+	}
+	switch command {
+	case "answer":
+		return serve(os.Stdin, os.Stdout, func(q *Question) (any, error) { return answer(q) })
+	case "estimate":
+		return serve(os.Stdin, os.Stdout, func(q *Question) (any, error) { return estimate(q) })
+	case "functions":
 		return writeFunctions(os.Stdout)
+	case "spec":
+		return writeSpec(os.Stdout, args[1:])
 	}
 	return fmt.Errorf("unknown command %q", args)
+}
+
+// serve handles questions one by one, each answered before the next is read.
+func serve(in io.Reader, out io.Writer, handle func(*Question) (any, error)) error {
+	reader, writer := bufio.NewReaderSize(in, 1<<16), bufio.NewWriter(out)
+	for {
+		line, end := reader.ReadBytes('\n')
+		if len(bytes.TrimSpace(line)) > 0 {
+			if err := handleLine(line, writer, handle); err != nil {
+				return err
+			}
+		}
+		if end == io.EOF {
+			return writer.Flush()
+		} else if end != nil {
+			return end
+		}
+	}
+}
+
+func handleLine(line []byte, writer *bufio.Writer, handle func(*Question) (any, error)) error {
+	q, err := decodeQuestion(line)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", line, err)
+	}
+	reply, err := handle(q)
+	if err != nil {
+		return fmt.Errorf("question %s: %w", q.ID, err)
+	}
+	text, err := marshal(reply)
+	if err != nil {
+		return fmt.Errorf("question %s: %w", q.ID, err)
+	}
+	writer.Write(append(text, '\n'))
+	return writer.Flush()
 }
 
 // baseEnvSet is the API server's own: new expressions are compiled for the version before this one.
