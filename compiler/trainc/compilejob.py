@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from trainc.admit.crd import admit_document
 from trainc.admit.generated import Refused, admit_jobset
 from trainc.admit.trainer import warn_deprecated
-from trainc.diagnostics import Diagnostic, Severity, has_errors, report
+from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.documents import Key
+from trainc.findings.ruling import Ruling
 from trainc.gitops.queue import check_queue, shape_jobset
 from trainc.join import join
 from trainc.kube.gotypes import GoDecodeError
@@ -61,6 +62,7 @@ class JobCompiler:
     runtimes: Runtimes
     cluster: Mapping[Key, Document]
     options: Options
+    ruling: Ruling = field(default_factory=Ruling)
 
     def compile(self, document: Document) -> Job:
         """Compile one job. A fault of ours becomes a finding, so that the other jobs are still compiled."""
@@ -86,7 +88,7 @@ class JobCompiler:
             return self._ended(job, [*findings, found])
         job = replace(job, runtime=found.document)
         findings += found.findings
-        if has_errors(found.findings):
+        if self.ruling.stops(found.findings):
             return self._ended(job, findings)
         findings += warn_deprecated(admitted.document, found.document)
         try:
@@ -94,11 +96,11 @@ class JobCompiler:
         except (GoDecodeError, MergeError) as error:
             return self._ended(job, [*findings, _unmergeable(admitted.document, error)])
         findings += check(model)
-        if has_errors(findings):
+        if self.ruling.stops(findings):
             return self._ended(job, findings)
         objects, more = build(model)
         findings += more
-        return replace(job, objects=() if has_errors(findings) else objects, findings=tuple(findings))
+        return replace(job, objects=() if self.ruling.stops(findings) else objects, findings=tuple(findings))
 
     def _ended(self, job: Job, findings: list[Diagnostic]) -> Job:
         """Return a job without objects; under faithful, errors are those of the first stage that refuses."""

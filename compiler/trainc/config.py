@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from trainc.diagnostics import Diagnostic, has_errors, report, suggest
+from trainc.findings import severities
 from trainc.kube.decode import Problem, Refused
 from trainc.kube.yamltext import read_yaml, yaml_offsets
-from trainc.source import Document, Json, JsonObject, Mark, Path, Source
+from trainc.source import Document, Json, JsonObject, Mark, Path, Source, as_object
 
-KEYS = ("environments",)
+KEYS = ("environments", severities.KEY)
 ENVIRONMENT_KEYS: tuple[str, ...] = ()
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -42,10 +43,10 @@ def parse(source: Source | None) -> tuple[Config, tuple[Diagnostic, ...]]:
     data, document, findings = _read(source)
     if not has_errors(findings):
         findings = (*findings, *_check(data, document))
-    environments = data.get("environments") if isinstance(data, dict) else None
-    if has_errors(findings) or not isinstance(environments, dict):
+    if has_errors(findings) or not isinstance(data, dict):
         return Config(), findings
-    return Config(tuple(environments), document.data), findings
+    data = {**_default(), **data}
+    return Config(tuple(as_object(data["environments"])), data), findings
 
 
 def _read(source: Source) -> tuple[Json, Document, tuple[Diagnostic, ...]]:
@@ -85,6 +86,26 @@ def _check(data: Json, document: Document) -> Iterator[Diagnostic]:
     yield from _unknown(document, (), data, KEYS)
     if "environments" in data:
         yield from _environments(document, data["environments"])
+    if severities.KEY in data:
+        yield from _severities(document, data[severities.KEY])
+
+
+def _severities(document: Document, value: Json) -> Iterator[Diagnostic]:
+    path = (severities.KEY,)
+    if not isinstance(value, dict):
+        yield _wrong_type(document, path, value, "a mapping from codes to severities, such as {TC409: error}")
+        return
+    for problem in severities.check(value):
+        place = (*path, *problem.path)
+        yield report(
+            "TC013",
+            document,
+            place,
+            problem.message,
+            found=problem.found,
+            expected=problem.expected,
+            hint=problem.hint,
+        )
 
 
 def _environments(document: Document, value: Json) -> Iterator[Diagnostic]:

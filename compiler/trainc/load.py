@@ -15,6 +15,7 @@ from functools import cache, partial
 from trainc.diagnostics import Diagnostic, report
 from trainc.kube.decode import Problem, Refused
 from trainc.kube.jsontext import json_offsets, read_json, skip_space
+from trainc.kube.yamlcomments import yaml_comments
 from trainc.kube.yamltext import read_yaml, yaml_offsets
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, dotted, existing
 
@@ -54,6 +55,34 @@ def load(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
             if not any(problem.fatal for problem in problems):
                 documents.append(document)
     return tuple(documents), tuple(findings)
+
+
+def comments(source: Source, word: str) -> tuple[tuple[Mark, str], ...]:
+    """Return the comments of a source that begin with word: the place of each ``#``, and what follows word.
+
+    JSON has none, and neither has a document that cannot be read.
+    """
+    if word not in source.decoded():
+        return ()
+    text = source.text if isinstance(source.text, str) else source.text.decode("utf-8", "surrogateescape")
+    lines = _Lines(text)
+    start = int(text.startswith(_BOM))
+    if text.lstrip().startswith("{"):
+        start = _end(_json_units(text, lines))
+    return tuple(
+        (lines.mark(begin + offset), rest)
+        for begin, end, junk in _chunks(text, start)
+        if not junk
+        for offset, rest in yaml_comments(text[begin:end], word)
+    )
+
+
+def _end(units: Generator[_Unit, None, int]) -> int:
+    while True:
+        try:
+            next(units)
+        except StopIteration as stop:
+            return int(stop.value)
 
 
 def _finding(document: Document, problem: Problem) -> Diagnostic:

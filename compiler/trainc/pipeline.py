@@ -1,17 +1,19 @@
 """The compiler as one function: documents in, objects and findings out. No I/O.
 
 Read it from top to bottom: load, sort, admit the runtimes, then job by job admit, join, check,
-shape, build and admit again, then what default output adds, and the bytes.
+shape, build and admit again, then what default output adds, what becomes of findings, and the bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from trainc.compilejob import Job, JobCompiler
 from trainc.diagnostics import Diagnostic, has_errors, sort_key
 from trainc.documents import classify
+from trainc.findings.repeats import collapse
+from trainc.findings.ruling import Ruling
 from trainc.load import load
 from trainc.model import Object
 from trainc.options import Options
@@ -26,7 +28,8 @@ __all__ = ["Build", "Job", "compile"]
 class Build:
     """The result of one compilation.
 
-    ``jobs`` come in order of namespace and name. ``findings`` are sorted and hold those of every job once.
+    ``jobs`` come in order of namespace and name. ``findings`` are sorted and hold those of every job once;
+    one that several jobs have says so, and how many.
     ``files`` maps paths below out/ to bytes; it is empty if any finding is an error.
     """
 
@@ -43,9 +46,10 @@ class Build:
 def compile(sources: Iterable[Source], options: Options | None = None) -> Build:  # noqa: A001 - the public name
     """Compile every TrainJob of sources. Never raises for what is in them; the same input gives the same result."""
     options = options or Options()
+    sources = sorted(sources, key=lambda source: (source.name, source.decoded()))
     documents: list[Document] = []
     findings: list[Diagnostic] = []
-    for source in sorted(sources, key=lambda source: (source.name, source.decoded())):
+    for source in sources:
         loaded, found = load(source)
         documents += loaded
         findings += found
@@ -53,19 +57,31 @@ def compile(sources: Iterable[Source], options: Options | None = None) -> Build:
     findings += found
     runtimes = Runtimes.admit(sorted_out.runtimes, options)
     findings += runtimes.findings
-    compiler = JobCompiler(runtimes, sorted_out.cluster, options)
+    ruling = Ruling.of(sources, documents, options)
+    compiler = JobCompiler(runtimes, sorted_out.cluster, options, ruling)
     jobs = tuple(sorted((compiler.compile(job) for job in sorted_out.jobs), key=lambda job: (job.namespace, job.name)))
-    for job in jobs:
-        findings += job.findings
-    findings = unique(findings)
+    return _finished(jobs, findings, ruling, options, _untried(sorted_out.runtimes, jobs))
+
+
+def _finished(
+    jobs: Iterable[Job], own: Iterable[Diagnostic], ruling: Ruling, options: Options, untried: Collection[Source]
+) -> Build:
+    """Return the build of compiled jobs; ``own`` are findings on the inputs themselves, all as they were made."""
+    found = [*own, *(finding for job in jobs for finding in job.findings)]
+    jobs = tuple(_settled(job, ruling) for job in jobs)
+    findings = collapse(ruling.settle(own), ((f"{job.namespace}/{job.name}", job.findings) for job in jobs))
+    findings += ruling.remarks(found, findings, untried)
     made = {} if has_errors(findings) else files(jobs, options)
     return Build(jobs, tuple(sorted(findings, key=sort_key)), made)
 
 
-def unique(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return findings without those that say the same of the same place, such as of one runtime used by two jobs."""
-    seen: dict[tuple[object, ...], Diagnostic] = {}
-    for finding in findings:
-        key = (finding.file, finding.document.index, finding.path, finding.code, finding.message, finding.severity)
-        seen.setdefault(key, finding)
-    return list(seen.values())
+def _settled(job: Job, ruling: Ruling) -> Job:
+    """Return a job with its final findings; what has become an error takes the objects away."""
+    findings = ruling.settle(job.findings)
+    return replace(job, findings=findings, objects=() if has_errors(findings) else job.objects)
+
+
+def _untried(runtimes: Iterable[Document], jobs: Iterable[Job]) -> frozenset[Source]:
+    """Return the sources of runtimes of which no job uses any: most of what there is to find shows through jobs."""
+    used = {job.runtime.source for job in jobs if job.runtime is not None}
+    return frozenset(runtime.source for runtime in runtimes).difference(used)

@@ -8,7 +8,7 @@ from functools import cache
 
 from trainc.admit.crd import Admitted, admit_document
 from trainc.admit.trainer import validate_runtime
-from trainc.diagnostics import Diagnostic, has_errors
+from trainc.diagnostics import Diagnostic, Severity
 from trainc.documents import Key, identity
 from trainc.lookup import builtin, not_found, reference
 from trainc.options import Options
@@ -55,8 +55,8 @@ def admit_builtin(name: str) -> Admitted | None:
 def admit_runtime(document: Document, options: Options) -> Admitted:
     """Return a runtime as the cluster stores it: its CRD first, then its webhook."""
     admitted = _admit_extended(document) if not options.faithful else _admit(document, faithful=True)
-    if has_errors(admitted.findings):
-        return admitted
+    if any(finding.severity is Severity.ERROR and finding.code != "TC101" for finding in admitted.findings):
+        return admitted  # an unknown field is an error, but leaves a whole document
     return Admitted(admitted.document, (*admitted.findings, *validate_runtime(admitted.document)))
 
 

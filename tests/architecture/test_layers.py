@@ -14,6 +14,7 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (1, ("options", "data")),
     (1, ("diagnostics", "kube")),
     (2, ("model", "load", "emit", "documents", "schema")),
+    (2, ("findings",)),
     (3, ("cel",)),
     (4, ("plugins",)),
     (4, ("admit", "join", "lookup", "origins")),

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN, Command, Reporter, finding_options
-from trainc.cli.work import load_config, no_document, nothing, read_runtimes
+from trainc.cli.work import load_config, no_document, nothing, read_runtimes, worth_telling
 from trainc.diagnostics import Diagnostic, has_errors, sort_key
 from trainc.emit import emit
 from trainc.kube.fieldorder import ordered_object
@@ -68,7 +68,8 @@ def command(
     given = merge(_read(folder, path) for path in paths)
     options, known, findings = _surroundings(folder, faithful)
     result = compile(merge([given, known]).sources, options)
-    findings = tuple(sorted((*findings, *given.findings, *known.findings, *result.findings), key=sort_key))
+    found = worth_telling([result.findings], known.sources)
+    findings = tuple(sorted((*findings, *given.findings, *known.findings, *found), key=sort_key))
     if not has_errors(findings) and no_document(given):
         findings = (*findings, *(nothing(path, "no document here") for path in paths))
     reporter.findings(findings)

@@ -51,8 +51,9 @@ def command(
         reporter.findings(findings)
         return reporter.status(findings)
     environments = choose(config, environment)
-    inputs = merge([*(read_tree(root, name) for name in names), read_runtimes(root)])
-    outcome = compile_for(inputs, config, environments, findings)
+    runtimes = read_runtimes(root)
+    inputs = merge([*(read_tree(root, name) for name in names), runtimes])
+    outcome = compile_for(inputs, config, environments, findings, () if JOBS in names else runtimes.sources)
     findings = _with_empty(outcome, names)
     if reporter.fails(findings):
         reporter.findings(findings)

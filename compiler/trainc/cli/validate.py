@@ -34,8 +34,9 @@ def command(format_: str, fail_on: str, quiet: bool, verbose: bool, paths: tuple
     root = find_root(folder)
     config, findings = load_config(root)
     parts = [_read(root, folder, path) for path in paths] or [read_tree(root, JOBS)]
-    inputs = merge([*parts, read_runtimes(root)])
-    outcome = compile_for(inputs, config, config.environments, findings)
+    runtimes = read_runtimes(root)
+    partly = runtimes.sources if paths else ()
+    outcome = compile_for(merge([*parts, runtimes]), config, config.environments, findings, partly)
     findings = outcome.findings
     if not has_errors(findings):
         if not outcome.job_count and not paths:

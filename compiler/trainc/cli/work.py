@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from trainc.config import Config, parse
-from trainc.diagnostics import Diagnostic, report, sort_key
+from trainc.diagnostics import Diagnostic, Severity, report, sort_key
+from trainc.findings.silences import UNUSED
 from trainc.load import load
 from trainc.options import Options
 from trainc.pipeline import Job, compile  # noqa: A004 - its public name
@@ -51,19 +52,48 @@ def choose(config: Config, environment: str | None) -> tuple[str, ...]:
     raise click.BadParameter(f"no environment {environment!r} in {CONFIG}, which has {names}", param_hint="'--env'")
 
 
-def compile_for(inputs: Inputs, config: Config, environments: Iterable[str], findings: Iterable[Diagnostic]) -> Outcome:
-    """Compile the sources for each environment. ``findings`` are those of trainc.yaml, and go first."""
+def compile_for(
+    inputs: Inputs,
+    config: Config,
+    environments: Iterable[str],
+    findings: Iterable[Diagnostic],
+    partly: Iterable[Source] = (),
+) -> Outcome:
+    """Compile the sources for each environment.
+
+    ``findings`` are those of trainc.yaml, and go first. ``partly`` are sources of which the run uses what it needs.
+    """
     jobs: dict[str, tuple[Job, ...]] = {}
     files: dict[str, bytes] = {}
     found = [*findings, *inputs.findings]
+    builds: list[tuple[Diagnostic, ...]] = []
     for environment in environments:
         build = compile(inputs.sources, Options(environment=environment, config=config.data))
         jobs[environment] = build.jobs
         files |= build.files
-        found += build.findings
+        builds.append(build.findings)
+    found += worth_telling(builds, partly)
     # A finding is about the input, so environments repeat it.
     once = {(sort_key(finding), finding.path): finding for finding in reversed(found)}
     return Outcome(jobs, files, tuple(sorted(once.values(), key=sort_key)))
+
+
+def worth_telling(builds: Sequence[tuple[Diagnostic, ...]], partly: Iterable[Source]) -> Iterator[Diagnostic]:
+    """Yield the findings of builds, but notes on comments without use only where they hold in every build.
+
+    Those in ``partly`` are left out: what such a comment silences may be found in a whole run only. Errors stay.
+    """
+    partly = frozenset(partly)
+    idle = [{sort_key(finding) for finding in findings if _is_idle(finding)} for findings in builds]
+    everywhere = set.intersection(*idle) if idle else set()
+    for findings in builds:
+        for finding in findings:
+            if not _is_idle(finding) or (sort_key(finding) in everywhere and finding.document.source not in partly):
+                yield finding
+
+
+def _is_idle(finding: Diagnostic) -> bool:
+    return finding.code == UNUSED and finding.severity is not Severity.ERROR
 
 
 def read_runtimes(root: Path) -> Inputs:

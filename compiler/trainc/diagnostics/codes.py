@@ -96,6 +96,19 @@ INPUT = {
         "A runtime's file may hold what its jobs need: a ServiceAccount, a Role, a claim. trainc reads them, but does"
         " not write them to out/ yet: apply them to the cluster yourself.",
     ),
+    "TC016": Code(
+        _W,
+        "comment that cannot silence",
+        "A comment `# trainc: ignore TC409, TC015 reason` silences findings of these codes on what begins on the next"
+        " line, or on its own line where it ends one, and on everything below that. It needs codes that there are and"
+        " a reason. Errors of input, of trainc itself and wherever a cluster would refuse cannot be silenced.",
+    ),
+    "TC017": Code(
+        _N,
+        "comment that silences nothing",
+        "A comment ignores a code, and nothing of that code was found on what the comment covers.",
+        "remove the code from the comment",
+    ),
 }
 
 SCHEMA = {

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from trainc.diagnostics import text
+from trainc.diagnostics.counts import without_count
 from trainc.diagnostics.diagnostic import Diagnostic, Severity, sort_key
 from trainc.diagnostics.display import one_line
 from trainc.source import dotted
@@ -84,7 +85,7 @@ def _names(findings: Iterable[Diagnostic]) -> Iterable[str]:
     for finding in findings:
         path = one_line(dotted(finding.path))
         where = f" {path}" if path else ""
-        name = first = one_line(f"{finding.code}{where}: {finding.message}", NAME_WIDTH)
+        name = first = one_line(f"{finding.code}{where}: {without_count(finding.message)}", NAME_WIDTH)
         while name in taken:
             taken[first] += 1
             name = f"{first} ({taken[first]})"

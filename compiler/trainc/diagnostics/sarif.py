@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 
 from trainc.diagnostics.codes import CODES, Code
+from trainc.diagnostics.counts import without_count
 from trainc.diagnostics.diagnostic import Diagnostic, Related, Severity, sort_key
 from trainc.diagnostics.explain import anchor, page
 from trainc.source import Document, Json, JsonObject, Path, dotted, get
@@ -146,7 +147,7 @@ def _fingerprint(finding: Diagnostic) -> str:
     data = finding.document.data
     identity = [get(data, *path) for path in (("kind",), ("metadata", "namespace"), ("metadata", "name"))]
     parts = [finding.code, [part if isinstance(part, str) else None for part in identity], list(finding.path)]
-    return sha256(json.dumps([*parts, finding.message]).encode("ascii")).hexdigest()
+    return sha256(json.dumps([*parts, without_count(finding.message)]).encode("ascii")).hexdigest()
 
 
 def _properties(finding: Diagnostic) -> JsonObject:

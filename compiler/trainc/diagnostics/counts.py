@@ -1,0 +1,22 @@
+"""The end of a message that is true of several TrainJobs, and the message without it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+SHOWN = 2
+"""How many TrainJobs are named where more than one is not."""
+
+_COUNT = re.compile(r" \(in \d+ TrainJobs: [^()]*\)\Z")
+
+
+def with_count(message: str, jobs: Sequence[str]) -> str:
+    """Return the message of a finding that two or more TrainJobs have; each job is ``namespace/name``."""
+    named, rest = (jobs[:SHOWN], f"{len(jobs) - SHOWN} more") if len(jobs) > SHOWN + 1 else (jobs[:-1], jobs[-1])
+    return f"{message} (in {len(jobs)} TrainJobs: {', '.join(named)} and {rest})"
+
+
+def without_count(message: str) -> str:
+    """Return the message alone: which jobs have it is no part of what is wrong, and changes with every new one."""
+    return _COUNT.sub("", message)

@@ -1,0 +1,1 @@
+"""What happens to findings once they are made: silenced, given another severity, and told once."""

@@ -1,0 +1,68 @@
+"""Findings that repeat: through one runtime, the same is true of every TrainJob that uses it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field, replace
+
+from trainc.diagnostics import Diagnostic
+from trainc.diagnostics.counts import with_count
+
+
+@dataclass(slots=True)
+class _Group:
+    """One finding, and the TrainJobs that have it, in order."""
+
+    first: Diagnostic
+    jobs: dict[str, None] = field(default_factory=dict)
+
+
+def collapse(own: Iterable[Diagnostic], jobs: Iterable[tuple[str, Iterable[Diagnostic]]]) -> list[Diagnostic]:
+    """Return each finding once.
+
+    ``own`` are findings on the inputs themselves; ``jobs`` has those of each TrainJob under ``namespace/name``.
+    Findings of several jobs are one if code, severity, place and message are the same, the message after its
+    job's name is taken out; it then says how many jobs there are. What ``own`` holds is not counted.
+    """
+    kept: dict[Hashable, _Group] = {}
+    for finding in own:
+        kept.setdefault((_place(finding), finding.message), _Group(finding))
+    known = frozenset(kept)
+    for job, findings in jobs:
+        for finding in findings:
+            key = (_place(finding), finding.message)
+            group = kept.setdefault(key, _Group(finding))
+            if key not in known:
+                group.jobs[job] = None
+    return [_counted(group) for group in _alike(kept.values())]
+
+
+def _place(finding: Diagnostic) -> Hashable:
+    return finding.file, finding.document.index, finding.path, finding.code, finding.severity
+
+
+def _alike(groups: Iterable[_Group]) -> Iterable[_Group]:
+    """Join the groups of one job each that differ in that job's name only."""
+    joined: dict[Hashable, _Group] = {}
+    for number, group in enumerate(groups):
+        key: Hashable = number
+        if len(group.jobs) == 1:
+            (job,) = group.jobs
+            key = (_place(group.first), _nameless(group.first.message, job))
+        joined.setdefault(key, _Group(group.first)).jobs.update(group.jobs)
+    return joined.values()
+
+
+def _nameless(message: str, job: str) -> str:
+    # What is made of the name begins with it: job-node-0-0.
+    for name in (job, job.partition("/")[2]):
+        message = re.sub(rf"(?<![\w.-]){re.escape(name)}(?!\w)", "\0", message)
+    return message
+
+
+def _counted(group: _Group) -> Diagnostic:
+    jobs = list(group.jobs)
+    if len(jobs) < 2:
+        return group.first
+    return replace(group.first, message=with_count(group.first.message, jobs))

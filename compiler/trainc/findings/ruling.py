@@ -1,0 +1,49 @@
+"""What becomes of a finding: silenced by a comment, or given another severity by trainc.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from trainc.diagnostics import Diagnostic, has_errors
+from trainc.findings.severities import KEY, Severities, apply, read
+from trainc.findings.silences import Silences
+from trainc.options import Options
+from trainc.source import Document, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """The comments and severities of a run."""
+
+    silences: Silences = field(default_factory=Silences)
+    severities: Severities = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def of(cls, sources: Iterable[Source], documents: Iterable[Document], options: Options) -> Ruling:
+        """Read the comments of sources, and the severities of options, which faithful output knows nothing of."""
+        severities = {} if options.faithful else read(options.config.get(KEY))
+        return cls(Silences.read(sources, documents), severities)
+
+    def settle(self, findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+        """Return the findings that are left, with their final severities. A comment goes before a severity."""
+        left = (finding for finding in findings if not self.silences.silences(finding))
+        return tuple(done for finding in left if (done := apply(finding, self.severities)) is not None)
+
+    def stops(self, findings: Iterable[Diagnostic]) -> bool:
+        """Tell whether an error is left among findings: then the job they are about is not compiled further."""
+        return has_errors(self.settle(findings))
+
+    def remarks(
+        self, found: Iterable[Diagnostic], left: Iterable[Diagnostic], untried: Collection[Source]
+    ) -> tuple[Diagnostic, ...]:
+        """Return what is to be said of the comments themselves.
+
+        ``found`` are all findings before ``settle``, ``left`` those after. That a comment is not needed is said
+        where nothing is an error: a job with one is not looked at to the end. ``untried`` as in Silences.unused.
+        """
+        found = tuple(found)
+        remarks = [*self.silences.findings, *self.silences.powerless(found)]
+        if not has_errors(left):
+            remarks += self.silences.unused(found, untried)
+        return tuple(done for remark in remarks if (done := apply(remark, self.severities)) is not None)

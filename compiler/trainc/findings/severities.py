@@ -1,0 +1,97 @@
+"""Severities by code, as ``severities`` in trainc.yaml gives them, and what no setting can make milder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from trainc.diagnostics import CODES, Diagnostic, Severity, suggest
+from trainc.source import Json, Path
+
+KEY = "severities"
+"""The key of trainc.yaml."""
+
+IGNORE = "ignore"
+LEVELS = (*(severity.value for severity in Severity), IGNORE)
+"""What a code can be given, worst first."""
+
+_CHOICE = f"{', '.join(LEVELS[:-1])} or {LEVELS[-1]}"
+
+REFUSED = frozenset(
+    (
+        *("TC102", "TC103", "TC104", "TC105", "TC106", "TC107", "TC108", "TC109"),
+        *("TC301", "TC302", "TC304", "TC305", "TC306", "TC307", "TC308", "TC310"),
+        *("TC401", "TC402", "TC403", "TC404", "TC405", "TC406", "TC407"),
+        *("TC801", "TC802"),
+    )
+)
+"""The codes whose errors are always refusals of a cluster. What else has a stage shows only when it is found."""
+
+_REFUSAL = "the cluster refuses it, too"
+
+Severities = Mapping[str, Severity | None]
+"""By code; None leaves its findings out."""
+
+
+class Problem(NamedTuple):
+    """What is wrong with a value of ``severities``: path below it, and the texts of a finding."""
+
+    path: Path
+    message: str
+    found: str | None = None
+    expected: str | None = None
+    hint: str | None = None
+
+
+def immovable(code: str) -> str | None:
+    """Return why the errors of a code can be neither lowered nor silenced, or None where they can."""
+    if code in REFUSED:
+        return _REFUSAL
+    if CODES[code].severity is Severity.ERROR and code.startswith("TC0"):
+        return "what cannot be read or told apart cannot be compiled"
+    if CODES[code].severity is Severity.ERROR and code.startswith("TC9"):
+        return "trainc cannot go on after it"
+    return None
+
+
+def is_fixed(finding: Diagnostic) -> bool:
+    """Tell whether a finding is an error that stays one: of input, of trainc, or where a cluster refuses."""
+    return finding.severity is Severity.ERROR and (finding.stage is not None or immovable(finding.code) is not None)
+
+
+def check(value: Mapping[str, Json]) -> Iterator[Problem]:
+    """Yield what is wrong with the value of ``severities``: unknown codes and levels, errors that cannot be lowered."""
+    for code, level in value.items():
+        if code not in CODES:
+            yield Problem((code,), f"unknown code {code!r}", hint=suggest(code, CODES))
+        elif level not in LEVELS:
+            shown = level if isinstance(level, str) else None
+            hint = suggest(level, LEVELS) if isinstance(level, str) else None
+            yield Problem((code,), f"no severity for {code}", shown, _CHOICE, hint)
+        elif level != Severity.ERROR and (reason := immovable(code)) is not None:
+            yield Problem((code,), f"{code} cannot be lowered: {reason}", str(level), Severity.ERROR.value)
+
+
+def read(value: Json) -> Severities:
+    """Return severities by code; what ``check`` finds fault with is passed over."""
+    items = value.items() if isinstance(value, dict) else ()
+    return {
+        code: None if level == IGNORE else Severity(level)
+        for code, level in items
+        if code in CODES and isinstance(level, str) and level in LEVELS
+    }
+
+
+def apply(finding: Diagnostic, severities: Severities) -> Diagnostic | None:
+    """Return the finding with the severity of its code, or None where that leaves it out.
+
+    An error that the cluster or trainc itself cannot pass over stays one, and its hint says so.
+    """
+    if finding.code not in severities:
+        return finding
+    severity = severities[finding.code]
+    if is_fixed(finding) and severity is not Severity.ERROR:
+        note = f"severities in trainc.yaml cannot lower it: {immovable(finding.code) or _REFUSAL}"
+        return replace(finding, hint=f"{finding.hint}; {note}" if finding.hint is not None else note)
+    return None if severity is None else replace(finding, severity=severity)

@@ -1,0 +1,94 @@
+"""What comments silence: findings on what begins on a line, and on everything below that."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from trainc.diagnostics import Diagnostic, Related, report
+from trainc.findings.comments import ABOUT_COMMENTS, WORD, Ignore, read
+from trainc.findings.severities import is_fixed
+from trainc.source import Document, Path, Source
+
+UNUSED = "TC017"
+"""The code of a note on a comment that silences nothing."""
+
+_Place = tuple[Source, int]
+"""A source, and the index of a document in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Silences:
+    """The comments of a run: those that silence, by what they cover, and findings on those that cannot."""
+
+    ignores: tuple[Ignore, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
+    covered: Mapping[_Place, Mapping[Path, tuple[Ignore, ...]]] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def read(cls, sources: Iterable[Source], documents: Iterable[Document]) -> Silences:
+        """Read the comments of sources; documents are what was loaded from them. Most texts hold none: no cost."""
+        ignores: list[Ignore] = []
+        findings: list[Diagnostic] = []
+        covered: dict[_Place, Mapping[Path, tuple[Ignore, ...]]] = {}
+        by_source: dict[Source, list[Ignore]] = {}
+        for source in sources:
+            if WORD in source.decoded():
+                found, problems = read(source)
+                ignores += found
+                findings += problems
+                by_source[source] = list(found)
+        for document in documents:
+            if by_source.get(document.source):
+                covered[document.source, document.index] = dict(_coverage(document, by_source[document.source]))
+        return cls(tuple(ignores), tuple(findings), covered)
+
+    def silencing(self, finding: Diagnostic) -> Ignore | None:
+        """Return the comment that names the finding's code and covers its place, if there is one."""
+        covered = self.covered.get((finding.document.source, finding.document.index))
+        if not covered or finding.code in ABOUT_COMMENTS:
+            return None
+        path = finding.path
+        for end in range(len(path), -1, -1):
+            for ignore in covered.get(path[:end], ()):
+                if finding.code in ignore.codes:
+                    return ignore
+        return None
+
+    def silences(self, finding: Diagnostic) -> bool:
+        """Tell whether a comment takes the finding away."""
+        return bool(self.covered) and not is_fixed(finding) and self.silencing(finding) is not None
+
+    def powerless(self, findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+        """Yield a warning for each comment on a finding that no comment can silence."""
+        said: set[tuple[Ignore, str]] = set()
+        for finding in findings:
+            ignore = self.silencing(finding) if self.covered and is_fixed(finding) else None
+            if ignore is not None and (ignore, finding.code) not in said:
+                said.add((ignore, finding.code))
+                message = f"{finding.code} cannot be silenced here: the cluster refuses it, too"
+                related = (Related("what it is about", finding.document, finding.path),)
+                yield report("TC016", ignore.place, (), message, related=related)
+
+    def unused(self, findings: Iterable[Diagnostic], untried: Collection[Source] = ()) -> Iterator[Diagnostic]:
+        """Yield a note for each code of a comment that meets none of the findings.
+
+        ``untried`` are sources whose findings depend on what the run leaves out.
+        """
+        if not self.ignores:
+            return
+        met = {(self.silencing(finding), finding.code) for finding in findings}
+        for ignore in self.ignores:
+            for code in ignore.codes:
+                if (ignore, code) not in met and ignore.place.source not in untried:
+                    yield report(UNUSED, ignore.place, (), f"nothing to ignore: no {code} here")
+
+
+def _coverage(document: Document, ignores: Iterable[Ignore]) -> Iterator[tuple[Path, tuple[Ignore, ...]]]:
+    """Yield the paths that begin on the lines of comments, each with those comments."""
+    lines: dict[int, tuple[Ignore, ...]] = {}
+    for ignore in ignores:
+        lines[ignore.line] = (*lines.get(ignore.line, ()), ignore)
+    for path, mark in document.marks().items():
+        if mark.line in lines:
+            yield path, lines[mark.line]

@@ -1,0 +1,51 @@
+"""The comments of one YAML text that begin with a given word; a ``#`` inside a scalar is no comment."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from trainc.kube.decode import Refused
+from trainc.kube.yamlevents import kinds, open_events, with_masks
+
+_HASH = re.compile(r"(?<!\S)#")
+"""What begins a comment, unless a scalar holds it or another comment does."""
+
+_REST = re.compile("[^\n\r\u0085\u2028\u2029]*")
+
+
+def yaml_comments(text: str, word: str) -> list[tuple[int, str]]:
+    """Return the comments whose first characters are word: the code point of each ``#``, and what follows word.
+
+    Blanks before word are skipped and those around the rest are removed. A text that YAML cannot read has none.
+    """
+    if word not in text:
+        return []
+    try:
+        scalars: list[tuple[int, int]] = with_masks(text, _scalars)
+    except Refused:
+        return []
+    starts = [start for start, _ in scalars]
+    found, end = [], 0
+    for match in _HASH.finditer(text):
+        at = match.start()
+        before = bisect_right(starts, at) - 1
+        if at < end or (before >= 0 and at < scalars[before][1]):
+            continue
+        rest = _REST.match(text, at + 1)
+        end = rest.end() if rest else at + 1
+        comment = text[at + 1 : end].strip()
+        if comment.startswith(word):
+            found.append((at, comment.removeprefix(word).strip()))
+    return found
+
+
+def _scalars(text: str, masks: str) -> list[tuple[int, int]]:
+    """Return where each scalar begins and ends, in order."""
+    known = kinds()
+    read = open_events(text, masks)
+    spans: list[tuple[int, int]] = []
+    while type(event := read()) is not known.StreamEndEvent:
+        if type(event) is known.ScalarEvent:
+            spans.append((event.start_mark.index, event.end_mark.index))
+    return spans
