@@ -1,0 +1,84 @@
+"""Strings whose format a schema gives, as values: times, spans and bytes.
+
+Source: k8s.io/kube-openapi pkg/validation/strfmt, which reads more than RFC 3339 and Go's durations.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Mapping
+
+from trainc.cel.library.times import days_before, days_in, duration_nanos, parse_timestamp
+from trainc.cel.values import INT_MAX, INT_MIN, Duration, EvalError, Timestamp, Value
+
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_LOCAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?")
+_NUMBER_AND_UNIT = re.compile(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)")
+_UNITS = (
+    (1, ("ns",), "nano"),
+    (10**3, ("us", "µs"), "micro"),
+    (10**6, ("ms",), "milli"),
+    (10**9, ("s",), "sec"),
+    (60 * 10**9, ("m",), "min"),
+    (3600 * 10**9, ("h", "hr"), "hour"),
+    (86400 * 10**9, ("d",), "day"),
+    (7 * 86400 * 10**9, ("w", "wk"), "week"),
+)
+"""Nanoseconds, short names, and what long names begin with."""
+
+
+def to_duration(text: str) -> Duration:
+    """Return a span: Go's form, else every number with a unit of Scala's, summed up. Raises EvalError."""
+    nanos = duration_nanos(text)
+    if nanos is not None:
+        return Duration(nanos)
+    total, known = 0, False
+    for number, unit in _NUMBER_AND_UNIT.findall(text):
+        if len(number.lstrip("0")) > 19 or int(number[-20:]) > INT_MAX:
+            value = f'strconv.Atoi: parsing "{number}": value out of range'
+            raise EvalError(f"Invalid duration {text}: {value}")
+        for size, names, long in _UNITS:
+            if unit.lower() in names or unit.lower().startswith(long):
+                total, known = total + int(number) * size, True
+    if not known:
+        raise EvalError(f"Invalid duration {text}: unable to parse {text} as duration")
+    return Duration((total - INT_MIN) % 2**64 + INT_MIN)  # as int64 wraps
+
+
+def to_date(text: str) -> Timestamp:
+    """Return midnight UTC of a day, ``2006-01-02``. Raises EvalError."""
+    found = _DATE.fullmatch(text)
+    if found is not None:
+        year, month, day = (int(part) for part in found.groups())
+        if 1 <= month <= 12 and 1 <= day <= days_in(year, month):
+            return Timestamp(days_before(year, month, day) * 86400 * 10**9)
+    raise EvalError(f"Invalid date formatted string {text}: it is no day of the calendar")
+
+
+def to_date_time(text: str) -> Timestamp:
+    """Return a time: RFC 3339, or without a zone, which is then UTC; nothing is 1970. Raises EvalError."""
+    if not text:
+        return Timestamp(0)
+    try:
+        return parse_timestamp(f"{text}Z" if _LOCAL.fullmatch(text) else text)
+    except EvalError as error:
+        raise EvalError(f"Invalid date-time formatted string {text}: {error.message}") from None
+
+
+def to_bytes(text: str) -> bytes:
+    """Return what base64 text stands for. Raises EvalError."""
+    try:
+        return base64.b64decode(text.replace("\r", "").replace("\n", ""), validate=True)
+    except binascii.Error:
+        raise EvalError(f"Invalid byte formatted string {text}: illegal base64 data") from None
+
+
+FORMATS: Mapping[str, Callable[[str], Value]] = {
+    "duration": to_duration,
+    "date": to_date,
+    "date-time": to_date_time,
+    "byte": to_bytes,
+}
+"""What reads a string, by the schema's format; strings of other formats are their own values."""
