@@ -101,6 +101,10 @@ class Opaque:
         """Return the string form, for output."""
         raise NotImplementedError
 
+    def size(self) -> int:
+        """Return the size that run-time cost counts: of addresses the bytes, of everything else 1."""
+        return 1
+
     def equals(self, other: Value) -> bool:
         """Tell whether CEL's == holds, self being on the left; other is not null.
 
