@@ -33,7 +33,9 @@ def missing() -> str | None:
 def build() -> None:
     """Compile the oracle; Go's own cache makes that quick when nothing changed. Raises OracleError."""
     try:
-        done = subprocess.run(["go", "build", "-o", BINARY.name, "."], cwd=HERE, capture_output=True, text=True)
+        done = subprocess.run(
+            ["go", "build", "-o", BINARY.name, "."], cwd=HERE, capture_output=True, text=True, check=False
+        )
     except FileNotFoundError as error:
         raise OracleError("no Go toolchain (go is not on the PATH)") from error
     if done.returncode:
@@ -51,7 +53,9 @@ def ask(questions: Iterable[Question], command: str = "answer") -> list[Answer]:
 
 def run(arguments: list[str], text: str = "") -> list[dict[str, Any]]:
     """Run a command of the oracle and read the JSON objects that it prints, one a line. Raises OracleError."""
-    done = subprocess.run([BINARY, *arguments], input=text, capture_output=True, text=True, encoding="utf-8")
+    done = subprocess.run(
+        [BINARY, *arguments], input=text, capture_output=True, text=True, check=False, encoding="utf-8"
+    )
     if done.returncode:
         raise OracleError(done.stderr[-2000:])
     # Not splitlines, which breaks at U+0085 and U+2028 inside a text, too.
