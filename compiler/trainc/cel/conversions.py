@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from trainc.cel.gotext import general, shortest, utf8
-from trainc.cel.types import BOOL, DOUBLE, INT, STRING, UINT, Type
 from trainc.cel.typenames import type_name, type_of
+from trainc.cel.types import BOOL, DOUBLE, INT, STRING, UINT, Type
 from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, TypeValue, Uint, Value
 
 INT_OVERFLOW, UINT_OVERFLOW = "integer overflow", "unsigned integer overflow"
@@ -26,7 +26,10 @@ _SPECIAL = re.compile(r"(?i:[+-]?inf(?:inity)?|nan)", re.ASCII)
 _NOT_BETWEEN_DIGITS = re.compile(r"(?<![0-9a-fA-FxX])_|_(?![0-9a-fA-F])")
 _NOT_BETWEEN_DECIMAL_DIGITS = re.compile(r"(?<![0-9])_|_(?![0-9])")
 _PREFIX = re.compile(r"[+-]?0[xX]")
-_TRUE, _FALSE = frozenset(("1", "t", "T", "TRUE", "true", "True")), frozenset(("0", "f", "F", "FALSE", "false", "False"))
+_TRUE, _FALSE = (
+    frozenset(("1", "t", "T", "TRUE", "true", "True")),
+    frozenset(("0", "f", "F", "FALSE", "false", "False")),
+)
 _MOST_DIGITS = 4000
 """Python reads no longer numbers; Go does, but none of those fits, except with zeros in front."""
 
@@ -176,4 +179,3 @@ OVERLOADS: Mapping[str, Callable[..., Value]] = {
     "int64_to_string": str,
     "uint64_to_string": lambda number: str(number.value),
 }
-

@@ -7,7 +7,9 @@ Python's "surrogateescape" does. Source: Go's strconv and fmt, cel-go v0.26.0 co
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from decimal import Decimal
+from typing import Any
 
 from trainc.cel.typenames import type_name
 from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
@@ -51,7 +53,7 @@ def general(number: float) -> str:
 
 
 def shortest(number: float) -> str:
-    """Return ``strconv.FormatFloat(number, 'f', -1, 64)`` of a finite double: no exponent, no more digits than needed."""
+    """Return ``strconv.FormatFloat(number, 'f', -1, 64)`` of a finite double: no exponent, few digits."""
     text = f"{Decimal(repr(number)):f}"
     return text[:-2] if text.endswith(".0") else text
 
@@ -107,9 +109,6 @@ def _duration(value: Duration) -> str:
     return f"{'-' * (value.nanos < 0)}{before}{shortest_ratio(rest, 10**9)}s"
 
 
-
-
-
 def shortest_ratio(number: int, unit: int) -> str:
     """Return number / unit as a decimal without zeros at its end; unit is a power of ten, number not negative."""
     whole, rest = divmod(number, unit)
@@ -121,7 +120,7 @@ def _optional(value: Optional) -> str:
     return f"optional({shown(value.value)})" if value.present else "optional.none()"
 
 
-_SHOWN = {
+_SHOWN: Mapping[type, Callable[[Any], str]] = {
     type(None): lambda _: "0",  # cel-go's Null is Go's int32 0
     bool: lambda value: "true" if value else "false",
     int: str,

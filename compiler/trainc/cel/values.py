@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from trainc.cel.types import Type
 
@@ -95,7 +95,7 @@ class Opaque:
     """The base of values that only a library's functions understand: quantity, ip, cidr, url, semver, format ..."""
 
     __slots__ = ()
-    type: Type
+    type: ClassVar[Type]
 
     def text(self) -> str:
         """Return the string form, for output."""

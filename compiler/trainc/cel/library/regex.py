@@ -1,0 +1,119 @@
+"""matches(), find() and findAll(), on RE2, with the messages of Go's package regexp.
+
+Source: cel-go v0.26.0 (String.Match), k8s.io/apiserver v0.34.4 pkg/cel/library/regex.go, Go's regexp.FindAllString.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from trainc.cel.gotext import from_utf8, utf8
+from trainc.cel.values import EvalError, Value
+
+_MAX_MEMORY = 8 << 20
+"""Bytes that RE2 may use for one pattern, and what bounds the size of patterns."""
+
+_MESSAGES = {
+    "invalid escape sequence": "invalid escape sequence",
+    "invalid character class": "invalid character class",
+    "invalid character class range": "invalid character class range",
+    "missing ]": "missing closing ]",
+    "missing )": "missing closing )",
+    "unexpected )": "unexpected )",
+    "trailing \\": "trailing backslash at end of expression",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid UTF-8": "invalid UTF-8",
+    "invalid named capture group": "invalid named capture",
+    "pattern too large - compile failed": "expression too large",
+}
+"""RE2's words, and Go's for the same."""
+
+
+@lru_cache(maxsize=512)
+def pattern(text: str) -> Any:
+    """Return a compiled regular expression, to be used on bytes. Raises EvalError with Go's message."""
+    import re2  # type: ignore[import-untyped]
+
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = True
+    options.max_mem = _MAX_MEMORY
+    try:
+        return re2.compile(utf8(text), options)
+    except re2.error as error:
+        raise EvalError(_go_message(error.args[0], text)) from None
+
+
+def _go_message(found: bytes | str, text: str) -> str:
+    words = from_utf8(found) if isinstance(found, bytes) else found
+    for message in sorted(_MESSAGES, key=len, reverse=True):
+        if words == message or words.startswith(f"{message}: "):
+            about = words[len(message) + 2 :]
+            shown = text if message.startswith(("missing )", "unexpected )", "pattern too large")) else about
+            return f"error parsing regexp: {_MESSAGES[message]}: `{shown}`"
+    return f"error parsing regexp: {words}"
+
+
+def matches(text: str, regex: str) -> bool:
+    """Tell whether regex matches anywhere in text. Raises EvalError for one that is wrong."""
+    return pattern(regex).search(utf8(text)) is not None
+
+
+def find(text: str, regex: str) -> str:
+    """Return the first match of regex in text, empty if there is none. Raises EvalError."""
+    found = _illegal(regex).search(utf8(text))
+    return "" if found is None else from_utf8(found.group())
+
+
+def find_all(text: str, regex: str, limit: int = -1) -> list[str]:
+    """Return the matches of regex in text, at most limit unless that is negative. Raises EvalError."""
+    compiled, found = _illegal(regex), []
+    if limit != 0:
+        for match in _all(compiled, utf8(text)):
+            found.append(from_utf8(match))
+            if len(found) == limit:
+                break
+    return found
+
+
+def _illegal(regex: str) -> Any:
+    try:
+        return pattern(regex)
+    except EvalError as error:
+        raise EvalError(f"Illegal regex: {error.message}") from None
+
+
+def _all(compiled: Any, data: bytes) -> Iterator[bytes]:
+    """Yield matches as Go does: an empty one right behind another match does not count."""
+    at, behind = 0, -1
+    while at <= len(data):
+        match = compiled.search(data, at)
+        if match is None:
+            return
+        start, end = match.span()
+        if end > start or start != behind:
+            yield data[start:end]
+        behind = end
+        at = end if end > at else _next(data, at)
+
+
+def _next(data: bytes, at: int) -> int:
+    """Return where the code point after the one at a place begins."""
+    at += 1
+    while at < len(data) and data[at] & 0xC0 == 0x80:
+        at += 1
+    return at
+
+
+OVERLOADS: Mapping[str, Callable[..., Value]] = {
+    "matches": matches,
+    "matches_string": matches,
+    "string_find_string": find,
+    "string_find_all_string": find_all,
+    "string_find_all_string_int": find_all,
+}

@@ -1,0 +1,74 @@
+"""Values as plain JSON, the way answers are printed.
+
+Bytes are a list of ints; times and durations ``[seconds, nanoseconds]``, both of one sign in a duration; NaN and the
+infinities strings; a type its name; a map with other than string keys a list of pairs; an optional its value or null;
+a value of a library its text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from trainc.cel.gotext import runes
+from trainc.cel.typenames import type_name
+from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
+from trainc.source import Json
+
+
+def plain(value: Value) -> Json:
+    """Return a value as JSON. Raises TypeError for what is no value."""
+    write = _WRITERS.get(value.__class__)
+    if write is not None:
+        return write(value)
+    if isinstance(value, Opaque):
+        return value.text()
+    if isinstance(value, Container):
+        if value.is_list():
+            return _list(list(value))
+        return _pairs([(key, value.get(key, None)) for key in value])
+    raise TypeError(f"no value of CEL: {value.__class__.__name__}")
+
+
+def _same(value: Any) -> Json:
+    return value  # type: ignore[no-any-return]  # null, a bool or an int
+
+
+def _double(value: float) -> Json:
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _list(value: list[Value]) -> Json:
+    return [plain(item) for item in value]
+
+
+def _pairs(pairs: list[tuple[Value, Value]]) -> Json:
+    if all(isinstance(key, str) for key, _ in pairs):
+        return {runes(key): plain(item) for key, item in pairs}
+    return [[plain(key), plain(item)] for key, item in pairs]
+
+
+def _duration(value: Duration) -> Json:
+    seconds, nanos = divmod(abs(value.nanos), 10**9)
+    return [-seconds, -nanos] if value.nanos < 0 else [seconds, nanos]
+
+
+_WRITERS: Mapping[type, Callable[[Any], Json]] = {
+    type(None): _same,
+    bool: _same,
+    int: _same,
+    float: _double,
+    str: runes,
+    bytes: list,
+    list: _list,
+    dict: lambda value: _pairs(list(value.items())),
+    KeyedMap: lambda value: _pairs(list(value.entries.values())),
+    Uint: lambda value: value.value,
+    Timestamp: lambda value: list(divmod(value.nanos, 10**9)),
+    Duration: _duration,
+    TypeValue: lambda value: type_name(value.type),
+    Optional: lambda value: plain(value.value) if value.present else None,
+}
