@@ -34,11 +34,13 @@ check: $(READY) ## lint, check the format, check the types
 	$(BIN)/mypy
 	$(BIN)/mypy --explicit-package-bases compiler/tools
 
-schemas: $(READY) ## write what is generated: built-in runtimes, pages of codes and fixes, CRD schemas and Go types (need Go)
+schemas: $(READY) ## write what is generated: built-in runtimes, pages of codes and fixes, CRD schemas, CEL's functions and Go types (need Go)
 	$(BIN)/python compiler/tools/builtins.py
 	$(BIN)/python compiler/tools/codes.py
 	$(BIN)/python compiler/tools/fixes.py
+	$(BIN)/python compiler/tools/grammar.py
 	$(BIN)/python compiler/tools/schemas.py
+	$(BIN)/python compiler/tools/celfunctions.py
 	types=$$(cd tests/oracle && go run ./gotypes); printf '%s\n' "$$types" > compiler/trainc/data/gotypes.json
 
 goldens: $(READY) ## run the real Trainer and JobSet over tests/oracle/cases and write their goldens (needs Go)

@@ -1,0 +1,114 @@
+"""Writes and reads trees as JSON, so that parsed expressions can travel as data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from trainc.cel.ast import Call, Comprehension, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
+from trainc.cel.values import Uint
+from trainc.cel.walk import postorder
+from trainc.source import Json
+
+
+def dump(node: Node) -> Json:
+    """Return the tree as a list of rows, a row for each node after those of the nodes below it, the root's last.
+
+    A row begins with a kind and a position; where a node belongs it has the number of that node's row.
+    """
+    numbers: dict[Node, int] = {}
+    rows: list[Json] = []
+    for part in postorder(node):
+        numbers[part] = len(rows)
+        rows.append(_row(part, numbers))
+    return rows
+
+
+def _row(node: Node, numbers: dict[Node, int]) -> list[Json]:
+    match node:
+        case Literal():
+            return _constant(node)
+        case Ident(position, name):
+            return ["ident", position, name]
+        case Select(position, operand, field, test_only):
+            return ["has" if test_only else "select", position, numbers[operand], field]
+        case Call(position, function, target, args):
+            return [
+                "call",
+                position,
+                function,
+                None if target is None else numbers[target],
+                [numbers[arg] for arg in args],
+            ]
+        case ListLiteral(position, elements, optional):
+            return ["list", position, [numbers[element] for element in elements], list(optional)]
+        case MapLiteral(position, entries):
+            return ["map", position, _entries(entries, numbers)]
+        case Message(position, type_name, entries):
+            return ["message", position, type_name, _entries(entries, numbers)]
+        case Comprehension():
+            parts = (node.accu_init, node.condition, node.step, node.result)
+            names = (node.iter_var, node.iter_var2, node.accu_var)
+            return [
+                "fold",
+                node.position,
+                numbers[node.iter_range],
+                *names,
+                *(numbers[part] for part in parts),
+                node.macro,
+            ]
+
+
+def _constant(node: Literal) -> list[Json]:
+    match node.value:
+        case Uint(value):
+            return ["uint", node.position, value]
+        case bytes(value):
+            return ["bytes", node.position, value.decode("latin-1")]
+        case float(value):
+            return ["double", node.position, value]
+        case other:
+            return ["literal", node.position, other]
+
+
+def _entries(entries: Sequence[Entry], numbers: dict[Node, int]) -> list[Json]:
+    return [[entry.position, numbers[entry.key], numbers[entry.value], entry.optional] for entry in entries]
+
+
+def load(rows: Any) -> Node:
+    """Return the tree that `dump` wrote; raises KeyError, IndexError, TypeError or ValueError on anything else."""
+    nodes: list[Node] = []
+    for kind, position, *rest in rows:
+        nodes.append(LOADERS[kind](nodes, position, rest))
+    return nodes[-1]
+
+
+def _load_call(nodes: Sequence[Node], position: int, rest: list[Any]) -> Node:
+    function, target, args = rest
+    return Call(position, function, None if target is None else nodes[target], tuple(nodes[arg] for arg in args))
+
+
+def _load_fold(nodes: Sequence[Node], position: int, rest: list[Any]) -> Node:
+    over, iter_var, iter_var2, accu_var, *parts, macro = rest
+    init, condition, step, result = (nodes[part] for part in parts)
+    return Comprehension(position, nodes[over], iter_var, iter_var2, accu_var, init, condition, step, result, macro)
+
+
+def _load_entries(nodes: Sequence[Node], rows: list[Any]) -> tuple[Entry, ...]:
+    return tuple(Entry(position, nodes[key], nodes[value], optional) for position, key, value, optional in rows)
+
+
+LOADERS: dict[str, Any] = {
+    "literal": lambda _, position, rest: Literal(position, rest[0]),
+    "uint": lambda _, position, rest: Literal(position, Uint(rest[0])),
+    "double": lambda _, position, rest: Literal(position, float(rest[0])),
+    "bytes": lambda _, position, rest: Literal(position, rest[0].encode("latin-1")),
+    "ident": lambda _, position, rest: Ident(position, rest[0]),
+    "select": lambda nodes, position, rest: Select(position, nodes[rest[0]], rest[1]),
+    "has": lambda nodes, position, rest: Select(position, nodes[rest[0]], rest[1], True),
+    "call": _load_call,
+    "list": lambda nodes, position, rest: ListLiteral(position, tuple(nodes[item] for item in rest[0]), tuple(rest[1])),
+    "map": lambda nodes, position, rest: MapLiteral(position, _load_entries(nodes, rest[0])),
+    "message": lambda nodes, position, rest: Message(position, rest[0], _load_entries(nodes, rest[1])),
+    "fold": _load_fold,
+}

@@ -1,0 +1,305 @@
+"""Makes the tree of an expression, rule by rule: methods of Builder are named after the rules of the grammar.
+
+Positions are cel-go's (v0.26.0, parser/parser.go): of an operator, a dot or an opening parenthesis its own, of a
+literal its first token's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeAlias, TypeVar
+
+from trainc.cel import literals
+from trainc.cel.ast import Call, Constant, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
+from trainc.cel.issues import Issue
+from trainc.cel.lalr import UnexpectedToken
+from trainc.cel.macros import RECEIVER_MACROS, Budget, MacroError, Maker, has
+from trainc.cel.tokens import Token
+
+CONTROL = ("break", "continue", "else", "for", "if", "loop", "return", "while")
+DECLARATIONS = ("as", "const", "function", "import", "let", "namespace", "package", "var", "void")
+RESERVED = frozenset((*CONTROL, *DECLARATIONS))
+"""Words that name no variable and no function, only fields and members. (true, false, null and in are no names at all.)"""
+
+BINARY = {text: f"_{text}_" for text in ("<", "<=", ">", ">=", "==", "!=", "+", "-", "*", "/", "%")} | {"in": "@in"}
+UNARY = {"!": "!_", "-": "-_"}
+CONSTANTS: Mapping[str, Constant] = {"true": True, "false": False, "null": None}
+READERS: Mapping[str, Callable[[str], Constant]] = {
+    "INT_LIT": literals.integer,
+    "UINT_LIT": literals.unsigned,
+    "FLOAT_LIT": literals.double,
+    "STRING_LIT": literals.string,
+    "MLSTRING_LIT": literals.string,
+    "BYTES_LIT": literals.byte_string,
+    "BOOL_LIT": CONSTANTS.__getitem__,
+    "NULL_LIT": CONSTANTS.__getitem__,
+}
+LISTS = ("exprlist", "listinits", "mapinits", "fieldinits")
+RENAMING = frozenset(("expr", "conditionalor", "unary_not", "unary_neg", "literal", "ident", "optexpr", *LISTS))
+"""Rules of one symbol that make something of it."""
+
+
+T = TypeVar("T")
+
+
+class Operand(NamedTuple):
+    """A left operand with its operator, or the first of a run of operators before their operand."""
+
+    operator: Token
+    operand: Node | None = None
+    run: int = 1
+
+
+class Optional(NamedTuple):
+    """An expression, and whether a question mark is before it."""
+
+    node: Node
+    marked: bool
+
+
+class Chain:
+    """Operands of a run of ``&&`` or of ``||``, and where the operators are."""
+
+    __slots__ = ("operands", "operator", "positions")
+
+    def __init__(self, operator: str, first: Node) -> None:
+        self.operator = operator
+        self.operands = [first]
+        self.positions: list[int] = []
+
+
+Term: TypeAlias = Node | Chain
+
+
+def linked(function: str, left: Term, operator: Token, right: Node) -> Chain:
+    """Return the left chain, or a new one, with one operand more."""
+    chain = left if isinstance(left, Chain) else Chain(function, left)
+    chain.operands.append(right)
+    chain.positions.append(operator.start)
+    return chain
+
+
+def finished(term: Term) -> Node:
+    """Return a chain as the balanced tree that cel-go makes of it (parser/helper.go, logicManager)."""
+    return _balanced(term, 0, len(term.positions) - 1) if isinstance(term, Chain) else term
+
+
+def _balanced(chain: Chain, low: int, high: int) -> Node:
+    middle = (low + high + 1) // 2
+    left = chain.operands[middle] if middle == low else _balanced(chain, low, middle - 1)
+    right = chain.operands[middle + 1] if middle == high else _balanced(chain, middle + 1, high)
+    return Call(chain.positions[middle], chain.operator, None, (left, right))
+
+
+class Builder:
+    """The making of one tree. ``issues`` collects what is wrong with it, in cel-go's order."""
+
+    def __init__(self, macros: frozenset[tuple[str, int]]) -> None:
+        self.issues: list[Issue] = []
+        self._macros = macros
+        self._budget = Budget()
+        self._nested: set[Node] = set()  # what is in parentheses, and so is no part of a message's name
+        self._reserved: dict[Node, Issue] = {}
+
+    def _wrong(self, position: int, message: str) -> Node:
+        """Note an issue and return what stands where no node can be made."""
+        self.issues.append(Issue(position, message))
+        return Literal(position, None)
+
+    # Operators
+
+    def expr(
+        self,
+        condition: Term,
+        operator: Token | None = None,
+        then: Term | None = None,
+        _: Token | None = None,
+        otherwise: Node | None = None,
+    ) -> Node:
+        """``conditionalor ["?" conditionalor ":" expr]``."""
+        if operator is None or then is None or otherwise is None:
+            return finished(condition)
+        return Call(operator.start, "_?_:_", None, (finished(condition), finished(then), otherwise))
+
+    def conditionalor(self, left: Term, operator: Token | None = None, right: Term | None = None) -> Term:
+        """``[conditionalor "||"] conditionaland``."""
+        return finished(left) if operator is None or right is None else linked("_||_", left, operator, finished(right))
+
+    def conditionaland(self, left: Term, operator: Token, right: Node) -> Chain:
+        """``conditionaland "&&" relation``."""
+        return linked("_&&_", left, operator, right)
+
+    def _left(self, operand: Node, operator: Token) -> Operand:
+        return Operand(operator, operand)
+
+    relation_lt = relation_le = relation_gt = relation_ge = relation_eq = relation_ne = relation_in = _left
+    addition_add = addition_sub = multiplication_mul = multiplication_div = multiplication_mod = _left
+
+    def _binary(self, left: Operand, right: Node) -> Node:
+        assert left.operand is not None
+        return Call(left.operator.start, BINARY[left.operator.text], None, (left.operand, right))
+
+    relation = addition = multiplication = _binary
+
+    def unary_not(self, first: Token | Operand, another: Token | None = None) -> Operand:
+        """``"!" | unary_not "!"``."""
+        return Operand(first) if isinstance(first, Token) else first._replace(run=first.run + 1)
+
+    unary_neg = unary_not
+
+    def unary(self, before: Operand, operand: Node) -> Node:
+        """``unary_not member | unary_neg member``; an even number of operators is none at all."""
+        if before.run % 2 == 0:
+            return operand
+        return Call(before.operator.start, UNARY[before.operator.text], None, (operand,))
+
+    # Members
+
+    def member_dot(self, operand: Node, dot: Token, *rest: Token) -> Node:
+        """``member "." field | member "." "?" field``."""
+        name = self._field(rest[-1])
+        if len(rest) == 2:
+            return Call(dot.start, "_?._", None, (operand, Literal(rest[-1].start, name)))
+        return Select(dot.start, operand, name)
+
+    def _field(self, token: Token) -> str:
+        if token.kind == "ESC_IDENT":
+            self._wrong(token.start, "unsupported syntax: '`'")
+            return ""
+        return token.text
+
+    def member_dot_arg(self, target: Node, _: Token, name: Token, opening: Token, *rest: list[Node] | Token) -> Node:
+        """``member "." IDENT "(" [exprlist] ")"``."""
+        args = tuple(rest[0]) if isinstance(rest[0], list) else ()
+        macro = (name.text, len(args))
+        if macro not in self._macros or macro not in RECEIVER_MACROS:
+            return Call(opening.start, name.text, target, args)
+        try:
+            return RECEIVER_MACROS[macro](Maker(opening.start, name.text, self._budget), target, args)
+        except MacroError as error:
+            return self._wrong(error.position, error.message)
+
+    def member_index(self, operand: Node, bracket: Token, index: Optional, _: Token) -> Node:
+        """``member "[" optexpr "]"``."""
+        return Call(bracket.start, "_[?_]" if index.marked else "_[_]", None, (operand, index.node))
+
+    def member_object(self, operand: Node, brace: Token, *rest: list[Entry] | Token) -> Node:
+        """``member "{" [fieldinits] [","] "}"``, where the member can only be a name."""
+        fields = []
+        first = operand
+        while isinstance(first, Select) and not first.test_only and first not in self._nested:
+            fields.append(first.field)
+            first = first.operand
+        if first in self._reserved:  # no variable after all
+            self.issues.remove(self._reserved[first])
+            fields.append(self._reserved[first].message.rpartition(" ")[2])
+        elif isinstance(first, Ident) and first not in self._nested:
+            fields.append(first.name)
+        else:
+            raise UnexpectedToken(brace)
+        entries = tuple(rest[0]) if isinstance(rest[0], list) else ()
+        return Message(brace.start, ".".join(reversed(fields)), entries)
+
+    def fieldinits(
+        self, entries: list[Entry] | Entry, _: Token | None = None, entry: Entry | None = None
+    ) -> list[Entry]:
+        """``fieldinit | fieldinits "," fieldinit``."""
+        return _appended(entries, entry)
+
+    def fieldinit(self, *parts: Token | Node) -> Entry:
+        """``field ":" expr | "?" field ":" expr``."""
+        field, colon, value = parts[-3:]
+        assert isinstance(field, Token) and isinstance(colon, Token) and not isinstance(value, Token)
+        return Entry(colon.start, Literal(colon.start, self._field(field)), value, len(parts) == 4)
+
+    # Primaries
+
+    def ident(self, name: Token) -> Node:
+        """``IDENT``."""
+        return self._ident(name.start, "", name)
+
+    def dot_ident(self, dot: Token, name: Token) -> Node:
+        """``"." IDENT``."""
+        return self._ident(dot.start, ".", name)
+
+    def _ident(self, start: int, dot: str, name: Token) -> Node:
+        if name.text in RESERVED:
+            node = self._wrong(start, f"reserved identifier: {name.text}")
+            self._reserved[node] = self.issues[-1]
+            return node
+        return Ident(name.start, dot + name.text)
+
+    def ident_arg(self, name: Token, opening: Token, *rest: list[Node] | Token) -> Node:
+        """``IDENT "(" [exprlist] ")"``."""
+        args = tuple(rest[0]) if isinstance(rest[0], list) else ()
+        if name.text == "has" and len(args) == 1 and ("has", 1) in self._macros:
+            try:
+                return has(opening.start, args[0])
+            except MacroError as error:
+                return self._wrong(error.position, error.message)
+        return self._call(name.start, "", name, opening, args)
+
+    def dot_ident_arg(self, dot: Token, name: Token, opening: Token, *rest: list[Node] | Token) -> Node:
+        """``"." IDENT "(" [exprlist] ")"``."""
+        return self._call(dot.start, ".", name, opening, tuple(rest[0]) if isinstance(rest[0], list) else ())
+
+    def _call(self, start: int, dot: str, name: Token, opening: Token, args: tuple[Node, ...]) -> Node:
+        if name.text in RESERVED:  # cel-go does not look at its arguments then
+            self.issues = [issue for issue in self.issues if issue.position < start]
+            return self._wrong(start, f"reserved identifier: {name.text}")
+        return Call(opening.start, dot + name.text, None, args)
+
+    def paren_expr(self, _: Token, node: Node, closing: Token) -> Node:
+        """``"(" expr ")"``."""
+        self._nested.add(node)
+        return node
+
+    def literal(self, token: Token) -> Node:
+        """Any constant."""
+        try:
+            return Literal(token.start, READERS[token.kind](token.text))
+        except ValueError as error:
+            return self._wrong(token.start, str(error))
+
+    def list_lit(self, bracket: Token, *rest: list[Optional] | Token) -> Node:
+        """``"[" [listinits] [","] "]"``."""
+        elements = rest[0] if isinstance(rest[0], list) else []
+        marked = tuple(index for index, element in enumerate(elements) if element.marked)
+        return ListLiteral(bracket.start, tuple(element.node for element in elements), marked)
+
+    def map_lit(self, brace: Token, *rest: list[Entry] | Token) -> Node:
+        """``"{" [mapinits] [","] "}"``."""
+        return MapLiteral(brace.start, tuple(rest[0]) if isinstance(rest[0], list) else ())
+
+    def exprlist(self, nodes: list[Node] | Node, _: Token | None = None, node: Node | None = None) -> list[Node]:
+        """``expr | exprlist "," expr``."""
+        return _appended(nodes, node)
+
+    def listinits(
+        self, nodes: list[Optional] | Optional, _: Token | None = None, node: Optional | None = None
+    ) -> list[Optional]:
+        """``optexpr | listinits "," optexpr``."""
+        return _appended(nodes, node)
+
+    def mapinits(self, entries: list[Entry] | Entry, _: Token | None = None, entry: Entry | None = None) -> list[Entry]:
+        """``mapinit | mapinits "," mapinit``."""
+        return _appended(entries, entry)
+
+    def mapinit(self, key: Optional, colon: Token, value: Node) -> Entry:
+        """``optexpr ":" expr``."""
+        return Entry(colon.start, key.node, value, key.marked)
+
+    def optexpr(self, *parts: Token | Node) -> Optional:
+        """``expr | "?" expr``."""
+        node = parts[-1]
+        assert not isinstance(node, Token)
+        return Optional(node, len(parts) == 2)
+
+
+def _appended(items: list[T] | T, item: T | None) -> list[T]:
+    """Return the list with an item more, or a new list of the first item."""
+    if not isinstance(items, list):
+        return [items]
+    assert item is not None
+    items.append(item)
+    return items

@@ -1,0 +1,256 @@
+"""What macros expand to, node for node as in cel-go v0.26.0.
+
+Sources: parser/macro.go, cel/library.go (optMap, optFlatMap), ext/comprehensions.go, ext/lists.go (sortBy).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from trainc.cel.ast import Call, Comprehension, Constant, Ident, ListLiteral, Literal, MapLiteral, Node, Select
+from trainc.cel.walk import copied, postorder
+
+ACCUMULATOR = "@result"
+RESERVED_ACCUMULATORS = (ACCUMULATOR, "__result__")
+UNUSED, SORT_INPUT = "#unused", "@__sortBy_input__"
+MAP_INSERT = "cel.@mapInsert"
+
+COPIED_NODES = 100_000
+"""A bound of our own on what one expression's optMap and optFlatMap copy: in a chain each doubles its receiver."""
+
+
+class MacroError(Exception):
+    """A macro whose arguments are not what it takes."""
+
+    def __init__(self, position: int, message: str) -> None:
+        super().__init__(message)
+        self.position = position
+        self.message = message
+
+
+@dataclass(slots=True)
+class Budget:
+    """How many more nodes may be copied."""
+
+    nodes: int = COPIED_NODES
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Makes nodes where the macro stands, at the position of its parenthesis."""
+
+    position: int
+    name: str
+    budget: Budget
+
+    def literal(self, value: Constant) -> Literal:
+        """Return a constant."""
+        return Literal(self.position, value)
+
+    def ident(self, name: str) -> Ident:
+        """Return a name."""
+        return Ident(self.position, name)
+
+    def accumulator(self) -> Ident:
+        """Return the name of what a fold has so far."""
+        return Ident(self.position, ACCUMULATOR)
+
+    def call(self, function: str, *args: Node) -> Call:
+        """Return a call of a function or operator."""
+        return Call(self.position, function, None, args)
+
+    def member(self, function: str, target: Node, *args: Node) -> Call:
+        """Return a call of a member."""
+        return Call(self.position, function, target, args)
+
+    def list(self, *elements: Node) -> ListLiteral:
+        """Return a list."""
+        return ListLiteral(self.position, elements)
+
+    def fold(
+        self,
+        over: Node,
+        variables: tuple[str, str],
+        init: Node,
+        step: Node,
+        *,
+        condition: Node | None = None,
+        result: Node | None = None,
+    ) -> Comprehension:
+        """Return a fold into the accumulator, over everything and with the accumulator as result unless said."""
+        condition = condition or self.literal(True)
+        names = (*variables, ACCUMULATOR)
+        return Comprehension(
+            self.position, over, *names, init, condition, step, result or self.accumulator(), self.name
+        )
+
+    def bind(self, name: str, value: Node, body: Node, reference: Node | None = None) -> Comprehension:
+        """Return ``body`` with a name for a value: a fold over nothing."""
+        nothing, reference = self.list(), reference or self.ident(name)
+        return Comprehension(
+            self.position, nothing, UNUSED, "", name, value, self.literal(False), reference, body, self.name
+        )
+
+    def copy(self, node: Node) -> Node:
+        """Return the same tree anew; raises MacroError where there have been too many."""
+        self.budget.nodes -= len(postorder(node))
+        if self.budget.nodes < 0:
+            raise MacroError(self.position, f"expansion of macros copies more than {COPIED_NODES} nodes")
+        return copied(node, self.position)
+
+
+Expander: TypeAlias = Callable[[Maker, Node, tuple[Node, ...]], Node]
+"""Makes the expansion of a macro from its target and arguments; raises MacroError."""
+
+
+def _variable(node: Node, wanted: str) -> str:
+    if not isinstance(node, Ident):
+        raise MacroError(node.position, wanted)
+    if node.name in RESERVED_ACCUMULATORS:
+        raise MacroError(node.position, "iteration variable overwrites accumulator variable")
+    return node.name
+
+
+def _one(args: tuple[Node, ...]) -> tuple[str, str]:
+    return _variable(args[0], "argument must be a simple name"), ""
+
+
+def _two(args: tuple[Node, ...]) -> tuple[str, str]:
+    names = []
+    for node in args[:2]:
+        if not isinstance(node, Ident):
+            raise MacroError(node.position, "argument must be a simple name")
+        names.append(node.name)
+    if names[0] == names[1]:
+        raise MacroError(args[1].position, f"duplicate variable name: {names[0]}")
+    for node in args[:2]:
+        _variable(node, "")
+    return names[0], names[1]
+
+
+Variables: TypeAlias = Callable[[tuple[Node, ...]], tuple[str, str]]
+
+
+def _all(variables: Variables) -> Expander:
+    def expand(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
+        names = variables(args)
+        condition = make.call("@not_strictly_false", make.accumulator())
+        step = make.call("_&&_", make.accumulator(), args[-1])
+        return make.fold(target, names, make.literal(True), step, condition=condition)
+
+    return expand
+
+
+def _exists(variables: Variables) -> Expander:
+    def expand(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
+        names = variables(args)
+        condition = make.call("@not_strictly_false", make.call("!_", make.accumulator()))
+        step = make.call("_||_", make.accumulator(), args[-1])
+        return make.fold(target, names, make.literal(False), step, condition=condition)
+
+    return expand
+
+
+def _exists_one(variables: Variables) -> Expander:
+    def expand(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
+        names = variables(args)
+        more = make.call("_+_", make.accumulator(), make.literal(1))
+        step = make.call("_?_:_", args[-1], more, make.accumulator())
+        result = make.call("_==_", make.accumulator(), make.literal(1))
+        return make.fold(target, names, make.literal(0), step, result=result)
+
+    return expand
+
+
+def _when(make: Maker, conditions: tuple[Node, ...], step: Node) -> Node:
+    """Return a step that is taken only where the condition, if there is one, holds."""
+    return make.call("_?_:_", conditions[0], step, make.accumulator()) if conditions else step
+
+
+def _map(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
+    name = _variable(args[0], "argument is not an identifier")
+    step = make.call("_+_", make.accumulator(), make.list(args[-1]))
+    return make.fold(target, (name, ""), make.list(), _when(make, args[1:-1], step))
+
+
+def _filter(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
+    name = _variable(args[0], "argument is not an identifier")
+    step = make.call("_+_", make.accumulator(), make.list(args[0]))
+    return make.fold(target, (name, ""), make.list(), _when(make, args[1:], step))
+
+
+def _transform_list(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
+    names = _two(args)
+    step = make.call("_+_", make.accumulator(), make.list(args[-1]))
+    return make.fold(target, names, make.list(), _when(make, args[2:-1], step))
+
+
+def _transform_map(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
+    names = _two(args)
+    step = make.call(MAP_INSERT, make.accumulator(), make.ident(names[0]), args[-1])
+    return make.fold(target, names, MapLiteral(make.position, ()), _when(make, args[2:-1], step))
+
+
+def _transform_map_entry(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
+    names = _two(args)
+    step = make.call(MAP_INSERT, make.accumulator(), args[-1])
+    return make.fold(target, names, MapLiteral(make.position, ()), _when(make, args[2:-1], step))
+
+
+def _opt_map(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
+    return _optional(make, target, args, lambda bound: make.call("optional.of", bound))
+
+
+def _opt_flat_map(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
+    return _optional(make, target, args, lambda bound: bound)
+
+
+def _optional(make: Maker, target: Node, args: tuple[Node, ...], wrap: Callable[[Node], Node]) -> Node:
+    name = args[0]
+    if not isinstance(name, Ident):
+        raise MacroError(name.position, f"{make.name}() variable name must be a simple identifier")
+    bound = make.bind(name.name, make.member("value", make.copy(target)), args[1])
+    return make.call("_?_:_", make.member("hasValue", target), wrap(bound), make.call("optional.none"))
+
+
+def _sort_by(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
+    if not isinstance(target, ListLiteral | Select | Ident | Comprehension | Call):
+        message = "sortBy can only be applied to a list, identifier, comprehension, call or select expression"
+        raise MacroError(target.position, message)
+    keys = _map(replace(make, name="map"), make.ident(SORT_INPUT), args)
+    return make.bind(SORT_INPUT, target, make.member("@sortByAssociatedKeys", make.ident(SORT_INPUT), keys))
+
+
+RECEIVER_MACROS: Mapping[tuple[str, int], Expander] = {
+    ("all", 2): _all(_one),
+    ("all", 3): _all(_two),
+    ("exists", 2): _exists(_one),
+    ("exists", 3): _exists(_two),
+    ("exists_one", 2): _exists_one(_one),
+    ("exists_one", 3): _exists_one(_two),
+    ("existsOne", 2): _exists_one(_one),
+    ("existsOne", 3): _exists_one(_two),
+    ("map", 2): _map,
+    ("map", 3): _map,
+    ("filter", 2): _filter,
+    ("transformList", 3): _transform_list,
+    ("transformList", 4): _transform_list,
+    ("transformMap", 3): _transform_map,
+    ("transformMap", 4): _transform_map,
+    ("transformMapEntry", 3): _transform_map_entry,
+    ("transformMapEntry", 4): _transform_map_entry,
+    ("optMap", 2): _opt_map,
+    ("optFlatMap", 2): _opt_flat_map,
+    ("sortBy", 2): _sort_by,
+}
+"""By name and number of arguments; ``has``, the only macro that is no member, has no entry."""
+
+
+def has(position: int, argument: Node) -> Node:
+    """Return the test for a field that ``has(argument)`` is; raises MacroError where argument selects none."""
+    # A has() in a has() is a selection too: cel-go looks at the kind of node alone.
+    if not isinstance(argument, Select):
+        raise MacroError(argument.position, "invalid argument to has() macro")
+    return Select(position, argument.operand, argument.field, test_only=True)
