@@ -43,8 +43,9 @@ schemas: $(READY) ## write what is generated: built-in runtimes, pages of codes 
 	$(BIN)/python compiler/tools/celfunctions.py
 	types=$$(cd tests/oracle && go run ./gotypes); printf '%s\n' "$$types" > compiler/trainc/data/gotypes.json
 
-goldens: $(READY) ## run the real Trainer and JobSet over tests/oracle/cases and write their goldens (needs Go)
+goldens: $(READY) ## run the real Trainer, JobSet and CEL over their cases and write the goldens (needs Go)
 	$(BIN)/python tests/oracle/goldens.py $(ARGS)
+	$(BIN)/python tests/oracle/celgoldens.py $(ARGS)
 
 fuzz: $(READY) ## compare trainc with the real Trainer and JobSet on N generated cases from SEED (needs Go)
 	$(BIN)/python tests/oracle/fuzz.py --n $(N) --seed $(SEED) $(ARGS)
@@ -59,7 +60,7 @@ lock: $(READY) ## resolve the dependencies of pyproject.toml anew (use the oldes
 	  --output-file requirements.lock $(ARGS) pyproject.toml
 
 clean: ## remove .venv, caches and build products; out/ stays
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis compiler/*.egg-info tests/oracle/oracle
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis compiler/*.egg-info tests/oracle/oracle tests/oracle/cel/cel
 	find compiler tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The lock holds the build backend too, so the package itself needs no index.

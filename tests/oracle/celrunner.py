@@ -54,7 +54,7 @@ def ask(questions: Iterable[Question], command: str = "answer") -> list[Answer]:
 def run(arguments: list[str], text: str = "") -> list[dict[str, Any]]:
     """Run a command of the oracle and read the JSON objects that it prints, one a line. Raises OracleError."""
     done = subprocess.run(
-        [BINARY, *arguments], input=text, capture_output=True, text=True, check=False, encoding="utf-8"
+        [BINARY, *arguments], cwd=HERE, input=text, capture_output=True, text=True, check=False, encoding="utf-8"
     )
     if done.returncode:
         raise OracleError(done.stderr[-2000:])
