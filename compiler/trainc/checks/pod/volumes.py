@@ -1,0 +1,265 @@
+"""Volumes of a pod: their names, and that each has one source which is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from trainc.checks.claims import claim_problems
+from trainc.checks.pod.environment import VOLUME_FIELDS, field_problems, resource_problems
+from trainc.checks.pod.rules import dns_label, dns_subdomain, file_below, mode, no_backsteps, number, text
+from trainc.checks.pod.rules import labels as label_problems
+from trainc.checks.problem import Place, Problem
+from trainc.kube.quantity import from_json
+from trainc.source import Json, JsonObject, as_object, get, objects
+
+TWO_SOURCES = "may not specify more than 1 volume type"
+MAX_DRIVER = 63
+_HOST_PATH_TYPES = (
+    "",
+    "BlockDevice",
+    "CharDevice",
+    "Directory",
+    "DirectoryOrCreate",
+    "File",
+    "FileOrCreate",
+    "Socket",
+)
+_TOKEN_SECONDS = (600, 2**32)
+
+Check = Callable[[Place, JsonObject], Iterator[Problem]]
+
+
+def volume_problems(place: Place, volumes: Json) -> tuple[dict[str, JsonObject], list[Problem]]:
+    """Return the volumes that can be mounted, by name, and what is wrong with the others.
+
+    A volume that is refused counts as missing where it is mounted, as the server has it.
+    """
+    found: dict[str, JsonObject] = {}
+    problems: list[Problem] = []
+    for index, volume in enumerate(objects(volumes)):
+        at, name = place.index(index), text(volume, "name")
+        wrong = [*_sources(at, volume)]
+        wrong += dns_label(at.child("name"), name) if name else (at.child("name").required(),)
+        if name in found:
+            wrong.append(at.child("name").duplicate(name))
+        if not wrong:
+            found[name] = volume
+        problems += wrong
+    return found, problems
+
+
+def _sources(place: Place, volume: JsonObject) -> Iterator[Problem]:
+    """Check the first source, in the server's order, and refuse the others; without any it is an emptyDir."""
+    given = [kind for kind in SOURCES if isinstance(volume.get(kind), dict)]
+    for position, kind in enumerate(given):
+        source, at = as_object(volume[kind]), place.child(kind)
+        if position:
+            yield at.named(f"{place.field}.{_MISSPELT.get(kind, kind)}").forbidden(TWO_SOURCES)
+        else:
+            named = at.named(f"{place.field}.{_CALLED.get(kind, kind)}")
+            yield from SOURCES[kind](named, source)
+
+
+def _empty_dir(place: Place, source: JsonObject) -> Iterator[Problem]:
+    limit = source.get("sizeLimit")
+    if limit is not None and from_json(limit).sign() < 0:
+        yield place.child("sizeLimit").forbidden("SizeLimit field must be a valid resource quantity")
+
+
+def _host_path(place: Place, source: JsonObject) -> Iterator[Problem]:
+    path, kind = text(source, "path"), text(source, "type")
+    if not path:
+        yield place.child("path").required()
+        return
+    yield from no_backsteps(place.child("path"), path)
+    if kind not in _HOST_PATH_TYPES:
+        yield place.child("type").unsupported(kind, _HOST_PATH_TYPES)
+
+
+def _secret(place: Place, source: JsonObject) -> Iterator[Problem]:
+    yield from _required(place, source, "secretName")
+    yield from _files(place, source)
+
+
+def _config_map(place: Place, source: JsonObject) -> Iterator[Problem]:
+    yield from _required(place, source, "name")
+    yield from _files(place, source)
+
+
+def _files(place: Place, source: JsonObject) -> Iterator[Problem]:
+    yield from mode(place.child("defaultMode"), source.get("defaultMode"))
+    for index, item in enumerate(objects(source.get("items"))):
+        yield from _item(place.child("items").index(index), item)
+
+
+def _item(place: Place, item: JsonObject) -> Iterator[Problem]:
+    yield from _required(place, item, "key", "path")
+    yield from file_below(place.child("path"), text(item, "path"))
+    yield from mode(place.child("mode"), item.get("mode"))
+
+
+def _required(place: Place, source: JsonObject, *fields: str) -> Iterator[Problem]:
+    return (place.child(field).required() for field in fields if not source.get(field))
+
+
+def _needs(*fields: str) -> Check:
+    return lambda place, source: _required(place, source, *fields)
+
+
+def _nfs(place: Place, source: JsonObject) -> Iterator[Problem]:
+    yield from _required(place, source, "server", "path")
+    if not (path := text(source, "path")).startswith("/"):
+        yield place.child("path").invalid(path, "must be an absolute path")
+
+
+def _disk(field: str) -> Check:
+    def check(place: Place, source: JsonObject) -> Iterator[Problem]:
+        yield from _required(place, source, field)
+        partition = number(source, "partition") or 0
+        if not 0 <= partition <= 255:
+            yield place.child("partition").invalid(partition, "must be between 1 and 255, inclusive")
+
+    return check
+
+
+def _csi(place: Place, source: JsonObject) -> Iterator[Problem]:
+    driver, at = text(source, "driver"), place.child("driver")
+    if not driver:
+        yield at.required()
+    if len(driver.encode()) > MAX_DRIVER:
+        yield at.too_long(MAX_DRIVER)
+    for problem in dns_subdomain(at, driver.lower()):
+        yield at.invalid(driver, problem.detail)
+    if isinstance(source.get("nodePublishSecretRef"), dict):
+        if not (secret := text(source, "nodePublishSecretRef", "name")):
+            yield place.child("nodePublishSecretRef", "name").required()
+        else:
+            named = place.within("nodePublishSecretRef", "name").named(f"{place.field}.name")
+            yield from dns_subdomain(named, secret)
+
+
+def _ephemeral(place: Place, source: JsonObject) -> Iterator[Problem]:
+    template, at = source.get("volumeClaimTemplate"), place.child("volumeClaimTemplate")
+    if not isinstance(template, dict):
+        yield at.required()
+        return
+    yield from label_problems(at.child("metadata", "labels"), as_object(get(template, "metadata", "labels")))
+    yield from claim_problems(at.child("spec"), as_object(template.get("spec")))
+
+
+def _downward(place: Place, source: JsonObject) -> Iterator[Problem]:
+    yield from mode(place.child("defaultMode"), source.get("defaultMode"))
+    for index, file in enumerate(objects(source.get("items"))):
+        # The server leaves the number of the item out.
+        yield from _downward_file(place.within("items", index), file)
+
+
+def _downward_file(place: Place, file: JsonObject) -> Iterator[Problem]:
+    yield from _required(place, file, "path")
+    yield from file_below(place.child("path"), text(file, "path"))
+    field, resource = file.get("fieldRef"), file.get("resourceFieldRef")
+    if isinstance(field, dict):
+        yield from field_problems(place.child("fieldRef"), field, VOLUME_FIELDS)
+        if isinstance(resource, dict):
+            yield place.invalid("resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
+    elif isinstance(resource, dict):
+        yield from resource_problems(place.child("resourceFieldRef"), resource, volume=True)
+    else:
+        yield place.required("one of fieldRef and resourceFieldRef is required")
+    yield from mode(place.child("mode"), file.get("mode"))
+
+
+def _projected(place: Place, source: JsonObject) -> Iterator[Problem]:
+    yield from mode(place.child("defaultMode"), source.get("defaultMode"))
+    taken: set[str] = set()
+    for index, part in enumerate(objects(source.get("sources"))):
+        at = place.child("sources").index(index)
+        for kind in ("secret", "configMap"):
+            if isinstance(own := part.get(kind), dict):
+                yield from _required(at.child(kind), own, "name")
+                for i, item in enumerate(objects(own.get("items"))):
+                    yield from _item(at.child(kind, "items").index(i), item)
+                    inside = place.within("sources", index, kind, "items", i)
+                    yield from _taken(inside, text(item, "path"), text(own, "name"), taken)
+        if isinstance(own := part.get("downwardAPI"), dict):
+            for i, file in enumerate(objects(own.get("items"))):
+                yield from _downward_file(at.child("downwardAPI").within("items", i), file)
+                inside = place.within("sources", index, "downwardAPI", "items", i)
+                yield from _taken(inside, text(file, "path"), text(file, "path"), taken)
+        if isinstance(own := part.get("serviceAccountToken"), dict):
+            yield from _token(at.child("serviceAccountToken"), own, place.field)
+        if sum(isinstance(part.get(kind), dict) for kind in PROJECTIONS) > 1:
+            yield at.forbidden("may not specify more than 1 volume type per source")
+
+
+def _taken(place: Place, path: str, shown: str, taken: set[str]) -> Iterator[Problem]:
+    if path and path in taken:
+        yield place.invalid(shown, "conflicting duplicate paths")
+    taken.add(path)
+
+
+def _token(place: Place, token: JsonObject, volume: str) -> Iterator[Problem]:
+    seconds, path = number(token, "expirationSeconds"), text(token, "path")
+    least, most = _TOKEN_SECONDS
+    at = place.child("expirationSeconds")
+    if seconds is not None and seconds < least:
+        yield at.invalid(seconds, "may not specify a duration less than 10 minutes")
+    if seconds is not None and seconds > most:
+        yield at.invalid(seconds, "may not specify a duration larger than 2^32 seconds")
+    named = place.child("path").named(f"{volume}.path")
+    if not path:
+        yield named.required()
+    else:
+        yield from file_below(named, path)
+
+
+def sources_of(volume: Mapping[str, Json]) -> list[str]:
+    """Return the sources that a volume has, in the server's order."""
+    return [kind for kind in SOURCES if isinstance(volume.get(kind), dict)]
+
+
+def _unchecked(place: Place, source: JsonObject) -> Iterator[Problem]:
+    return iter(())
+
+
+SOURCES: dict[str, Check] = {
+    "emptyDir": _empty_dir,
+    "hostPath": _host_path,
+    "gitRepo": _needs("repository"),
+    "gcePersistentDisk": _disk("pdName"),
+    "awsElasticBlockStore": _disk("volumeID"),
+    "secret": _secret,
+    "nfs": _nfs,
+    "iscsi": _unchecked,
+    "glusterfs": _needs("endpoints", "path"),
+    "flocker": _unchecked,
+    "persistentVolumeClaim": _needs("claimName"),
+    "rbd": _needs("monitors", "image"),
+    "cinder": _needs("volumeID"),
+    "cephfs": _needs("monitors"),
+    "quobyte": _unchecked,
+    "downwardAPI": _downward,
+    "fc": _unchecked,
+    "flexVolume": _needs("driver"),
+    "configMap": _config_map,
+    "azureFile": _needs("secretName", "shareName"),
+    "vsphereVolume": _needs("volumePath"),
+    "photonPersistentDisk": _needs("pdID"),
+    "portworxVolume": _needs("volumeID"),
+    "azureDisk": _unchecked,
+    "storageos": _unchecked,
+    "projected": _projected,
+    "scaleIO": _unchecked,
+    "csi": _csi,
+    "ephemeral": _ephemeral,
+    "image": _unchecked,
+}
+"""Every source of Kubernetes 1.34, in the order in which the server looks at them, and what checks it.
+
+Those that need a driver which has left Kubernetes are told apart, but not looked into.
+"""
+
+PROJECTIONS = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
+_CALLED = {"gcePersistentDisk": "persistentDisk"}
+_MISSPELT = {"downwardAPI": "downwarAPI", "cephfs": "cephFS"}
+"""What the server calls a source in its errors where that is not its name: as the first one, and as a further one."""
