@@ -1,0 +1,152 @@
+"""What a call costs at run time.
+
+Sources: interpreter/runtimecost.go of cel-go v0.26.0 and pkg/cel/library/cost.go of k8s.io/apiserver v0.34. The
+functions of Kubernetes' libraries are found by name, those of cel-go by the one overload that the checker left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from trainc.cel.equality import length
+from trainc.cel.maps import is_list, is_map, items
+from trainc.cel.values import Container, KeyedMap, Opaque, Optional, Value
+
+IDENT: Final = 1
+QUALIFIER: Final = 1
+LIST: Final = 10
+MAP: Final = 30
+MESSAGE: Final = 40
+
+_TRAVERSAL: Final = 0.1
+_PATTERN: Final = 0.25
+
+Cost: TypeAlias = Callable[[Sequence[Value], Value], int]
+"""The cost of a call with arguments and a result."""
+
+_SIZED: Final = frozenset((str, bytes, list, dict))
+
+
+def actual_size(value: Value) -> int:
+    """Return the size that cost counts: code points, bytes, elements, entries; 1 for what has none."""
+    kind = value.__class__
+    if kind in _SIZED:
+        return len(value)
+    if kind is KeyedMap or isinstance(value, Container):
+        return length(value)
+    if kind is Optional and value.present:
+        return actual_size(value.value)
+    return value.size() if isinstance(value, Opaque) else 1
+
+
+def traversal(value: Value) -> int:
+    """Return the cost of walking over all of a value."""
+    if value.__class__ is str:
+        return int((len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))) * _TRAVERSAL)
+    if value.__class__ is bytes:
+        return int(len(value) * _TRAVERSAL)
+    if is_list(value):
+        return sum(map(traversal, value))
+    if is_map(value):
+        return sum(traversal(key) + traversal(entry) for key, entry in items(value))
+    return 1
+
+
+def _walk(size: int) -> int:
+    return math.ceil(size * _TRAVERSAL)
+
+
+def _match(text: int, pattern: int) -> int:
+    return math.ceil((1.0 + text) * _TRAVERSAL) * math.ceil(pattern * _PATTERN)
+
+
+def _first(args: Sequence[Value], _: Value) -> int:
+    return _walk(actual_size(args[0]))
+
+
+def _first_twice(args: Sequence[Value], _: Value) -> int:
+    return math.ceil(actual_size(args[0]) * 2 * _TRAVERSAL)
+
+
+def _result_twice(_: Sequence[Value], result: Value) -> int:
+    return math.ceil(actual_size(result) * 2 * _TRAVERSAL)
+
+
+def _pattern(args: Sequence[Value], _: Value) -> int:
+    return _match(actual_size(args[0]), actual_size(args[1]))
+
+
+def _smaller(args: Sequence[Value], _: Value) -> int:
+    return _walk(min(actual_size(args[0]), actual_size(args[1])))
+
+
+def _equal(args: Sequence[Value], result: Value) -> int:
+    return 1 if isinstance(args[0], Opaque) else _smaller(args, result)
+
+
+def _both(args: Sequence[Value], _: Value) -> int:
+    return _walk(actual_size(args[0]) + actual_size(args[1]))
+
+
+def _product(args: Sequence[Value], _: Value) -> int:
+    return _walk(actual_size(args[0])) * _walk(actual_size(args[1]))
+
+
+def _contains_address(args: Sequence[Value], text: bool) -> int:
+    own = actual_size(args[0])
+    return math.ceil((own + own) * _TRAVERSAL) + (_walk(actual_size(args[1])) if text else 0)
+
+
+def _contains_network(args: Sequence[Value], text: bool) -> int:
+    return _contains_address(args, text) + _walk(actual_size(args[0])) + 1
+
+
+def _validate(args: Sequence[Value], _: Value) -> int:
+    pattern = getattr(args[0], "max_regex_size", None)
+    return 1 if pattern is None else _match(actual_size(args[1]), pattern)
+
+
+_AUTHORIZER = "serviceAccount path group resource subresource namespace name allowed reason error errored"
+_BY_FUNCTION: Final[Mapping[str, Cost | int]] = {
+    "check": 350_000,
+    **dict.fromkeys(_AUTHORIZER.split(), 1),
+    **dict.fromkeys(["isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"], lambda args, _: traversal(args[0])),
+    **dict.fromkeys(["url", "lowerAscii", "upperAscii", "substring", "trim", "jsonpatch.escapeKey"], _first),
+    **dict.fromkeys(["cidr", "isIP", "isCIDR", "ip", "quantity", "isQuantity", "semver", "isSemver"], _first),
+    **dict.fromkeys(["replace", "split", "ip.isCanonical"], _first_twice),
+    "join": _result_twice,
+    **dict.fromkeys(("find", "findAll"), _pattern),
+    "containsIP": lambda args, _: _contains_address(args, False),
+    "containsCIDR": lambda args, _: _contains_network(args, False),
+    "validate": _validate,
+    "_==_": _equal,
+}
+_BY_BOTH: Final[Mapping[tuple[str, str], Cost | int]] = {
+    ("ip", "cidr_ip"): 1,
+    ("containsIP", "cidr_contains_ip_string"): lambda args, _: _contains_address(args, True),
+    ("containsCIDR", "cidr_contains_cidr_string"): lambda args, _: _contains_network(args, True),
+}
+_ORDERED = [
+    f"{order}_{kind}" for order in ("less", "less_equals", "greater", "greater_equals") for kind in ("string", "bytes")
+]
+_BY_OVERLOAD: Final[Mapping[str, Cost | int]] = {
+    **dict.fromkeys(["starts_with_string", "ends_with_string", "string_to_bytes", "bytes_to_string"], _first),
+    **dict.fromkeys(["strings_quote", "string_format"], _first),
+    "in_list": lambda args, _: actual_size(args[1]),
+    **dict.fromkeys([*_ORDERED, "equals", "not_equals"], _smaller),
+    **dict.fromkeys(("add_string", "add_bytes"), _both),
+    "matches_string": _pattern,
+    "contains_string": _product,
+}
+
+
+def call_cost(function: str, overload: str) -> Cost | int:
+    """Return the cost of a call, constant or computed; overload is "" where the checker left several."""
+    found = _BY_BOTH.get((function, overload))
+    if found is None:
+        found = _BY_FUNCTION.get(function)
+    if found is None:
+        found = _BY_OVERLOAD.get(overload)
+    return 1 if found is None else found
