@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from trainc.cel.types import Type
+from trainc.cel.types import Kind, Type
+from trainc.cel.values import Value
 
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """One signature of a function. ``args`` of a member begin with its receiver; type variables are parameters."""
+    """One signature of a function. ``args`` of a member begin with its receiver; type variables are parameters.
+
+    ``variables``: the names of the type variables, in order of appearance; found when the overload is made.
+    """
 
     id: str
     member: bool
     args: tuple[Type, ...]
     result: Type
+    variables: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        names = dict.fromkeys(name for type_ in (*self.args, self.result) for name in _variables(type_))
+        object.__setattr__(self, "variables", tuple(names))
+
+
+def _variables(type_: Type) -> Iterator[str]:
+    if type_.kind is Kind.PARAMETER:
+        yield type_.name
+    for parameter in type_.parameters:
+        yield from _variables(parameter)
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
     """All that an expression may refer to.
 
-    ``functions``: overloads by function name, in cel-go's order of declaration (operators included).
-    ``macros``: names of macros with their number of arguments, as written: ``("map", 3)``.
-    ``variables``: types by name, dots included. ``objects``: fields and their types by name of a struct type.
-    ``container`` resolves unqualified names, as cel-go does.
+    What a place adds: ``variables``, types by name, dots included; ``objects``, fields and their types by name of a
+    struct type; ``container`` resolves unqualified names, as cel-go does.
+    What all share (environments.py): ``functions``, overloads by name in cel-go's order of declaration, operators
+    included; ``macros``, names with their number of arguments, as written: ``("map", 3)``; ``names``, identifiers of
+    types with the type of each (``type(int)``); ``messages``, as objects, of protobuf; ``constants``, values of
+    identifiers: types, and numbers of enums. A type's name without a constant can be checked, but not planned.
     """
 
     functions: Mapping[str, tuple[Overload, ...]]
@@ -33,3 +51,6 @@ class Environment:
     variables: Mapping[str, Type] = field(default_factory=dict)
     objects: Mapping[str, Mapping[str, Type]] = field(default_factory=dict)
     container: str = ""
+    names: Mapping[str, Type] = field(default_factory=dict)
+    messages: Mapping[str, Mapping[str, Type]] = field(default_factory=dict)
+    constants: Mapping[str, Value] = field(default_factory=dict)

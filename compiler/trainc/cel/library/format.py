@@ -38,7 +38,7 @@ def string_format(template: str, args: Sequence[Value]) -> str:
             raise EvalError(f"index {used} out of range")
         if percent + 1 == len(text):
             raise EvalError("unexpected end of string")
-        at, clause, precision = _clause(text, percent + 1)
+        at, clause, precision = read_clause(text, percent + 1)
         parts.append(utf8(_filled(clause, values[used], precision)))
         used += 1
         check_size(sum(map(len, parts[-2:])))
@@ -46,7 +46,7 @@ def string_format(template: str, args: Sequence[Value]) -> str:
     return from_utf8(b"".join(parts))
 
 
-def _clause(text: bytes, at: int) -> tuple[int, str, int | None]:
+def read_clause(text: bytes, at: int) -> tuple[int, str, int | None]:
     """Read a clause behind its percent sign: where it ends, its letter, its precision. Raises EvalError."""
     precision = None
     if text[at : at + 1] == b".":

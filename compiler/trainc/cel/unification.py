@@ -1,0 +1,204 @@
+"""Which type may stand where: assignability, and what type variables stand for.
+
+The rules are cel-go's (checker/types.go, checker/mapping.go, common/types/types.go v0.26.0), oddities included: null
+fits any struct and opaque type, any type of a type fits any other, and a wrapper is its primitive but for null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import repeat
+from operator import is_
+
+from trainc.cel import types
+from trainc.cel.types import Kind, Type
+
+_PRIMITIVE = {
+    each.name: each.kind for each in (types.BOOL, types.INT, types.UINT, types.DOUBLE, types.STRING, types.BYTES)
+}
+_SCALARS = frozenset({*_PRIMITIVE.values(), Kind.ANY, Kind.DURATION, Kind.TIMESTAMP, Kind.STRUCT})
+_COMPOSED = frozenset({Kind.OPAQUE, Kind.LIST, Kind.MAP})
+_NULLABLE = frozenset({Kind.OPAQUE, Kind.STRUCT, Kind.ANY, Kind.DURATION, Kind.TIMESTAMP, Kind.WRAPPER, Kind.NULL})
+WORK = 1_000_000
+"""How many parts of types one expression may make us look at."""
+LARGEST = 2_000
+"""How many parts one type may have. Nested maps double it with every level; no schema comes near."""
+
+_DYNAMIC = frozenset({Kind.DYN, Kind.ANY})
+_ANYTHING = frozenset({Kind.DYN, Kind.ANY, Kind.ERROR})
+
+
+def kind(type_: Type) -> Kind:
+    """Return the kind as cel-go sees it: a wrapper is of its primitive's."""
+    return _PRIMITIVE[type_.name] if type_.kind is Kind.WRAPPER else type_.kind
+
+
+def is_dynamic(type_: Type) -> bool:
+    """Tell whether the type is dyn or any."""
+    return type_.kind in _DYNAMIC
+
+
+def is_optional(type_: Type) -> bool:
+    """Tell whether the type is optional_type(T)."""
+    return type_.kind is Kind.OPAQUE and type_.name == "optional_type"
+
+
+def unwrap(type_: Type) -> tuple[Type, bool]:
+    """Return the type inside of an optional and True, or the type itself and False."""
+    return (type_.parameters[0], True) if is_optional(type_) else (type_, False)
+
+
+def exact(left: Type, right: Type) -> bool:
+    """Tell whether two types are the same; a wrapper is the same as its primitive."""
+    if left is right or left == right:
+        return True
+    return (
+        kind(left) is kind(right)
+        and left.name == right.name
+        and len(left.parameters) == len(right.parameters)
+        and all(map(exact, left.parameters, right.parameters))
+    )
+
+
+def _is_general(left: Type, right: Type) -> bool:
+    """Tell whether ``left`` is the same as ``right``, or says less."""
+    if left.kind in _DYNAMIC or left.kind is Kind.PARAMETER:
+        return True
+    if right.kind in _DYNAMIC or right.kind is Kind.PARAMETER or kind(left) is not kind(right):
+        return False
+    if left.kind is Kind.TYPE:
+        return True
+    if left.kind not in _COMPOSED:
+        return exact(left, right)
+    if left.name != right.name or len(left.parameters) != len(right.parameters):
+        return False
+    return all(map(_is_general, left.parameters, right.parameters))
+
+
+def general(left: Type, right: Type) -> Type:
+    """Return the type that says less, of two that are assignable to each other."""
+    return left if _is_general(left, right) else right
+
+
+class TooLarge(Exception):
+    """Types of an expression would grow beyond what can be compared or printed."""
+
+
+class Bindings:
+    """What type variables stand for, so far, in one expression."""
+
+    __slots__ = ("_bound", "_count", "_trail", "_work")
+
+    def __init__(self) -> None:
+        self._bound: dict[str, Type] = {}
+        self._trail: list[tuple[str, Type | None]] = []
+        self._count = 0
+        self._work = WORK
+
+    def fresh(self) -> Type:
+        """Return a new type variable, named as cel-go names it."""
+        self._count += 1
+        return types.parameter(f"_var{self._count - 1}")
+
+    def assignable(self, left: Type, right: Type) -> bool:
+        """Tell whether ``left`` may stand where ``right`` is wanted; binds type variables only if it may."""
+        self._trail.clear()
+        return self._assign(left, right) or self._undo()
+
+    def all_assignable(self, left: Iterable[Type], right: tuple[Type, ...]) -> bool:
+        """Tell the same of types one by one; there must be as many."""
+        self._trail.clear()
+        return self._assign_all(tuple(left), right) or self._undo()
+
+    def substitute(self, type_: Type, to_dyn: bool = False) -> Type:
+        """Return the type with bound variables replaced, and, if asked for, unbound ones by dyn. Raises TooLarge."""
+        if type_.kind is Kind.PARAMETER:
+            bound = self._bound.get(type_.name)
+            if bound is not None:
+                return self.substitute(bound, to_dyn)
+            return types.DYN if to_dyn else type_
+        if not type_.parameters:
+            return type_
+        self._work -= 1
+        if self._work < 0:
+            raise TooLarge
+        parameters = tuple(map(self.substitute, type_.parameters, repeat(to_dyn)))
+        if all(map(is_, parameters, type_.parameters)):
+            return type_
+        return Type(type_.kind, type_.name, parameters)
+
+    def bounded(self, type_: Type) -> Type:
+        """Return the type. Raises TooLarge if it has too many parts."""
+        parts, pending = 0, [type_]
+        while pending:
+            parts += 1
+            if parts > LARGEST:
+                raise TooLarge
+            pending.extend(pending.pop().parameters)
+        return type_
+
+    def _undo(self) -> bool:
+        while self._trail:
+            name, before = self._trail.pop()
+            if before is None:
+                del self._bound[name]
+            else:
+                self._bound[name] = before
+        return False
+
+    def _bind(self, name: str, type_: Type) -> None:
+        self._trail.append((name, self._bound.get(name)))
+        self._bound[name] = type_
+
+    def _assign(self, left: Type, right: Type) -> bool:
+        if right.kind is Kind.PARAMETER:
+            valid, bound = self._stands_for(left, right)
+            if valid or bound:
+                return valid
+        if left.kind is Kind.PARAMETER:
+            return self._stands_for(right, left)[0]
+        if left.kind in _ANYTHING or right.kind in _ANYTHING:
+            return True
+        if left.kind is Kind.NULL:
+            return right.kind in _NULLABLE
+        if right.kind is Kind.NULL:
+            return left.kind in _NULLABLE
+        if left.kind in _COMPOSED:
+            same = left.kind is right.kind and left.name == right.name
+            return same and self._assign_all(left.parameters, right.parameters)
+        if left.kind is Kind.TYPE:
+            return right.kind is Kind.TYPE
+        return kind(left) in _SCALARS and kind(left) is kind(right) and left.name == right.name
+
+    def _assign_all(self, left: tuple[Type, ...], right: tuple[Type, ...]) -> bool:
+        return len(left) == len(right) and all(map(self._assign, left, right))
+
+    def _stands_for(self, type_: Type, variable: Type) -> tuple[bool, bool]:
+        """Tell whether the variable may stand for the type, and whether it already stood for one."""
+        if type_ == variable:
+            return True, True
+        bound = self._bound.get(variable.name)
+        if bound is not None:
+            if exact(type_, bound):
+                return True, True
+            if not self._assign(type_, bound):
+                return False, True
+            wider = general(type_, bound)
+            if self._absent(variable, wider):
+                self._bind(variable.name, wider)
+            return True, True
+        if self._absent(variable, type_):
+            self._bind(variable.name, type_)
+            return True, False
+        return False, False
+
+    def _absent(self, variable: Type, within: Type) -> bool:
+        """Tell that the variable does not occur in a type: it would stand for itself."""
+        if variable == within:
+            return False
+        if within.kind is Kind.PARAMETER:
+            bound = self._bound.get(within.name)
+            return bound is None or self._absent(variable, bound)
+        if within.kind in _COMPOSED or within.kind is Kind.TYPE:
+            return all(self._absent(variable, each) for each in within.parameters)
+        return True

@@ -1,0 +1,136 @@
+"""What the API server checks of an expression after its types: literals that can be judged without running anything.
+
+Source: cel-go v0.26.0 cel/validator.go and, of ``format``, ext/formatting.go; k8s.io/apiserver v0.34
+pkg/cel/environment/base.go says which validators there are, and in which order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from trainc.cel.ast import Call, ListLiteral, Literal, MapLiteral, Node
+from trainc.cel.formatcheck import format_issues
+from trainc.cel.issues import Issue
+from trainc.cel.types import Type
+from trainc.cel.unification import exact, unwrap
+from trainc.cel.values import EvalError
+from trainc.cel.walk import children, postorder
+
+if TYPE_CHECKING:
+    from trainc.cel.checker import Checked
+
+EXEMPT = "format"
+"""Literals anywhere below a call of this function may mix types."""
+
+
+def validate(checked: Checked) -> list[Issue]:
+    """Return what is wrong with literals of a checked expression, in cel-go's order."""
+    calls: list[Call] = []
+    literals: list[ListLiteral | MapLiteral] = []
+    nodes = postorder(checked.root)
+    for node in nodes:
+        if isinstance(node, Call) and node.function in _JUDGED:
+            calls.append(node)
+        elif isinstance(node, ListLiteral | MapLiteral):
+            literals.append(node)
+    if not calls and not literals:
+        return []
+    issues = [issue for name, judge in _ARGUMENTS.items() for issue in _arguments(checked, calls, name, judge)]
+    exempt = _exempt(nodes) if any(call.function == EXEMPT for call in calls) else frozenset()
+    issues += _mixed(checked, [literal for literal in literals if literal not in exempt])
+    for call in calls:
+        issues += format_issues(checked, call) if call.function == EXEMPT else ()
+    return issues
+
+
+def _arguments(
+    checked: Checked, calls: Iterable[Call], name: str, judge: Callable[[Checked, Call, Literal], None]
+) -> Iterator[Issue]:
+    """Judge the first argument of every call of a function, where that is a literal."""
+    for call in calls:
+        if call.function != name or not call.args or not isinstance(call.args[0], Literal):
+            continue
+        try:
+            judge(checked, call, call.args[0])
+        except EvalError:
+            yield Issue(call.args[0].position, f"invalid {name} argument")
+
+
+def _convert(checked: Checked, call: Call, literal: Literal) -> None:
+    """Run a conversion."""
+    from trainc.cel.library.table import OVERLOADS
+
+    [overload] = checked.references[call].overloads
+    OVERLOADS[overload](literal.value)
+
+
+def _compile(_: Checked, __: Call, literal: Literal) -> None:
+    """Compile a regular expression; of ``matches(text, regex)`` it is the text, as in cel-go."""
+    from trainc.cel.library.regex import pattern
+
+    assert isinstance(literal.value, str)
+    pattern(literal.value)
+
+
+_ARGUMENTS: Mapping[str, Callable[[Checked, Call, Literal], None]] = {
+    "duration": _convert,
+    "timestamp": _convert,
+    "matches": _compile,
+}
+_JUDGED = frozenset({*_ARGUMENTS, EXEMPT})
+
+
+def _exempt(nodes: list[Node]) -> frozenset[Node]:
+    """Return the nodes below calls of the function that takes mixed lists; nodes come after those below them."""
+    found: set[Node] = set()
+    for node in reversed(nodes):
+        if node in found or (isinstance(node, Call) and node.function == EXEMPT):
+            found.update(children(node))
+    return frozenset(found)
+
+
+def _mixed(checked: Checked, literals: Iterable[ListLiteral | MapLiteral]) -> Iterator[Issue]:
+    """Judge lists, then maps: the types of elements, keys and values must be one each."""
+    found = list(literals)
+    for literal in found:
+        if isinstance(literal, ListLiteral):
+            yield from _mixed_list(checked, literal)
+    for literal in found:
+        if isinstance(literal, MapLiteral):
+            yield from _mixed_map(checked, literal)
+
+
+def _mixed_list(checked: Checked, literal: ListLiteral) -> Iterator[Issue]:
+    first: Type | None = None
+    for index, element in enumerate(literal.elements):
+        type_ = _inner(checked, element, index in literal.optional)
+        if first is None:
+            first = type_
+        elif not exact(first, type_):
+            yield _mismatch(element, first, type_)
+            return
+
+
+def _mixed_map(checked: Checked, literal: MapLiteral) -> Iterator[Issue]:
+    keys: Type | None = None
+    values: Type | None = None
+    for entry in literal.entries:
+        key, value = checked.types[entry.key], _inner(checked, entry.value, entry.optional)
+        if keys is None or values is None:
+            keys, values = key, value
+            continue
+        if not exact(keys, key):
+            yield _mismatch(entry.key, keys, key)
+        if not exact(values, value):
+            yield _mismatch(entry.value, values, value)
+
+
+def _inner(checked: Checked, node: Node, optional: bool) -> Type:
+    """Return the type of an element; behind a question mark that of what is inside of the optional."""
+    type_ = checked.types[node]
+    return unwrap(type_)[0] if optional else type_
+
+
+def _mismatch(node: Node, expected: Type, found: Type) -> Issue:
+    return Issue(node.position, f"expected type '{expected}' but found '{found}'")
