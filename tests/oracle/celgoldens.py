@@ -4,7 +4,7 @@
 A golden is a file of lines ``{"question": {...}, "answer": {...}}``: the question as ``trainc cel --jsonl`` takes it,
 the answer without its id, its error without the excerpts of the source. ``spec-<file>.jsonl`` are the tests of
 cel-spec, the others come from ``celgen``. Questions whose answer differs from run to run (Go's maps have no order)
-are left out.
+are left out; where only the cost differs, it is null.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from oracle import celgen, celrunner  # noqa: E402 - the folder above is not on 
 from oracle.celrunner import Answer, Question  # noqa: E402
 
 GOLDENS = HERE / "cel" / "goldens"
-RUNS = 3
 
 Pair = tuple[Question, Answer]
 
@@ -48,18 +47,16 @@ def suites() -> Iterator[tuple[str, list[Question]]]:
 
 def judge(questions: list[Question]) -> list[Pair]:
     """Pair each question with the oracle's answer, if that is always the same. Raises OracleError."""
-    runs = [[condense(answer) for answer in celrunner.ask(questions)] for _ in range(RUNS)]
-    answers = zip(*runs, strict=True)
-    return [
-        (question, given[0])
-        for question, given in zip(questions, answers, strict=True)
-        if all(other == given[0] for other in given)
-    ]
+    answers = celrunner.ask(questions, "stable")
+    pairs = zip(questions, answers, strict=True)
+    return [(question, condense(answer)) for question, answer in pairs if answer.get("unstable") != "value"]
 
 
 def condense(answer: Answer) -> Answer:
-    """Drop the id, and from the error of a compiler the lines that repeat the expression."""
-    result = {key: value for key, value in answer.items() if key != "id"}
+    """Drop the id, a cost that varies, and from the error of a compiler the lines that repeat the expression."""
+    result = {key: value for key, value in answer.items() if key not in {"id", "unstable"}}
+    if answer.get("unstable") == "cost":
+        result["cost"] = None
     if result["error"]:
         result["error"] = "\n".join(line for line in result["error"].split("\n") if not line.startswith(" | "))
     return result

@@ -1,6 +1,7 @@
 // Command cel answers questions about Kubernetes CEL with the real code of the API server:
 //
 //	cel                  one JSON object a line in (Question), one a line out (Answer)
+//	cel stable           the same, but evaluates often and marks answers that are not always the same
 //	cel functions        all functions, macros and variables of the base environments
 //	cel estimate         the static cost of the rules on standard input
 //	cel spec [file...]   the tests of cel-spec as questions, without file the names of the files
@@ -33,6 +34,9 @@ func run(args []string) error {
 	}
 	switch command {
 	case "answer":
+		return serve(os.Stdin, os.Stdout, func(q *Question) (any, error) { return answer(q) })
+	case "stable":
+		evaluations = 200
 		return serve(os.Stdin, os.Stdout, func(q *Question) (any, error) { return answer(q) })
 	case "estimate":
 		return serve(os.Stdin, os.Stdout, func(q *Question) (any, error) { return estimate(q) })

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types/ref"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
@@ -38,9 +39,10 @@ func answerPlain(q *Question, a *Answer) error {
 		return nil
 	}
 	a.typed(ast.OutputType())
-	value, details, err := program.Eval(bindings)
-	a.settle(value, details, err, 0, q.budget())
-	return nil
+	return a.evaluate(func() (ref.Val, *cel.EvalDetails, int64, error) {
+		value, details, err := program.Eval(bindings)
+		return value, details, 0, err
+	}, q.budget())
 }
 
 func plainOptions(q *Question) ([]cel.EnvOption, error) {

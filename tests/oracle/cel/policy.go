@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
@@ -46,11 +47,12 @@ func answerPolicy(q *Question, a *Answer) error {
 	if err != nil {
 		return err
 	}
-	ctx := compiler.CompositionEnv.CreateContext(context.Background())
-	admission["variables"] = ctx.Variables(admission)
-	value, details, err := compiled.Program.ContextEval(ctx, admission)
-	a.settle(value, details, err, ctx.GetAndResetCost(), q.budget())
-	return nil
+	return a.evaluate(func() (ref.Val, *cel.EvalDetails, int64, error) {
+		ctx := compiler.CompositionEnv.CreateContext(context.Background())
+		admission[plugincel.VariableVarName] = ctx.Variables(admission)
+		value, details, err := compiled.Program.ContextEval(ctx, admission)
+		return value, details, ctx.GetAndResetCost(), err
+	}, q.budget())
 }
 
 // policyDeclarations: a policy has params if it names their kind, which the question does by giving them.

@@ -47,6 +47,7 @@ type Answer struct {
 	Stage    *string         `json:"stage"`
 	Error    *string         `json:"error"`
 	Cost     *int64          `json:"cost"`
+	Unstable string          `json:"unstable,omitempty"` // command stable only: what is not the same every time
 }
 
 // The stages at which a question can end without a value.
@@ -102,7 +103,62 @@ func (a *Answer) typed(t *cel.Type) {
 	a.Type = &name
 }
 
-// settle turns what a program returned into the answer; extra is what lazy variables cost.
+// evaluations is how often an expression is evaluated, if that is cheap: Go's maps have another order every time.
+// The other order of two keys comes one time in eight.
+var evaluations = 1
+
+// enough is the cost after which an expression is not evaluated again.
+const enough = 2_000_000
+
+// evaluation runs a program once; the number is what lazy variables cost.
+type evaluation func() (ref.Val, *cel.EvalDetails, int64, error)
+
+// evaluate settles the answer and finds out whether it is always the same.
+func (a *Answer) evaluate(run evaluation, budget int64) error {
+	compiled, spent := *a, int64(0)
+	once := func() Answer {
+		result := compiled
+		value, details, extra, err := run()
+		result.settle(value, details, err, extra, budget)
+		if result.Cost != nil {
+			spent += *result.Cost
+		}
+		return result
+	}
+	*a = once()
+	for n := 1; n < evaluations && spent < enough && a.Unstable != "value"; n++ {
+		differs, err := a.compare(once())
+		if err != nil {
+			return err
+		}
+		if differs != "" {
+			a.Unstable = differs
+		}
+	}
+	return nil
+}
+
+// compare says what differs: value (or outcome, or error), only the cost, or nothing.
+func (a *Answer) compare(b Answer) (string, error) {
+	first, second := *a, b
+	first.Unstable, first.Cost, second.Cost = "", nil, nil
+	text, err := marshal(first)
+	if err != nil {
+		return "", err
+	}
+	other, err := marshal(second)
+	switch {
+	case err != nil:
+		return "", err
+	case !bytes.Equal(text, other):
+		return "value", nil
+	case (a.Cost == nil) != (b.Cost == nil) || a.Cost != nil && *a.Cost != *b.Cost:
+		return "cost", nil
+	}
+	return "", nil
+}
+
+// settle turns what a program returned into the answer.
 func (a *Answer) settle(value ref.Val, details *cel.EvalDetails, err error, extra, budget int64) {
 	if value != nil && types.IsUnknown(value) {
 		a.stop(isUndecided, "authorizer: cannot be evaluated offline")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	v1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -137,7 +138,8 @@ func answerRule(q *Question, a *Answer) error {
 	if err != nil {
 		return err
 	}
-	value, details, err := program.ContextEval(context.Background(), bindings)
-	a.settle(value, details, err, 0, q.budget())
-	return nil
+	return a.evaluate(func() (ref.Val, *cel.EvalDetails, int64, error) {
+		value, details, err := program.ContextEval(context.Background(), bindings)
+		return value, details, 0, err
+	}, q.budget())
 }
