@@ -1,14 +1,16 @@
-"""Go's regular expressions in Python; the vectors of Thing compare them with Go, too."""
+"""Go's regular expressions; the vectors of Thing compare them with Go, too."""
 
 from __future__ import annotations
 
-import warnings
-
 import pytest
+import re2  # type: ignore[import-untyped]
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from trainc.data import load_json
 from trainc.kube.gojson import go_number
 from trainc.schema.formats import FORMATS
-from trainc.schema.patterns import UnsupportedPattern, compile_pattern
+from trainc.schema.patterns import UnsupportedPattern, is_too_large, matcher, pattern_error
 from trainc.schema.values import is_integral, is_member
 
 
@@ -28,21 +30,61 @@ from trainc.schema.values import is_integral, is_member
         (r"^\x{1F600}$", ["\U0001f600"], ["x"]),
         ("(?i)^ab$", ["AB", "ab"], ["abc"]),
         ("^(?<year>[0-9]+)$", ["2024"], ["x"]),
+        (r"^\pL[^\PN]$", ["é1"], ["11"]),
+        ("(?U)^a+$", ["aa"], ["b"]),
+        ("(?m)^a$", ["b\na"], ["ba"]),
+        ("a(b(?i)c)", ["abC"], ["aBc"]),
+        ("^(a*)*$", ["a" * 200], ["a" * 200 + "b"]),
         ("^.$", ["a", "\u2028"], ["\n", "ab"]),
     ],
 )
 def test_a_pattern_means_what_it_means_in_go(pattern: str, matching: list[str], other: list[str]) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        search = compile_pattern(pattern).search
-    assert all(search(text) for text in matching)
-    assert not any(search(text) for text in other)
+    matches = matcher(pattern)
+    assert all(map(matches, matching))
+    assert not any(map(matches, other))
+    assert pattern_error(pattern) is None
 
 
-@pytest.mark.parametrize("pattern", [r"\pL", r"[\PN]", "(?U)a+", "(?m)^a$", "(", "[[:^alpha:]]", "a(b(?i)c)"])
-def test_a_pattern_that_cannot_be_translated_is_refused(pattern: str) -> None:
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("[a", "missing closing ]: `[a`"),
+        ("a{1001}", "invalid repeat count: `{1001}`"),
+        ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+        ("a**", "invalid nested repetition operator: `**`"),
+        ("\\pX", "invalid character class range: `\\pX`"),
+        ("*a", "missing argument to repetition operator: `*`"),
+        ("é(", "missing closing ): `é(`"),
+        ("a)", "unexpected ): `a)`"),
+        ("\\Z", "invalid escape sequence: `\\Z`"),
+        ("\\C", "invalid escape sequence: `\\C`"),
+        ("\\", "trailing backslash at end of expression: ``"),
+        ("(?P<n", "invalid named capture: `(?P<n`"),
+    ],
+)
+def test_a_pattern_that_go_refuses(pattern: str, text: str) -> None:
+    assert pattern_error(pattern) == f"error parsing regexp: {text}"
     with pytest.raises(UnsupportedPattern):
-        compile_pattern(pattern)
+        matcher(pattern)
+
+
+def test_a_pattern_that_is_too_large_is_no_error_of_go() -> None:
+    pattern = "((a{10}|\\pL{10}){10}(b{10}|\\pN{10}){10}){10}" * 40
+    assert is_too_large(pattern)
+    assert pattern_error(pattern) is None
+    with pytest.raises(UnsupportedPattern):
+        matcher(pattern)
+
+
+PACKAGED = sorted({row["pattern"] for row in load_json("schemas/nodes.json") if "pattern" in row})
+
+
+@pytest.mark.parametrize("pattern", PACKAGED)
+@given(data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_packaged_patterns_mean_to_python_what_they_mean_to_re2(pattern: str, data: st.DataObject) -> None:
+    text = data.draw(st.from_regex(pattern) | st.text("a.-/_Z9Ke+\n é", max_size=12))
+    assert matcher(pattern)(text) is (re2.search(pattern, text) is not None)
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,10 @@ def admit(resource: Resource, data: JsonObject) -> Admitted:
 
     ``data`` is a whole object of the resource's kind. Where it cannot be decoded, it comes back as it was.
     """
+    if resource.native:
+        from trainc.schema.native import read_native
+
+        return Admitted(*read_native(resource, data))
     decoded = read(resource, data)
     if decoded.violations:
         return decoded

@@ -77,7 +77,7 @@ def embedded_violations(schema: Structural, data: Json) -> tuple[Violation, ...]
         if isinstance(metadata, dict):
             named = {"name": "fakename", **metadata}  # an embedded object needs no name
             spaced, inner = "namespace" in metadata, (*path, "metadata")
-            found.extend(object_meta_violations(named, namespaced=spaced, path=inner, name_rules=_SEGMENT))
+            found.extend(object_meta_violations(named, namespaced=spaced, path=inner, name_rules=SEGMENT))
         return value
 
     _walk(schema, data, (), check)
@@ -133,4 +133,5 @@ def _segment(name: str) -> tuple[str, ...]:
     return (f"may not be '{name}'",) if name in (".", "..") else _segment_prefix(name)
 
 
-_SEGMENT = (_segment, _segment_prefix)
+SEGMENT = (_segment, _segment_prefix)
+"""The rules for names that need only fit into a URL, and for their beginnings."""

@@ -15,7 +15,7 @@ from trainc.schema.dialect import LIST_TYPE, NUMBER, convert
 from trainc.schema.formats import format_check
 from trainc.schema.listtype import list_errors
 from trainc.schema.numbers import number_errors
-from trainc.schema.patterns import compile_pattern
+from trainc.schema.patterns import matcher
 from trainc.schema.structural import Structural
 from trainc.schema.values import is_member, mismatch
 from trainc.schema.violation import Violation
@@ -91,7 +91,7 @@ def _pattern(_validator: Any, pattern: str, instance: Any, schema: Mapping[str, 
     if not isinstance(instance, str) or not pattern:
         return
     fits = schema.get("minLength", 0) <= len(instance) <= schema.get("maxLength", len(instance))
-    if fits and compile_pattern(pattern).search(instance) is None:  # a wrong length is all that the server says
+    if fits and not matcher(pattern)(instance):  # a wrong length is all that the server says
         yield _error("pattern")
 
 

@@ -15,7 +15,7 @@ from trainc.schema.dialect import LIST_TYPE, NUMBER, convert
 from trainc.schema.formats import format_check
 from trainc.schema.listtype import is_unique
 from trainc.schema.numbers import number_errors
-from trainc.schema.patterns import compile_pattern
+from trainc.schema.patterns import matcher
 from trainc.schema.structural import Structural, compiled
 from trainc.schema.values import INT32, is_member, mismatch
 from trainc.source import Json
@@ -107,8 +107,7 @@ def _text_test(keywords: dict[str, Any]) -> _Test | None:
     if (shortest := keywords.get("minLength")) is not None:
         tests.append(lambda text: len(text) >= shortest)
     if keywords.get("pattern"):
-        search = compile_pattern(keywords["pattern"]).search
-        tests.append(lambda text: search(text) is not None)
+        tests.append(matcher(keywords["pattern"]))
     if (check := format_check(keywords.get("format", ""))) is not None:
         tests.append(check)
     if len(tests) <= 1:

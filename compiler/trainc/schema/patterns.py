@@ -1,124 +1,98 @@
-"""Regular expressions as Go reads them (RE2 syntax), translated for Python's re.
+"""Regular expressions as Go reads them: RE2, whose library is used.
 
-Source: regexp/syntax of Go's standard library. Where the two differ: ``$`` is the end of the text and nothing else,
-``\\s`` lacks the vertical tab, classes may be POSIX, flags may stand anywhere, ``\\z``, ``\\Q...\\E`` and ``\\x{...}``.
+The patterns in this package's own schemas are few and mean the same to Python's re, but for the end of the text; they
+are left to it, since most runs then need no library. Foreign ones never are: re takes exponential time on some.
+Source of the errors' texts: regexp/syntax of Go's standard library.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
+from typing import Any, Final
 
-_POSIX = {
-    "alnum": "0-9A-Za-z",
-    "alpha": "A-Za-z",
-    "ascii": "\\x00-\\x7F",
-    "blank": "\\t ",
-    "cntrl": "\\x00-\\x1F\\x7F",
-    "digit": "0-9",
-    "graph": "!-~",
-    "lower": "a-z",
-    "print": " -~",
-    "punct": "!-/:-@\\[-`{-~",
-    "space": "\\t\\n\\v\\f\\r ",
-    "upper": "A-Z",
-    "word": "0-9A-Za-z_",
-    "xdigit": "0-9A-Fa-f",
+from trainc.data import load_json
+
+_GO_TEXTS: Final = {
+    "missing ]": "missing closing ]",
+    "missing )": "missing closing )",
+    "invalid repetition size": "invalid repeat count",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "bad repetition operator": "invalid nested repetition operator",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "invalid named capture group": "invalid named capture",
+    "trailing \\": "trailing backslash at end of expression",
 }
-_OUTSIDE = {"z": r"\Z", "s": r"[\t\n\f\r ]", "S": r"[^\t\n\f\r ]", "a": r"\x07"}
-_INSIDE = {"s": r"\t\n\f\r ", "a": r"\x07"}
-_TOKEN = re.compile(
-    r"""(?P<quoted>\\Q(?P<literal>.*?)(?:\\E|$))
-      | (?P<hex>\\x\{(?P<code>[0-9A-Fa-f]+)\})
-      | (?P<octal>\\(?P<digits>0[0-7]{0,2}))
-      | (?P<escape>\\(?P<letter>.))
-      | (?P<posix>\[:(?P<negated>\^?)(?P<name>\w+):\])
-      | (?P<flags>\(\?(?P<set>[imsU]*)(?:-(?P<cleared>[imsU]+))?\))
-      | (?P<named>\(\?<(?P<group>\w+)>)
-      | (?P<other>.)""",
-    re.VERBOSE | re.DOTALL,
-)
+"""What Go says, by what the RE2 library says of the same fault."""
+
+_TOO_LARGE: Final = "pattern too large"
+_MEMORY: Final = 64 << 20
+_ANY_BYTE = re.compile(r"(?:[^\\]|\\[^CQ])*?(\\C)", re.S)
+"""``\\C``, which RE2 has and Go has not; behind ``\\Q`` nothing is looked for."""
 
 
 class UnsupportedPattern(ValueError):
-    """A pattern of which only Go can make something (Unicode classes, ungreedy mode), or nobody."""
+    """A pattern that cannot be tried here, though Go may well take it: one that needs too much memory."""
 
 
 @cache
-def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Return what matches, by ``search``, the texts that Go's MatchString matches; raises UnsupportedPattern."""
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Return what tells whether Go's MatchString would match a text.
+
+    Raises UnsupportedPattern for a pattern that Go refuses or that is too large.
+    """
+    if pattern in _packaged():
+        search = re.compile(_EVERY_END.sub(r"\\Z", pattern), re.ASCII).search
+        return lambda text: search(text) is not None
+    compiled, error = _compile(pattern)
+    if compiled is None:
+        raise UnsupportedPattern(error)
+    found = compiled.search
+    return lambda text: found(text) is not None
+
+
+_EVERY_END = re.compile(r"\$")
+
+
+@cache
+def pattern_error(pattern: str) -> str | None:
+    """Return Go's text for a pattern that it cannot compile, or None for one that it can."""
+    if not pattern or pattern in _packaged():
+        return None
+    _, error = _compile(pattern)
+    return None if error is None or error.startswith(_TOO_LARGE) else error
+
+
+def is_too_large(pattern: str) -> bool:
+    """Tell whether a pattern that Go may take cannot be tried here."""
+    return (_compile(pattern)[1] or "").startswith(_TOO_LARGE)
+
+
+@cache
+def _packaged() -> frozenset[str]:
+    return frozenset(row["pattern"] for row in load_json("schemas/nodes.json") if "pattern" in row)
+
+
+@cache
+def _compile(pattern: str) -> tuple[Any, str | None]:
+    import re2  # type: ignore[import-untyped]
+
+    if (any_byte := _ANY_BYTE.match(pattern)) is not None:
+        return None, f"error parsing regexp: invalid escape sequence: `{any_byte[1]}`"
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MEMORY
     try:
-        return re.compile(translate(pattern), re.ASCII)
-    except re.error as error:
-        raise UnsupportedPattern(f"{pattern}: {error}") from error
+        return re2.compile(pattern, options), None
+    except re2.error as error:
+        text = error.args[0]
+        said = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+        return None, _go_text(said)
 
 
-def translate(pattern: str) -> str:
-    """Return the pattern in Python's syntax; raises UnsupportedPattern."""
-    result: list[str] = []
-    start: int | None = None  # where the open class begins in result
-    closing = 0  # groups opened for flags that stand in the middle
-    for token in _TOKEN.finditer(pattern):
-        if token["flags"]:
-            text = _flag_group(token, pattern)
-            closing += 1
-        elif start is None:
-            text = _outside(token, pattern)
-            start = len(result) if token["other"] == "[" else None
-        else:
-            first = len(result) == start + 1 or (len(result) == start + 2 and result[-1] == "^")
-            text = _inside(token, pattern, first=first)
-            start = None if token["other"] == "]" and not first else start
-        result.append(text)
-    return "".join(result) + ")" * closing
-
-
-def _flag_group(token: re.Match[str], pattern: str) -> str:
-    """Make ``(?i)`` a group up to the end. Go's would end with the group around it: only the outermost is taken."""
-    depth = pattern[: token.start()].count("(") - pattern[: token.start()].count(")")
-    if "U" in token[0] or depth or "m" in token[0]:
-        raise UnsupportedPattern(f"{pattern}: flags {token[0]}")
-    cleared = f"-{token['cleared']}" if token["cleared"] else ""
-    return f"(?{token['set']}{cleared}:"
-
-
-def _literal(code: int) -> str:
-    return re.escape(chr(code))
-
-
-def _common(token: re.Match[str], pattern: str) -> str | None:
-    if token["hex"]:
-        return _literal(int(token["code"], 16))
-    if token["octal"]:
-        return _literal(int(token["digits"], 8))
-    if token["quoted"]:
-        return re.escape(token["literal"])
-    if token["letter"] in ("p", "P", "C"):
-        raise UnsupportedPattern(f"{pattern}: class {token[0]}")
-    return None
-
-
-def _outside(token: re.Match[str], pattern: str) -> str:
-    common = _common(token, pattern)
-    if common is not None:
-        return common
-    if token["named"]:
-        return f"(?P<{token['group']}>"
-    if token["other"] == "$":
-        return r"\Z"
-    return _OUTSIDE.get(token["letter"], token[0])
-
-
-def _inside(token: re.Match[str], pattern: str, *, first: bool) -> str:
-    common = _common(token, pattern)
-    if common is not None:
-        return common
-    if token["posix"]:
-        if token["negated"] or token["name"] not in _POSIX:
-            raise UnsupportedPattern(f"{pattern}: class {token[0]}")
-        return _POSIX[token["name"]]
-    if token["letter"] == "S":
-        raise UnsupportedPattern(f"{pattern}: class {token[0]}")
-    if token["other"] and (token["other"] in "[&~|" or (token["other"] == "]" and first)):
-        return "\\" + token["other"]  # re warns of, or reads as something else, what Go takes for itself
-    return _INSIDE.get(token["letter"], token[0])
+def _go_text(said: str) -> str:
+    if said.startswith(_TOO_LARGE):
+        return said
+    fault, _, argument = said.partition(": ")
+    return f"error parsing regexp: {_GO_TEXTS.get(fault, fault)}: `{argument}`"

@@ -29,6 +29,13 @@ def prune(schema: Structural, data: Json) -> tuple[Json, tuple[Path, ...]]:
     return pruned, tuple(tuple(reversed(path)) for path in drops)
 
 
+def prune_value(schema: Structural, data: Json) -> tuple[Json, tuple[Path, ...]]:
+    """Drop what schema does not know from a value that is no whole object, such as a default; as ``prune`` returns."""
+    drops: _Drops = []
+    pruned = _pruner_of(schema)(data, drops)
+    return pruned, tuple(tuple(reversed(path)) for path in drops)
+
+
 def drop_nulls(schema: Structural, data: Json) -> Json:
     """Drop fields whose value is null where schema neither allows null nor has a default to put there."""
     kept: Json = compiled(_null_dropper, schema)(data)

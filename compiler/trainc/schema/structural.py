@@ -157,9 +157,11 @@ def _make_children(schema: Structural) -> Mapping[str, Structural]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resource:
-    """A kind that a CRD defines: its identity and its schema.
+    """A kind in one of its versions: its identity and its schema.
 
     ``status``: the status subresource is served, so whoever creates an object cannot set its status.
+    ``plural`` is the resource's name, as in URLs and policies. ``native``: no CRD defines it but Kubernetes itself,
+    which decodes it into Go's structs; native.py then says what a schema means.
     """
 
     group: str
@@ -168,16 +170,19 @@ class Resource:
     namespaced: bool
     status: bool
     schema: Structural = field(repr=False)
+    plural: str = ""
+    native: bool = False
 
     @property
     def api_version(self) -> str:
         """Group and version, as in an object's apiVersion."""
-        return f"{self.group}/{self.version}"
+        return f"{self.group}/{self.version}" if self.group else self.version
 
 
 @cache
-def _table() -> _Table:
-    return _Table(load_json("schemas/nodes.json"))
+def table(name: str) -> _Table:
+    """Return the table ``data/schemas/<name>.json``."""
+    return _Table(load_json(f"schemas/{name}.json"))
 
 
 @cache
@@ -192,7 +197,8 @@ def resource(kind: str) -> Resource:
         head["kind"],
         head["scope"] == "Namespaced",
         head["status"],
-        _table().node(head["root"]),
+        table("nodes").node(head["root"]),
+        head["plural"],
     )
 
 

@@ -6,7 +6,7 @@ pkg/apiserver/validation (which makes field errors of them).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trainc.diagnostics import suggest
@@ -69,7 +69,7 @@ def _type(error: Any, path: Path) -> Violation:
         _invalid(path, quote(found), detail),
         found=show(error.instance),
         expected=wanted,
-        hint=_type_hint(types, error.instance),
+        hint=type_hint(types, error.instance),
         blocking=True,
         secondary=_of_an_alternative(error),
     )
@@ -80,7 +80,8 @@ def _of_an_alternative(error: Any) -> bool:
     return bool(steps[-2] == "anyOf" and steps[-3] != "properties")
 
 
-def _type_hint(types: list[str], value: Any) -> str | None:
+def type_hint(types: list[str], value: Any) -> str | None:
+    """Return what to do about a value of another type than one of ``types``, or None where nothing is plain."""
     if types == ["string"] and isinstance(value, bool | int | float):
         return "write it in quotes"
     if types in (["integer"], ["number"]) and isinstance(value, str) and value.lstrip("-").isdecimal():
@@ -100,14 +101,14 @@ def _required(error: Any, path: Path) -> Violation:
         f"{_place(parent)} lacks {name}",
         f"{_field(path)}: Required value",
         expected=name,
-        hint=_misspelt(name, error),
+        hint=misspelt(name, error.instance, error.schema.get("properties", {})),
         blocking=True,
     )
 
 
-def _misspelt(name: str, error: Any) -> str | None:
-    known = error.schema.get("properties", {})
-    near = suggest(name, [key for key in error.instance if key not in known])
+def misspelt(name: str, value: Mapping[str, Any], known: Container[str]) -> str | None:
+    """Return which unknown key of value should probably be ``name``, a field that value lacks."""
+    near = suggest(name, [key for key in value if key not in known])
     return near and f"{near.removeprefix('did you mean ').removesuffix('?')} should be '{name}'"
 
 

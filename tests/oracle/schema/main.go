@@ -2,7 +2,8 @@
 // decode metadata, prune, drop nulls, default, validate. It reads one JSON
 // object a line, {"crd": FILE, "data": OBJECT}, and writes one line for each.
 // CRD rules (CEL) are not evaluated. The vectors below tests/schema/vectors are
-// made with it.
+// made with it. {"definition": CRD} asks what it refuses in a CRD, and, with
+// "data" beside it, for an object of a CRD that it accepts.
 package main
 
 import (
@@ -18,6 +19,7 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
@@ -47,8 +49,9 @@ type resource struct {
 }
 
 type request struct {
-	CRD  string          `json:"crd"`
-	Data json.RawMessage `json:"data"`
+	CRD        string          `json:"crd"`
+	Definition json.RawMessage `json:"definition"`
+	Data       json.RawMessage `json:"data"`
 }
 
 // An answer holds the stored object, the paths of unknown fields and the errors' texts, or why it is not decodable.
@@ -70,6 +73,10 @@ func load(file string) *resource {
 	must(err)
 	var v1 apiextensionsv1.CustomResourceDefinition
 	must(yaml.UnmarshalStrict(text, &v1))
+	return prepare(v1)
+}
+
+func prepare(v1 apiextensionsv1.CustomResourceDefinition) *resource {
 	var crd apiextensions.CustomResourceDefinition
 	must(apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(&v1, &crd, nil))
 	version := crd.Spec.Versions[0]
@@ -156,6 +163,38 @@ func (r *resource) admit(u *unstructured.Unstructured) answer {
 	return answer{Data: u.Object, Dropped: dropped, Errors: texts}
 }
 
+// define does with a CRD what the API server does on create, up to its validation.
+func define(v1 apiextensionsv1.CustomResourceDefinition) answer {
+	apiextensionsv1.SetDefaults_CustomResourceDefinition(&v1)
+	var crd apiextensions.CustomResourceDefinition
+	must(apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(&v1, &crd, nil))
+	var texts []string
+	for _, e := range crdvalidation.ValidateCustomResourceDefinition(context.Background(), &crd) {
+		texts = append(texts, e.Error())
+	}
+	slices.Sort(texts)
+	return answer{Errors: texts}
+}
+
+// judge answers a request about a CRD that came with it.
+func judge(asked request) answer {
+	var v1 apiextensionsv1.CustomResourceDefinition
+	if err := json.Unmarshal(asked.Definition, &v1); err != nil {
+		return answer{Refused: err.Error()}
+	}
+	found := define(v1)
+	if len(found.Errors) > 0 || asked.Data == nil {
+		return found
+	}
+	return admitted(prepare(v1), asked.Data)
+}
+
+func admitted(r *resource, data json.RawMessage) answer {
+	object := map[string]any{}
+	must(utiljson.Unmarshal(data, &object))
+	return r.admit(&unstructured.Unstructured{Object: object})
+}
+
 func main() {
 	resources := map[string]*resource{}
 	input := bufio.NewReader(os.Stdin)
@@ -166,14 +205,16 @@ func main() {
 		if len(line) > 0 {
 			var asked request
 			must(json.Unmarshal(line, &asked))
+			if asked.Definition != nil {
+				must(output.Encode(judge(asked)))
+				continue
+			}
 			r := resources[asked.CRD]
 			if r == nil {
 				r = load(asked.CRD)
 				resources[asked.CRD] = r
 			}
-			object := map[string]any{}
-			must(utiljson.Unmarshal(asked.Data, &object))
-			must(output.Encode(r.admit(&unstructured.Unstructured{Object: object})))
+			must(output.Encode(admitted(r, asked.Data)))
 		}
 		if end != nil {
 			return

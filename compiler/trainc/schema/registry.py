@@ -1,0 +1,93 @@
+"""Which kinds there are, by group, version and kind.
+
+Four sources, in this order, since a cluster decides so too or trainc is made for it:
+
+1. The four kinds that trainc compiles, of the pinned Trainer and JobSet.
+2. Kubernetes 1.34's own kinds that a training job meets: a CRD cannot take their place in a cluster.
+3. The CRDs given.
+4. CRDs of others that travel in the package because trainc emits their kinds (PodGroup of the scheduler plugins). One
+   that is given counts instead: it says what the cluster at hand has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from trainc.data import load_json
+from trainc.schema.structural import KINDS, Resource, resource, table
+
+GroupKind = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Registry:
+    """The kinds of a run. ``given``: those of CRDs, in their served versions, by group and kind. Immutable."""
+
+    given: Mapping[GroupKind, tuple[Resource, ...]] = field(default_factory=dict)
+
+    def served(self, group: str, kind: str) -> tuple[Resource, ...]:
+        """Return a kind in all its served versions; empty for a kind that nothing here knows."""
+        own = _compiled(group, kind) or _packaged(group, kind)
+        if own and (own[0].native or own[0].kind in KINDS):
+            return own
+        return self.given.get((group, kind), own)
+
+    def find(self, group: str, version: str, kind: str) -> Resource | None:
+        """Return a kind in one version, or None where that is not known or not served."""
+        return next((found for found in self.served(group, kind) if found.version == version), None)
+
+    def find_plural(self, group: str, plural: str) -> tuple[Resource, ...]:
+        """Return the kind whose resource is called ``plural`` in URLs, in its served versions; empty where unknown."""
+        kinds = {kind for of, kind in self.kinds() if of == group}
+        for kind in sorted(kinds):
+            if (found := self.served(group, kind)) and found[0].plural == plural:
+                return found
+        return ()
+
+    def kinds(self) -> tuple[GroupKind, ...]:
+        """Return group and kind of everything known, sorted."""
+        built_in = {(row["group"], row["kind"]) for row in _rows()} | {(resource(k).group, k) for k in KINDS}
+        return tuple(sorted(built_in | set(self.given)))
+
+
+def _compiled(group: str, kind: str) -> tuple[Resource, ...]:
+    """Return the kind if it is one of KINDS, else nothing."""
+    if kind in KINDS and (found := resource(kind)).group == group:
+        return (found,)
+    return ()
+
+
+def split_version(api_version: str) -> tuple[str, str]:
+    """Return group and version of an apiVersion; the group of Kubernetes' core is empty."""
+    group, slash, version = api_version.rpartition("/")
+    return (group, version) if slash else ("", api_version)
+
+
+@cache
+def _packaged(group: str, kind: str) -> tuple[Resource, ...]:
+    return tuple(_resource(row) for row in _rows() if (row["group"], row["kind"]) == (group, kind))
+
+
+def _rows() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = load_json("schemas/kinds.json")
+    return rows
+
+
+def _resource(row: Mapping[str, Any]) -> Resource:
+    return Resource(
+        row["group"],
+        row["version"],
+        row["kind"],
+        row["namespaced"],
+        row["status"],
+        table(row["file"]).node(row["root"]),
+        row["plural"],
+        row["native"],
+    )
+
+
+BUILT_IN = Registry()
+"""The kinds that are known where no CRD is given."""
