@@ -1,7 +1,7 @@
 """The static types of an expression, and what its names and calls refer to, as cel-go's checker finds them.
 
-Source: cel-go v0.26.0 checker/checker.go, with the options that k8s.io/apiserver v0.34 sets: literals of lists and maps
-have one type, and numbers of different types may be ordered but not tested for equality.
+Source: cel-go v0.26.0 checker/checker.go, with the options that k8s.io/apiserver v0.34 sets: numbers of different types
+may be ordered, but not tested for equality.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def _list(judge: Judge, node: ListLiteral) -> Steps:
     for index, each in enumerate(node.elements):
         element = yield each
         elements.append(element)
-        joined = judge.join(element, joined, judge.element(element, index in node.optional))
+        joined = judge.join(joined, judge.element(element, index in node.optional))
     if any(map(_differ, elements, node.elements)):
         node = ListLiteral(node.position, tuple(elements), node.optional)
     judge.types[node] = types.list_of(judge.bindings.fresh() if joined is None else joined)
@@ -190,9 +190,9 @@ def _map(judge: Judge, node: MapLiteral) -> Steps:
     entries = []
     for entry in node.entries:
         key = yield entry.key
-        keys = judge.join(key, keys, judge.types[key])
+        keys = judge.join(keys, judge.types[key])
         value = yield entry.value
-        values = judge.join(value, values, judge.element(value, entry.optional))
+        values = judge.join(values, judge.element(value, entry.optional))
         entries.append(_entry(entry, key, value))
     if keys is None or values is None:
         keys, values = judge.bindings.fresh(), judge.bindings.fresh()

@@ -132,14 +132,11 @@ class Judge:
             self.mismatch(node.position, types.optional_of(inner), inner)
         return inner
 
-    def join(self, node: Node, before: Type | None, type_: Type) -> Type:
-        """Return the type of the elements before a node and of the node's own; they must agree."""
+    def join(self, before: Type | None, type_: Type) -> Type:
+        """Return the type of elements of a list or map, one more included; dyn if they differ (see validators.py)."""
         if before is None:
             return type_
-        if self.bindings.assignable(before, type_):
-            return general(before, type_)
-        self.mismatch(node.position, before, type_)
-        return types.ERROR
+        return general(before, type_) if self.bindings.assignable(before, type_) else types.DYN
 
     def fit(self, position: int, struct: str, name: str, given: Type) -> None:
         """Note if a value does not fit the field of a message."""

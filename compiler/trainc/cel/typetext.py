@@ -31,6 +31,8 @@ _SIMPLE = {
     "google.protobuf.Duration": types.DURATION,
     "duration": types.DURATION,
     "type": types.TYPE,
+    "list": types.list_of(types.DYN),
+    "map": types.map_of(types.DYN, types.DYN),
 }
 
 
@@ -47,10 +49,11 @@ def spell(type_: Type) -> str:
 
 
 @cache
-def parse(text: str, structs: frozenset[str] = frozenset()) -> Type:
+def parse(text: str, structs: frozenset[str] | None = None) -> Type:
     """Return the type that a text spells, in either spelling.
 
-    Names in ``structs`` are structs, other unknown names opaque. Raises ValueError if the text spells no type.
+    Unknown names are structs; if ``structs`` are given, those only, and the others are opaque. Raises ValueError if the
+    text spells no type.
     """
     text = text.strip()
     if text in _SIMPLE:
@@ -59,7 +62,7 @@ def parse(text: str, structs: frozenset[str] = frozenset()) -> Type:
         return types.parameter(text[1:-1])
     name, inner = _split(text)
     if inner is None:
-        return types.struct(name) if name in structs else types.opaque(name)
+        return types.struct(name) if structs is None or name in structs else types.opaque(name)
     return _build(name, tuple(parse(part, structs) for part in inner))
 
 

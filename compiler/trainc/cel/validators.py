@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 EXEMPT = "format"
 """Literals anywhere below a call of this function may mix types."""
+NO_OPTIONAL = "an element behind a question mark must be of type optional_type, not dyn, for the API server to check it"
+"""The checker allows dyn there, but the server's code fails on it (cel/validator.go looks for a type's parameter)."""
 
 
 def validate(checked: Checked) -> list[Issue]:
@@ -36,9 +38,10 @@ def validate(checked: Checked) -> list[Issue]:
             literals.append(node)
     if not calls and not literals:
         return []
-    issues = [issue for name, judge in _ARGUMENTS.items() for issue in _arguments(checked, calls, name, judge)]
     exempt = _exempt(nodes) if any(call.function == EXEMPT for call in calls) else frozenset()
-    issues += _mixed(checked, [literal for literal in literals if literal not in exempt])
+    issues = list(_mixed(checked, [literal for literal in literals if literal not in exempt]))
+    for name, judge in _ARGUMENTS.items():
+        issues += _arguments(checked, calls, name, judge)
     for call in calls:
         issues += format_issues(checked, call) if call.function == EXEMPT else ()
     return issues
@@ -105,6 +108,9 @@ def _mixed_list(checked: Checked, literal: ListLiteral) -> Iterator[Issue]:
     first: Type | None = None
     for index, element in enumerate(literal.elements):
         type_ = _inner(checked, element, index in literal.optional)
+        if type_ is None:
+            yield Issue(element.position, NO_OPTIONAL)
+            return
         if first is None:
             first = type_
         elif not exact(first, type_):
@@ -117,6 +123,9 @@ def _mixed_map(checked: Checked, literal: MapLiteral) -> Iterator[Issue]:
     values: Type | None = None
     for entry in literal.entries:
         key, value = checked.types[entry.key], _inner(checked, entry.value, entry.optional)
+        if value is None:
+            yield Issue(entry.value.position, NO_OPTIONAL)
+            return
         if keys is None or values is None:
             keys, values = key, value
             continue
@@ -126,10 +135,13 @@ def _mixed_map(checked: Checked, literal: MapLiteral) -> Iterator[Issue]:
             yield _mismatch(entry.value, values, value)
 
 
-def _inner(checked: Checked, node: Node, optional: bool) -> Type:
-    """Return the type of an element; behind a question mark that of what is inside of the optional."""
+def _inner(checked: Checked, node: Node, optional: bool) -> Type | None:
+    """Return the type of an element; behind a question mark that of what is inside of the optional, None for dyn."""
     type_ = checked.types[node]
-    return unwrap(type_)[0] if optional else type_
+    if not optional:
+        return type_
+    inner, inside = unwrap(type_)
+    return inner if inside else None
 
 
 def _mismatch(node: Node, expected: Type, found: Type) -> Issue:
