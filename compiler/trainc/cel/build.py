@@ -19,7 +19,7 @@ from trainc.cel.tokens import Token
 CONTROL = ("break", "continue", "else", "for", "if", "loop", "return", "while")
 DECLARATIONS = ("as", "const", "function", "import", "let", "namespace", "package", "var", "void")
 RESERVED = frozenset((*CONTROL, *DECLARATIONS))
-"""Words that name no variable and no function, only fields and members. (true, false, null and in are no names at all.)"""
+"""Words that name no variable and no function, only fields and members; true, false, null and in are no names at all."""
 
 BINARY = {text: f"_{text}_" for text in ("<", "<=", ">", ">=", "==", "!=", "+", "-", "*", "/", "%")} | {"in": "@in"}
 UNARY = {"!": "!_", "-": "-_"}
@@ -99,7 +99,7 @@ class Builder:
         self._macros = macros
         self._budget = Budget()
         self._nested: set[Node] = set()  # what is in parentheses, and so is no part of a message's name
-        self._reserved: dict[Node, Issue] = {}
+        self._reserved: dict[Node, tuple[str, Issue]] = {}  # the name that each stands for
 
     def _wrong(self, position: int, message: str) -> Node:
         """Note an issue and return what stands where no node can be made."""
@@ -191,8 +191,9 @@ class Builder:
             fields.append(first.field)
             first = first.operand
         if first in self._reserved:  # no variable after all
-            self.issues.remove(self._reserved[first])
-            fields.append(self._reserved[first].message.rpartition(" ")[2])
+            name, issue = self._reserved[first]
+            self.issues.remove(issue)
+            fields.append(name)
         elif isinstance(first, Ident) and first not in self._nested:
             fields.append(first.name)
         else:
@@ -225,7 +226,7 @@ class Builder:
     def _ident(self, start: int, dot: str, name: Token) -> Node:
         if name.text in RESERVED:
             node = self._wrong(start, f"reserved identifier: {name.text}")
-            self._reserved[node] = self.issues[-1]
+            self._reserved[node] = (dot + name.text, self.issues[-1])
             return node
         return Ident(name.start, dot + name.text)
 

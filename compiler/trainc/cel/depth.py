@@ -1,8 +1,8 @@
 """How deep cel-go's parser would go into itself: it refuses what exceeds 250 (v0.26.0, parser/parser.go).
 
 Two limits: while it reads, for each rule of CEL.g4 how often the rule is open at once, where a chain of operators or of
-selections opens its rule once more for each link; and while it makes the tree, how many operators are in each other.
-Methods of Measure are named after the rules of the grammar.
+selections opens its rule once, and once more for each right operand; and while it makes the tree, how many operators
+are in each other. Methods of Measure are named after the rules of the grammar.
 """
 
 from __future__ import annotations
@@ -15,17 +15,13 @@ LIMIT = 250
 
 
 class Depth(NamedTuple):
-    """How often each rule is open at once below a place; ``visit``: operators in each other.
-
-    ``links``: how many links the chain of the innermost of the rules has, so far.
-    """
+    """How often each rule is open at once below a place; ``visit``: operators in each other."""
 
     expr: int = 0
     relation: int = 0
     calc: int = 0
     member: int = 0
     visit: int = 0
-    links: int = 0
 
 
 FLAT = Depth()
@@ -34,9 +30,9 @@ RENAMING = frozenset(("expr", "relation", "multiplication", "primary", "literal"
 
 
 def deepest(*parts: Depth | Token) -> Depth:
-    """Return the maximum of each part, tokens left out, as of what is no chain."""
+    """Return the maximum of each part; tokens have no depth."""
     depths = [part for part in parts if isinstance(part, Depth)]
-    return Depth(*(max(column) for column in zip(FLAT, *depths, strict=True)))._replace(links=0)
+    return Depth(*(max(column) for column in zip(FLAT, *depths, strict=True)))
 
 
 class Measure:
@@ -63,31 +59,28 @@ class Measure:
     def relation(self, left: Depth, right: Depth | None = None) -> Depth:
         """``addition``, or a link of a chain of them."""
         if right is None:
-            return left._replace(relation=left.relation + 1, links=0)
-        links = left.links + 1
-        both = deepest(left, right, FLAT._replace(relation=1 + links + 1 + right.relation))
-        return both._replace(visit=both.visit + 1, links=links)
+            return left._replace(relation=left.relation + 1)
+        both = deepest(left, right._replace(relation=right.relation + 2))
+        return both._replace(visit=both.visit + 1)
 
     def multiplication(self, left: Depth, right: Depth | None = None) -> Depth:
         """``unary``, or a link of a chain of them."""
         if right is None:
-            return left._replace(calc=left.calc + 1, links=0)
+            return left._replace(calc=left.calc + 1)
         return self.addition(left, self.multiplication(right))
 
     def addition(self, left: Depth, right: Depth) -> Depth:
         """Return the depth with a link more; sums and products are one rule of cel-go's grammar."""
-        links = left.links + 1
-        both = deepest(left, right, FLAT._replace(calc=1 + links + right.calc))
-        return both._replace(visit=both.visit + 1, links=links)
+        both = deepest(left, right._replace(calc=right.calc + 1))
+        return both._replace(visit=both.visit + 1)
 
     def primary(self, inner: Depth) -> Depth:
         """Return the depth of a member without selections."""
-        return inner._replace(member=inner.member + 1, links=0)
+        return inner._replace(member=inner.member + 1)
 
     def _link(self, left: Depth, *rest: Depth | Token) -> Depth:
-        links, inner = left.links + 1, deepest(*rest)
-        both = deepest(left, inner, FLAT._replace(member=1 + links + inner.member))
-        return both._replace(visit=both.visit + 1, links=links)
+        both = deepest(left, self.primary(deepest(*rest)))
+        return both._replace(visit=both.visit + 1)
 
     member_dot = member_dot_arg = member_index = _link
 

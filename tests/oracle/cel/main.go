@@ -4,6 +4,7 @@
 //	cel stable           the same, but evaluates often and marks answers that are not always the same
 //	cel functions        all functions, macros and variables of the base environments
 //	cel estimate         the static cost of the rules on standard input
+//	cel parse            the trees, not checked, of the expressions on standard input
 //	cel spec [file...]   the tests of cel-spec as questions, without file the names of the files
 package main
 
@@ -40,6 +41,9 @@ func run(args []string) error {
 		return serve(os.Stdin, os.Stdout, func(q *Question) (any, error) { return answer(q) })
 	case "estimate":
 		return serve(os.Stdin, os.Stdout, func(q *Question) (any, error) { return estimate(q) })
+	case "parse":
+		env := baseEnvSet().StoredExpressionsEnv()
+		return serve(os.Stdin, os.Stdout, func(q *Question) (any, error) { return parse(env, q.Expr), nil })
 	case "functions":
 		return writeFunctions(os.Stdout)
 	case "spec":
