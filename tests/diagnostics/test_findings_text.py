@@ -47,14 +47,14 @@ def test_one_finding_in_full() -> None:
         "jobs/a/j.yaml:4:5: error[TC101]: unknown field 'numNods'\n"
         "   |\n"
         " 4 |     numNods: 2\n"
-        "   |     ^ spec.trainer.numNods\n"
-        "  = found: numNods\n"
-        "  = expected: numNodes\n"
-        "  = hint: did you mean 'numNodes'?\n"
-        "also here: runtimes/r.yaml:2:1: the schema is used here\n"
+        "   |     ^^^^^^^ spec.trainer.numNods\n"
+        "   = found: numNods\n"
+        "   = expected: numNodes\n"
+        "   = hint: did you mean 'numNodes'?\n"
+        "  ::: runtimes/r.yaml:2:1\n"
         "   |\n"
         " 2 | b: 2\n"
-        "   | ^ b\n"
+        "   | - the schema is used here\n"
     )
 
 
@@ -122,7 +122,55 @@ def test_summary_counts_by_severity() -> None:
     ],
 )
 def test_caret_is_below_its_character(line: str, column: int, shown: str, before: int) -> None:
-    assert window(line, column) == (shown, before)
+    assert window(line, column)[:2] == (shown, before)
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "marked"),
+    [
+        ("    numNods: 2", 5, "numNods"),
+        ("  - name: a", 5, "name"),
+        ("args: [--a=b c, d]", 8, "--a=b c"),
+        ("- some words # why", 3, "some words"),
+        ('{"a b": 1, "c": 2}', 2, '"a b"'),
+        ("'it''s: x': 2", 1, "'it''s: x'"),
+        ("image: http://a:80/b", 8, "http://a:80/b"),
+        ("a: 1 # trainc: x", 6, "# trainc: x"),
+        ("# trainc: ignore TC409, TC410 x", 18, "TC409"),
+        ("名前: x", 1, "名前"),
+        ("a: [", 4, "["),
+        ('"open', 1, '"open'),
+    ],
+)
+def test_what_is_underlined(line: str, column: int, marked: str) -> None:
+    shown, _, length = window(line, column)
+    assert shown == line
+    assert length == width(marked)
+    assert line[column - 1 : column - 1 + len(marked)] == marked
+
+
+def test_what_is_underlined_stays_on_the_line_shown() -> None:
+    shown, before, length = window("k" * 300 + ": 1", 1)
+    assert before + length == len(shown) - len(ELLIPSIS)
+    rendered = render([report("TC102", document("名" * 300, {(): Mark(1, 1)}), (), "m")])
+    assert width(rendered.splitlines()[2]) >= width(rendered.splitlines()[3])
+
+
+def test_one_gutter_for_all_places() -> None:
+    here = document("\n" * 99 + "a: 1\n", {("a",): Mark(100, 1)})
+    there = document("b: 2\n", {("b",): Mark(1, 1)}, "r.yaml")
+    nowhere = document("", name="x.yaml")
+    related = (Related("defined here", there, ("b",)), Related("and there", nowhere))
+    assert render([report("TC102", here, ("a",), "m", related=related)]).splitlines()[1:] == [
+        "     |",
+        " 100 | a: 1",
+        "     | ^ a",
+        "    ::: r.yaml:1:1",
+        "     |",
+        "   1 | b: 2",
+        "     | - defined here",
+        "    ::: x.yaml:1:1: and there",
+    ]
 
 
 @pytest.mark.parametrize("length", [LINE_WIDTH - 1, LINE_WIDTH, LINE_WIDTH + 1, 5000, 2_000_000])
@@ -130,7 +178,7 @@ def test_caret_is_below_its_character(line: str, column: int, shown: str, before
 def test_long_lines_are_cut_around_the_caret(length: int, place: str) -> None:
     column = {"start": 1, "middle": length // 2, "end": length}[place]
     line = "a" * (column - 1) + "X" + "b" * (length - column)
-    shown, before = window(line, column)
+    shown, before, _ = window(line, column)
     assert shown[before] == "X"
     assert width(shown) <= LINE_WIDTH + 2 * len(ELLIPSIS)
     assert (length > LINE_WIDTH) == (ELLIPSIS in shown)
@@ -138,8 +186,9 @@ def test_long_lines_are_cut_around_the_caret(length: int, place: str) -> None:
 
 @given(st.text(st.characters(exclude_characters="\n\r")), st.integers(0, 400))
 def test_window_never_fails_and_points_inside(line: str, column: int) -> None:
-    shown, before = window(line, column)
+    shown, before, length = window(line, column)
     assert 0 <= before <= width(shown)
+    assert length == 1 or before + length <= width(shown)
     assert width(shown) <= LINE_WIDTH + 2 * len(ELLIPSIS) + 10  # one cell may be a whole escape
     assert not any(unicodedata.category(char) in ("Cc", "Cs") for char in shown)
 
@@ -166,9 +215,9 @@ def test_values_and_messages_are_cut() -> None:
     finding = report("TC102", document(""), (), "m" * 5000, found="f" * 500, hint="h\nh" * 200)
     head, found, hint = render([finding]).splitlines()
     assert len(head) <= MESSAGE_WIDTH + len("jobs/a/j.yaml:1:1: error[TC102]: ")
-    assert found == "  = found: " + "f" * (VALUE_WIDTH - 3) + "..."
-    assert hint.startswith("  = hint: h\\nhh\\nh")
-    assert len(hint) == len("  = hint: ") + VALUE_WIDTH
+    assert found == "   = found: " + "f" * (VALUE_WIDTH - 3) + "..."
+    assert hint.startswith("   = hint: h\\nhh\\nh")
+    assert len(hint) == len("   = hint: ") + VALUE_WIDTH
 
 
 def test_a_long_path_shows_its_end() -> None:

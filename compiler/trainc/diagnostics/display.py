@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 VALUE_WIDTH = 120
@@ -18,6 +19,16 @@ PATH_WIDTH = 80
 
 TAB = 4
 ELLIPSIS = "..."
+
+_TOKEN = re.compile(
+    r"""
+    "(?:[^"\\]|\\.)*" | '(?:[^']|'')*'               # quoted
+    | \#.* | TC[0-9]\w*                                # a comment, or a code in one
+    | [^\s:,\[\]{}#](?:[^:,\[\]{}#]|:(?=\S)|(?<=\S)\#)*?(?=\s*(?:\Z|:(?:\s|\Z)|[,\]}]|\s\#))
+    """,
+    re.VERBOSE,
+)
+"""A key or scalar of YAML or JSON, as far as a line shows it."""
 
 _WIDE = frozenset("WF")
 _ZERO = frozenset(("Mn", "Me"))
@@ -57,12 +68,28 @@ def cells(line: str) -> list[str]:
     return shown
 
 
-def window(line: str, column: int) -> tuple[str, int]:
-    """Return what is shown of a source line, and how many terminal columns stand before ``column``.
+def token(line: str, at: int) -> int:
+    """Return how many code points of a line are the key or scalar that begins at ``at``, from 0; at least 1."""
+    match = _TOKEN.match(line, at, at + LINE_WIDTH)
+    return len(match[0]) if match else 1
 
-    ``column`` counts code points from 1. A line wider than ``LINE_WIDTH`` is
-    cut around it, with an ellipsis for each side that is left out.
+
+def window(line: str, column: int) -> tuple[str, int, int]:
+    """Return what is shown of a source line, and what of it is pointed at.
+
+    That is the key or scalar at ``column``, which counts code points from 1:
+    how many terminal columns stand before it, and how many it takes. A line
+    wider than ``LINE_WIDTH`` is cut around it, with an ellipsis for each side
+    that is left out.
     """
+    shown, before = _window(line, column)
+    at = max(0, column - 1)
+    end = width(shown) - (len(ELLIPSIS) if shown.endswith(ELLIPSIS) else 0)
+    wanted = sum(map(width, cells(line[at : at + token(line, at)])))
+    return shown, before, max(1, min(wanted, end - before))
+
+
+def _window(line: str, column: int) -> tuple[str, int]:
     at = max(0, column - 1)
     # Code points far from the column cannot be shown whatever their width (a line may hold megabytes).
     first = max(0, at - LINE_WIDTH)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from trainc.diagnostics.codes import CODES
 from trainc.diagnostics.diagnostic import Diagnostic, Related, Severity
+from trainc.diagnostics.display import ELLIPSIS, VALUE_WIDTH
+from trainc.diagnostics.secrecy import Redactor
 from trainc.source import Document, Path
 
 
@@ -23,19 +27,25 @@ def report(
 ) -> Diagnostic:
     """Make a finding whose severity and hint are, unless given, those of its code in the table.
 
-    Raises KeyError for a code that is not in the table.
+    What looks secret in the documents concerned is masked in every text, and found and expected are cut to
+    VALUE_WIDTH characters, so that no format shows more. Raises KeyError for a code that is not in the table.
     """
     entry = CODES[code]
+    shown = Redactor(document, path, found, (other.document for other in related))
     return Diagnostic(
         code,
         severity or entry.severity,
-        message,
+        shown.text(message) or "",
         document,
         path,
-        found,
-        expected,
-        hint if hint is not None else entry.hint,
-        related,
+        _short(shown.value(found)),
+        _short(shown.text(expected)),
+        shown.text(hint if hint is not None else entry.hint),
+        tuple(replace(other, message=shown.text(other.message) or "") for other in related),
         stage,
-        upstream,
+        shown.text(upstream),
     )
+
+
+def _short(value: str | None) -> str | None:
+    return value if value is None or len(value) <= VALUE_WIDTH else value[: VALUE_WIDTH - len(ELLIPSIS)] + ELLIPSIS

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from trainc.diagnostics.diagnostic import Diagnostic, Severity, sort_key
 from trainc.diagnostics.display import ELLIPSIS, PATH_WIDTH, VALUE_WIDTH, one_line, window
-from trainc.source import Document, Mark, Path, Source, dotted
+from trainc.diagnostics.masking import masked
+from trainc.source import Document, Mark, Source, dotted
 
 _RESET = "\x1b[0m"
 _BOLD = "\x1b[1m"
@@ -58,47 +60,59 @@ class _Renderer:
     def paint(self, style: str, text: str) -> str:
         return f"{style}{text}{_RESET}" if self.colour else text
 
-    def line(self, document: Document, number: int) -> str:
+    def source(self, document: Document) -> Sequence[str]:
         source = document.source
         if source not in self.lines:
             self.lines[source] = _split(source)
-        lines = self.lines[source]
-        return lines[number - 1] if 0 < number <= len(lines) else ""
+        return self.lines[source]
 
     def finding(self, finding: Diagnostic) -> str:
         mark = finding.document.locate(finding.path)
         style = _COLOURS[finding.severity]
         label = self.paint(style, f"{finding.severity}[{finding.code}]")
-        message = self.paint(_BOLD, one_line(finding.message))
-        parts = [f"{_place(finding.document, mark)}: {label}: {message}\n"]
-        parts += self.excerpt(finding.document, finding.path, mark, style)
-        parts += self.notes(finding)
-        for related in finding.related:
-            mark = related.document.locate(related.path)
-            parts.append(f"also here: {_place(related.document, mark)}: {one_line(related.message)}\n")
-            parts += self.excerpt(related.document, related.path, mark, _GUTTER)
-        return "".join(parts)
-
-    def excerpt(self, document: Document, path: Path, mark: Mark, style: str) -> Iterator[str]:
-        line = self.line(document, mark.line)
-        if not line.strip():
-            return
-        shown, indent = window(line, mark.column)
-        number = str(mark.line)
-        blank = self.paint(_GUTTER, " " * (len(number) + 2) + "|")
-        where = one_line(dotted(path))
+        others = [(other, other.document.locate(other.path)) for other in finding.related]
+        # One gutter for all lines of a finding.
+        size = len(str(max(mark.line, *(place.line for _, place in others), 0)))
+        where = one_line(dotted(finding.path))
         # The end of a long path says more than its beginning.
         where = where if len(where) <= PATH_WIDTH else ELLIPSIS + where[len(ELLIPSIS) - PATH_WIDTH :]
-        caret = f"^ {where}".rstrip()
-        yield f"{blank}\n"
-        yield f"{self.paint(_GUTTER, f' {number} |')} {shown.rstrip()}\n"
-        yield f"{blank} {' ' * indent}{self.paint(style, caret)}\n"
+        parts = [f"{_place(finding.document, mark)}: {label}: {self.paint(_BOLD, one_line(finding.message))}\n"]
+        parts += self.excerpt(finding.document, mark, size, _Pointer(style, "^", where))
+        parts += self.notes(finding, size)
+        for other, place in others:
+            pointer = _Pointer(_GUTTER, "-", one_line(other.message))
+            excerpt = list(self.excerpt(other.document, place, size, pointer))
+            message = "" if excerpt else f": {pointer.text}"
+            colons = self.paint(_GUTTER, f"{' ' * (size + 1)}:::")
+            parts += [f"{colons} {_place(other.document, place)}{message}\n", *excerpt]
+        return "".join(parts)
 
-    def notes(self, finding: Diagnostic) -> Iterator[str]:
+    def excerpt(self, document: Document, mark: Mark, size: int, pointer: _Pointer) -> Iterator[str]:
+        """Yield the gutter, the line of a mark and what points at it; nothing for an empty line."""
+        line, column = masked(document, self.source(document), mark)
+        if not line.strip():
+            return
+        shown, indent, length = window(line, column)
+        blank = self.paint(_GUTTER, " " * (size + 2) + "|")
+        below = self.paint(pointer.style, f"{pointer.sign * length} {pointer.text}".rstrip())
+        yield f"{blank}\n"
+        yield f"{self.paint(_GUTTER, f' {mark.line:>{size}} |')} {shown.rstrip()}\n"
+        yield f"{blank} {' ' * indent}{below}\n"
+
+    def notes(self, finding: Diagnostic, size: int) -> Iterator[str]:
         notes = (("found", finding.found), ("expected", finding.expected), ("hint", finding.hint))
         for name, value in notes:
             if value is not None:
-                yield f"  {self.paint(_GUTTER, '=')} {name}: {one_line(value, VALUE_WIDTH)}\n"
+                sign = self.paint(_GUTTER, " " * (size + 2) + "=")
+                yield f"{sign} {self.paint(_BOLD, name)}: {one_line(value, VALUE_WIDTH)}\n"
+
+
+class _Pointer(NamedTuple):
+    """What stands below a line: a sign repeated below what is meant, and a text."""
+
+    style: str
+    sign: str
+    text: str
 
 
 def _place(document: Document, mark: Mark) -> str:

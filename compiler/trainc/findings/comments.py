@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from trainc.diagnostics import CODES, Diagnostic, report, suggest
@@ -20,6 +20,7 @@ EXAMPLE = "# trainc: ignore TC409 why it is fine here"
 ABOUT_COMMENTS = ("TC016", "TC017")
 """The codes of findings about comments, which no comment silences."""
 
+_BOM = "\ufeff"
 _CODE = re.compile(r"\s*,?\s*([Tt][Cc]\w*\d\w*)")
 """A code, or what was meant to be one."""
 
@@ -28,11 +29,14 @@ _REASON = re.compile(r"\w")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ignore:
-    """One comment: ``line`` is where that begins which it covers, ``place`` a document whose root is the comment."""
+    """One comment: ``line`` is where that begins which it covers; each of ``codes`` has a document of its own.
 
-    place: Document
+    That document's root is where the comment names the code.
+    """
+
+    source: Source
     line: int
-    codes: tuple[str, ...]
+    codes: Mapping[str, Document]
 
 
 def read(source: Source) -> tuple[tuple[Ignore, ...], tuple[Diagnostic, ...]]:
@@ -41,14 +45,15 @@ def read(source: Source) -> tuple[tuple[Ignore, ...], tuple[Diagnostic, ...]]:
     findings: list[Diagnostic] = []
     lines = source.decoded().split("\n")
     for mark, text in comments(source, WORD):
-        place = _place(source, mark)
         codes, reason = _codes(text)
-        if (spoilt := _spoilt(place, text, codes, reason)) is not None:
+        if (spoilt := _spoilt(_place(source, mark), text, codes, reason)) is not None:
             findings.append(spoilt)
             continue
-        findings += _powerless(place, codes)
-        if able := tuple(code for code in codes if code in CODES and refusal(code) is None):
-            ignores.append(Ignore(place, _covered(lines, mark), able))
+        line = lines[mark.line - 1].removeprefix(_BOM)
+        places = {code: _place(source, mark._replace(column=line.index(code, mark.column) + 1)) for code in codes}
+        findings += _powerless(places)
+        if able := {code: place for code, place in places.items() if code in CODES and refusal(code) is None}:
+            ignores.append(Ignore(source, _covered(lines, mark), able))
     return tuple(ignores), tuple(findings)
 
 
@@ -84,8 +89,8 @@ def _spoilt(place: Document, text: str, codes: list[str], reason: str) -> Diagno
     return None
 
 
-def _powerless(place: Document, codes: Iterable[str]) -> Iterator[Diagnostic]:
-    for code in codes:
+def _powerless(places: Mapping[str, Document]) -> Iterator[Diagnostic]:
+    for code, place in places.items():
         if code not in CODES:
             yield report("TC016", place, (), f"unknown code {code!r}", hint=suggest(code, CODES))
         elif (why := refusal(code)) is not None:
@@ -94,7 +99,7 @@ def _powerless(place: Document, codes: Iterable[str]) -> Iterator[Diagnostic]:
 
 def _covered(lines: list[str], mark: Mark) -> int:
     """Return the line that a comment speaks of: its own if it ends one, else the next with more than a comment."""
-    before = lines[mark.line - 1].removeprefix("\ufeff")[: mark.column - 1]
+    before = lines[mark.line - 1].removeprefix(_BOM)[: mark.column - 1]
     if before.strip():
         return mark.line
     line = mark.line

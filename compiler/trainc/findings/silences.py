@@ -68,7 +68,7 @@ class Silences:
                 said.add((ignore, finding.code))
                 message = f"{finding.code} cannot be silenced here: the cluster refuses it, too"
                 related = (Related("what it is about", finding.document, finding.path),)
-                yield report("TC016", ignore.place, (), message, related=related)
+                yield report("TC016", ignore.codes[finding.code], (), message, related=related)
 
     def unused(self, findings: Iterable[Diagnostic], untried: Collection[Source] = ()) -> Iterator[Diagnostic]:
         """Yield a note for each code of a comment that meets none of the findings.
@@ -79,9 +79,9 @@ class Silences:
             return
         met = {(self.silencing(finding), finding.code) for finding in findings}
         for ignore in self.ignores:
-            for code in ignore.codes:
-                if (ignore, code) not in met and ignore.place.source not in untried:
-                    yield report(UNUSED, ignore.place, (), f"nothing to ignore: no {code} here")
+            for code, place in ignore.codes.items():
+                if (ignore, code) not in met and ignore.source not in untried:
+                    yield report(UNUSED, place, (), f"nothing to ignore: no {code} here")
 
 
 def _coverage(document: Document, ignores: Iterable[Ignore]) -> Iterator[tuple[Path, tuple[Ignore, ...]]]:

@@ -1,0 +1,241 @@
+"""What a finding must not show: values that look like passwords, keys and tokens.
+
+The rule errs on the side of hiding. Hidden are ``data`` and ``stringData`` of a Secret, the ``value`` (misspelt, too)
+beside a ``name`` that looks secret, a scalar under a key that looks secret, and inside texts ``NAME=value``,
+``--name value`` and the password of a URL.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from trainc.source import Document, Json, JsonObject, Path, get
+
+MASK = "***"
+"""What stands for a hidden value."""
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_SECRET = re.compile(r".*(?:passwords?|passwd|passphrase|passcode|secret|token|apikey|accesskey|privatekey)\Z")
+_WORDS = frozenset(("pass", "pwd", "pw", "credential", "credentials", "creds", "bearer", "authorization"))
+_KEYS = frozenset(("api", "access", "secret", "private", "ssh", "signing", "encryption", "account", "auth", "license"))
+"""What makes a secret of a key: API_KEY, accessKey."""
+
+_ABOUT = frozenset(
+    (
+        *("name", "names", "namespace", "ref", "refs", "id", "path", "file", "files", "dir", "mount", "type", "mode"),
+        *(
+            "seconds",
+            "expiry",
+            "expiration",
+            "ttl",
+            "length",
+            "len",
+            "limit",
+            "count",
+            "size",
+            "max",
+            "min",
+            "audience",
+        ),
+        *("enabled", "required", "policy", "provider", "resolver"),
+    )
+)
+"""Last words of names that say something of a secret, but do not hold it: secretName, PASSWORD_FILE."""
+
+_NO_SECRET = frozenset(("true", "false", "yes", "no", "on", "off", "null", "none", "~", ""))
+_MAYBE = re.compile("pass|pwd|pw|secret|token|key|cred|bearer|auth|://", re.I)
+_ASSIGNED = re.compile(r"(?<![\w.-])(?:--?)?([A-Za-z][\w.-]*)=(\"[^\"]*\"|'[^']*'|[^\s\"']+)")
+_FLAG = re.compile(r"--?([A-Za-z][\w.-]*)\Z")
+_URL = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
+_NUMBER = re.compile(r"(?<![\w.])[-+.]?[0-9][\w.+-]{2,}")
+_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+LEAST = 4
+"""The fewest characters of a value that is looked for anywhere in a text; shorter ones are found by chance."""
+
+_HEAD = 12
+"""So many characters from its beginning give a value away, as messages cut long ones."""
+
+
+class Hidden(NamedTuple):
+    """A value to hide: the path of the scalar that holds it, its text, and whether it is the whole scalar."""
+
+    path: Path
+    text: str
+    whole: bool = True
+
+
+def looks_secret(name: str) -> bool:
+    """Tell whether a variable, key or flag of this name holds a secret: HF_TOKEN, apiKey; not secretName."""
+    if _MAYBE.search(name) is None:
+        return False
+    words = [word.lower() for word in _WORD.findall(name)]
+    if not words or words[-1] in _ABOUT:
+        return False
+    if any(word in _WORDS or _SECRET.match(word) for word in words):
+        return True
+    return any(word == "key" and before in _KEYS for before, word in pairwise(words))
+
+
+def is_secret(data: Json, path: Path) -> bool:
+    """Tell whether the value at path in a document looks secret, or lies below one."""
+    value = data
+    for depth, step in enumerate(path):
+        secret = _names_secret(value, step) or (depth == 1 and _in_secret(data, path[:2]))
+        value = get(value, step)
+        if secret and not _speaks_for_itself(value):
+            return True
+    return False
+
+
+def _speaks_for_itself(value: Json) -> bool:
+    """Tell whether a value is an object, or a list of some: what in it is secret, its own keys say."""
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict) for item in value))
+
+
+def _in_secret(data: Json, path: Path) -> bool:
+    return path[0] in ("data", "stringData") and get(data, "kind") == "Secret"
+
+
+def _names_secret(owner: Json, step: str | int) -> bool:
+    """Tell whether the child of owner at step is called, or stands beside, a name that looks secret."""
+    if not isinstance(owner, dict) or not isinstance(step, str):
+        return False
+    name = owner.get("name")
+    beside = _is_value(step) and isinstance(name, str) and looks_secret(name)
+    return beside or step == _APPLIED or looks_secret(step)
+
+
+def _is_value(key: str) -> bool:
+    """Tell whether a key is ``value`` or a slip for it, which must not show what it holds."""
+    return len(key) < len("value") + 2 and len({*"value"} & {*key.lower()}) > len("value") - 2
+
+
+def hidden(document: Document) -> tuple[Hidden, ...]:
+    """Return what findings on a document must not show, in order of the document."""
+    return _hidden(document) if _MAYBE.search(document.source.decoded()) else ()
+
+
+@lru_cache(maxsize=32)
+def _hidden(document: Document) -> tuple[Hidden, ...]:
+    return tuple(_walk(document.data, document.data, ()))
+
+
+def _walk(root: JsonObject, value: Json, path: Path) -> Iterator[Hidden]:
+    if isinstance(value, dict):
+        for key, child in value.items():
+            at = (*path, key)
+            secret = _names_secret(value, key) or (len(at) == 2 and _in_secret(root, at))
+            if secret and not _speaks_for_itself(child):
+                yield from _all(child, at)
+            else:
+                yield from _walk(root, child, at)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            before = value[index - 1] if index else None
+            flag = _FLAG.match(before) if isinstance(before, str) else None
+            if flag and looks_secret(flag[1]):
+                yield from _all(item, (*path, index))
+            else:
+                yield from _walk(root, item, (*path, index))
+    elif isinstance(value, str):
+        yield from (Hidden(path, text, whole=False) for text in _inside(value))
+
+
+def _all(value: Json, path: Path) -> Iterator[Hidden]:
+    """Yield the scalars of a value that is secret as a whole."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _all(item, (*path, index))
+    elif isinstance(value, dict):
+        for key, child in value.items():
+            yield from _all(child, (*path, key))
+    elif value is not None and not isinstance(value, bool) and str(value).lower() not in _NO_SECRET:
+        yield Hidden(path, str(value))
+
+
+def _inside(text: str) -> Iterator[str]:
+    """Yield the secrets inside a text: of assignments, flags and URLs."""
+    for match in _ASSIGNED.finditer(text) if "=" in text else ():
+        if looks_secret(match[1]):
+            yield match[2].strip("\"'")
+    for match in _URL.finditer(text) if "@" in text else ():
+        yield match[1]
+
+
+def redact(text: str, texts: Iterable[str]) -> str:
+    """Return text with MASK in place of each of texts, however it is escaped, and of what is left of one cut short."""
+    spans = [span for value in texts for span in occurrences(text, value)]
+    for start, end in reversed(merged(spans)):
+        text = text[:start] + MASK + text[end:]
+    return text
+
+
+def occurrences(text: str, value: str) -> Iterator[tuple[int, int]]:
+    """Yield where value, or the beginning of a long one, stands in text."""
+    for form in _forms(value):
+        head = form[:_HEAD]
+        short = len(form) < 2 * LEAST
+        start = text.find(head)
+        while start >= 0:
+            end = start + len(head)
+            while end < len(text) and end - start < len(form) and text[end] == form[end - start]:
+                end += 1
+            if not short or _stands_alone(text, start, end):
+                yield start, end
+            start = text.find(head, start + 1)
+
+
+def _forms(value: str) -> set[str]:
+    """Return the spellings of a value in messages: as it is, as JSON, as Python, in YAML's single quotes, by line."""
+    forms = {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1]}
+    forms.add(value.replace("'", "''"))
+    return forms | {line.strip() for line in value.split("\n") if len(line.strip()) >= LEAST}
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    return not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum())
+
+
+def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans in order, those that touch joined."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+class Redactor:
+    """Hides in the texts of one finding what its documents hold that looks secret."""
+
+    __slots__ = ("exact", "key", "texts")
+
+    def __init__(self, document: Document, path: Path, found: str | None, others: Iterable[Document]) -> None:
+        own = hidden(document)
+        self.exact = is_secret(document.data, path) or any(
+            value.whole and value.path == path[: len(value.path)] for value in own
+        )
+        self.key = str(path[-1]) if path else None
+        known = [*own, *(value for other in others for value in hidden(other))]
+        self.texts = [value.text for value in known if len(value.text) >= LEAST or value.path == path]
+        if self.exact and found and found != self.key:
+            self.texts.append(found)
+
+    def text(self, text: str | None) -> str | None:
+        """Return a text as it may be shown. At a secret, no number of some length is: it may be a reading of it."""
+        if text is None or not (self.exact or self.texts):
+            return text
+        text = redact(text, self.texts)
+        return _NUMBER.sub(MASK, text) if self.exact else text
+
+    def value(self, found: str | None) -> str | None:
+        """Return the value at fault as it may be shown."""
+        return MASK if self.exact and found is not None and found != self.key else self.text(found)
