@@ -113,6 +113,15 @@ def test_explain(run: Run, code: str) -> None:
     assert (result.exit_code, result.stdout) == (0, page("TC101"))
 
 
+def test_explain_lists_all_codes(run: Run) -> None:
+    result = run("explain")
+    assert result.exit_code == 0
+    assert re.findall(r"^  (TC\d{3})  ", result.stdout, re.M) == sorted(CODES)
+    assert result.stdout.startswith("TC0xx: Input and YAML\n  TC001  error    not UTF-8 text\n")
+    assert "\n\nTC1xx: Schema\n  TC101  error    unknown field\n" in result.stdout
+    assert "  TC015  note     companion of a runtime\n" in result.stdout
+
+
 @pytest.mark.parametrize(("code", "hint"), [("TC1011", "nearest are TC101"), ("nonsense", "codes look like TC101")])
 def test_explain_what_is_no_code(run: Run, code: str, hint: str) -> None:
     result = run("explain", code)

@@ -7,11 +7,12 @@ from click.shell_completion import CompletionItem
 
 from trainc.cli.command import CLEAN, Command
 from trainc.diagnostics import CODES
-from trainc.diagnostics.explain import page
+from trainc.diagnostics.explain import listing, page
 
 EPILOG = """\b
 Examples:
-  trainc explain TC101
+  trainc explain          all codes
+  trainc explain TC101    what one of them means
 """
 
 
@@ -21,9 +22,12 @@ def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
 
 
 @click.command("explain", cls=Command, epilog=EPILOG)
-@click.argument("code", shell_complete=_complete)
-def command(code: str) -> int:
-    """Say what CODE, the code of a finding such as TC101, means and what to do about it."""
+@click.argument("code", metavar="[CODE]", required=False, shell_complete=_complete)
+def command(code: str | None) -> int:
+    """Say what CODE, the code of a finding such as TC101, means and what to do about it; without one, list all."""
+    if code is None:
+        click.echo(listing(), nl=False)
+        return CLEAN
     if code.upper() not in CODES:
         from difflib import get_close_matches
 

@@ -1,4 +1,4 @@
-"""What a code means: a page for the terminal, and the whole table for docs/codes.md."""
+"""What a code means: a page and a list for the terminal, and the whole table for docs/codes.md."""
 
 from __future__ import annotations
 
@@ -31,6 +31,20 @@ def page(code: str) -> str:
     if entry.hint is not None:
         paragraphs.append(_fill(f"Hint: {entry.hint}"))
     return "\n\n".join(paragraphs) + "\n"
+
+
+def listing(codes: Mapping[str, Code] = CODES) -> str:
+    """Return all codes in order, by range, each on a line with severity and title."""
+    parts = []
+    for prefix, about in RANGES:
+        lines = [
+            f"  {code}  {codes[code].severity:<7}  {codes[code].title}\n"
+            for code in sorted(codes)
+            if code.startswith(prefix)
+        ]
+        if lines:
+            parts.append(f"{prefix}xx: {about}\n{''.join(lines)}")
+    return "\n".join(parts)
 
 
 def _fill(text: str) -> str:
