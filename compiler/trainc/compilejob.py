@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from trainc.admit.crd import admit_document
 from trainc.admit.generated import Refused, admit_jobset
 from trainc.admit.trainer import warn_deprecated
+from trainc.checks import check_model, check_objects
+from trainc.checks.place import blamed
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.documents import Key
 from trainc.findings.ruling import Ruling
@@ -19,11 +21,10 @@ from trainc.kube.quantity import QuantityError
 from trainc.lookup import check_kind
 from trainc.model import Model, Object, Objects
 from trainc.options import Options
-from trainc.origins import nearest
 from trainc.plugins import BUILDS, CHECKS, SHAPES
 from trainc.plugins.jobset import runs_already
 from trainc.runtimes import Runtimes
-from trainc.source import Document, Json, Path, dotted, existing, get
+from trainc.source import Document, Json, Path, dotted, get
 from trainc.trace import trace_jobset, trace_owned
 
 _NAME: Path = ("metadata", "name")
@@ -137,6 +138,7 @@ def check(model: Model) -> list[Diagnostic]:
     """Return what every plugin finds in the joined model."""
     findings = [finding for plugin in CHECKS for finding in plugin.check(model)]
     findings += static_limits(model)
+    findings += check_model(model)
     if not model.options.faithful:
         findings += check_queue(model)
     return findings
@@ -178,6 +180,7 @@ def build(model: Model) -> tuple[Objects, list[Diagnostic]]:
             jobset, refusals = admit_jobset(made.data, _Claims(model))
             traced = Object(jobset, trace_jobset(model))
             findings += [_refusal(model, traced, refusal) for refusal in refusals]
+            findings += () if refusals else check_objects(model, traced)
             objects.append(traced if model.options.faithful else shape_jobset(model, traced))
     return tuple(objects), findings
 
@@ -200,10 +203,6 @@ class _Claims(Mapping[str, Json]):
 
 def _refusal(model: Model, jobset: Object, refused: Refused) -> Diagnostic:
     """Return the finding of a refused JobSet, at the line that caused it."""
-    origin = nearest(jobset.origins(), refused.path)
-    if refused.code == "TC802" or origin is None or origin.document is None:
-        document, path = model.job, _NAME
-    else:
-        document, path = origin.document, existing(origin.document.data, origin.path)
+    document, path = (model.job, _NAME) if refused.code == "TC802" else blamed(model, jobset, refused.path)
     message = f"the JobSet is refused: {dotted(refused.path)}: {refused.message}"
     return report(refused.code, document, path, message, stage=refused.stage, upstream=refused.upstream)

@@ -78,7 +78,7 @@ def _carry(before: Json, tree: _Node | None, after: Json, path: Path, cause: Cal
 
 
 def _aligned(old: list[Json], new: list[Json]) -> list[tuple[str | int, str | int | None]]:
-    """Return for each index of new the index of the same item in old: by key, else by equality, else none."""
+    """Return for each index of new the index of the same item in old: by key, by equality, or by place."""
     places = {key: index for index, item in reversed(list(enumerate(old))) if (key := key_of(item)) is not None}
     out: list[tuple[str | int, str | int | None]] = []
     for index, item in enumerate(new):
@@ -87,8 +87,10 @@ def _aligned(old: list[Json], new: list[Json]) -> list[tuple[str | int, str | in
             out.append((index, places.get(key)))
         elif index < len(old) and old[index] == item:
             out.append((index, index))
-        else:
-            out.append((index, old.index(item) if item in old else None))
+        elif item in old:
+            out.append((index, old.index(item)))
+        else:  # with as many items as before it is the old one, changed
+            out.append((index, index if len(old) == len(new) else None))
     return out
 
 

@@ -14,7 +14,7 @@ from trainc.origins import Cause, Step, blame, counterpart
 from trainc.plugins import SHAPES
 from trainc.plugins.jobset import JobSet
 from trainc.schema import read, resource
-from trainc.source import Json, JsonObject, Path, get
+from trainc.source import Json, JsonObject, Path, existing, get
 
 Origins = Callable[[], Mapping[Path, Origin]]
 
@@ -53,14 +53,19 @@ def trace_jobset(model: Model) -> Origins:
 def steps(model: Model) -> list[Step]:
     """Compile the job once more, from the joined model, and keep what every step leaves."""
     found = [_template(model), *_patches(model)]
-    resources = Origin("input", model.job, ("spec", "trainer", "resourcesPerNode"))
-    found.append(Step(_bare(model, model.spec), lambda path, root: resources))
+    found.append(Step(_bare(model, model.spec), lambda path, root: _resources(model, path)))
     found.append(Step(_built(model), _by_plugin(model, "JobSet")))
     shaped = model
     for plugin in SHAPES:
         shaped = plugin.shape(shaped)
         found.append(Step(_built(shaped), _by_plugin(model, plugin.name)))
     return found + _admitted(shaped)
+
+
+def _resources(model: Model, path: Path) -> Origin:
+    """Return the origin of what resourcesPerNode brought: its own entry, where the path is that of a resource."""
+    place = ("spec", "trainer", "resourcesPerNode", *path[CONTAINER_STEPS + 2 :])
+    return Origin("input", model.job, existing(model.job.data, place))
 
 
 def _template(model: Model) -> Step:
@@ -122,7 +127,7 @@ def _from_job(model: Model, path: Path, root: Json) -> Origin | None:
     if path[-1:] in (("parallelism",), ("completions",)):
         return Origin("input", model.runtime, ("spec", "mlPolicy", "numNodes"))
     if len(path) > CONTAINER_STEPS + 2 and path[CONTAINER_STEPS + 1] == "env":
-        return _variable(model, get(root, *path[: CONTAINER_STEPS + 3], "name"))
+        return _variable(model, get(root, *path[: CONTAINER_STEPS + 3], "name"), path[CONTAINER_STEPS + 3 :])
     return None
 
 
@@ -140,12 +145,12 @@ def _job_path(path: Path, root: Json) -> Path | None:
     return None
 
 
-def _variable(model: Model, name: Json) -> Origin | None:
+def _variable(model: Model, name: Json, inside: Path) -> Origin | None:
     for place in (("spec", "trainer"), ("spec", "initializer", "dataset"), ("spec", "initializer", "model")):
         variables = get(model.job.data, *place, "env")
         for index, variable in enumerate(variables if isinstance(variables, list) else []):
             if get(variable, "name") == name:
-                return Origin("input", model.job, (*place, "env", index))
+                return Origin("input", model.job, existing(model.job.data, (*place, "env", index, *inside)))
         if name == "STORAGE_URI" and get(model.job.data, *place, "storageUri") is not None:
             return Origin("input", model.job, (*place, "storageUri"))
     return None

@@ -40,7 +40,10 @@ def fine() -> dict[str, Any]:
                     {"name": "none"},
                     {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},
                     {"name": "conf", "configMap": {"name": "conf", "items": [{"key": "a", "path": "b/c"}]}},
-                    {"name": "down", "downwardAPI": {"items": [{"path": "a", "fieldRef": {"fieldPath": "metadata.name"}}]}},
+                    {
+                        "name": "down",
+                        "downwardAPI": {"items": [{"path": "a", "fieldRef": {"fieldPath": "metadata.name"}}]},
+                    },
                 ],
                 "initContainers": [{"name": "first", "image": "i:1"}],
                 "containers": [
@@ -50,7 +53,10 @@ def fine() -> dict[str, Any]:
                         "env": [
                             {"name": "A", "value": "1"},
                             {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['x/y']"}}},
-                            {"name": "C", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "1m"}}},
+                            {
+                                "name": "C",
+                                "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "1m"}},
+                            },
                         ],
                         "ports": [{"containerPort": 29500, "name": "c10d"}],
                         "resources": {
@@ -100,7 +106,10 @@ JOB: list[Change] = [
     (P, {"rules": []}),
     (P, {"rules": [{"action": "FailJob", "onExitCodes": {"operator": "In", "values": [3, 1, 1, 0]}}]}),
     (P, {"rules": [{"action": "Stop", "onExitCodes": {"operator": "Is", "values": []}}]}),
-    (P, {"rules": [{"action": "FailIndex", "onExitCodes": {"operator": "NotIn", "values": [0], "containerName": "x"}}]}),
+    (
+        P,
+        {"rules": [{"action": "FailIndex", "onExitCodes": {"operator": "NotIn", "values": [0], "containerName": "x"}}]},
+    ),
     (P, {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]}),
     (P, {"rules": [{"action": "", "onPodConditions": [{"type": "a b", "status": "x"}, {"type": "A", "status": ""}]}]}),
     (P, {"rules": [{"action": "Count"}]}),
@@ -142,9 +151,21 @@ CONTAINER: list[Change] = [
     (I + ".0.lifecycle", {"postStart": {"exec": {"command": ["true"]}}}),
     (I, [{"name": "a", "restartPolicy": "Always", "livenessProbe": {}, "lifecycle": {"preStop": {}}}]),
     (I, [{"name": "a", "image": "i"}, {"name": "a", "image": "i"}, {"name": "node", "image": "i"}, {"image": "i"}]),
-    (I, [{"name": "a", "image": "i", "ports": [{"containerPort": 1, "hostPort": 1}, {"containerPort": 2, "hostPort": 1}]}]),
+    (
+        I,
+        [
+            {
+                "name": "a",
+                "image": "i",
+                "ports": [{"containerPort": 1, "hostPort": 1}, {"containerPort": 2, "hostPort": 1}],
+            }
+        ],
+    ),
     (C + "ports", [{"containerPort": 0}, {"containerPort": 70000}, {"containerPort": -1, "hostPort": 99999}]),
-    (C + "ports", [{"containerPort": 1, "name": n} for n in ("a", "a", "UPPER", "12", "way-too-long-a-name", "a--b", "-")]),
+    (
+        C + "ports",
+        [{"containerPort": 1, "name": n} for n in ("a", "a", "UPPER", "12", "way-too-long-a-name", "a--b", "-")],
+    ),
     (C + "ports", [{"containerPort": 1, "protocol": "tcp"}, {"containerPort": 2, "protocol": "SCTP"}]),
     (C + "ports", [{"containerPort": 1, "hostPort": 80}, {"containerPort": 2, "hostPort": 80}]),
     (S + "containers.1.ports", [{"containerPort": 5, "hostPort": 80, "hostIP": "10.0.0.1"}]),
@@ -186,7 +207,18 @@ CONTAINER += [
     ),
     (C + "env", [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "", "key": ""}}}]),
     (C + "env", [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "A_b", "key": "a b"}}}]),
-    (C + "env", [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "a", "key": "..x"}, "secretKeyRef": {"name": "a", "key": ".."}}}]),
+    (
+        C + "env",
+        [
+            {
+                "name": "A",
+                "valueFrom": {
+                    "configMapKeyRef": {"name": "a", "key": "..x"},
+                    "secretKeyRef": {"name": "a", "key": ".."},
+                },
+            }
+        ],
+    ),
     (C + "env", [{"name": "A", "valueFrom": {"fileKeyRef": {"volumeName": "tmp", "path": "a", "key": "b"}}}]),
     (C + "envFrom", [{}, {"secretRef": {"name": ""}}, {"configMapRef": {"name": "A"}, "secretRef": {"name": "b-"}}]),
     (C + "envFrom", [{"prefix": "a=", "secretRef": {"name": "b"}}, {"prefix": "1_", "configMapRef": {"name": "b"}}]),
@@ -201,7 +233,13 @@ PROBES: list[Change] = [
         {"httpGet": {"port": "a b", "scheme": "ftp", "httpHeaders": [{"name": "x y", "value": "z"}]}},
         {"httpGet": {"port": 0}},
         {"tcpSocket": {"port": 70000}, "successThreshold": 2},
-        {"grpc": {"port": 0}, "initialDelaySeconds": -1, "periodSeconds": -1, "timeoutSeconds": -2, "failureThreshold": -1},
+        {
+            "grpc": {"port": 0},
+            "initialDelaySeconds": -1,
+            "periodSeconds": -1,
+            "timeoutSeconds": -2,
+            "failureThreshold": -1,
+        },
         {"exec": {"command": ["true"]}, "terminationGracePeriodSeconds": 0, "successThreshold": -1},
         {"exec": {"command": ["true"]}, "terminationGracePeriodSeconds": 9},
     )
@@ -241,7 +279,10 @@ RESOURCES: list[Change] = [
     (S + "resources", {"requests": {"cpu": "8"}, "limits": {"cpu": "4", "nvidia.com/gpu": "1"}}),
     (S + "resources", {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"cpu": "1500m"}}),
     (S + "overhead", {"cpu": "-1", "gpu": "1"}),
-    (S + "resourceClaims", [{"name": "a", "resourceClaimName": "b"}, {"name": "a", "resourceClaimName": "B"}, {"name": "A"}, {}]),
+    (
+        S + "resourceClaims",
+        [{"name": "a", "resourceClaimName": "b"}, {"name": "a", "resourceClaimName": "B"}, {"name": "A"}, {}],
+    ),
     (S + "resourceClaims", [{"name": "a", "resourceClaimName": "b", "resourceClaimTemplateName": "c"}]),
 ]
 
@@ -251,7 +292,10 @@ MOUNTS: list[Change] = [
         [{"name": "absent", "mountPath": "/a"}],
         [{"name": "", "mountPath": ""}],
         [{"name": "tmp", "mountPath": "/a"}, {"name": "data", "mountPath": "/a"}],
-        [{"name": "tmp", "mountPath": "a:b", "subPath": "/abs"}, {"name": "tmp", "mountPath": "/x", "subPathExpr": "../up"}],
+        [
+            {"name": "tmp", "mountPath": "a:b", "subPath": "/abs"},
+            {"name": "tmp", "mountPath": "/x", "subPathExpr": "../up"},
+        ],
         [{"name": "tmp", "mountPath": "/x", "subPath": "a", "subPathExpr": "b"}],
         [{"name": "tmp", "mountPath": "/x", "mountPropagation": "Bidirectional"}],
         [{"name": "tmp", "mountPath": "/x", "mountPropagation": "Both"}],
@@ -274,7 +318,9 @@ VOLUMES: list[Change] = [
     _volume({"hostPath": {"path": ""}}),
     _volume({"hostPath": {"path": "/a/../b", "type": "Folder"}}),
     _volume({"hostPath": {"path": "/a", "type": "Directory"}, "downwardAPI": {}, "cephfs": {"monitors": []}}),
-    _volume({"secret": {"defaultMode": 512, "items": [{"key": "", "path": ""}, {"key": "a", "path": "/b", "mode": -1}]}}),
+    _volume(
+        {"secret": {"defaultMode": 512, "items": [{"key": "", "path": ""}, {"key": "a", "path": "/b", "mode": -1}]}}
+    ),
     _volume({"secret": {"secretName": "a", "items": [{"key": "a", "path": "../b"}, {"key": "a", "path": "..b"}]}}),
     _volume({"configMap": {"name": ""}}),
     _volume({"configMap": {"name": "a", "defaultMode": 511, "items": [{"key": "a", "path": "b/../c"}]}}),
@@ -286,16 +332,83 @@ VOLUMES: list[Change] = [
     _volume({"csi": {"driver": LONG, "nodePublishSecretRef": {"name": "A"}}}),
     _volume({"ephemeral": {}}),
     _volume({"ephemeral": {"volumeClaimTemplate": {"spec": {}}}}),
-    _volume({"ephemeral": {"volumeClaimTemplate": {"metadata": {"labels": {"a b": "c"}}, "spec": {"accessModes": ["RWO"], "resources": {"requests": {"storage": "0"}}, "storageClassName": "A", "volumeMode": "File"}}}}),
-    _volume({"ephemeral": {"volumeClaimTemplate": {"spec": {"accessModes": ["ReadWriteOncePod", "ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}}}}),
-    _volume({"downwardAPI": {"defaultMode": 600, "items": [{"path": ""}, {"path": "a", "fieldRef": {"fieldPath": "spec.nodeName"}}]}}),
+    _volume(
+        {
+            "ephemeral": {
+                "volumeClaimTemplate": {
+                    "metadata": {"labels": {"a b": "c"}},
+                    "spec": {
+                        "accessModes": ["RWO"],
+                        "resources": {"requests": {"storage": "0"}},
+                        "storageClassName": "A",
+                        "volumeMode": "File",
+                    },
+                }
+            }
+        }
+    ),
+    _volume(
+        {
+            "ephemeral": {
+                "volumeClaimTemplate": {
+                    "spec": {
+                        "accessModes": ["ReadWriteOncePod", "ReadWriteMany"],
+                        "resources": {"requests": {"storage": "1Gi"}},
+                    }
+                }
+            }
+        }
+    ),
+    _volume(
+        {
+            "downwardAPI": {
+                "defaultMode": 600,
+                "items": [{"path": ""}, {"path": "a", "fieldRef": {"fieldPath": "spec.nodeName"}}],
+            }
+        }
+    ),
     _volume({"downwardAPI": {"items": [{"path": "a", "mode": 600, "resourceFieldRef": {"resource": "limits.cpu"}}]}}),
-    _volume({"downwardAPI": {"items": [{"path": "a", "fieldRef": {"fieldPath": "metadata.labels"}, "resourceFieldRef": {"resource": "limits.cpu", "containerName": "node"}}]}}),
-    _volume({"projected": {"sources": [{"secret": {"name": "", "items": [{"key": "a", "path": "x"}]}}, {"configMap": {"name": "c", "items": [{"key": "a", "path": "x"}]}}]}}),
+    _volume(
+        {
+            "downwardAPI": {
+                "items": [
+                    {
+                        "path": "a",
+                        "fieldRef": {"fieldPath": "metadata.labels"},
+                        "resourceFieldRef": {"resource": "limits.cpu", "containerName": "node"},
+                    }
+                ]
+            }
+        }
+    ),
+    _volume(
+        {
+            "projected": {
+                "sources": [
+                    {"secret": {"name": "", "items": [{"key": "a", "path": "x"}]}},
+                    {"configMap": {"name": "c", "items": [{"key": "a", "path": "x"}]}},
+                ]
+            }
+        }
+    ),
     _volume({"projected": {"sources": [{"secret": {"name": "s"}, "configMap": {"name": ""}}, {}]}}),
-    _volume({"projected": {"defaultMode": -1, "sources": [{"serviceAccountToken": {"path": "", "expirationSeconds": 9}}]}}),
+    _volume(
+        {"projected": {"defaultMode": -1, "sources": [{"serviceAccountToken": {"path": "", "expirationSeconds": 9}}]}}
+    ),
     _volume({"projected": {"sources": [{"serviceAccountToken": {"path": "../x", "expirationSeconds": 2**33}}]}}),
-    _volume({"projected": {"sources": [{"downwardAPI": {"items": [{"path": "a"}, {"path": "a", "fieldRef": {"fieldPath": "metadata.uid"}}]}}]}}),
+    _volume(
+        {
+            "projected": {
+                "sources": [
+                    {
+                        "downwardAPI": {
+                            "items": [{"path": "a"}, {"path": "a", "fieldRef": {"fieldPath": "metadata.uid"}}]
+                        }
+                    }
+                ]
+            }
+        }
+    ),
     _volume({"gitRepo": {"repository": ""}}),
     _volume({"gcePersistentDisk": {"pdName": "", "partition": 300}}),
     _volume({"awsElasticBlockStore": {"volumeID": "", "partition": -1}}),
@@ -329,7 +442,15 @@ SCHEDULING: list[Change] = [
     ),
     (A, {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}),
     *(
-        (A, {"nodeAffinity": {REQUIRED: _term(value), PREFERRED: [{"weight": 1, "preference": _term(value)["nodeSelectorTerms"][0]}]}})
+        (
+            A,
+            {
+                "nodeAffinity": {
+                    REQUIRED: _term(value),
+                    PREFERRED: [{"weight": 1, "preference": _term(value)["nodeSelectorTerms"][0]}],
+                }
+            },
+        )
         for value in (
             {"key": "a", "operator": "In"},
             {"key": "a", "operator": "Exists", "values": ["b"]},
@@ -338,17 +459,61 @@ SCHEDULING: list[Change] = [
             {"key": "a", "operator": "NotIn", "values": ["b", "-"]},
         )
     ),
-    (A, {"nodeAffinity": {PREFERRED: [{"weight": 0, "preference": {}}, {"weight": 101, "preference": {"matchFields": [{"key": "x", "operator": "Is"}]}}]}}),
-    (A, {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["A", "b"]}]}]}}}),
-    (A, {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["A"]}]}]}}}),
+    (
+        A,
+        {
+            "nodeAffinity": {
+                PREFERRED: [
+                    {"weight": 0, "preference": {}},
+                    {"weight": 101, "preference": {"matchFields": [{"key": "x", "operator": "Is"}]}},
+                ]
+            }
+        },
+    ),
+    (
+        A,
+        {
+            "nodeAffinity": {
+                REQUIRED: {
+                    "nodeSelectorTerms": [
+                        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["A", "b"]}]}
+                    ]
+                }
+            }
+        },
+    ),
+    (
+        A,
+        {
+            "nodeAffinity": {
+                REQUIRED: {
+                    "nodeSelectorTerms": [
+                        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["A"]}]}
+                    ]
+                }
+            }
+        },
+    ),
     *(
         (A, {kind: {REQUIRED: [term], PREFERRED: [{"weight": 200, "podAffinityTerm": term}]}})
         for kind in ("podAffinity", "podAntiAffinity")
         for term in (
             {"topologyKey": ""},
             {"topologyKey": "a b", "namespaces": ["A", "b"], "labelSelector": {"matchLabels": {"a b": "c d"}}},
-            {"topologyKey": "h", "labelSelector": {"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["1"]}, {"key": "a", "operator": "In"}]}},
-            {"topologyKey": "h", "matchLabelKeys": ["a"], "namespaceSelector": {"matchExpressions": [{"key": "b", "operator": "Exists", "values": ["x"]}]}},
+            {
+                "topologyKey": "h",
+                "labelSelector": {
+                    "matchExpressions": [
+                        {"key": "a", "operator": "Gt", "values": ["1"]},
+                        {"key": "a", "operator": "In"},
+                    ]
+                },
+            },
+            {
+                "topologyKey": "h",
+                "matchLabelKeys": ["a"],
+                "namespaceSelector": {"matchExpressions": [{"key": "b", "operator": "Exists", "values": ["x"]}]},
+            },
             {"topologyKey": "h", "labelSelector": {}, "matchLabelKeys": ["a", "b c"], "mismatchLabelKeys": ["a"]},
         )
     ),
@@ -358,9 +523,25 @@ SCHEDULING: list[Change] = [
             [{"maxSkew": 0, "topologyKey": "", "whenUnsatisfiable": "No"}],
             [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"}] * 2,
             [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway", "minDomains": 0}],
-            [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway", "nodeAffinityPolicy": "x", "nodeTaintsPolicy": "y"}],
+            [
+                {
+                    "maxSkew": 1,
+                    "topologyKey": "z",
+                    "whenUnsatisfiable": "ScheduleAnyway",
+                    "nodeAffinityPolicy": "x",
+                    "nodeTaintsPolicy": "y",
+                }
+            ],
             [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway", "matchLabelKeys": ["a"]}],
-            [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {"matchLabels": {"a": "b c"}}, "matchLabelKeys": ["a b"]}],
+            [
+                {
+                    "maxSkew": 1,
+                    "topologyKey": "z",
+                    "whenUnsatisfiable": "ScheduleAnyway",
+                    "labelSelector": {"matchLabels": {"a": "b c"}},
+                    "matchLabelKeys": ["a b"],
+                }
+            ],
         )
     ),
     (S + "schedulingGates", [{"name": "a b"}, {"name": "x"}, {"name": "x"}]),
@@ -373,7 +554,14 @@ SECURITY: list[Change] = [
         {"runAsUser": -1, "runAsGroup": 2**31},
         {"privileged": True, "allowPrivilegeEscalation": False},
         {"allowPrivilegeEscalation": False, "capabilities": {"add": ["CAP_SYS_ADMIN", "SYS_PTRACE"], "drop": ["ALL"]}},
-        {"privileged": True, "allowPrivilegeEscalation": False, "runAsUser": 0, "seLinuxOptions": {"level": "s0"}, "seccompProfile": {"type": "RuntimeDefault"}, "readOnlyRootFilesystem": True},
+        {
+            "privileged": True,
+            "allowPrivilegeEscalation": False,
+            "runAsUser": 0,
+            "seLinuxOptions": {"level": "s0"},
+            "seccompProfile": {"type": "RuntimeDefault"},
+            "readOnlyRootFilesystem": True,
+        },
         {"procMount": "Unmasked"},
         {"procMount": "Some"},
         {"seccompProfile": {"type": ""}},
@@ -390,7 +578,14 @@ SECURITY: list[Change] = [
     (S + "securityContext", value)
     for value in (
         {"runAsUser": -1, "runAsGroup": -2, "fsGroup": 2**31, "supplementalGroups": [1, -1]},
-        {"sysctls": [{"name": "", "value": "1"}, {"name": "A b", "value": "1"}, {"name": "kernel.shm_rmid_forced", "value": "1"}, {"name": "kernel.shm_rmid_forced", "value": "1"}]},
+        {
+            "sysctls": [
+                {"name": "", "value": "1"},
+                {"name": "A b", "value": "1"},
+                {"name": "kernel.shm_rmid_forced", "value": "1"},
+                {"name": "kernel.shm_rmid_forced", "value": "1"},
+            ]
+        },
         {"sysctls": [{"name": "net.core.somaxconn", "value": "1"}, {"name": "net/ipv4/tcp", "value": "1"}]},
         {"fsGroupChangePolicy": "Sometimes"},
         {"supplementalGroupsPolicy": "Lax"},
@@ -431,7 +626,13 @@ def changed(spec: dict[str, Any], change: Change) -> None:
     *steps, last = path.split(".")
     at: Any = spec
     for step in steps:
-        at = at[int(step)] if isinstance(at, list) and int(step) < len(at) else at.get(step) if isinstance(at, dict) else None
+        at = (
+            at[int(step)]
+            if isinstance(at, list) and int(step) < len(at)
+            else at.get(step)
+            if isinstance(at, dict)
+            else None
+        )
         if at is None:
             return
     if isinstance(at, list):
@@ -450,7 +651,7 @@ def specs(triples: int, seed: int = 7) -> Iterator[dict[str, Any]]:
         spec = fine()
         changed(spec, change)
         yield spec
-    rng = random.Random(seed)  # noqa: S311 - the same on every machine is the point
+    rng = random.Random(seed)
     for _ in range(triples):
         spec = fine()
         for change in rng.sample(CHANGES, 3):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainc.checks.pod.rules import dns_subdomain, label_selector, text
 from trainc.checks.problem import Place, Problem
+from trainc.checks.rules import dns_subdomain, label_selector, text
 from trainc.kube.quantity import from_json
 from trainc.source import JsonObject, as_list, get
 

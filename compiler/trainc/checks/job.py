@@ -6,9 +6,10 @@ Source: k8s.io/kubernetes v1.34.4 pkg/apis/batch/validation, ValidateJob, after 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from trainc.checks.pod.rules import number, qualified_name, text
 from trainc.checks.problem import Place, Problem
+from trainc.checks.rules import number, qualified_name, text
 from trainc.kube.fielderror import quote
 from trainc.kube.names import is_domain_prefixed_path
 from trainc.source import Json, JsonObject, as_list, get, objects
@@ -72,15 +73,13 @@ def _manager(place: Place, manager: str) -> Iterator[Problem]:
 def _indexed(place: Place, spec: JsonObject) -> Iterator[Problem]:
     parallelism = number(spec, "parallelism")
     completions, failed = number(spec, "completions"), number(spec, "maxFailedIndexes")
-    if completions is None:
-        if parallelism is not None:  # both absent are both 1
-            yield place.child("completions").required("when completion mode is Indexed")
+    if completions is None and parallelism is not None:  # both absent are both 1
+        yield place.child("completions").required("when completion mode is Indexed")
     if parallelism is not None and parallelism > MAX_INDEXED:
         detail = f"must be less than or equal to {MAX_INDEXED} when completion mode is Indexed"
         yield place.child("parallelism").invalid(parallelism, detail)
-    if failed is not None and completions is not None:
-        if failed > completions:
-            yield place.child("maxFailedIndexes").invalid(failed, "must be less than or equal to completions")
+    if failed is not None and completions is not None and failed > completions:
+        yield place.child("maxFailedIndexes").invalid(failed, "must be less than or equal to completions")
     if failed is not None and failed > MAX_INDEXED:
         yield place.child("maxFailedIndexes").invalid(failed, f"must be less than or equal to {MAX_INDEXED}")
     if completions is not None and completions > MAX_INDEXED and "backoffLimitPerIndex" in spec:
@@ -207,12 +206,12 @@ def _replacement(place: Place, spec: JsonObject) -> Iterator[Problem]:
 def _restart(place: Place, spec: JsonObject) -> Iterator[Problem]:
     policy = text(spec, "template", "spec", "restartPolicy")
     if policy in ("", "Always"):
-        yield place.required('valid values: "OnFailure", "Never"')
+        yield replace(place.required('valid values: "OnFailure", "Never"'), found=policy or None)
     elif policy not in ("OnFailure", "Never"):
         yield place.unsupported(policy, ("OnFailure", "Never"))
     elif policy == "OnFailure" and isinstance(spec.get("podFailurePolicy"), dict):
         detail = 'only "Never" is supported when podFailurePolicy is specified'
-        yield place.invalid(policy, detail, typed=True)
+        yield replace(place.invalid(policy, detail, typed=True), other=(*place.path[:-3], "podFailurePolicy"))
 
 
 def _valid(values: tuple[str, ...]) -> str:

@@ -17,7 +17,7 @@ class Problem:
     """One thing that the API server refuses in an object that a controller creates.
 
     ``path`` leads to it in the object, ``upstream`` is the server's text and ``detail`` what that says without the
-    field. ``found`` is the value at fault where it is short and never secret; ``other`` a second path involved.
+    field. ``found`` is the value at fault where that is a text or a number; ``other`` a second path involved.
     """
 
     code: str
@@ -26,6 +26,7 @@ class Problem:
     upstream: str
     found: str | None = None
     other: Path | None = None
+    hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from trainc.diagnostics.code import Code
 from trainc.diagnostics.diagnostic import Severity
+from trainc.diagnostics.refusals import JOBSET
 from trainc.options import FIXES
 
+__all__ = ["CODES", "Code"]
+
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A kind of finding: ``title`` in a few words, ``text`` for ``trainc explain``, ``hint`` shown with each."""
-
-    severity: Severity
-    title: str
-    text: str
-    hint: str | None = None
 
 
 INPUT = {
@@ -54,7 +46,8 @@ INPUT = {
     "TC008": Code(
         _E,
         "wrong apiVersion",
-        "trainc compiles trainer.kubeflow.org/v1alpha1, the version that Trainer v2.3.0 serves.",
+        "trainc compiles trainer.kubeflow.org/v1alpha1, the version that Trainer v2.3.0 serves. For other kinds: the CRD"
+        " given, or Kubernetes 1.34, does not serve this version.",
     ),
     "TC009": Code(
         _E,
@@ -142,6 +135,25 @@ SCHEMA = {
         "rules not checked",
         "The API server evaluates a CRD's rules only for a document that has the right types, all required fields,"
         " allowed values and no text or list that is too long. More may come up once these are put right.",
+    ),
+    "TC111": Code(
+        _E,
+        "CRD that is refused",
+        "The API server refuses this CustomResourceDefinition when it is created: its schema is not structural, holds"
+        " what is forbidden there, has a default that does not fit, or its names and versions break a rule. Objects of"
+        " its kind are not checked until it is put right.",
+    ),
+    "TC112": Code(
+        _W,
+        "pattern that cannot be tried",
+        "A pattern in a CRD needs more memory than trainc spends on one. Texts are not checked against it.",
+    ),
+    "TC113": Code(
+        _W,
+        "CRD that does not count",
+        "A CRD of a kind that trainc compiles is not the one of Trainer v2.3.0 or JobSet v0.12.0, for which it"
+        " compiles: the cluster may have another version. Or two CRDs define one kind. trainc goes on with its own, or"
+        " with the first.",
     ),
 }
 
@@ -240,6 +252,33 @@ PLUGINS = {
         "Trainer takes the first resource with gpu in its name, in Go's random map order: the result differs from run"
         " to run. trainc takes the first by name.",
     ),
+    "TC410": Code(
+        _E,
+        "fewer than one node or process",
+        "Every webhook accepts a numNodes or numProcPerNode of 0 and less. With 0 nodes the job is complete at once and"
+        " nothing was trained; with less no Job can be created. Under faithful a warning.",
+        "set it to 1 or more, or leave it out for the runtime's own",
+    ),
+    "TC411": Code(
+        _W,
+        "secret in plain text",
+        "A variable, an argument or an address holds what looks like a password, a key or a token. In git it is read by"
+        " everyone who reads git, also after it is removed: treat it as known, and replace it.",
+        "put a new one into a Secret and refer to it: valueFrom.secretKeyRef, or secretRef of an initializer",
+    ),
+    "TC412": Code(
+        _W,
+        "image without a fixed version",
+        "An image without a tag, or with the tag latest, is another program tomorrow: the commit does not say what ran,"
+        " and nodes that hold an older image run that one.",
+        "name a version, best by digest: image@sha256:...",
+    ),
+    "TC413": Code(
+        _W,
+        "not for the MPI workers",
+        "Under MPI spec.trainer means the launcher. Its image never reaches job node, and its resources only where the"
+        " runtime says runLauncherAsNode: the pods that compute keep what the runtime gives them.",
+    ),
 }
 
 KNOWN_BUGS = {
@@ -258,17 +297,6 @@ GITOPS = {
         "Kueue starts and stops a JobSet through spec.suspend. With suspend: true in git, Argo CD's self-heal would"
         " stop the job whenever Kueue has admitted it.",
         "leave spec.suspend to Kueue",
-    ),
-}
-
-JOBSET = {
-    "TC801": Code(_E, "refused by JobSet", "What JobSet's admission webhook refuses."),
-    "TC802": Code(
-        _E,
-        "name too long",
-        "The names of the Jobs and Pods are made of the TrainJob's name, the replicated job's and indexes; a Pod's name"
-        " must stay within 63 characters.",
-        "shorten the TrainJob's name",
     ),
 }
 

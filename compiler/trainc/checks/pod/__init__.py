@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 from trainc.checks.pod.containers import Surroundings, container_problems
 from trainc.checks.pod.ports import host_network_ports, host_port_conflicts
-from trainc.checks.pod.rules import labels, number, text
 from trainc.checks.pod.scheduling import scheduling_problems
 from trainc.checks.pod.security import pod_security
 from trainc.checks.pod.spec import spec_problems
 from trainc.checks.pod.volumes import volume_problems
 from trainc.checks.problem import Place, Problem
+from trainc.checks.rules import labels, number, text
 from trainc.kube.names import validate_annotations
 from trainc.source import JsonObject, as_object, get, objects
 

@@ -10,9 +10,9 @@ from trainc.checks.pod.mounts import mount_problems
 from trainc.checks.pod.ports import host_port_conflicts, port_problems
 from trainc.checks.pod.probes import forbidden_in_init, lifecycle_problems, probe_problems
 from trainc.checks.pod.resources import device_problems, requirement_problems
-from trainc.checks.pod.rules import dns_label, text
 from trainc.checks.pod.security import container_security
 from trainc.checks.problem import Place, Problem
+from trainc.checks.rules import dns_label, text
 from trainc.source import JsonObject, as_object, objects
 
 CONTAINER, ENVIRONMENT, MOUNTS, RESOURCES, SECURITY = "TC805", "TC811", "TC806", "TC807", "TC809"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainc.checks.pod.rules import dns_subdomain, qualified_name, text
 from trainc.checks.problem import Place, Problem
+from trainc.checks.rules import dns_subdomain, qualified_name, text
 from trainc.kube.names import (
     is_config_map_key,
     is_dns1123_subdomain,

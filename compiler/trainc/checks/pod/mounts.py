@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from trainc.checks.pod.rules import descending, no_backsteps, text
 from trainc.checks.pod.volumes import sources_of
 from trainc.checks.problem import Place, Problem
+from trainc.checks.rules import descending, no_backsteps, text
+from trainc.diagnostics import suggest
 from trainc.source import JsonObject, get, objects
 
 PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
@@ -35,12 +37,16 @@ def _mount(place: Place, mount: JsonObject, volumes: Volumes, seen: set[str]) ->
     if not name:
         yield place.child("name").required()
     if name not in volumes:
-        yield place.child("name").not_found(name, ours="the pod has no such volume")
+        yield _missing(place.child("name"), name, volumes)
     if not path:
         yield place.child("mountPath").required()
     if path in seen:
         yield place.child("mountPath").invalid(path, "must be unique")
     seen.add(path)
+
+
+def _missing(place: Place, name: str, volumes: Volumes) -> Problem:
+    return replace(place.not_found(name, ours="the pod has no such volume"), hint=suggest(name, volumes))
 
 
 def _overlap(place: Place, item: JsonObject, others: Mapping[str, str], field: str, kind: str) -> Iterator[Problem]:
@@ -96,7 +102,7 @@ def _devices(place: Place, devices: list[JsonObject], volumes: Volumes, mounts: 
         if name in names:
             yield at.child("name").invalid(name, "must be unique")
         if name not in volumes:
-            yield at.child("name").not_found(name, ours="the pod has no such volume")
+            yield _missing(at.child("name"), name, volumes)
         elif sources_of(volumes[name]) not in (["persistentVolumeClaim"], ["ephemeral"]):
             detail = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
             yield at.child("name").invalid(name, detail)

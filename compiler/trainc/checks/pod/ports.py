@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from trainc.checks.pod.rules import MAX_PORT, between, number, text
 from trainc.checks.problem import Place, Problem
+from trainc.checks.rules import MAX_PORT, between, number, text
 from trainc.kube.names import is_valid_port_name
 from trainc.source import Json, JsonObject, objects
 

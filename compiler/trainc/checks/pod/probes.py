@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from trainc.checks.pod.ports import port_or_name
-from trainc.checks.pod.rules import number, text
 from trainc.checks.problem import Place, Problem
+from trainc.checks.rules import number, text
 from trainc.source import JsonObject, as_object, get, objects
 
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainc.checks.pod.rules import (
+from trainc.checks.problem import Place, Problem
+from trainc.checks.rules import (
     dns_subdomain,
     label_selector,
     label_value_details,
@@ -14,7 +15,6 @@ from trainc.checks.pod.rules import (
     requirement_problems,
     text,
 )
-from trainc.checks.problem import Place, Problem
 from trainc.kube.names import is_dns1123_label
 from trainc.source import Json, JsonObject, as_list, as_object, get, objects
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from trainc.checks.pod.rules import descending, id_in_range, text
 from trainc.checks.problem import Place, Problem
+from trainc.checks.rules import descending, id_in_range, text
 from trainc.source import Json, JsonObject, as_list, get, objects
 
 SECCOMP_TYPES = ("Localhost", "RuntimeDefault", "Unconfined")

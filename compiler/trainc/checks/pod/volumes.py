@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from trainc.checks.claims import claim_problems
 from trainc.checks.pod.environment import VOLUME_FIELDS, field_problems, resource_problems
-from trainc.checks.pod.rules import dns_label, dns_subdomain, file_below, mode, no_backsteps, number, text
-from trainc.checks.pod.rules import labels as label_problems
 from trainc.checks.problem import Place, Problem
+from trainc.checks.rules import dns_label, dns_subdomain, file_below, mode, no_backsteps, number, text
+from trainc.checks.rules import labels as label_problems
 from trainc.kube.quantity import from_json
 from trainc.source import Json, JsonObject, as_object, get, objects
 

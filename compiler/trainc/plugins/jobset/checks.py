@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from trainc.diagnostics import Diagnostic, Severity, report
+from trainc.diagnostics import Diagnostic, Severity, report, suggest
 from trainc.kube.fielderror import invalid
 from trainc.kube.goorder import typed
 from trainc.kube.names import is_domain_prefixed_path
 from trainc.model import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, NODE, TRAINER, Findings, Model
 from trainc.options import FIXES
 from trainc.plugins.base import fix_hint, is_gpu, known_bug, node_resources, pod_containers, quantities, refused
-from trainc.source import Json, Path, as_list, get
+from trainc.source import Json, JsonObject, Path, as_list, get, objects
 
 INITIALIZER_MOUNT = "initializer"
 PATCHES = "spec.runtimePatches"
@@ -76,31 +76,36 @@ def _check_patches(model: Model) -> Iterator[Diagnostic]:
 
 
 def _check_names(model: Model, patch: Json, path: Path) -> Iterator[Diagnostic]:
-    """Report names that the unpatched runtime lacks (P1); only a warning where upstream accepts them: faithful."""
-    severity = Severity.WARNING if model.options.faithful else None
+    """Report names that the unpatched runtime lacks (P1)."""
     own = model.unpatched.get("replicatedJobs")
     known = {str(get(job, "name")): job for job in as_list(own)}
     name = str(get(patch, "name"))
     if name not in known:
         message = f"the runtime has no replicated job {name!r}"
-        yield report(
-            "TC309", model.job, (*path, "name"), message, severity=severity, found=name, expected=_choices(known)
-        )
+        yield _unknown(model, (*path, "name"), message, known, suggest(name, known))
         return
     pod_path = ("template", "spec", "template", "spec")
-    containers = {str(c.get("name")) for kind in KINDS for c in pod_containers(known[name], kind)}
-    for kind in KINDS:
+    containers = {kind: [str(c.get("name")) for c in pod_containers(known[name], kind)] for kind in KINDS}
+    for kind, other in (KINDS, KINDS[::-1]):
         for index, container in enumerate(pod_containers(patch, kind)):
             found = str(container.get("name"))
-            if found not in containers:
-                message = f"job {name!r} of the runtime has no container {found!r}"
+            if found not in containers[kind]:
+                message = f"job {name!r} of the runtime has no {KINDS_CALLED[kind]} {found!r}"
+                hint = f"it is one of its {other}" if found in containers[other] else suggest(found, containers[kind])
                 where = (*path, *pod_path, kind, index, "name")
-                yield report(
-                    "TC309", model.job, where, message, severity=severity, found=found, expected=_choices(containers)
-                )
+                yield _unknown(model, where, message, containers[kind], hint)
+
+
+def _unknown(model: Model, path: Path, message: str, known: Collection[str], hint: str | None) -> Diagnostic:
+    """Return the finding of a name that the unpatched runtime lacks: a warning under faithful, as upstream takes it."""
+    severity = Severity.WARNING if model.options.faithful else None
+    choices = f"one of {', '.join(sorted(known))}" if known else "none: there is none"
+    found = str(get(model.job.data, *path))
+    return report("TC309", model.job, path, message, severity=severity, found=found, expected=choices, hint=hint)
 
 
 KINDS = ("initContainers", "containers")
+KINDS_CALLED = {"initContainers": "init container", "containers": "container"}
 
 
 def _check_env(model: Model, patch: Json, path: Path) -> Iterator[Diagnostic]:
@@ -131,15 +136,28 @@ def _unnamed_ports(model: Model) -> Iterator[Diagnostic]:
 
 
 def _two_sources(model: Model) -> Iterator[Diagnostic]:
+    """Report volumes of which no Pod can be made; a warning under faithful, for upstream accepts them."""
+    severity = Severity.WARNING if model.options.faithful else Severity.ERROR
     for job in model.jobs:
-        for volume in as_list(get(job, "template", "spec", "template", "spec", "volumes")):
-            sources = sorted(key for key in volume if key != "name") if isinstance(volume, dict) else []
-            if len(sources) > 1:
-                message = (
-                    f"volume {get(volume, 'name')!r} of job {job.get('name')!r} has two sources after the patches:"
-                    f" {' and '.join(sources)}"
-                )
-                yield from known_bug("volume-source-replaced", model.job, ("spec", "runtimePatches"), message)
+        for name, sources in patched_sources(model, str(job.get("name"))).items():
+            message = f"volume {name!r} of job {job.get('name')!r} has two sources after the patches: "
+            message += " and ".join(sources)
+            hint = f"{fix_hint('volume-source-replaced')}; or give the new volume another name"
+            code = FIXES["volume-source-replaced"].code
+            yield report(code, model.job, ("spec", "runtimePatches"), message, severity=severity, hint=hint)
+
+
+def patched_sources(model: Model, job: str) -> dict[str, list[str]]:
+    """Return the volumes of a replicated job to which the patches gave one source more, by name, with all of them."""
+    before = _volume_sources(objects(model.unpatched.get("replicatedJobs")), job)
+    after = _volume_sources(model.jobs, job)
+    return {name: sources for name, sources in after.items() if len(sources) > max(1, len(before.get(name, ())))}
+
+
+def _volume_sources(jobs: list[JsonObject], name: str) -> dict[str, list[str]]:
+    found = [job for job in jobs if job.get("name") == name]
+    volumes = [v for job in found for v in objects(get(job, "template", "spec", "template", "spec", "volumes"))]
+    return {str(volume.get("name")): sorted(key for key in volume if key != "name") for volume in volumes}
 
 
 def _trainer_omitted(model: Model) -> Findings:
@@ -175,10 +193,6 @@ def _two_gpus(model: Model) -> Iterator[Diagnostic]:
             place: Path = ("spec", "trainer", "resourcesPerNode", kind) if given else ("spec", "template", "spec")
             yield report("TC409", model.job if given else model.runtime, place, message)
             return
-
-
-def _choices(names: object) -> str:
-    return "one of " + ", ".join(sorted(map(str, names)))  # type: ignore[call-overload]
 
 
 def _detail(text: str) -> str:

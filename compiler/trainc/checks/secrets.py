@@ -1,0 +1,47 @@
+"""Secrets in plain text: what stands in git is read by everyone who reads git, for ever."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from trainc.diagnostics import Diagnostic, report
+from trainc.diagnostics.secrecy import hidden
+from trainc.model import Model
+from trainc.source import Document, Path, get
+
+CODE = "TC411"
+CARRIERS = ("env", "command", "args", "storageUri")
+"""The fields that bring a value into a container. Elsewhere a name that looks secret is a reference."""
+
+_NO_SECRET = re.compile(r"\$[({].*|<.*>|\.{0,2}/.*|file:.*|[0-9]{1,6}|\*+|x{3,}|changeme|todo", re.I | re.S)
+_TEXT_TOKEN = re.compile(
+    r"(?:.*_)?(?:PAD|EOS|BOS|UNK|MASK|SEP|CLS|STOP|START|END|SPECIAL|IMAGE|DEFAULT|TRIGGER)_?TOKEN", re.I
+)
+"""Tokens of a language model's text."""
+
+
+def check_secrets(model: Model) -> Iterator[Diagnostic]:
+    """Yield a warning for each value of TrainJob and runtime that looks like a secret; the value is never shown."""
+    for document in (model.job, model.runtime):
+        seen: set[Path] = set()
+        for value in hidden(document):
+            if value.path not in seen and _carried(value.path) and not _harmless(document, value.path, value.text):
+                seen.add(value.path)
+                yield _finding(document, value.path)
+
+
+def _carried(path: Path) -> bool:
+    return path[:1] == ("spec",) and any(step in CARRIERS for step in path)
+
+
+def _harmless(document: Document, path: Path, text: str) -> bool:
+    """Tell whether the value is a reference, a path, a small number or a placeholder, or the name means no secret."""
+    name = get(document.data, *path[:-1], "name")
+    return _NO_SECRET.fullmatch(text) is not None or (isinstance(name, str) and _TEXT_TOKEN.fullmatch(name) is not None)
+
+
+def _finding(document: Document, path: Path) -> Diagnostic:
+    name = get(document.data, *path[:-1], "name") if path[-1] == "value" else None
+    what = f"variable {name}" if isinstance(name, str) else f"{path[-1] if isinstance(path[-1], str) else path[-2]}"
+    return report(CODE, document, path, f"{what} holds what looks like a secret, in plain text")
