@@ -1,0 +1,253 @@
+"""A planned expression: what cel-go's planner makes of a tree, node for node (interpreter/interpretable.go, v0.26.0).
+
+Cost follows from these nodes and their ids rather than from the tree: a chain of fields and indexes is one attribute,
+and a branch of ``?:`` that is an attribute is resolved without being evaluated as a node of its own. exact.py runs
+them as cel-go does; fast.py runs those without surprises quicker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias, Union
+
+from trainc.cel.ast import Node
+from trainc.cel.cost import Cost
+from trainc.cel.values import Value
+
+Id: TypeAlias = Node
+"""What cel-go numbers; here the node of the tree itself."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConstantQualifier:
+    """``.name`` or ``[1]``; ``test_only`` asks for presence only, ``optional`` is behind a question mark."""
+
+    id: Id
+    value: Value
+    optional: bool = False
+    test_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComputedQualifier:
+    """``[expression]``. ``plain``: the expression is an attribute of its own, and this a qualifier to cost only."""
+
+    id: Id
+    attribute: Attribute
+    optional: bool
+    plain: bool
+
+
+Qualifier: TypeAlias = Union[ConstantQualifier, ComputedQualifier]  # noqa: UP007 - as the other aliases
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name that may be a variable, in a slot of the frame, or else a constant: a type."""
+
+    text: str
+    slot: int
+    constant: Value = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AbsoluteAttribute:
+    """A variable and what qualifies it; of several names the first that is there counts."""
+
+    base: Id
+    names: tuple[Name, ...]
+    qualifiers: tuple[Qualifier, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RelativeAttribute:
+    """Any other value and what qualifies it."""
+
+    base: Id
+    operand: Interpretable
+    qualifiers: tuple[Qualifier, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConditionalAttribute:
+    """``condition ? truthy : falsy``; what qualifies it qualifies both branches."""
+
+    base: Id
+    condition: Interpretable
+    truthy: Attribute
+    falsy: Attribute
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaybeAttribute:
+    """Names and fields of an unchecked expression: ``a.b.c`` may be a variable a.b.c, or c of a.b, or of a."""
+
+    attributes: tuple[AbsoluteAttribute, ...]
+
+
+Attribute: TypeAlias = Union[  # noqa: UP007 - as the other aliases
+    AbsoluteAttribute, RelativeAttribute, ConditionalAttribute, MaybeAttribute
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant:
+    """A value that is there before anything is evaluated."""
+
+    id: Id
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """An attribute evaluated. ``test``: the id of the has() that it is, if it is one."""
+
+    attribute: Attribute
+    test: Id | None = None
+    optional: bool = False
+
+    @property
+    def id(self) -> Id:
+        """Return what cost knows it by."""
+        return attribute_id(self.attribute) if self.test is None else self.test
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Logical:
+    """``&&`` (absorbing is False) or ``||`` (absorbing is True)."""
+
+    id: Id
+    terms: tuple[Interpretable, ...]
+    absorbing: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A function. ``early``: arguments behind one that fails are not evaluated; ``metered``: it takes the meter, too.
+
+    ``negates``: it is ``!=``, which cel-go finds true where ``==`` fails. ``strict``: failing arguments fail it.
+    """
+
+    id: Id
+    function: str
+    overload: str
+    args: tuple[Interpretable, ...]
+    implementation: Callable[..., Value]
+    cost: Cost | int
+    early: bool = False
+    metered: bool = False
+    negates: bool = False
+    strict: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MakeList:
+    """``[a, ?b]``; ``optional`` says of each element whether it is behind a question mark."""
+
+    id: Id
+    elements: tuple[Interpretable, ...]
+    optional: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MakeMap:
+    """``{a: b, ?c: d}``."""
+
+    id: Id
+    keys: tuple[Interpretable, ...]
+    values: tuple[Interpretable, ...]
+    optional: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MakeMessage:
+    """``name{field: value}``, made by ``make`` of the fields that are there."""
+
+    id: Id
+    type_name: str
+    fields: tuple[str, ...]
+    values: tuple[Interpretable, ...]
+    optional: tuple[bool, ...]
+    make: Callable[[str, Mapping[str, Value]], Value]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """A comprehension. Slots of the frame hold the accumulator and the variables; ``second`` is 0 if there is one."""
+
+    id: Id
+    iter_range: Interpretable
+    first: int
+    second: int
+    accumulator: int
+    start: Interpretable
+    condition: Interpretable
+    step: Interpretable
+    result: Interpretable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Or:
+    """``optional.or(optional)``; ``unwraps``: ``optional.orValue(value)``."""
+
+    id: Id
+    left: Interpretable
+    right: Interpretable
+    unwraps: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Membership:
+    """``argument in [constants]``, whose forms (maps.key_form) are known beforehand."""
+
+    id: Id
+    argument: Interpretable
+    members: frozenset[Any]
+
+
+Interpretable: TypeAlias = Union[  # noqa: UP007 - as the other aliases
+    Constant, Access, Logical, Call, MakeList, MakeMap, MakeMessage, Fold, Or, Membership
+]
+
+
+def attribute_id(attribute: Attribute) -> Id:
+    """Return what cost knows an attribute by: its last qualifier, if it has one."""
+    if isinstance(attribute, ConditionalAttribute):
+        truthy, falsy = attribute_id(attribute.truthy), attribute_id(attribute.falsy)
+        return truthy if truthy is falsy else attribute.base
+    if isinstance(attribute, MaybeAttribute):
+        return attribute_id(attribute.attributes[0])
+    return attribute.qualifiers[-1].id if attribute.qualifiers else attribute.base
+
+
+def weight(fold: Fold) -> int:
+    """Return about how many nodes one round of a loop evaluates; loops inside count for themselves."""
+    return 2 + _count(fold.condition) + _count(fold.step)
+
+
+def _count(node: Any) -> int:
+    """Return the number of nodes and qualifiers of a plan, those of loops inside left out."""
+    waiting, found = [node], 0
+    while waiting:
+        part = waiting.pop()
+        found += 1
+        if isinstance(part, Fold):
+            continue
+        for name in part.__slots__:
+            value = getattr(part, name)
+            waiting += [each for each in (value if isinstance(value, tuple) else (value,)) if _is_part(each)]
+    return found
+
+
+def _is_part(value: object) -> bool:
+    return value.__class__ in _PARTS
+
+
+_PARTS = frozenset(
+    (
+        *(Constant, Access, Logical, Call, MakeList, MakeMap, MakeMessage, Fold, Or, Membership),
+        *(AbsoluteAttribute, RelativeAttribute, ConditionalAttribute, MaybeAttribute),
+        *(ConstantQualifier, ComputedQualifier),
+    )
+)

@@ -1,0 +1,229 @@
+"""Messages of protobuf that a Kubernetes expression may write: ``google.protobuf.Int64Value{value: 1}`` and its kin.
+
+All of them become plain values of CEL at once. Source: Registry.NewValue and the ConvertToNative methods of
+common/types, cel-go v0.26.0. An Any is refused, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Callable, Mapping
+from typing import Final, NoReturn, TypeAlias
+
+from trainc.cel import types
+from trainc.cel.conversions import duration_to_string
+from trainc.cel.gotext import from_utf8
+from trainc.cel.library.times import OVERLOADS as TIMES
+from trainc.cel.maps import is_list, is_map, items
+from trainc.cel.typenames import type_name, type_of
+from trainc.cel.values import INT_MAX, INT_MIN, Duration, EvalError, Opaque, Optional, Timestamp, TypeValue, Uint, Value
+
+Field: TypeAlias = Callable[[Value], Value]
+Fields: TypeAlias = Mapping[str, Value]
+
+_SECOND: Final = 10**9
+_SAFE: Final = 2**53 - 1
+_INT32: Final = range(-(2**31), 2**31)
+_JSON, _LIST, _STRUCT = "*structpb.Value", "*structpb.ListValue", "*structpb.Struct"
+
+
+class Empty(Opaque):
+    """``google.protobuf.Empty{}``."""
+
+    __slots__ = ()
+    type = types.struct("google.protobuf.Empty")
+
+    def text(self) -> str:
+        """Return no text at all, as protobuf prints it."""
+        return ""
+
+    def equals(self, other: Value) -> bool:
+        """Tell that all of them are equal."""
+        return isinstance(other, Empty)
+
+
+_WORDS: Final[Mapping[type, str]] = {
+    int: "unsupported type conversion from 'int' to {}",
+    Uint: "unsupported type conversion from 'uint' to {}",
+    float: "type conversion error from Double to '{}'",
+    str: "unsupported native conversion from string to '{}'",
+    bool: "type conversion error from bool to '{}'",
+    bytes: "type conversion error from Bytes to '{}'",
+    type(None): "type conversion error from 'null_type' to '{}'",
+    Duration: "type conversion error from 'Duration' to '{}'",
+    Timestamp: "type conversion error from 'Timestamp' to '{}'",
+    TypeValue: "type conversion not supported for 'type'",
+}
+
+
+def _refuse(value: Value, wanted: str) -> NoReturn:
+    """Raise what converting a value to a type of Go fails with."""
+    words = _WORDS.get(value.__class__)
+    if words is None:
+        name = type_name(type_of(value)).rpartition(".")[2]
+        words = (
+            f"type conversion error from '{name}' to '{{}}'"
+            if isinstance(value, Opaque)
+            else (f"type conversion error from {name} to '{{}}'")
+        )
+    raise EvalError(words.format(wanted))
+
+
+def _unwrapped(value: Value) -> Value:
+    if not isinstance(value, Optional):
+        return value
+    if not value.present:
+        raise EvalError("optional.none() dereference")
+    return _unwrapped(value.value)
+
+
+def _simple(kind: type, go: str) -> Field:
+    def convert(value: Value) -> Value:
+        value = _unwrapped(value)
+        if value.__class__ is not kind:
+            _refuse(value, go)
+        return value
+
+    return convert
+
+
+def _int32(value: Value) -> Value:
+    number = _simple(int, "int32")(value)
+    if number not in _INT32:
+        raise EvalError("integer overflow")
+    return number
+
+
+def _uint32(value: Value) -> Value:
+    number = _simple(Uint, "uint32")(value)
+    if number.value >= 2**32:
+        raise EvalError("unsigned integer overflow")
+    return number
+
+
+def _float32(value: Value) -> Value:
+    number = _simple(float, "float32")(value)
+    try:
+        return struct.unpack("f", struct.pack("f", number))[0]
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
+
+
+def to_json(value: Value) -> Value:
+    """Return a value as a google.protobuf.Value holds it: numbers are doubles, far ones and all else text."""
+    value = _unwrapped(value)
+    kind = value.__class__
+    if value is None or kind in (bool, float, str):
+        return value
+    if kind is int or kind is Uint:
+        number = value if kind is int else value.value
+        return float(number) if -_SAFE <= number <= _SAFE else str(number)
+    if kind is bytes:
+        return base64.b64encode(value).decode("ascii")
+    if kind is Duration:
+        return duration_to_string(value)
+    if kind is Timestamp:
+        return TIMES["timestamp_to_string"](value)
+    if is_list(value):
+        return [to_json(each) for each in value]
+    if is_map(value):
+        return {_key(key): to_json(each) for key, each in items(value)}
+    _refuse(value, _JSON)
+
+
+def _key(key: Value) -> str:
+    return str(_simple(str, "string")(key))
+
+
+def _json_list(value: Value) -> Value:
+    return to_json(value) if is_list(value) else _refuse(value, _LIST)
+
+
+def _json_map(value: Value) -> Value:
+    return to_json(value) if is_map(value) else _refuse(value, _STRUCT)
+
+
+_int64, _bool, _string = _simple(int, "int64"), _simple(bool, "bool"), _simple(str, "string")
+_WRAPPERS: Final[Mapping[str, tuple[Field, Value]]] = {
+    "BoolValue": (_bool, False),
+    "BytesValue": (_simple(bytes, "[]uint8"), b""),
+    "DoubleValue": (_simple(float, "float64"), 0.0),
+    "FloatValue": (_float32, 0.0),
+    "Int32Value": (_int32, 0),
+    "Int64Value": (_int64, 0),
+    "StringValue": (_string, ""),
+    "UInt32Value": (_uint32, Uint(0)),
+    "UInt64Value": (_simple(Uint, "uint64"), Uint(0)),
+}
+_FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
+    **{name: {"value": convert} for name, (convert, _) in _WRAPPERS.items()},
+    "Timestamp": {"seconds": _int64, "nanos": _int32},
+    "Duration": {"seconds": _int64, "nanos": _int32},
+    "Struct": {"fields": to_json},
+    "ListValue": {"values": to_json},
+    "Value": {
+        "bool_value": _bool,
+        "list_value": _json_list,
+        "null_value": lambda _: None,
+        "number_value": _simple(float, "float64"),
+        "string_value": _string,
+        "struct_value": _json_map,
+    },
+    "Any": {"type_url": _string, "value": _simple(bytes, "[]uint8")},
+    "Empty": {},
+}
+_REPEATED: Final = {("Struct", "fields"): is_map, ("ListValue", "values"): is_list}
+
+
+def make_message(name: str, given: Fields) -> Value:
+    """Return the value that a message is, of the fields that are set. Raises EvalError."""
+    message = name.removeprefix("google.protobuf.")
+    known = _FIELDS.get(message)
+    if known is None:
+        raise EvalError(f"unknown type '{name}'")
+    fields = {field: _converted(name, message, field, value) for field, value in given.items()}
+    if message in _WRAPPERS:
+        return fields.get("value", _WRAPPERS[message][1])
+    return _MAKERS[message](fields)
+
+
+def _converted(name: str, message: str, field: str, value: Value) -> Value:
+    convert = _FIELDS[message].get(field)
+    if convert is None:
+        raise EvalError(f"no such field: {field}")
+    fits = _REPEATED.get((message, field))
+    if fits is not None and not fits(value):
+        raise EvalError(f"unsupported field type for {name}.{field}: {type_name(type_of(value))}")
+    try:
+        return convert(value)
+    except EvalError as error:
+        raise EvalError(f"field type conversion error for {name}.{field} value type: {error.message}") from None
+
+
+def _duration(fields: Fields) -> Value:
+    nanos = fields.get("seconds", 0) * _SECOND + fields.get("nanos", 0)
+    return Duration(min(max(nanos, INT_MIN), INT_MAX))
+
+
+def _any(fields: Fields) -> Value:
+    url = fields.get("type_url", "")
+    if "/" in url:
+        raise EvalError(f"unknown type: '{url.rpartition('/')[2]}'")
+    shown = " ".join(f'{field}:"{_shown(value)}"' for field, value in fields.items() if value)
+    raise EvalError(f"unsupported conversion to ref.Val: (*dynamicpb.Message){shown}")
+
+
+def _shown(value: str | bytes) -> str:
+    return value if isinstance(value, str) else from_utf8(value)
+
+
+_MAKERS: Final[Mapping[str, Callable[[Fields], Value]]] = {
+    "Timestamp": lambda fields: Timestamp(fields.get("seconds", 0) * _SECOND + fields.get("nanos", 0)),
+    "Duration": _duration,
+    "Struct": lambda fields: fields.get("fields", {}),
+    "ListValue": lambda fields: fields.get("values", []),
+    "Value": lambda fields: [None, *fields.values()][-1],
+    "Any": _any,
+    "Empty": lambda _: Empty(),
+}
