@@ -1,17 +1,18 @@
 """Values as plain JSON, the way answers are printed.
 
 Bytes are a list of ints; times and durations ``[seconds, nanoseconds]``, both of one sign in a duration; NaN and the
-infinities strings; a type its name; a map with other than string keys a list of pairs; an optional its value or null;
+infinities strings; a type its name; a map with other than string keys a list of pairs by the JSON of the key; an optional its value or null;
 a value of a library its text.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trainc.cel.gotext import runes
+from trainc.cel.gotext import general, runes
 from trainc.cel.typenames import type_name
 from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
 from trainc.source import Json
@@ -48,7 +49,15 @@ def _list(value: list[Value]) -> Json:
 def _pairs(pairs: list[tuple[Value, Value]]) -> Json:
     if all(isinstance(key, str) for key, _ in pairs):
         return {runes(key): plain(item) for key, item in pairs}
-    return [[plain(key), plain(item)] for key, item in pairs]
+    return sorted(([plain(key), plain(item)] for key, item in pairs), key=lambda pair: _key_text(pair[0]))
+
+
+def _key_text(key: Json) -> str:
+    """Return what pairs are ordered by: the JSON of a key, doubles with a point."""
+    if isinstance(key, float):
+        text = general(key)
+        return text if "." in text or "e" in text else f"{text}.0"
+    return json.dumps(key, ensure_ascii=False)
 
 
 def _duration(value: Duration) -> Json:

@@ -97,6 +97,14 @@ def contains_cidr(network: Network, other: Network) -> bool:
     return network.length <= other.length and network.covers(other.address, network.length)
 
 
+def _contains_ip_text(network: Network, text: str) -> bool:
+    try:
+        address = ip.parse(text)
+    except EvalError:
+        raise EvalError("no such overload") from None  # the server loses the message here, not for networks
+    return contains_ip(network, address)
+
+
 def masked(network: Network) -> Network:
     """Return the network with all bits 0 that are not its own."""
     address = network.address
@@ -108,7 +116,7 @@ OVERLOADS: Mapping[str, Callable[..., Value]] = {
     "string_to_cidr": parse,
     "is_cidr": is_cidr,
     "cidr_contains_ip_ip": contains_ip,
-    "cidr_contains_ip_string": lambda network, text: contains_ip(network, ip.parse(text)),
+    "cidr_contains_ip_string": _contains_ip_text,
     "cidr_contains_cidr": contains_cidr,
     "cidr_contains_cidr_string": lambda network, text: contains_cidr(network, parse(text)),
     "cidr_ip": lambda network: network.address,

@@ -20,7 +20,8 @@ _SPECIAL = ("NaN", "Infinity", "-Infinity")
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _DEFAULT_PRECISION = 6
-_MOST_PRECISION = 10**6
+_TOO_LONG, _NO_VERB = 10_000_010, "%!(NOVERB)"
+"""x/text stops reading a precision or width at this size, and then finds no letter."""
 _CLAUSE, _DURING = "could not parse formatting clause: ", "error during formatting: "
 
 
@@ -173,8 +174,8 @@ def _fixed(value: Value, precision: int) -> str:
     number = _double(value, "fixed-point")
     if not math.isfinite(number):
         return _special(number)
-    if precision > _MOST_PRECISION:
-        precision = 0  # x/text takes so long a number for none at all
+    if precision >= _TOO_LONG:
+        return _NO_VERB
     # x/text keeps the number of decimals in an int16, and of those that may be zeros in a uint8.
     most, least = (precision + 2**15) % 2**16 - 2**15, precision % 2**8
     if most < 0:
@@ -198,7 +199,7 @@ def _scientific(value: Value, width: int) -> str:
         text = f"{'-' * (number < 0)}{mantissa}{_TIMES}10{power.translate(_SUPERSCRIPT)}"
     else:
         text = _special(number)
-    return text.rjust(0 if width > _MOST_PRECISION else width % 2**16)
+    return _NO_VERB if width >= _TOO_LONG else text.rjust(width % 2**16)
 
 
 def _special(number: float) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from trainc.cel.types import Type, struct
-from trainc.cel.values import EvalError, Opaque, Value
+from trainc.cel.values import INT_MIN, EvalError, Opaque, Value
 from trainc.kube import quantity as kube
 from trainc.kube.digits import fits, ten
 from trainc.kube.gojson import as_float
@@ -77,9 +78,19 @@ def as_approximate_float(quantity: Quantity) -> float:
     base = as_float(number.unscaled)
     if number.scale == 0:
         return base
-    if number.scale > _MOST_POWER:
-        return base * float("inf")
-    return base * (float(f"1e{number.scale}") if number.scale >= _LEAST_POWER else 0.0)
+    return base * _pow10(number.scale)
+
+
+def _pow10(power: int) -> float:
+    """Return math.Pow10(power): a product of two table entries, so not always the nearest double."""
+    if not _LEAST_POWER <= power <= _MOST_POWER:
+        return math.inf if power > 0 else 0.0
+    large, small = divmod(abs(power), 32)
+    return (
+        float(f"1e{large * 32}") * float(f"1e{small}")
+        if power >= 0
+        else float(f"1e-{large * 32}") / float(f"1e{small}")
+    )
 
 
 def _combined(left: Quantity, right: kube.Quantity, sign: int) -> Quantity:
@@ -87,6 +98,15 @@ def _combined(left: Quantity, right: kube.Quantity, sign: int) -> Quantity:
         return Quantity(left.number.add(right) if sign > 0 else left.number.sub(right), summed=True)
     except QuantityError as error:
         raise EvalError(str(error)) from None
+
+
+def _minus_int(left: Quantity, right: int) -> Quantity:
+    if right == INT_MIN and not left.number.wide:
+        # Go adds the negative, which int64 lacks: it wraps to the same number, unless that sum overflows.
+        wrapped = _combined(left, _of(right), 1)
+        if not wrapped.number.wide:
+            return wrapped
+    return _combined(left, _of(right), -1)
 
 
 def _of(number: int) -> kube.Quantity:
@@ -107,7 +127,7 @@ OVERLOADS: Mapping[str, Callable[..., Value]] = {
     "quantity_add": lambda left, right: _combined(left, right.number, 1),
     "quantity_add_int": lambda left, right: _combined(left, _of(right), 1),
     "quantity_sub": lambda left, right: _combined(left, right.number, -1),
-    "quantity_sub_int": lambda left, right: _combined(left, _of(right), -1),
+    "quantity_sub_int": _minus_int,
     "quantity_is_greater_than": lambda left, right: _compare(left, right) > 0,
     "quantity_is_less_than": lambda left, right: _compare(left, right) < 0,
     "quantity_compare_to": _compare,

@@ -5,6 +5,7 @@ Source: cel-go v0.26.0 (String.Match), k8s.io/apiserver v0.34.4 pkg/cel/library/
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -15,6 +16,7 @@ from trainc.cel.values import EvalError, Value
 _MAX_MEMORY = 8 << 20
 """Bytes that RE2 may use for one pattern, and what bounds the size of patterns."""
 
+_ESCAPES = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
 _MESSAGES = {
     "invalid escape sequence": "invalid escape sequence",
     "invalid character class": "invalid character class",
@@ -44,9 +46,13 @@ def pattern(text: str) -> Any:
     options.never_capture = True
     options.max_mem = _MAX_MEMORY
     try:
-        return re2.compile(utf8(text), options)
+        compiled = re2.compile(utf8(text), options)
     except re2.error as error:
         raise EvalError(_go_message(error.args[0], text)) from None
+    if any(escape.group() == "\\C" for escape in _ESCAPES.finditer(text)):
+        # A single byte: the only escape of RE2's that Go lacks.
+        raise EvalError("error parsing regexp: invalid escape sequence: `\\C`")
+    return compiled
 
 
 def _go_message(found: bytes | str, text: str) -> str:
@@ -61,13 +67,14 @@ def _go_message(found: bytes | str, text: str) -> str:
 
 def matches(text: str, regex: str) -> bool:
     """Tell whether regex matches anywhere in text. Raises EvalError for one that is wrong."""
-    return pattern(regex).search(utf8(text)) is not None
+    return _search(pattern(regex), utf8(text), 0) is not None
 
 
 def find(text: str, regex: str) -> str:
     """Return the first match of regex in text, empty if there is none. Raises EvalError."""
-    found = _illegal(regex).search(utf8(text))
-    return "" if found is None else from_utf8(found.group())
+    data = utf8(text)
+    found = _search(_illegal(regex), data, 0)
+    return "" if found is None else from_utf8(data[found[0] : found[1]])
 
 
 def find_all(text: str, regex: str, limit: int = -1) -> list[str]:
@@ -88,14 +95,27 @@ def _illegal(regex: str) -> Any:
         raise EvalError(f"Illegal regex: {error.message}") from None
 
 
+def _search(compiled: Any, data: bytes, at: int) -> tuple[int, int] | None:
+    """Return where the first match from a place on begins and ends, or None.
+
+    RE2 finds a ``\\B`` between the bytes of one code point, too; Go does not look there.
+    """
+    while (match := compiled.search(data, at)) is not None:
+        start, end = match.span()
+        if start < end or start == len(data) or data[start] & 0xC0 != 0x80:
+            return int(start), int(end)
+        at = _next(data, start)
+    return None
+
+
 def _all(compiled: Any, data: bytes) -> Iterator[bytes]:
     """Yield matches as Go does: an empty one right behind another match does not count."""
     at, behind = 0, -1
     while at <= len(data):
-        match = compiled.search(data, at)
+        match = _search(compiled, data, at)
         if match is None:
             return
-        start, end = match.span()
+        start, end = match
         if end > start or start != behind:
             yield data[start:end]
         behind = end

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from trainc.cel.gotext import quote
+from trainc.cel.gotext import quote, utf8
 from trainc.cel.types import Type, struct
 from trainc.cel.values import UINT_MAX, EvalError, Opaque, Value
 from trainc.kube.digits import int64
@@ -117,7 +117,7 @@ def parse_loosely(text: str, normalize: bool) -> Version:
 
 
 def _without_zeros(part: str) -> str:
-    if len(part) <= 1:
+    if len(utf8(part)) <= 1:
         return part
     part = part.lstrip("0")
     return part if part and part[0] in "0123456789" else f"0{part}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from trainc.cel.conversions import no_conversion
 from trainc.cel.gotext import quote
 from trainc.cel.types import DURATION, INT, STRING, TIMESTAMP
-from trainc.cel.values import INT_MAX, INT_MIN, Duration, EvalError, Timestamp, Value
+from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, Timestamp, Value
 from trainc.kube.digits import int64
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _UNITS = {
 _MOST_NANOS = 2**63
 _MOST_DIGITS = 100
 """More digits than this are no int64, once zeros in front are gone."""
-_ATOI = re.compile("[+-]?[0-9]+", re.ASCII)
+_ATOI = re.compile("([+-]?)([0-9]+)(.*)", re.ASCII | re.DOTALL)
 _CYCLE_DAYS, _CYCLE_YEARS = 146097, 400
 """The calendar repeats after so many days."""
 
@@ -226,25 +226,35 @@ def _zone(name: str) -> ZoneInfo:
     from importlib import resources
     from zoneinfo import ZoneInfo
 
-    parts = name.split("/")
     if ".." in name or name[0] in "/\\":
         raise EvalError("time: invalid location name")
-    if all(part and part != "." and part.isascii() and "\\" not in part and "\0" not in part for part in parts):
-        found = resources.files("tzdata").joinpath("zoneinfo", *parts)
-        if found.is_file() and found.read_bytes()[:4] == b"TZif":
-            with found.open("rb") as data:
-                return ZoneInfo.from_file(data, key=name)
-    raise EvalError(f"unknown time zone {name}")
+    found = resources.files("tzdata").joinpath("zoneinfo")
+    for part in name.split("/"):
+        if part in ("", ".") and not name.endswith("/"):
+            continue
+        if not found.is_dir() or part not in {entry.name for entry in found.iterdir()} or part.startswith("__"):
+            raise EvalError(f"unknown time zone {name}")
+        found = found.joinpath(part)
+    if found.is_dir():
+        raise EvalError("is a directory")
+    with found.open("rb") as data:
+        if data.read(4) != b"TZif":
+            raise EvalError("malformed time zone information")
+        data.seek(0)
+        return ZoneInfo.from_file(data, key=name)
 
 
 def _atoi(text: str) -> int:
     """Return strconv.Atoi(text). Raises EvalError with its message."""
-    if not _ATOI.fullmatch(text):
+    found = _ATOI.fullmatch(text)
+    sign, digits, junk = found.groups() if found else ("", "0", "junk")
+    digits = digits.lstrip("0") or "0"
+    number = int(digits) if len(digits) <= _MOST_DIGITS else _MOST_NANOS * 2
+    # Go reads from the left, and meets an overflow of 64 bits before what follows the digits.
+    if junk and number <= UINT_MAX:
         raise EvalError(f"strconv.Atoi: parsing {quote(text)}: invalid syntax")
-    digits = text.lstrip("+-").lstrip("0")
-    number = int(digits or "0") if len(digits) <= _MOST_DIGITS else _MOST_NANOS * 2
-    number = -number if text[0] == "-" else number
-    if not INT_MIN <= number <= INT_MAX:
+    number = -number if sign == "-" else number
+    if junk or not INT_MIN <= number <= INT_MAX:
         raise EvalError(f"strconv.Atoi: parsing {quote(text)}: value out of range")
     return number
 
