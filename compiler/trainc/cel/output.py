@@ -1,8 +1,8 @@
 """Values as plain JSON, the way answers are printed.
 
 Bytes are a list of ints; times and durations ``[seconds, nanoseconds]``, both of one sign in a duration; NaN and the
-infinities strings; a type its name; a map with other than string keys a list of pairs by the JSON of the key; an optional its value or null;
-a value of a library its text.
+infinities strings; a type its name; a map with other than string keys a list of pairs by the JSON of the key; an
+optional its value or null; a value of a library its text.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def _list(value: list[Value]) -> Json:
 def _pairs(pairs: list[tuple[Value, Value]]) -> Json:
     if all(isinstance(key, str) for key, _ in pairs):
         return {runes(key): plain(item) for key, item in pairs}
-    return sorted(([plain(key), plain(item)] for key, item in pairs), key=lambda pair: _key_text(pair[0]))
+    rows = sorted(((plain(key), plain(item)) for key, item in pairs), key=lambda row: _key_text(row[0]))
+    return [list(row) for row in rows]
 
 
 def _key_text(key: Json) -> str:

@@ -232,7 +232,9 @@ def _zone(name: str) -> ZoneInfo:
     for part in name.split("/"):
         if part in ("", ".") and not name.endswith("/"):
             continue
-        if not found.is_dir() or part not in {entry.name for entry in found.iterdir()} or part.startswith("__"):
+        if not found.is_dir():
+            raise EvalError("not a directory")
+        if part.startswith("__") or part not in {entry.name for entry in found.iterdir()}:
             raise EvalError(f"unknown time zone {name}")
         found = found.joinpath(part)
     if found.is_dir():
