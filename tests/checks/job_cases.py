@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-import random
 from collections.abc import Iterator
 from typing import Any
+
+from oracle.generator.rng import Rng
 
 C = "template.spec.containers.0."
 I = "template.spec.initContainers"  # noqa: E741 - as short as its neighbours
@@ -644,16 +645,19 @@ def changed(spec: dict[str, Any], change: Change) -> None:
         at[last] = copy.deepcopy(value)
 
 
-def specs(triples: int, seed: int = 7) -> Iterator[dict[str, Any]]:
-    """Yield the fine spec, each change of it alone, then so many with three changes at once."""
+def single_specs() -> Iterator[dict[str, Any]]:
+    """Yield the fine spec, then each change of it alone."""
     yield fine()
     for change in CHANGES:
         spec = fine()
         changed(spec, change)
         yield spec
-    rng = random.Random(seed)
-    for _ in range(triples):
-        spec = fine()
-        for change in rng.sample(CHANGES, 3):
-            changed(spec, change)
+
+
+def mixed_specs(count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield so many specs with three changes at once."""
+    for index in range(count):
+        rng, spec = Rng(seed, index), fine()
+        for _ in range(3):
+            changed(spec, CHANGES[rng.below(len(CHANGES))])
         yield spec

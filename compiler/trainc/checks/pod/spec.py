@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from trainc.checks.pod.resources import pod_level_problems, requirement_problems
 from trainc.checks.problem import Place, Problem
@@ -39,7 +40,8 @@ def spec_problems(place: Place, spec: JsonObject) -> Iterator[Problem]:
         yield from pod_level_problems(place.coded("TC807").child("resources"), resources, spec)
     if overhead := as_object(spec.get("overhead")):
         at = place.coded("TC807").child("overhead")
-        yield from requirement_problems(at, {"limits": overhead})
+        for problem in requirement_problems(at, {"limits": overhead}):  # the server takes it for limits, too
+            yield replace(problem, path=tuple(step for step in problem.path if step != "limits"))
     if spec.get("ephemeralContainers"):
         yield place.child("ephemeralContainers").forbidden("ephemeral containers not allowed in pod template")
     yield from _host(place, spec)

@@ -1,0 +1,230 @@
+"""The checks end to end: near misses are silent, faithful warns where default refuses, nothing is said twice."""
+
+from __future__ import annotations
+
+import json
+from textwrap import dedent, indent
+
+import pytest
+
+from trainc import Build, Diagnostic, Options, Source, compile
+from trainc.diagnostics.formats import FORMATS
+
+CODES = ("TC309", *(f"TC41{i}" for i in range(4)), *(f"TC8{i:02}" for i in range(3, 13)))
+
+RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: rt}
+spec:
+  mlPolicy: {torch: {}}
+  template:
+    spec:
+%(set)s
+      replicatedJobs:
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec:
+            template:
+              metadata: {labels: {%(labels)s}}
+              spec:
+%(pod)s
+                initContainers: [{name: fetch, image: "example.com/fetch:1"}]
+                containers:
+                - name: node
+                  image: %(image)s
+%(container)s
+%(sidecar)s
+"""
+
+
+def runtime(pod: str = "", container: str = "", **more: str) -> str:
+    values = {"set": "", "labels": "", "sidecar": "", "image": "example.com/img:1", **more}
+    values["set"] = indent(dedent(values["set"]), " " * 6)
+    values["sidecar"] = indent(values["sidecar"], " " * 16)
+    return RUNTIME % {**values, "pod": indent(dedent(pod), " " * 16), "container": indent(dedent(container), " " * 18)}
+
+
+def job(trainer: str = "{}", rest: str = "") -> str:
+    return (
+        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: j}\n"
+        f"spec:\n  runtimeRef: {{name: rt}}\n  trainer: {trainer}\n{indent(dedent(rest), '  ')}"
+    )
+
+
+def patch(pod: str) -> str:
+    spec = f"{{replicatedJobs: [{{name: node, template: {{spec: {{template: {{spec: {pod}}}}}}}}}]}}"
+    return f"runtimePatches: [{{manager: a.io/b, trainingRuntimeSpec: {{template: {{spec: {spec}}}}}}}]\n"
+
+
+def made(job_text: str, runtime_text: str, *, faithful: bool = False) -> Build:
+    return compile([Source("job.yaml", job_text), Source("rt.yaml", runtime_text)], Options(faithful=faithful))
+
+
+def ours(build: Build) -> list[Diagnostic]:
+    assert not [f for f in build.findings if f.code == "TC902"]
+    return [f for f in build.findings if f.code in CODES]
+
+
+NEAR_MISSES = {
+    "as it is": (job(), runtime()),
+    "one node, one process": (job("{numNodes: 1, numProcPerNode: 1}"), runtime()),
+    "a new volume in a patch": (
+        job(
+            rest=patch(
+                "{volumes: [{name: new, emptyDir: {}}], containers: [{name: node, volumeMounts: "
+                "[{name: new, mountPath: /new}]}], initContainers: [{name: fetch, env: [{name: A, value: b}]}]}"
+            )
+        ),
+        runtime(),
+    ),
+    "a GPU in limits alone": (job("{resourcesPerNode: {limits: {nvidia.com/gpu: 2, cpu: 4}}}"), runtime()),
+    "a GPU in both": (
+        job("{resourcesPerNode: {limits: {nvidia.com/gpu: 2}, requests: {nvidia.com/gpu: 2, cpu: 1500m}}}"),
+        runtime(),
+    ),
+    "a request at its limit": (job("{resourcesPerNode: {limits: {cpu: 1}, requests: {cpu: 1000m}}}"), runtime()),
+    "a volume of a claim that JobSet makes": (
+        job(),
+        runtime(
+            set="""\
+            volumeClaimPolicies:
+            - templates:
+              - metadata: {name: work}
+                spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+            """,
+            container="volumeMounts: [{name: work, mountPath: /work}]\n",
+        ),
+    ),
+    "a volume without a source is an emptyDir": (
+        job(),
+        runtime("volumes: [{name: tmp}]\n", "volumeMounts: [{name: tmp, mountPath: /tmp}]\n"),
+    ),
+    "a subdomain that JobSet replaces": (job(), runtime("subdomain: Not_A_Label\n")),
+    "restartPolicy Never": (job(), runtime("restartPolicy: Never\n")),
+    "a sidecar with a probe": (
+        job(),
+        runtime(container="livenessProbe: {httpGet: {port: web}}\nports: [{name: web, containerPort: 80}]\n"),
+    ),
+    "ports of a pod of its own": (
+        job(),
+        runtime(
+            container="ports: [{name: a, containerPort: 80}]\n",
+            sidecar="- {name: b, image: 'example.com/b:1', ports: [{name: a, containerPort: 80}]}\n",
+        ),
+    ),
+    "tolerations of all taints": (job(rest=patch("{tolerations: [{operator: Exists}]}")), runtime()),
+    "a secret by reference": (
+        job("{env: [{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hf, key: token}}}]}"),
+        runtime(),
+    ),
+    "names about secrets, and tokens of text": (
+        job(
+            '{env: [{name: HF_TOKEN_PATH, value: /run/token}, {name: EOS_TOKEN, value: "</s>"}, '
+            '{name: TOKENIZERS_PARALLELISM, value: "false"}, {name: MAX_TOKENS, value: "4096"}, '
+            '{name: PASSWORD_FILE, value: /etc/pw}, {name: API_KEY, value: "$(FROM_ELSEWHERE)"}, '
+            '{name: SSH_KEY, value: /root/.ssh/id_rsa}, {name: DB_PASSWORD, value: ""}]}'
+        ),
+        runtime(),
+    ),
+    "a digest without a tag": (job("{image: example.com/a@sha256:" + "0" * 64 + "}"), runtime()),
+    "a tag behind a registry's port": (job('{image: "example.com:5000/a/b:2"}'), runtime()),
+    "an image of the runtime that is replaced": (job('{image: "example.com/a:2"}'), runtime(image="latest")),
+}
+
+
+@pytest.mark.parametrize("name", NEAR_MISSES)
+@pytest.mark.parametrize("faithful", [False, True])
+def test_near_misses_are_silent(name: str, faithful: bool) -> None:
+    build = made(*NEAR_MISSES[name], faithful=faithful)
+    assert [(f.code, f.message) for f in ours(build)] == []
+    assert len(build.objects) == 1, [f.message for f in build.findings]
+
+
+REFUSED = {
+    "TC309": (job(rest=patch("{containers: [{name: nodee, volumeMounts: []}]}")), runtime()),
+    "TC410": (job("{numNodes: 0}"), runtime()),
+    "TC803": (job(), runtime("restartPolicy: Always\n")),
+    "TC804": (job(), runtime(labels="a b: c")),
+    "TC805": (job(), runtime(image='""')),
+    "TC806": (job(), runtime(container="volumeMounts: [{name: none, mountPath: /a}]\n")),
+    "TC807": (job("{resourcesPerNode: {requests: {nvidia.com/gpu: 1}}}"), runtime()),
+    "TC808": (job(), runtime("nodeSelector: {a: b c}\n")),
+    "TC809": (job(), runtime("securityContext: {runAsUser: -1}\n")),
+    "TC810": (job(), runtime("hostname: A\n")),
+    "TC811": (job('{env: [{name: a=b, value: "1"}]}'), runtime()),
+    "TC812": (
+        job(),
+        runtime(
+            set="volumeClaimPolicies: [{templates: [{metadata: {name: work}, spec: {accessModes: [RWO]}}]}]\n",
+            container="volumeMounts: [{name: work, mountPath: /work}]\n",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_what_can_never_run_is_an_error_and_under_faithful_a_warning(code: str) -> None:
+    default, faithful = made(*REFUSED[code]), made(*REFUSED[code], faithful=True)
+    assert {(f.code, f.severity) for f in ours(default)} == {(code, "error")}
+    assert default.objects == ()
+    assert {(f.code, f.severity) for f in ours(faithful)} == {(code, "warning")}
+    assert len(faithful.objects) == 1
+
+
+def test_a_finding_of_a_shared_runtime_is_told_once() -> None:
+    text = runtime(image="example.com/img:latest")
+    other = job().replace("{name: j}", "{name: k}")
+    build = compile([Source("a.yaml", job()), Source("b.yaml", other), Source("rt.yaml", text)])
+    (found,) = ours(build)
+    assert (found.code, found.file, found.line) == ("TC412", "rt.yaml", 21)
+
+
+def test_a_patched_volume_has_one_code() -> None:
+    text = runtime("volumes: [{name: w, emptyDir: {}}]\n")
+    trainjob = job(rest=patch("{volumes: [{name: w, configMap: {name: c}}]}"))
+    for faithful in (False, True):
+        build = made(trainjob, text, faithful=faithful)
+        found = [f for f in build.findings if f.code in ("TC461", "TC806")]
+        assert [(f.code, f.severity) for f in found] == [("TC461", "warning" if faithful else "error")]
+
+
+def test_two_sources_of_the_runtime_itself_are_no_bug_of_patches() -> None:
+    build = made(job(), runtime("volumes: [{name: w, emptyDir: {}, configMap: {name: c}}]\n"))
+    assert [f.code for f in build.findings if f.code in ("TC461", "TC806")] == ["TC806"]
+
+
+def test_a_missing_trainer_has_one_code() -> None:
+    text = job().replace("  trainer: {}\n", "")
+    build = made(text, runtime())
+    assert [f.code for f in build.findings] == ["TC454"]
+
+
+def test_the_servers_text_is_kept() -> None:
+    (found,) = ours(made(*REFUSED["TC807"]))
+    assert found.upstream == (
+        "spec.template.spec.containers[0].resources.limits: Required value:"
+        " Limit must be set for non overcommitable resources"
+    )
+    assert found.stage is None
+    assert found.path == ("spec", "trainer", "resourcesPerNode", "requests", "nvidia.com/gpu")
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_no_format_shows_a_secret(name: str) -> None:
+    secret = "hf_Zq81kPx0Lm42vBtW"
+    text = job(f'{{env: [{{name: HF_TOKEN, value: {secret}}}], args: ["--api-key={secret}", --password, {secret}]}}')
+    container = f"env: [{{name: AWS_SECRET_ACCESS_KEY, value: {secret}}}]\n"
+    build = made(text, runtime(container=container))
+    found = [f for f in build.findings if f.code == "TC411"]
+    assert [(f.file, f.path[-3:]) for f in found] == [
+        ("job.yaml", ("env", 0, "value")),
+        ("job.yaml", ("trainer", "args", 0)),
+        ("job.yaml", ("trainer", "args", 2)),
+        ("rt.yaml", ("env", 0, "value")),
+    ]
+    shown = FORMATS[name](build.findings)
+    assert "TC411" in shown
+    assert secret not in shown
+    assert json.dumps(secret)[1:-1] not in shown

@@ -1,0 +1,93 @@
+"""What is wrong with a Job and its pods, in the words of the API server of Kubernetes 1.34."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pods_oracle
+import pytest
+from job_cases import CHANGES, changed, fine, mixed_specs
+from pods_oracle import ANSWERS, Answer
+
+from trainc.checks.job import job_problems
+from trainc.checks.pod import template_problems
+from trainc.checks.problem import Place, Problem
+from trainc.kube.gotypes import decode
+from trainc.source import Json, existing
+
+RANDOM = 3000
+
+
+def problems(spec: dict[str, Any]) -> list[Problem]:
+    typed = decode(spec, "v1.JobSpec")
+    assert isinstance(typed, dict)
+    place = Place("TC803", ("spec",), "spec")
+    template = typed["template"]
+    assert isinstance(template, dict)
+    return [*job_problems(place, typed), *template_problems(place.child("template"), template)]
+
+
+def said(spec: dict[str, Any]) -> list[str]:
+    return sorted({problem.upstream for problem in problems(spec)})
+
+
+def agree(spec: dict[str, Any], answer: Answer) -> None:
+    # Where the server panics, nothing is created either; we say what is wrong before that.
+    assert (said(spec) == answer) if answer is not None else said(spec), json.dumps(spec)
+
+
+@pytest.fixture(scope="session")
+def oracle() -> None:
+    reason = pods_oracle.missing()
+    if reason is not None:
+        pytest.skip(reason)
+    pods_oracle.build()
+
+
+def test_answers_are_the_servers() -> None:
+    answers: list[Answer] = json.loads(ANSWERS.read_text(encoding="utf-8"))
+    specs = pods_oracle.recorded_specs()
+    assert len(answers) == len(specs) > 300
+    assert answers[0] == [], "the first Job is fine"
+    assert sum(1 for answer in answers if answer) > 280, "most others are not"
+    for spec, answer in zip(specs, answers, strict=True):
+        agree(spec, answer)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change[0])
+def test_problems_lie_in_the_job(change: tuple[str, Any]) -> None:
+    spec = fine()
+    changed(spec, change)
+    root: Json = {"spec": decode(spec, "v1.JobSpec")}
+    for problem in problems(spec):
+        missing = problem.path[len(existing(root, problem.path)) :]
+        assert len(missing) <= 1, "all but the last step, which may be what is missing, is there"
+        assert problem.upstream.startswith("spec.")
+        assert problem.detail
+
+
+def test_values_of_variables_are_not_told() -> None:
+    spec = fine()
+    source = {"secretKeyRef": {"name": "A", "key": "b c"}}
+    changed(spec, ("template.spec.containers.0.env", [{"name": "=", "value": "s3cr3t-value", "valueFrom": source}]))
+    found = problems(spec)
+    assert len(found) == 4
+    assert not any("s3cr3t" in repr(problem) for problem in found)
+
+
+@pytest.mark.go
+@pytest.mark.usefixtures("oracle")
+def test_recorded_answers_are_those_of_today(update: bool) -> None:
+    text = pods_oracle.record()
+    if update:
+        ANSWERS.write_text(text, encoding="utf-8")
+    assert ANSWERS.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.go
+@pytest.mark.usefixtures("oracle")
+def test_random_jobs_agree() -> None:
+    specs = list(mixed_specs(RANDOM, 4711))
+    for spec, answer in zip(specs, pods_oracle.ask(specs), strict=True):
+        agree(spec, answer)
