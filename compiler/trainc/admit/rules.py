@@ -1,0 +1,348 @@
+"""The rules of a CRD, x-kubernetes-validations: which hold, which fail, on create and on update.
+
+Source: k8s.io/apiextensions-apiserver v0.34 pkg/apiserver/schema/cel/validation.go and compilation.go. Nothing is
+compiled before a value is there that a rule looks at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from trainc.cel.rule import OLD_SELF, SELF, CompiledRule, compile_rule
+from trainc.cel.runner import Program
+from trainc.cel.schemavalues import reader
+from trainc.cel.values import NONE, EvalError, Optional, Value
+from trainc.kube.fielderror import NO_FIELD, quote
+from trainc.schema import Structural
+from trainc.schema.structural import compiled
+from trainc.source import Json, JsonObject, Path, dotted
+
+BUDGET = 10_000_000
+"""The cost that all rules of an object may have together (apis/cel/config.go, RuntimeCELCostBudget)."""
+
+MAX_MESSAGE = 5 * 1024
+"""The bytes of an evaluated message."""
+
+_OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
+_NO_FURTHER = "no further validation rules will be run due to call cost exceeds limit"
+_MESSAGE_OUT_OF_BUDGET = (
+    "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run"
+)
+_OPAQUE = frozenset("'\"/")
+"""What strings and comments begin with."""
+
+_OVER_LIMIT = "operation cancelled: actual cost limit exceeded"
+
+
+class RuleFailure(NamedTuple):
+    """A rule that does not hold at a place, in the server's words. ``transition``: it compares with the old value."""
+
+    path: Path
+    rule: JsonObject
+    transition: bool
+    message: str
+    upstream: str
+
+
+class _Stop(Exception):
+    """The budget is spent: no further rule is run."""
+
+
+def failures(
+    schema: Structural, data: JsonObject, old: JsonObject | None = None, skip: tuple[Path, ...] = ()
+) -> tuple[RuleFailure, ...]:
+    """Return the rules that data, a whole object that the schema admits, does not meet.
+
+    ``old`` is the object before an update; without it rules that compare with oldSelf are passed over. ``skip`` holds
+    the places of errors of the schema: rules at or above them are passed over, since they could not be trusted.
+    """
+    site = _root_site(schema)
+    if site is None:
+        return ()
+    run = _Run(skip)
+    with suppress(_Stop):
+        run.visit(site, (), data, old)
+    return tuple(run.found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A rule at its place in a schema."""
+
+    spec: JsonObject
+    compiled: Callable[[], CompiledRule]
+
+    @property
+    def optional_old(self) -> bool:
+        """Whether oldSelf is an optional, so that it runs without an old value, too."""
+        return self.spec.get("optionalOldSelf") is True
+
+    @property
+    def plainly_compares(self) -> bool:
+        """Whether it is certain without compiling that it refers to oldSelf."""
+        text = str(self.spec.get("rule", ""))
+        words = text.replace("(", " ").replace(")", " ").replace(".", " ").split()
+        return OLD_SELF in words and not _OPAQUE.intersection(text)
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return str(self.spec.get("message") or self.spec.get("rule", "")).strip()
+
+    @property
+    def message(self) -> str:
+        """What is said when it fails, unless an expression says it."""
+        text = str(self.spec.get("message", ""))
+        return text.strip() if text else f"failed rule: {self.label}"
+
+
+class _Site:
+    """A place of a schema at or below which rules stand."""
+
+    def __init__(self, rules: Structural, node: Structural, root: bool) -> None:
+        self.node = node
+        self.root = root
+        self._source = rules
+
+    @cached_property
+    def rules(self) -> tuple[_Rule, ...]:
+        return tuple(_Rule(spec, _compiler(spec, self.node, self.root)) for spec in self._source.rules)
+
+    @cached_property
+    def read(self) -> Callable[[Json], Value]:
+        return reader(self.node, self.root)
+
+    @cached_property
+    def properties(self) -> Mapping[str, _Site]:
+        found = {}
+        for name, rules in self._source.properties.items():
+            node = self.node.properties.get(name)
+            if node is not None and (site := _site(rules, node, node.embedded)):
+                found[name] = site
+        return found
+
+    @cached_property
+    def items(self) -> _Site | None:
+        rules, node = self._source.items, self.node.items
+        return _site(rules, node, node.embedded) if rules is not None and node is not None else None
+
+    @cached_property
+    def additional(self) -> _Site | None:
+        rules, node = self._source.additional, self.node.additional
+        return _site(rules, node, node.embedded) if rules is not None and node is not None else None
+
+    @cached_property
+    def nested(self) -> tuple[_Site, ...]:
+        parts = (_site(part, self.node, self.root) for part in self._source.alternatives("allOf"))
+        return tuple(part for part in parts if part is not None)
+
+
+def _root_site(schema: Structural) -> _Site | None:
+    site: _Site | None = compiled(_make_root, schema)
+    return site
+
+
+def _make_root(schema: Structural) -> _Site | None:
+    return _Site(schema, schema, True) if _has_rules(schema) else None
+
+
+def _site(rules: Structural, node: Structural, root: bool) -> _Site | None:
+    return _Site(rules, node, root) if _has_rules(rules) else None
+
+
+def _has_rules(schema: Structural) -> bool:
+    return bool(compiled(_look_for_rules, schema))
+
+
+def _look_for_rules(schema: Structural) -> bool:
+    below = (*schema.properties.values(), schema.items, schema.additional, *schema.alternatives("allOf"))
+    return bool(schema.rules) or any(sub is not None and _has_rules(sub) for sub in below)
+
+
+def _compiler(spec: JsonObject, node: Structural, root: bool) -> Callable[[], CompiledRule]:
+    made: list[CompiledRule] = []
+
+    def compile_once() -> CompiledRule:
+        if not made:
+            made.append(compile_rule(spec, node, root))
+        return made[0]
+
+    return compile_once
+
+
+class _Place(NamedTuple):
+    """A rule that looks at a value."""
+
+    site: _Site
+    path: Path
+    rule: _Rule
+    made: CompiledRule
+
+
+@dataclass(slots=True)
+class _Run:
+    """One pass over an object: what was found, and what is left of the budget."""
+
+    skip: tuple[Path, ...]
+    found: list[RuleFailure] = field(default_factory=list)
+    budget: int = BUDGET
+
+    def visit(self, site: _Site, path: Path, value: Json, old: Json) -> None:
+        """Evaluate the rules at path, then those below it."""
+        if value is None:
+            return
+        if site.rules and not any(error[: len(path)] == path for error in self.skip):
+            self._evaluate(site, path, value, old)
+        for nested in site.nested:
+            self.visit(nested, path, value, old)
+        if isinstance(value, list):
+            if site.items is not None:
+                partners = _Partners(site.node, old)
+                for index, item in enumerate(value):
+                    self.visit(site.items, (*path, index), item, partners.find(item))
+        elif isinstance(value, dict):
+            before = old if isinstance(old, dict) else {}
+            for key, sub, below in _entries(site, value):
+                self.visit(below, (*path, key), sub, before.get(key))
+
+    def _evaluate(self, site: _Site, path: Path, value: Json, old: Json) -> None:
+        variables: dict[str, Value] | None = None
+        for rule in site.rules:
+            optional = rule.optional_old
+            if old is None and not optional and rule.plainly_compares:
+                continue
+            place = _Place(site, path, rule, rule.compiled())
+            if self.budget <= 0:
+                self._stop(place, _OUT_OF_BUDGET)
+            if place.made.problem is not None:
+                self._add(place, f"{_trouble(place.made)} error: {place.made.problem.text}")
+            elif place.made.rule is not None and (old is not None or optional or not place.made.compares):
+                variables = variables or _read(site, value, old)
+                self._run(place, place.made.rule.program, variables)
+
+    def _run(self, place: _Place, program: Program, variables: dict[str, Value]) -> None:
+        names = variables
+        if place.rule.optional_old:
+            before = Optional(variables[OLD_SELF]) if OLD_SELF in variables else NONE
+            names = {**variables, OLD_SELF: before}
+        outcome = program.evaluate(names)
+        self._spend(place, outcome.cost, _OUT_OF_BUDGET)
+        if outcome.error is not None:
+            self._failed(place, outcome.error.message)
+        elif outcome.value is not True:
+            self._refused(place, variables)
+
+    def _failed(self, place: _Place, error: str) -> None:
+        label = place.rule.label
+        if error.startswith("no such overload"):
+            signature = "call arguments did not match a supported operator, function or macro signature"
+            self._add(place, f"'{error}': {signature} for rule: {label}")
+        elif error.startswith(_OVER_LIMIT):
+            self._stop(place, f"'{error}': {_NO_FURTHER} for rule: {label}")
+        else:
+            self._add(place, f"{error} evaluating rule: {label}")
+
+    def _refused(self, place: _Place, variables: dict[str, Value]) -> None:
+        text = place.rule.message
+        if place.made.message is not None:
+            outcome = place.made.message.program.evaluate(variables)
+            self._spend(place, outcome.cost, _MESSAGE_OUT_OF_BUDGET, reported=True)
+            if outcome.error is not None and outcome.error.message.startswith(_OVER_LIMIT):
+                expression = quote(str(place.rule.spec.get("messageExpression")))
+                self._stop(place, f"{_NO_FURTHER} for messageExpression: {expression}", reported=True)
+            text = message_text(outcome.value) or text
+        self._add(place, text, reported=True)
+
+    def _spend(self, place: _Place, cost: int, otherwise: str, *, reported: bool = False) -> None:
+        if cost > self.budget:
+            self._stop(place, otherwise, reported=reported)
+        self.budget -= cost
+
+    def _stop(self, place: _Place, text: str, *, reported: bool = False) -> None:
+        self._add(place, text, reported=reported)
+        raise _Stop
+
+    def _add(self, place: _Place, text: str, *, reported: bool = False) -> None:
+        """Keep a failure; ``reported``: at the rule's fieldPath, with its reason."""
+        path, made = place.path, place.made
+        name = dotted(path) or NO_FIELD
+        reason = ""
+        if reported:
+            reason = str(place.rule.spec.get("reason", ""))
+            if made.field_text:
+                name = f"{dotted(path)}.{made.field_text}" if path else made.field_text
+                path = (*path, *made.field_path)
+        upstream = _field_error(name, place.site.node.type, reason, text)
+        self.found.append(RuleFailure(path, place.rule.spec, made.compares, text, upstream))
+
+
+def _trouble(made: CompiledRule) -> str:
+    return "rule compile" if made.self_ is not None else "rule compiler initialization"
+
+
+def message_text(value: Value) -> str | None:
+    """Return what a message expression gave, or None where the server falls back on the message."""
+    if not isinstance(value, str):
+        return None
+    text = value.strip(" \t\n\v\f\r\x85\xa0")
+    return text if text and "\n" not in text and len(text.encode("utf-8", "surrogatepass")) <= MAX_MESSAGE else None
+
+
+def _field_error(name: str, kind: str, reason: str, text: str) -> str:
+    if reason == "FieldValueForbidden":
+        return f"{name}: Forbidden: {text}"
+    if reason == "FieldValueRequired":
+        return f"{name}: Required value: {text}"
+    if reason == "FieldValueDuplicate":
+        return f'{name}: Duplicate value: "{kind}"'
+    return f'{name}: Invalid value: "{kind}": {text}'
+
+
+def _read(site: _Site, value: Json, old: Json) -> dict[str, Value]:
+    variables = {SELF: _value(site, value)}
+    if old is not None:
+        variables[OLD_SELF] = _value(site, old)
+    return variables
+
+
+def _value(site: _Site, value: Json) -> Value:
+    try:
+        return site.read(value)
+    except EvalError as error:
+        return error  # the runner raises it where the variable is used
+
+
+def _entries(site: _Site, value: JsonObject) -> Iterator[tuple[str, Json, _Site]]:
+    for key, sub in value.items():
+        if site.additional is not None:
+            yield key, sub, site.additional
+        if (below := site.properties.get(key)) is not None:
+            yield key, sub, below
+
+
+class _Partners:
+    """The old items of a list, by their keys, if it is a list of type map."""
+
+    def __init__(self, schema: Structural, old: Json) -> None:
+        keys = schema.keywords.get("x-kubernetes-list-map-keys", ())
+        self._keys = tuple(keys) if schema.keywords.get("x-kubernetes-list-type") == "map" else ()
+        self._old: dict[tuple[tuple[type, Json], ...], Json] = {}
+        for item in old if self._keys and isinstance(old, list) else ():
+            if (key := self._key(item)) is not None:
+                self._old.setdefault(key, item)
+
+    def find(self, item: Json) -> Json:
+        """Return the old item of the same keys, or None."""
+        key = self._key(item) if self._old else None
+        return self._old.get(key) if key is not None else None
+
+    def _key(self, item: Json) -> tuple[tuple[type, Json], ...] | None:
+        if not isinstance(item, dict):
+            return None
+        parts = [(item[key].__class__, item[key]) for key in self._keys if key in item]
+        scalar = all(kind in (bool, int, float, str) for kind, _ in parts)
+        return tuple(parts) if scalar and len(parts) == len(self._keys) else None

@@ -1,0 +1,140 @@
+"""A policy's variables: compiled in their order, evaluated when an expression first uses one.
+
+Source: k8s.io/apiserver v0.34 pkg/admission/plugin/cel/composition.go and pkg/cel/lazy/lazy.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from trainc.cel.checker import Checked, check, unchecked
+from trainc.cel.declarations import Environment
+from trainc.cel.display import display
+from trainc.cel.escaping import unescape
+from trainc.cel.issues import CompileError
+from trainc.cel.parser import parse
+from trainc.cel.places import VARIABLES, admission, refusal
+from trainc.cel.runner import PlanError, Program, plan
+from trainc.cel.types import Type, struct
+from trainc.cel.values import Container, EvalError, Undecided, Value
+
+
+class Problem(NamedTuple):
+    """Why an expression cannot be used, in the server's words; ``position``: where in it, an offset in code points."""
+
+    text: str
+    position: int = 0
+
+
+class Compiled(NamedTuple):
+    """An expression that can be used."""
+
+    checked: Checked
+    program: Program
+
+
+def compile_expression(
+    text: str, environment: Environment, allowed: tuple[Type, ...] = (), *, checks: bool = True
+) -> Compiled | Problem:
+    """Compile an expression whose type must be one of those allowed (none: any), or say why that fails."""
+    try:
+        tree = parse(text, environment.macros)
+        checked = check(tree, environment) if checks else unchecked(tree, environment)
+    except CompileError as error:
+        return Problem(f"compilation failed: {display(text, error.issues)}", error.issues[0].position)
+    if allowed and (reason := refusal(checked.type, allowed)) is not None:
+        return Problem(reason)
+    try:
+        return Compiled(checked, plan(checked, environment))
+    except PlanError as error:
+        return Problem(f"program instantiation failed: {error.message}", error.issues[0].position)
+
+
+class Variable(NamedTuple):
+    """A variable of a policy, compiled or not."""
+
+    name: str
+    made: Compiled | Problem
+
+
+def compose(rows: Iterable[tuple[str, str]], *, params: bool, new: bool = False) -> tuple[Variable, ...]:
+    """Compile variables, (name, expression) each; one may use those before it. ``params``: the policy has params."""
+    found: list[Variable] = []
+    for name, text in rows:
+        environment = admission(new=new, params=params, variables=variable_types(found))
+        found.append(Variable(name, compile_expression(text, environment)))
+    return tuple(found)
+
+
+def variable_types(variables: Iterable[Variable]) -> dict[str, Type | None]:
+    """Return the type of each variable, None for one that does not compile."""
+    return {name: made.checked.type if isinstance(made, Compiled) else None for name, made in variables}
+
+
+class Variables(Container):
+    """The value of ``variables`` in one evaluation. ``cost``: what the variables evaluated so far have cost."""
+
+    __slots__ = ("_made", "_names", "_values", "cost")
+
+    def __init__(self, variables: Iterable[Variable], names: Mapping[str, Value]) -> None:
+        self._made = {variable.name: variable.made for variable in variables}
+        self._names: dict[str, Value] = {**names, "variables": self}
+        self._values: dict[str, Value] = {}
+        self.cost = 0
+
+    @property
+    def names(self) -> Mapping[str, Value]:
+        """All that expressions may refer to, this value included."""
+        return self._names
+
+    def take_cost(self) -> int:
+        """Return the cost since the last call."""
+        cost, self.cost = self.cost, 0
+        return cost
+
+    def is_list(self) -> bool:
+        """Tell that it is none."""
+        return False
+
+    def get(self, key: Value, default: Value) -> Value:
+        """Return a variable's value. Raises EvalError or Undecided where evaluating it does."""
+        name = unescape(key) if isinstance(key, str) else None
+        if name is None or name not in self._made:
+            return default
+        if name not in self._values:
+            self._values[name] = self._evaluate(name)
+        value = self._values[name]
+        if isinstance(value, EvalError | Undecided):
+            raise value
+        return value
+
+    def _evaluate(self, name: str) -> Value:
+        made = self._made[name]
+        if isinstance(made, Problem):
+            return EvalError(f'composited variable "{name}" fails to compile: {made.text}')
+        outcome = made.program.evaluate(self._names)
+        self.cost += outcome.cost
+        if outcome.undecided is not None:
+            return Undecided(outcome.undecided)
+        if outcome.error is not None:
+            return EvalError(f'composited variable "{name}" fails to evaluate: {outcome.error.message}')
+        return outcome.value
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self._made)
+
+    def equals(self, other: Value) -> bool:
+        """Tell whether it is the same."""
+        return other is self
+
+    def add(self, other: Value) -> Value:
+        """Refuse: maps have no sum."""
+        raise EvalError("no such overload")
+
+    def celtype(self) -> Type:
+        """Return the struct type that holds the variables."""
+        return struct(VARIABLES)

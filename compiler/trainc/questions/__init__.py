@@ -1,0 +1,31 @@
+"""Questions about expressions, as `trainc cel --jsonl` takes them, and their answers.
+
+An expression is evaluated as the API server evaluates a stored one; ``accepted`` says whether it would take it in a new
+policy or CRD.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from trainc.questions import free, policy, rule
+from trainc.questions.question import Answer, Question, QuestionError, read_question
+from trainc.questions.tagged import TagError
+from trainc.source import JsonObject
+
+__all__ = ["Question", "QuestionError", "answer", "read_question"]
+
+_PLACES: dict[str, Callable[[Question], Answer]] = {
+    "vap": policy.answer,
+    "crd": rule.answer,
+    "spec": free.answer,
+    "dyn": free.answer,
+}
+
+
+def answer(question: Question) -> JsonObject:
+    """Return the answer, with every key but the id. Raises QuestionError."""
+    try:
+        return _PLACES[question.env](question).written()
+    except TagError as error:
+        raise QuestionError(str(error)) from error
