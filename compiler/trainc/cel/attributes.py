@@ -102,6 +102,8 @@ def go_type(value: Value) -> str:
     known = _GO_TYPES.get(value.__class__)
     if known is not None:
         return known
+    if isinstance(value, EvalError):
+        return "*types.Err"
     if isinstance(value, Container):
         return "*common.unstructuredList" if value.is_list() else "*common.unstructuredMap"
     return f"cel.{value.type.name.rpartition('.')[2]}" if isinstance(value, Opaque) else "types.Object"
@@ -116,6 +118,17 @@ def native(value: Value) -> Value:
         return type_name(value.type)
     if isinstance(value, Optional):
         return native(value.value) if value.present else None
-    if isinstance(value, Opaque):
-        raise EvalError(f"unsupported conversion to ref.Val: ({go_type(value)}){shown(value)}")
+    kind = _NATIVE_TYPES.get(value.type.name) if isinstance(value, Opaque) else None
+    if kind is not None:
+        raise EvalError(f"unsupported conversion to ref.Val: ({kind}){shown(value)}")
     return value
+
+
+_NATIVE_TYPES: Final = {
+    "kubernetes.Quantity": "*resource.Quantity",
+    "kubernetes.URL": "*url.URL",
+    "kubernetes.Semver": "semver.Version",
+    "net.IP": "netip.Addr",
+    "net.CIDR": "netip.Prefix",
+}
+"""What Go's types behind the values of Kubernetes' libraries are; named formats are values themselves."""

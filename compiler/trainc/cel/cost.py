@@ -10,9 +10,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
+from trainc.cel.attributes import go_type
 from trainc.cel.equality import length
 from trainc.cel.maps import is_list, is_map, items
 from trainc.cel.values import Container, KeyedMap, Opaque, Optional, Value
+from trainc.cel.work import Panic
 
 IDENT: Final = 1
 QUALIFIER: Final = 1
@@ -108,6 +110,56 @@ def _validate(args: Sequence[Value], _: Value) -> int:
     return 1 if pattern is None else _match(actual_size(args[1]), pattern)
 
 
+def _extended_size(value: Value) -> int:
+    """Return the size as cel-go's extensions take it: optionals have none."""
+    return 1 if isinstance(value, Optional) else actual_size(value)
+
+
+def _uint64(number: float) -> int:
+    """Return uint64(number) as Go on amd64 has it."""
+    return int(number) % 2**64 if -(2.0**63) <= number < 2.0**64 else 2**63
+
+
+def _allocated(factor: float, size: int) -> int:
+    return (_uint64(size * factor) + 1 + LIST) % 2**64
+
+
+def _output(_: Sequence[Value], result: Value) -> int:
+    return _allocated(1, _extended_size(result))
+
+
+def _flattened(args: Sequence[Value], _: Value) -> int:
+    if len(args) == 2 and args[1].__class__ is not int:
+        raise Panic(f"interface conversion: ref.Val is {go_type(args[1])}, not types.Int")
+    return _allocated(float(args[1]) if len(args) == 2 else 1.0, _extended_size(args[0]))
+
+
+def _compared(items: Value) -> int:
+    if not is_list(items):
+        raise Panic(f"interface conversion: {go_type(items)} is not traits.Lister: missing method Add")
+    size = len(items)
+    traversed = size > 0 and next(iter(items)).__class__ in (str, bytes)
+    return _allocated(2.0 + (_TRAVERSAL if traversed else 0), size * size)
+
+
+def _sets(factor: float) -> Cost:
+    return lambda args, _: 1 + _uint64(_extended_size(args[0]) * _extended_size(args[1]) * factor)
+
+
+_SORTED: Final = (
+    *("int", "uint", "double", "bool", "string", "bytes"),
+    *("google.protobuf.Duration", "google.protobuf.Timestamp"),
+)
+_TRACKED: Final[Mapping[str, Cost]] = {
+    **dict.fromkeys(("list_slice", "lists_range", "list_reverse"), _output),
+    **dict.fromkeys(("list_flatten", "list_flatten_int"), _flattened),
+    **dict.fromkeys(("list_distinct", *(f"list_{kind}_sort" for kind in _SORTED)), lambda args, _: _compared(args[0])),
+    **{f"list_{kind}_sortByAssociatedKeys": lambda args, _: _compared(args[1]) for kind in _SORTED},
+    **dict.fromkeys(("list_sets_contains_list", "list_sets_intersects_list"), _sets(1)),
+    "list_sets_equivalent_list": _sets(2),
+}
+"""Costs that cel-go's extensions (ext/lists.go, ext/sets.go) bring along; they go before all others."""
+
 _AUTHORIZER = "serviceAccount path group resource subresource namespace name allowed reason error errored"
 _BY_FUNCTION: Final[Mapping[str, Cost | int]] = {
     "check": 350_000,
@@ -144,7 +196,7 @@ _BY_OVERLOAD: Final[Mapping[str, Cost | int]] = {
 
 def call_cost(function: str, overload: str) -> Cost | int:
     """Return the cost of a call, constant or computed; overload is "" where the checker left several."""
-    found = _BY_BOTH.get((function, overload))
+    found: Cost | int | None = _TRACKED.get(overload) or _BY_BOTH.get((function, overload))
     if found is None:
         found = _BY_FUNCTION.get(function)
     if found is None:

@@ -19,6 +19,7 @@ from trainc.cel.library import regex
 from trainc.cel.maps import key_form, make_map
 from trainc.cel.typenames import type_name
 from trainc.cel.values import EvalError, TypeValue, Uint, Value
+from trainc.cel.work import Panic
 
 CONVERSIONS: Final = frozenset(
     ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")
@@ -50,8 +51,8 @@ def fold_map(node: MakeMap) -> Interpretable:
         return node
     try:
         return Constant(node.id, make_map(zip(keys, values, strict=True)))
-    except EvalError as error:
-        raise PlanError(node.id.position, error.message) from None
+    except Panic as panic:
+        raise PlanError(node.id.position, panic.message) from None
 
 
 def fold_call(call: Call, parts: tuple[Node, ...], checked: bool) -> Interpretable:
@@ -64,7 +65,8 @@ def fold_call(call: Call, parts: tuple[Node, ...], checked: bool) -> Interpretab
     if call.overload == "in_list" and isinstance(args[1], Constant):
         return _membership(call, args[0], args[1].value)
     if call.function in _PATTERNS and len(args) > 1 and isinstance(args[1], Constant):
-        return _patterned(call, args[1].value, checked and isinstance(parts[1], Literal))
+        known = checked and call.overload == "matches_string" and isinstance(parts[1], Literal)
+        return _patterned(call, args[1].value, known)
     return call
 
 
@@ -137,10 +139,10 @@ _PATTERNS: Final[Mapping[str, Callable[[str], Callable[..., Value]]]] = {
 
 
 def _patterned(call: Call, pattern: Value, known: bool) -> Interpretable:
-    """Return a call with a constant pattern; ``known``: the checker has seen that it is right, if it is for matches."""
+    """Return a call with a constant pattern; ``known``: the checker has seen that it is right."""
     if pattern.__class__ is not str:
         return call
-    if not (known and call.function == "matches"):
+    if not known:
         try:
             regex.pattern(pattern)
         except EvalError as error:

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from trainc.cel.gotext import shown
 from trainc.cel.typenames import type_name
 from trainc.cel.values import INT_MAX, Container, EvalError, KeyedMap, TypeValue, Uint, Value
+from trainc.cel.work import Panic
 
 Entries: TypeAlias = dict[object, tuple[Value, Value]]
 
@@ -48,7 +49,7 @@ class _ByIdentity:
 def key_form(key: Value) -> object:
     """Return the hashable that stands for a key in ``KeyedMap.entries``.
 
-    Raises EvalError for bytes, which Go cannot hash: cel-go fails with just this message.
+    Raises Panic for bytes, which Go cannot hash.
     """
     kind = key.__class__
     if kind is str:
@@ -58,14 +59,14 @@ def key_form(key: Value) -> object:
     if kind is int or kind is bool or key is None:
         return (kind, key)
     if kind is bytes:
-        raise EvalError("internal error: runtime error: hash of unhashable type types.Bytes")
+        raise Panic("runtime error: hash of unhashable type types.Bytes")
     if kind is TypeValue:
         return (TypeValue, type_name(key.type))
     return key if kind.__hash__ is not None and kind.__eq__ is not object.__eq__ else _ByIdentity(key)
 
 
 def make_map(pairs: Iterable[tuple[Value, Value]]) -> Value:
-    """Return the map of pairs; of several values for one key the last counts. Raises EvalError as key_form does."""
+    """Return the map of pairs; of several values for one key the last counts. Raises Panic as key_form does."""
     entries: Entries = {}
     for key, value in pairs:
         entries[key_form(key)] = (key, value)

@@ -16,7 +16,7 @@ from trainc.cel.names import FIRST_SLOT, Slots
 from trainc.cel.planner import plan as plan_tree
 from trainc.cel.trace import EXCEEDED, Exceeded, Trace
 from trainc.cel.values import EvalError, Undecided, Value
-from trainc.cel.work import BUDGET, MESSAGE, Exhausted
+from trainc.cel.work import BUDGET, MESSAGE, Exhausted, Panic
 
 __all__ = ["Lazy", "Outcome", "PlanError", "Program", "plan"]
 
@@ -57,6 +57,8 @@ class Program:
             value = self._exact(trace)
         except Exceeded:
             return Outcome(None, EvalError(EXCEEDED), None, trace.cost)
+        except Panic as panic:
+            return Outcome(None, EvalError(panic.message), None, trace.cost)
         except Exhausted:
             return Outcome(None, EvalError(MESSAGE), None, trace.cost)
         except RecursionError:

@@ -24,6 +24,14 @@ class Exhausted(Exception):
     """The work left is used up. Not an EvalError, since nothing in an expression may absorb it."""
 
 
+class Panic(Exception):
+    """Where cel-go panics: the whole evaluation fails, whatever the expression would make of an error."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = f"internal error: {message}"
+
+
 def spend(meter: Meter, amount: int) -> None:
     """Take amount from a meter. Raises Exhausted."""
     meter[WORK] -= amount

@@ -33,11 +33,19 @@ class Network(Opaque):
         """Return ``10.0.0.0/8``."""
         return f"{self.address.text()}/{self.length}"
 
+    def size(self) -> int:
+        """Return the number of bytes that the network's bits begin."""
+        return -(-self.length // 8)
+
     def equals(self, other: Value) -> bool:
         """Compare all bits and the length. Raises EvalError for another type."""
         if not isinstance(other, Network):
             raise EvalError("no such overload")
         return self.length == other.length and self.address.equals(other.address)
+
+    def size(self) -> int:
+        """Return the number of bytes that the network's own bits take."""
+        return -(-self.length // 8)
 
     def covers(self, address: Address, length: int) -> bool:
         """Tell whether the first length bits of an address are those of this network."""
