@@ -39,7 +39,8 @@ class Environment:
     """All that an expression may refer to.
 
     What a place adds: ``variables``, types by name, dots included; ``objects``, fields and their types by name of a
-    struct type; ``container`` resolves unqualified names, as cel-go does.
+    struct type (``messages`` count even where they are not among them); ``container`` resolves unqualified names, as
+    cel-go does.
     What all share (environments.py): ``functions``, overloads by name in cel-go's order of declaration, operators
     included; ``macros``, names with their number of arguments, as written: ``("map", 3)``; ``names``, identifiers of
     types with the type of each (``type(int)``); ``messages``, as objects, of protobuf; ``constants``, values of

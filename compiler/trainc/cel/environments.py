@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from trainc.cel import types
@@ -28,11 +29,13 @@ def base(new: bool) -> Environment:
     data = load_json(FILE)
     structs = frozenset([*data["structs"], *data["messages"]])
     names = {name: parse(text, structs) for name, text in data["names"].items()}
+    messages = Messages(data["messages"], structs)
     return Environment(
         functions=Functions(data["functions"], frozenset(data["stored_only"]) if new else frozenset(), structs),
         macros=frozenset((row[0], row[1]) for row in data["macros"] if not (new and "stored" in row)),
+        objects=messages,
         names=names,
-        messages=Messages(data["messages"], structs),
+        messages=messages,
         constants=_constants(data, names),
     )
 
@@ -54,22 +57,26 @@ def free(names: Mapping[str, Type], *, new: bool = False, container: str = "") -
 
 
 def declared(
-    variables: Mapping[str, Type], objects: Mapping[str, Mapping[str, Type]], *, new: bool = False
+    variables: Mapping[str, Type],
+    objects: Mapping[str, Mapping[str, Type]],
+    names: Mapping[str, Type] = MappingProxyType({}),
+    *,
+    new: bool = False,
 ) -> Environment:
-    """Return an environment of policies and rules: variables, and the struct types that they have.
+    """Return an environment of policies and rules: variables, the struct types that they have, more names of types.
 
     Where struct types are declared, ``duration`` and ``timestamp`` are names of types, too, though of none that could
     be planned, and the names of scalars are messages without fields; map has any field (pkg/cel/types.go, findScalar).
     """
     known = base(new)
-    names = {name: types.type_of(parse(name)) for name in ("duration", "timestamp")}
-    scalars: dict[str, Mapping[str, Type]] = {"map": AnyField()}
+    times = {name: types.type_of(parse(name)) for name in ("duration", "timestamp")}
+    scalars: dict[str, Mapping[str, Type]] = {"map": AnyField(types.ANY)}
     scalars.update((name, {}) for name in _SCALARS)
     return replace(
         known,
         variables=dict(variables),
-        objects=objects,
-        names={**known.names, **names},
+        objects=Layered(objects, known.messages),
+        names={**known.names, **times, **names},
         messages=Layered(scalars, known.messages),
     )
 
@@ -141,10 +148,13 @@ class Layered(Mapping[str, Mapping[str, Type]]):
 
 
 class AnyField(Mapping[str, Type]):
-    """The fields of what has any field, of any type."""
+    """The fields of what has any field, all of one type."""
+
+    def __init__(self, type_: Type) -> None:
+        self._type = type_
 
     def __getitem__(self, name: str) -> Type:
-        return types.ANY
+        return self._type
 
     def __iter__(self) -> Iterator[str]:
         return iter(())

@@ -30,6 +30,8 @@ _BY_TYPE = {
 
 def constructed(declared: Declared) -> tuple[Type, str, str]:
     """Return the type that a name constructs, the message whose fields it takes, and what is wrong, or ""."""
+    if declared.type.kind is Kind.ERROR:
+        return types.ERROR, declared.name, ""
     if declared.type.kind is not Kind.TYPE:
         return types.ERROR, declared.name, f"'{_declared_name(declared.type)}' is not a type"
     type_ = declared.type.parameters[0] if declared.type.parameters else types.TYPE

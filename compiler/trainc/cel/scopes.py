@@ -76,11 +76,11 @@ class Names:
         type_ = environment.variables.get(name)
         if type_ is not None:
             return Declared(name, type_)
-        if name in environment.objects:
-            return Declared(name, types.type_of(types.struct(name)))
         type_ = environment.names.get(name)
         if type_ is not None:
             return Declared(name, type_, environment.constants.get(name))
+        if name in environment.objects:
+            return Declared(name, types.type_of(types.struct(name)))
         if name in environment.constants:
             return Declared(name, types.INT, environment.constants[name])
         return None

@@ -61,9 +61,11 @@ def _arguments(
 
 
 def _convert(checked: Checked, call: Call, literal: Literal) -> None:
-    """Run a conversion."""
+    """Run a conversion. Null passes the checker, as times may be null, but nothing converts it."""
     from trainc.cel.library.table import OVERLOADS
 
+    if literal.value is None:
+        raise EvalError("no such overload")
     [overload] = checked.references[call].overloads
     OVERLOADS[overload](literal.value)
 
