@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from trainc.cel.conversions import INT_OVERFLOW, UINT_OVERFLOW
-from trainc.cel.equality import equal
+from trainc.cel.equality import equal, length
 from trainc.cel.library.gosort import sort_indexes
 from trainc.cel.library.limits import check_length
 from trainc.cel.ordering import compare
@@ -232,8 +232,8 @@ _min, _max = _extreme("min", 1), _extreme("max", -1)
 OVERLOADS: Mapping[str, Callable[..., Value]] = {
     "size_list": len,
     "list_size": len,
-    "size_map": len,
-    "map_size": len,
+    "size_map": length,
+    "map_size": length,
     **{f"list_{name}_is_sorted_bool": is_sorted for name in _COMPARABLE_NAMES},
     **{f"list_{name}_min_{name}": _min for name in _COMPARABLE_NAMES},
     **{f"list_{name}_max_{name}": _max for name in _COMPARABLE_NAMES},

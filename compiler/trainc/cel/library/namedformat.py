@@ -33,7 +33,7 @@ class Format(Opaque):
     type: ClassVar[Type] = opaque("kubernetes.NamedFormat")
     name: str
     check: Check
-    regex_size: int
+    max_regex_size: int
 
     def text(self) -> str:
         """Return the name."""
@@ -100,10 +100,10 @@ FORMATS: Mapping[str, Format] = {
     "dns1035LabelPrefix": Format("DNS1035LabelPrefix", _prefix(names.is_dns1035_label), 30),
     "labelValue": Format("LabelValue", _words(names.is_valid_label_value), 40),
     "uri": Format("URI", _uri, 1103),
-    "uuid": Format("uuid", _complains("does not match the UUID format", lambda t: bool(_UUID.fullmatch(t))), 79),
+    "uuid": Format("uuid", _complains("does not match the UUID format", lambda t: bool(_UUID.fullmatch(t))), 70),
     "byte": Format("byte", _complains("invalid base64", lambda text: bool(_BASE64.fullmatch(text))), 84),
-    "date": Format("date", _complains("invalid date", _is_date), 82),
-    "datetime": Format("datetime", _complains("invalid datetime", _is_datetime), 82),
+    "date": Format("date", _complains("invalid date", _is_date), 71),
+    "datetime": Format("datetime", _complains("invalid datetime", _is_datetime), 71),
 }
 """The formats by the name that format.named() knows."""
 
