@@ -72,6 +72,8 @@ func encodeOther(value ref.Val) (any, error) {
 		return v.URL.String(), nil
 	case apiservercel.Semver:
 		return v.Version.String(), nil
+	case apiservercel.Format:
+		return v.Name, nil
 	case *apiservercel.Format:
 		return v.Name, nil
 	case traits.Lister:

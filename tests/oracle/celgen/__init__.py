@@ -15,7 +15,15 @@ from oracle.generator.rng import Rng
 Question = dict[str, Any]
 SEED = 34
 # How many questions of each suite the goldens hold, before equal ones are dropped; of `functions`, how many a function.
-SELECTED = {"functions": 4, "libraries": 700, "escapes": 90, "nested": 450, "policies": 260, "rules": 330, "syntax": 160}
+SELECTED = {
+    "functions": 4,
+    "libraries": 700,
+    "escapes": 90,
+    "nested": 450,
+    "policies": 260,
+    "rules": 330,
+    "syntax": 160,
+}
 
 
 def generate(suite: str, seed: int, count: int) -> Iterator[Question]:

@@ -11,7 +11,9 @@ from pathlib import Path
 FUNCTIONS = Path(__file__).resolve().parents[1] / "cel" / "functions.json"
 _PARAMETER = re.compile(r"<\w+>")
 # What no expression can write: calls that macros expand to, and the operator's names of old.
-_INTERNAL = frozenset({"@sortByAssociatedKeys", "@not_strictly_false", "__not_strictly_false__", "_in_", "in", "cel.@mapInsert"})
+_INTERNAL = frozenset(
+    {"@sortByAssociatedKeys", "@not_strictly_false", "__not_strictly_false__", "_in_", "in", "cel.@mapInsert"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,11 @@ def unify(pattern: str, type_: str, bound: dict[str, str]) -> bool:
         return bound.setdefault(pattern, type_) == type_
     name, inner = parts(pattern)
     other, found = parts(type_)
-    return name == other and len(inner) == len(found) and all(unify(a, b, bound) for a, b in zip(inner, found, strict=True))
+    return (
+        name == other
+        and len(inner) == len(found)
+        and all(unify(a, b, bound) for a, b in zip(inner, found, strict=True))
+    )
 
 
 def fill(type_: str, bound: dict[str, str]) -> str:

@@ -107,7 +107,10 @@ _RULES = (
 )
 _MAPS: tuple[tuple[dict[str, Any], str], ...] = (
     ({"type": "object", "additionalProperties": {"type": "string"}}, "self.all(k, k == self[k])"),
-    ({"type": "object", "maxProperties": 5, "additionalProperties": {"type": "string", "maxLength": 3}}, "self.all(k, k == self[k])"),
+    (
+        {"type": "object", "maxProperties": 5, "additionalProperties": {"type": "string", "maxLength": 3}},
+        "self.all(k, k == self[k])",
+    ),
     ({"type": "object", "additionalProperties": {"type": "integer"}}, "self.all(k, self.all(j, self[k] == self[j]))"),
     ({"type": "string"}, "self.matches('^(a|b|c)+$')"),
     ({"type": "string", "maxLength": 20}, "self.matches('^(a|b|c)+$')"),
@@ -117,8 +120,14 @@ _MAPS: tuple[tuple[dict[str, Any], str], ...] = (
     ({"type": "integer"}, "[1, 2, 3].all(x, x < self)"),
     ({"type": "string", "format": "byte"}, "size(self) < 10"),
     ({"type": "string", "format": "duration"}, "self < duration('1h')"),
-)  # fmt: skip
-_SAMPLES: dict[str, Any] = {"object": {"a": "a"}, "integer": 4, "date-time": "2024-02-01T00:00:00Z", "byte": "aGk=", "duration": "1s"}
+)
+_SAMPLES: dict[str, Any] = {
+    "object": {"a": "a"},
+    "integer": 4,
+    "date-time": "2024-02-01T00:00:00Z",
+    "byte": "aGk=",
+    "duration": "1s",
+}
 
 
 def costly() -> Iterator[Question]:

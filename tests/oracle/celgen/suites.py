@@ -43,33 +43,134 @@ def _used(args: list[str]) -> dict[str, Any]:
 
 # By pool: what to ask of each text, as a constant (then the compiler may refuse it) or as the variable x.
 _LIBRARIES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
-    (pools.QUANTITIES, ("isQuantity({})", "quantity({})", "quantity({}).asApproximateFloat()", "quantity({}).isInteger()",
-                        "quantity({}).asInteger()", "sign(quantity({}))", "quantity({}).add(quantity('1Ki'))",
-                        "quantity({}).compareTo(quantity('1k'))", "quantity({}).sub(1) == quantity({})")),
-    (pools.IPS, ("isIP({})", "ip({}).family()", "ip({})", "ip.isCanonical({})", "cidr('10.0.0.0/8').containsIP({})",
-                 "ip({}).isGlobalUnicast() || ip({}).isLoopback()", "string(ip({}))", "ip({}).isLinkLocalUnicast()")),
-    (pools.CIDRS, ("isCIDR({})", "cidr({})", "cidr({}).ip()", "cidr({}).masked()", "cidr({}).prefixLength()",
-                   "cidr('10.0.0.0/7').containsCIDR({})", "string(cidr({}))", "cidr({}) == cidr({}).masked()")),
-    (pools.URLS, ("isURL({})", "url({}).getHost()", "url({}).getHostname()", "url({}).getPort()", "url({}).getScheme()",
-                  "url({}).getEscapedPath()", "url({}).getQuery()", "url({})")),
-    (pools.SEMVERS, ("isSemver({})", "semver({})", "isSemver({}, true)", "semver({}, true)", "semver({}).major()",
-                     "semver({}).compareTo(semver('1.2.3'))", "semver({}, true).isLessThan(semver('1.2.3-beta'))")),
-    (pools.DURATIONS, ("duration({})", "duration({}).getMilliseconds()", "string(duration({}))", "duration({}).getHours()",
-                       "duration({}) + duration('1h')", "duration({}) > duration('1s')", "-duration({})")),
-    (pools.TIMESTAMPS, ("timestamp({})", "string(timestamp({}))", "timestamp({}).getDayOfYear()", "int(timestamp({}))",
-                        "timestamp({}).getMilliseconds()", "timestamp({}) - timestamp('2024-01-01T00:00:00Z')",
-                        "timestamp({}) + duration('1h')")),
+    (
+        pools.QUANTITIES,
+        (
+            "isQuantity({})",
+            "quantity({})",
+            "quantity({}).asApproximateFloat()",
+            "quantity({}).isInteger()",
+            "quantity({}).asInteger()",
+            "sign(quantity({}))",
+            "quantity({}).add(quantity('1Ki'))",
+            "quantity({}).compareTo(quantity('1k'))",
+            "quantity({}).sub(1) == quantity({})",
+        ),
+    ),
+    (
+        pools.IPS,
+        (
+            "isIP({})",
+            "ip({}).family()",
+            "ip({})",
+            "ip.isCanonical({})",
+            "cidr('10.0.0.0/8').containsIP({})",
+            "ip({}).isGlobalUnicast() || ip({}).isLoopback()",
+            "string(ip({}))",
+            "ip({}).isLinkLocalUnicast()",
+        ),
+    ),
+    (
+        pools.CIDRS,
+        (
+            "isCIDR({})",
+            "cidr({})",
+            "cidr({}).ip()",
+            "cidr({}).masked()",
+            "cidr({}).prefixLength()",
+            "cidr('10.0.0.0/7').containsCIDR({})",
+            "string(cidr({}))",
+            "cidr({}) == cidr({}).masked()",
+        ),
+    ),
+    (
+        pools.URLS,
+        (
+            "isURL({})",
+            "url({}).getHost()",
+            "url({}).getHostname()",
+            "url({}).getPort()",
+            "url({}).getScheme()",
+            "url({}).getEscapedPath()",
+            "url({}).getQuery()",
+            "url({})",
+        ),
+    ),
+    (
+        pools.SEMVERS,
+        (
+            "isSemver({})",
+            "semver({})",
+            "isSemver({}, true)",
+            "semver({}, true)",
+            "semver({}).major()",
+            "semver({}).compareTo(semver('1.2.3'))",
+            "semver({}, true).isLessThan(semver('1.2.3-beta'))",
+        ),
+    ),
+    (
+        pools.DURATIONS,
+        (
+            "duration({})",
+            "duration({}).getMilliseconds()",
+            "string(duration({}))",
+            "duration({}).getHours()",
+            "duration({}) + duration('1h')",
+            "duration({}) > duration('1s')",
+            "-duration({})",
+        ),
+    ),
+    (
+        pools.TIMESTAMPS,
+        (
+            "timestamp({})",
+            "string(timestamp({}))",
+            "timestamp({}).getDayOfYear()",
+            "int(timestamp({}))",
+            "timestamp({}).getMilliseconds()",
+            "timestamp({}) - timestamp('2024-01-01T00:00:00Z')",
+            "timestamp({}) + duration('1h')",
+        ),
+    ),
     (pools.NUMBERS, ("int({})", "uint({})", "double({})", "string(double({}))")),
     (pools.BOOLS, ("bool({})",)),
-    (pools.REGEXES, ("'abc a1'.matches({})", "'abcABC é1'.find({})", "'abc ab a'.findAll({})", "'aXbX'.findAll({}, 1)")),
-    (pools.ZONES, ("timestamp('2024-07-01T12:00:00.25Z').getHours({})", "timestamp('2024-01-01T00:30:00Z').getDate({})",
-                   "timestamp('2024-12-31T23:30:00Z').getFullYear({})", "timestamp('2024-03-10T10:00:00Z').getMinutes({})")),
-    (pools.NAMED_FORMATS, ("format.named({})", "format.named({}).hasValue()", "format.named({}).value().validate('x-')")),
+    (
+        pools.REGEXES,
+        ("'abc a1'.matches({})", "'abcABC é1'.find({})", "'abc ab a'.findAll({})", "'aXbX'.findAll({}, 1)"),
+    ),
+    (
+        pools.ZONES,
+        (
+            "timestamp('2024-07-01T12:00:00.25Z').getHours({})",
+            "timestamp('2024-01-01T00:30:00Z').getDate({})",
+            "timestamp('2024-12-31T23:30:00Z').getFullYear({})",
+            "timestamp('2024-03-10T10:00:00Z').getMinutes({})",
+        ),
+    ),
+    (
+        pools.NAMED_FORMATS,
+        ("format.named({})", "format.named({}).hasValue()", "format.named({}).value().validate('x-')"),
+    ),
     (pools.FORMATTED, tuple(f"format.{name}().validate({{}})" for name in pools.NAMED_FORMATS[:13])),
-    (pools.FORMATS, ("{}.format(['abc', 1])", "{}.format([1.5])", "{}.format([42])", "{}.format([-7u])", "{}.format([true])",
-                     "{}.format([[1, 2]])", "{}.format([{{'a': b'x'}}])", "{}.format([null])", "{}.format([duration('90s')])",
-                     "{}.format([])", "{}.format([type(1)])", "{}.format([timestamp(0)])", "{}.format(['é', 2.0e10])")),
-)  # fmt: skip
+    (
+        pools.FORMATS,
+        (
+            "{}.format(['abc', 1])",
+            "{}.format([1.5])",
+            "{}.format([42])",
+            "{}.format([-7u])",
+            "{}.format([true])",
+            "{}.format([[1, 2]])",
+            "{}.format([{{'a': b'x'}}])",
+            "{}.format([null])",
+            "{}.format([duration('90s')])",
+            "{}.format([])",
+            "{}.format([type(1)])",
+            "{}.format([timestamp(0)])",
+            "{}.format(['é', 2.0e10])",
+        ),
+    ),
+)
 
 
 def libraries(rng: Rng, count: int) -> Iterator[Question]:
@@ -133,9 +234,13 @@ def rules(rng: Rng, count: int) -> Iterator[Question]:
         if rng.chance(20):
             question["messageExpression"] = maker.expr("string" if rng.chance(75) else "int", 1)
         if rng.chance(15):
-            question["fieldPath"] = rng.pick((".name", ".items", "name", ".missing", "['foo-bar']", ".labels.k", ".labels['k']"))
+            question["fieldPath"] = rng.pick(
+                (".name", ".items", "name", ".missing", "['foo-bar']", ".labels.k", ".labels['k']")
+            )
         if rng.chance(10):
-            question["reason"] = rng.pick(("FieldValueInvalid", "FieldValueRequired", "Forbidden", "FieldValueDuplicate"))
+            question["reason"] = rng.pick(
+                ("FieldValueInvalid", "FieldValueRequired", "Forbidden", "FieldValueDuplicate")
+            )
         if rng.chance(5):
             question["message"] = rng.pick(("no", " ", "two\nlines"))
         yield narrowed(question)

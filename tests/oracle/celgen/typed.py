@@ -8,16 +8,36 @@ from oracle.celgen import pools
 from oracle.celgen.catalogue import Overload, fill, parts, yielding
 from oracle.generator.rng import Rng
 
-_INFIX = {"@in": "in"} | {f"_{op}_": op for op in ("+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "&&", "||")}
+_INFIX = {"@in": "in"} | {
+    f"_{op}_": op for op in ("+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "&&", "||")
+}
 # What a string argument should hold: by function, and the argument's index where it is not the only string.
 _TEXTS: dict[str, Sequence[str]] = {
-    "quantity": pools.QUANTITIES, "isQuantity": pools.QUANTITIES, "ip": pools.IPS, "isIP": pools.IPS,
-    "ip.isCanonical": pools.IPS, "containsIP": pools.IPS, "cidr": pools.CIDRS, "isCIDR": pools.CIDRS,
-    "containsCIDR": pools.CIDRS, "url": pools.URLS, "isURL": pools.URLS, "semver": pools.SEMVERS,
-    "isSemver": pools.SEMVERS, "duration": pools.DURATIONS, "timestamp": pools.TIMESTAMPS, "int": pools.NUMBERS,
-    "uint": pools.NUMBERS, "double": pools.NUMBERS, "bool": pools.BOOLS, "format.named": pools.NAMED_FORMATS,
-    "validate": pools.FORMATTED, "matches": pools.REGEXES, "find": pools.REGEXES, "findAll": pools.REGEXES,
-}  # fmt: skip
+    "quantity": pools.QUANTITIES,
+    "isQuantity": pools.QUANTITIES,
+    "ip": pools.IPS,
+    "isIP": pools.IPS,
+    "ip.isCanonical": pools.IPS,
+    "containsIP": pools.IPS,
+    "cidr": pools.CIDRS,
+    "isCIDR": pools.CIDRS,
+    "containsCIDR": pools.CIDRS,
+    "url": pools.URLS,
+    "isURL": pools.URLS,
+    "semver": pools.SEMVERS,
+    "isSemver": pools.SEMVERS,
+    "duration": pools.DURATIONS,
+    "timestamp": pools.TIMESTAMPS,
+    "int": pools.NUMBERS,
+    "uint": pools.NUMBERS,
+    "double": pools.NUMBERS,
+    "bool": pools.BOOLS,
+    "format.named": pools.NAMED_FORMATS,
+    "validate": pools.FORMATTED,
+    "matches": pools.REGEXES,
+    "find": pools.REGEXES,
+    "findAll": pools.REGEXES,
+}
 _SMALL = ("0", "1", "2", "3", "-1", "4", "10")
 
 
@@ -64,7 +84,9 @@ class Maker:
         if name == "list":
             return "[" + ", ".join(self.leaf(inner[0]) for _ in range(self.rng.below(4))) + "]"
         if name == "map":
-            return "{" + ", ".join(f"{self.leaf(inner[0])}: {self.leaf(inner[1])}" for _ in range(self.rng.below(3))) + "}"
+            return (
+                "{" + ", ".join(f"{self.leaf(inner[0])}: {self.leaf(inner[1])}" for _ in range(self.rng.below(3))) + "}"
+            )
         if name == "optional_type":
             return f"optional.of({self.leaf(inner[0])})" if self.rng.chance(70) else "optional.none()"
         if name == "type":
@@ -157,8 +179,13 @@ def render(overload: Overload, args: Sequence[str]) -> str:
     if name in _INFIX:
         return f"({args[0]} {_INFIX[name]} {args[1]})"
     operators = {
-        "!_": "!{}", "-_": "-({})", "_[_]": "{}[{}]", "_[?_]": "{}[?{}]", "_?._": "{}.?a", "_?_:_": "({} ? {} : {})",
-    }  # fmt: skip
+        "!_": "!{}",
+        "-_": "-({})",
+        "_[_]": "{}[{}]",
+        "_[?_]": "{}[?{}]",
+        "_?._": "{}.?a",
+        "_?_:_": "({} ? {} : {})",
+    }
     if name in operators:
         return operators[name].format(*args)
     if overload.member:
