@@ -6,7 +6,7 @@ literal its first token's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from trainc.cel import literals
@@ -19,7 +19,7 @@ from trainc.cel.tokens import Token
 CONTROL = ("break", "continue", "else", "for", "if", "loop", "return", "while")
 DECLARATIONS = ("as", "const", "function", "import", "let", "namespace", "package", "var", "void")
 RESERVED = frozenset((*CONTROL, *DECLARATIONS))
-"""Words that name no variable and no function, only fields and members; true, false, null and in are no names at all."""
+"""Words that name no variable and no function, only fields and members. (true, false, null and in are no names.)"""
 
 BINARY = {text: f"_{text}_" for text in ("<", "<=", ">", ">=", "==", "!=", "+", "-", "*", "/", "%")} | {"in": "@in"}
 UNARY = {"!": "!_", "-": "-_"}
@@ -48,6 +48,14 @@ class Operand(NamedTuple):
     operator: Token
     operand: Node | None = None
     run: int = 1
+
+
+class Field(NamedTuple):
+    """A field of a message; ``start`` is where it begins, ``issue`` what is wrong with its name."""
+
+    start: int
+    entry: Entry
+    issue: Issue | None
 
 
 class Optional(NamedTuple):
@@ -183,7 +191,7 @@ class Builder:
         """``member "[" optexpr "]"``."""
         return Call(bracket.start, "_[?_]" if index.marked else "_[_]", None, (operand, index.node))
 
-    def member_object(self, operand: Node, brace: Token, *rest: list[Entry] | Token) -> Node:
+    def member_object(self, operand: Node, brace: Token, *rest: list[Field] | Token) -> Node:
         """``member "{" [fieldinits] [","] "}"``, where the member can only be a name."""
         fields = []
         first = operand
@@ -198,20 +206,29 @@ class Builder:
             fields.append(first.name)
         else:
             raise UnexpectedToken(brace)
-        entries = tuple(rest[0]) if isinstance(rest[0], list) else ()
-        return Message(brace.start, ".".join(reversed(fields)), entries)
+        return Message(brace.start, ".".join(reversed(fields)), tuple(self._entries(rest[0])))
+
+    def _entries(self, fields: list[Field] | Token) -> Iterator[Entry]:
+        for field in fields if isinstance(fields, list) else ():
+            if field.issue is not None:  # cel-go places it where the list begins
+                index = self.issues.index(field.issue)
+                self.issues[index] = Issue(fields[0].start, field.issue.message)
+            yield field.entry
 
     def fieldinits(
-        self, entries: list[Entry] | Entry, _: Token | None = None, entry: Entry | None = None
-    ) -> list[Entry]:
+        self, fields: list[Field] | Field, _: Token | None = None, field: Field | None = None
+    ) -> list[Field]:
         """``fieldinit | fieldinits "," fieldinit``."""
-        return _appended(entries, entry)
+        return _appended(fields, field)
 
-    def fieldinit(self, *parts: Token | Node) -> Entry:
+    def fieldinit(self, *parts: Token | Node) -> Field:
         """``field ":" expr | "?" field ":" expr``."""
-        field, colon, value = parts[-3:]
-        assert isinstance(field, Token) and isinstance(colon, Token) and not isinstance(value, Token)
-        return Entry(colon.start, Literal(colon.start, self._field(field)), value, len(parts) == 4)
+        first, (name, colon, value) = parts[0], parts[-3:]
+        assert isinstance(first, Token) and isinstance(name, Token) and isinstance(colon, Token)
+        assert not isinstance(value, Token)
+        key = Literal(colon.start, self._field(name))
+        issue = self.issues[-1] if name.kind == "ESC_IDENT" else None
+        return Field(first.start, Entry(colon.start, key, value, len(parts) == 4), issue)
 
     # Primaries
 

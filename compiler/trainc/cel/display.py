@@ -10,9 +10,12 @@ SNIPPET = 16_384
 
 
 def location(text: str, position: int) -> tuple[int, int]:
-    """Return line and column of an offset, from 1 and from 0; (-1, -1) of a negative one, which is nowhere."""
-    if position < 0:
-        return -1, -1
+    """Return line and column of an offset, from 1 and from 0.
+
+    They are (-1, -1) of a negative one, which is nowhere, and (1, -1) where there is no text at all.
+    """
+    if position < 0 or not text:
+        return -1 if text else 1, -1
     return text.count("\n", 0, position) + 1, position - (text.rfind("\n", 0, position) + 1)
 
 

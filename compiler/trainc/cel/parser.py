@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 
 from trainc.cel import build, depth
@@ -9,7 +11,8 @@ from trainc.cel.ast import Node
 from trainc.cel.grammar import Tables, tables
 from trainc.cel.issues import CompileError, Issue
 from trainc.cel.lalr import Action, UnexpectedToken, actions, drive
-from trainc.cel.tokens import NoToken, Token, tokenize
+from trainc.cel.recovery import reports
+from trainc.cel.tokens import BROKEN, Token, operands, scan
 
 NOWHERE = -1
 """The position of an issue that concerns the whole expression."""
@@ -26,30 +29,36 @@ def parse(text: str, macros: frozenset[tuple[str, int]]) -> Node:
         message = f"expression code point size exceeds limit: size: {len(text)}, limit {CODE_POINTS}"
         raise CompileError((Issue(NOWHERE, message),))
     automaton = tables()
+    scanned = scan(text, automaton)
+    tokens = operands(scanned)
     builder = build.Builder(macros)
     try:
-        tokens = tokenize(text, automaton)
         root: Node = drive(automaton, tokens, len(text), builder, _building(automaton))
-        issues = _too_deep(automaton, tokens, len(text)) or tuple(builder.issues)
-    except (NoToken, UnexpectedToken) as error:
-        raise CompileError((_syntax(error),)) from None
+        issues = _too_deep(automaton, tokens, len(text)) or builder.issues
+    except UnexpectedToken as error:
+        before = [token for token in tokens if token.start < error.token.start]
+        issues = [*reports(scanned, len(text)), *_meaning(automaton, before, macros)]
+        raise CompileError(tuple(issues)) from None
+    if any(token.kind == BROKEN for token in scanned):
+        issues = [*reports(scanned, len(text)), *issues]
     if issues:
-        raise CompileError(issues)
+        raise CompileError(tuple(issues))
     return root
 
 
-def _too_deep(automaton: Tables, tokens: list[Token], length: int) -> tuple[Issue, ...]:
+def _meaning(automaton: Tables, tokens: Sequence[Token], macros: frozenset[tuple[str, int]]) -> list[Issue]:
+    """Return what is wrong, but not of syntax, with the beginning of what is no expression."""
+    builder = build.Builder(macros)
+    with suppress(UnexpectedToken):
+        drive(automaton, tokens, 0, builder, _building(automaton))
+    return builder.issues
+
+
+def _too_deep(automaton: Tables, tokens: Sequence[Token], length: int) -> list[Issue]:
     if len(tokens) < depth.LIMIT:  # each level takes a token
-        return ()
+        return []
     message = depth.excess(drive(automaton, tokens, length, depth.Measure(), _measuring(automaton)))
-    return (Issue(NOWHERE, message),) if message else ()
-
-
-def _syntax(error: NoToken | UnexpectedToken) -> Issue:
-    if isinstance(error, NoToken):
-        return Issue(error.position, "Syntax error: token recognition error")
-    found = error.token.text or "<EOF>"
-    return Issue(error.token.start, f"Syntax error: mismatched input '{found}'")
+    return [Issue(NOWHERE, message)] if message else []
 
 
 @cache

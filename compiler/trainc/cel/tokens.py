@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from trainc.cel.grammar import Tables
@@ -10,6 +12,15 @@ CONSTANTS = ("INT_LIT", "UINT_LIT", "FLOAT_LIT", "STRING_LIT", "MLSTRING_LIT", "
 OPERAND_ENDS = frozenset((*CONSTANTS, "IDENT", "ESC_IDENT", "RPAR", "RSQB", "RBRACE"))
 """Terminals behind which a minus is a subtraction."""
 SIGNED = ("INT_LIT", "FLOAT_LIT")
+
+SKIP, BROKEN = "SKIP", "BROKEN"
+"""What is no token: white space and comments; characters that begin none."""
+
+NAME = re.compile(r"`[a-zA-Z0-9_.\- /]*")
+WHOLE_ESCAPES = r"""\\(?:[abfnrtv"'\\?`]|[0-3][0-7]{2}|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"""
+PARTS = {quote: re.compile(rf"{quote}(?:[^{quote}\\\r\n]|{WHOLE_ESCAPES})*") for quote in ("'", '"')}
+PART_OF_ESCAPE = re.compile(r"\\(?:[0-3][0-7]?|[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?")
+"""How far a text goes as the beginning of a token."""
 
 
 class Token(NamedTuple):
@@ -20,34 +31,61 @@ class Token(NamedTuple):
     text: str
 
 
-class NoToken(Exception):
-    """At ``position`` no token begins."""
-
-    def __init__(self, position: int) -> None:
-        super().__init__(position)
-        self.position = position
-
-
-def tokenize(text: str, tables: Tables) -> list[Token]:
-    """Return the tokens of text, without white space and comments; raises NoToken."""
+def scan(text: str, tables: Tables) -> list[Token]:
+    """Return all tokens, white space, comments and what is broken included: together they are the text."""
     tokens: list[Token] = []
-    symbols, keywords = tables.symbols, tables.keywords
-    match = tables.scanner.match
+    symbols, keywords, match = tables.symbols, tables.keywords, tables.scanner.match
     position, end = 0, len(text)
     while position < end:
         found = match(text, position)
         if found is None:
-            raise NoToken(position)
-        kind, spelling = found.lastgroup, found.group()
+            stop = _broken(text, position)
+            tokens.append(Token(BROKEN, position, text[position:stop]))
+            position = stop
+            continue
+        kind, spelling = str(found.lastgroup), found.group()
         if kind == "SYMBOL":
-            tokens.append(Token(symbols[spelling], position, spelling))
+            kind = symbols[spelling]
         elif kind == "IDENT":
-            tokens.append(Token(keywords.get(spelling, kind), position, spelling))
-        elif kind in SIGNED and tokens and _is_signed(tokens):
-            tokens[-1] = Token(kind, tokens[-1].start, "-" + spelling)
-        elif kind != "SKIP":
-            tokens.append(Token(str(kind), position, spelling))
+            kind = keywords.get(spelling, kind)
+        tokens.append(Token(kind, position, spelling))
         position = found.end()
+    return tokens
+
+
+def _broken(text: str, start: int) -> int:
+    """Return the offset behind what the lexer drops where no token begins: all that one could have begun with, and the
+    character that it does not go on with."""
+    first = text[start]
+    if first in "&|=":
+        stop = start + 1
+    elif first == "`":
+        stop = _end(NAME, text, start)
+    elif first in PARTS:
+        stop = _end(PARTS[first], text, start)
+        stop = _end(PART_OF_ESCAPE, text, stop) if text.startswith("\\", stop) else stop
+    else:
+        stop = start
+    return min(stop + 1, len(text))
+
+
+def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
+    found = pattern.match(text, start)
+    assert found is not None
+    return found.end()
+
+
+def operands(scanned: Sequence[Token]) -> list[Token]:
+    """Return the tokens that mean something, numbers with their signs."""
+    tokens: list[Token] = []
+    for token in scanned:
+        kind = token.kind
+        if kind in (SKIP, BROKEN):
+            continue
+        if kind in SIGNED and tokens and _is_signed(tokens):
+            tokens[-1] = Token(kind, tokens[-1].start, "-" + token.text)
+        else:
+            tokens.append(token)
     return tokens
 
 
