@@ -6,6 +6,7 @@ import json
 from textwrap import dedent, indent
 
 import pytest
+from job_cases import single_specs
 
 from trainc import Build, Diagnostic, Options, Source, compile
 from trainc.diagnostics.formats import FORMATS
@@ -70,6 +71,7 @@ def ours(build: Build) -> list[Diagnostic]:
 NEAR_MISSES = {
     "as it is": (job(), runtime()),
     "one node, one process": (job("{numNodes: 1, numProcPerNode: 1}"), runtime()),
+    "no node in the runtime, which Trainer takes for one": (job(), runtime().replace("{torch", "{numNodes: 0, torch")),
     "a new volume in a patch": (
         job(
             rest=patch(
@@ -171,6 +173,25 @@ def test_what_can_never_run_is_an_error_and_under_faithful_a_warning(code: str) 
     assert default.objects == ()
     assert {(f.code, f.severity) for f in ours(faithful)} == {(code, "warning")}
     assert len(faithful.objects) == 1
+
+
+def test_whatever_a_template_says_is_told_in_its_file() -> None:
+    told = 0
+    for spec in single_specs():
+        template = {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}, "spec": spec}
+        document = {
+            "apiVersion": "trainer.kubeflow.org/v1alpha1",
+            "kind": "ClusterTrainingRuntime",
+            "metadata": {"name": "rt"},
+            "spec": {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": template}]}}},
+        }
+        build = made(job(), json.dumps(document, indent=1), faithful=True)
+        assert not [f for f in build.findings if f.code == "TC902"]
+        found = [f for f in build.findings if f.code.startswith("TC8") and f.code > "TC802"]
+        assert {f.file for f in found} <= {"rt.yaml"}
+        assert all(f.upstream for f in found)
+        told += bool(found)
+    assert told > 200
 
 
 def test_a_finding_of_a_shared_runtime_is_told_once() -> None:

@@ -21,16 +21,14 @@ def check_counts(model: Model) -> Iterator[Diagnostic]:
 
 
 def _counts(model: Model) -> Iterator[tuple[Document, Path, Json]]:
-    """Yield the counts that are in force: the TrainJob's, and the runtime's where the TrainJob gives none."""
+    """Yield the counts that are in force.
+
+    The runtime's numNodes is not one of them where it is below 1: Trainer takes 1 for it.
+    """
     yield model.job, ("spec", "trainer", "numNodes"), model.num_nodes
-    if model.num_nodes is None:
-        yield _of_runtime(model, ("numNodes",))
-    if model.policy("flux") is None:
-        yield model.job, ("spec", "trainer", "numProcPerNode"), model.num_proc_per_node
-        if model.num_proc_per_node is None:
-            yield _of_runtime(model, ("mpi", "numProcPerNode"))
-
-
-def _of_runtime(model: Model, steps: Path) -> tuple[Document, Path, Json]:
-    path: Path = ("spec", "mlPolicy", *steps)
-    return model.runtime, path, get(model.runtime.data, *path)
+    if model.policy("flux") is not None:
+        return
+    yield model.job, ("spec", "trainer", "numProcPerNode"), model.num_proc_per_node
+    if model.num_proc_per_node is None:
+        path: Path = ("spec", "mlPolicy", "mpi", "numProcPerNode")
+        yield model.runtime, path, get(model.runtime.data, *path)
