@@ -33,10 +33,6 @@ class Network(Opaque):
         """Return ``10.0.0.0/8``."""
         return f"{self.address.text()}/{self.length}"
 
-    def size(self) -> int:
-        """Return the number of bytes that the network's bits begin."""
-        return -(-self.length // 8)
-
     def equals(self, other: Value) -> bool:
         """Compare all bits and the length. Raises EvalError for another type."""
         if not isinstance(other, Network):

@@ -36,10 +36,6 @@ class Address(Opaque):
         """Return the canonical form, as netip.Addr prints it."""
         return v4_text(self.number) if self.bits == V4_BITS else _v6_text(self.number)
 
-    def size(self) -> int:
-        """Return the number of bytes of an address of its kind."""
-        return self.bits // 8
-
     def equals(self, other: Value) -> bool:
         """Compare number and family. Raises EvalError for another type."""
         if not isinstance(other, Address):
