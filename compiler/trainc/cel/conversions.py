@@ -142,7 +142,8 @@ def type_value(value: Value) -> TypeValue:
 
 def _digits(text: str) -> int | None:
     if len(text) > _MOST_DIGITS:
-        text = text[0] + text[1:].lstrip("0") if text[0] in "+-" else text.lstrip("0") or "0"
+        sign = text[0] if text[0] in "+-" else ""
+        text = sign + (text[len(sign) :].lstrip("0") or "0")
     return int(text) if len(text) <= _MOST_DIGITS else None
 
 
