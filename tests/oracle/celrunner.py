@@ -51,12 +51,17 @@ def ask(questions: Iterable[Question], command: str = "answer") -> list[Answer]:
     return answers
 
 
-def run(arguments: list[str], text: str = "") -> list[dict[str, Any]]:
+def run(arguments: list[str], text_in: str = "") -> list[dict[str, Any]]:
     """Run a command of the oracle and read the JSON objects that it prints, one a line. Raises OracleError."""
+    # Not splitlines, which breaks at U+0085 and U+2028 inside a text, too.
+    return [json.loads(line) for line in text(arguments, text_in).split("\n") if line]
+
+
+def text(arguments: list[str], text_in: str = "") -> str:
+    """Run a command of the oracle and return what it prints. Raises OracleError."""
     done = subprocess.run(
-        [BINARY, *arguments], cwd=HERE, input=text, capture_output=True, text=True, check=False, encoding="utf-8"
+        [BINARY, *arguments], cwd=HERE, input=text_in, capture_output=True, text=True, check=False, encoding="utf-8"
     )
     if done.returncode:
-        raise OracleError(done.stderr[-2000:])
-    # Not splitlines, which breaks at U+0085 and U+2028 inside a text, too.
-    return [json.loads(line) for line in done.stdout.split("\n") if line]
+        raise OracleError(done.stderr[-2000:] or f"the oracle ended with status {done.returncode}")
+    return done.stdout
