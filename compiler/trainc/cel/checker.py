@@ -180,7 +180,8 @@ def _list(judge: Judge, node: ListLiteral) -> Steps:
         joined = judge.join(joined, judge.element(element, index in node.optional))
     if any(map(_differ, elements, node.elements)):
         node = ListLiteral(node.position, tuple(elements), node.optional)
-    judge.types[node] = types.list_of(judge.bindings.fresh() if joined is None else joined)
+    joined = judge.bindings.fresh() if joined is None else joined
+    judge.types[node] = judge.bindings.bounded(types.list_of(joined))
     return node
 
 

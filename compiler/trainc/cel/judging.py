@@ -109,7 +109,7 @@ class Judge:
             self.error(node.position, f"found no matching overload for '{name}' applied to '{applied}'")
             self.types[node] = types.ERROR
             return
-        self.types[node] = result
+        self.types[node] = self.bindings.bounded(result)
         self.references[node] = Reference(overloads=chosen)
 
     def _logical(self, node: Call, overload: str) -> None:

@@ -23,6 +23,8 @@ WORK = 1_000_000
 """How many parts of types one expression may make us look at."""
 LARGEST = 2_000
 """How many parts one type may have. Nested maps double it with every level; no schema comes near."""
+DEEPEST = 300
+"""How deep types may nest: deeper than any literal may, yet no danger to Python's stack."""
 
 _DYNAMIC = frozenset({Kind.DYN, Kind.ANY})
 _ANYTHING = frozenset({Kind.DYN, Kind.ANY, Kind.ERROR})
@@ -128,13 +130,14 @@ class Bindings:
         return Type(type_.kind, type_.name, parameters)
 
     def bounded(self, type_: Type) -> Type:
-        """Return the type. Raises TooLarge if it has too many parts."""
-        parts, pending = 0, [type_]
+        """Return the type. Raises TooLarge if it has too many parts, or too many inside of each other."""
+        parts, pending = 0, [(type_, 0)]
         while pending:
+            found, depth = pending.pop()
             parts += 1
-            if parts > LARGEST:
+            if parts > LARGEST or depth > DEEPEST:
                 raise TooLarge
-            pending.extend(pending.pop().parameters)
+            pending.extend([(each, depth + 1) for each in found.parameters])
         return type_
 
     def _undo(self) -> bool:
