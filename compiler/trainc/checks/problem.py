@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from trainc.kube.fielderror import go_value, quote
 from trainc.kube.gojson import go_json
@@ -39,27 +39,27 @@ class Place:
 
     def coded(self, code: str) -> Place:
         """Return the place, with another code for what is wrong there."""
-        return replace(self, code=code)
+        return Place(code, self.path, self.field)
 
     def child(self, *names: str) -> Place:
         """Return the field of that name, or the one below it for further names."""
-        return replace(self, path=(*self.path, *names), field=".".join((self.field, *names)))
+        return Place(self.code, (*self.path, *names), ".".join((self.field, *names)))
 
     def index(self, index: int) -> Place:
         """Return an item of the list."""
-        return replace(self, path=(*self.path, index), field=f"{self.field}[{index}]")
+        return Place(self.code, (*self.path, index), f"{self.field}[{index}]")
 
     def key(self, key: str) -> Place:
         """Return an entry of the map."""
-        return replace(self, path=(*self.path, key), field=f"{self.field}[{key}]")
+        return Place(self.code, (*self.path, key), f"{self.field}[{key}]")
 
     def within(self, *path: str | int) -> Place:
         """Return a place further in that the server calls by the name of this one."""
-        return replace(self, path=(*self.path, *path))
+        return Place(self.code, (*self.path, *path), self.field)
 
     def named(self, field: str) -> Place:
         """Return this place under the name that the server has for it."""
-        return replace(self, field=field)
+        return Place(self.code, self.path, field)
 
     def required(self, detail: str = "") -> Problem:
         """Something is missing or empty."""

@@ -271,7 +271,7 @@ PLUGINS = {
         "image without a fixed version",
         "An image without a tag, or with the tag latest, is another program tomorrow: the commit does not say what ran,"
         " and nodes that hold an older image run that one.",
-        "name a version, best by digest: image@sha256:...",
+        "name a version, best by its digest (image@sha256:)",
     ),
     "TC413": Code(
         _W,
