@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from trainc.cel.conversions import no_conversion
 from trainc.cel.gotext import quote
 from trainc.cel.types import DURATION, INT, STRING, TIMESTAMP
 from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, Timestamp, Value
+from trainc.data import time_zone
 from trainc.kube.digits import int64
-
-if TYPE_CHECKING:
-    from zoneinfo import ZoneInfo
 
 SECOND, DAY = 10**9, 86400
 MIN_SECONDS, MAX_SECONDS = -62135596800, 253402300799
@@ -207,43 +204,21 @@ def zone_offset(zone: str, time: Timestamp) -> int:
 def _named_offset(name: str, time: Timestamp) -> int:
     if name in ("", "UTC", "Local"):
         return 0
-    from datetime import UTC, datetime, timedelta
+    from datetime import datetime, timedelta
 
-    zone = _zone(name)
-    # A cycle inwards at both ends, for datetime cannot leave the years 1 to 9999. Nothing else changes there.
+    try:
+        zone = time_zone(name)
+    except LookupError as error:
+        raise EvalError(str(error)) from None
+    # A little inwards at both ends, for datetime cannot leave the years 1 to 9999. Nothing changes there.
     seconds, days = time.nanos // SECOND, 0
     if seconds < MIN_SECONDS + 2 * DAY:
         days = 2
     elif seconds > MAX_SECONDS - 2 * DAY:
         days = -_CYCLE_DAYS
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days, seconds=seconds)
-    offset = moment.astimezone(zone).utcoffset()
+    moment = datetime(1970, 1, 1, tzinfo=zone) + timedelta(days=days, seconds=seconds)
+    offset = zone.fromutc(moment).utcoffset()
     return 0 if offset is None else offset.days * DAY + offset.seconds
-
-
-@lru_cache(maxsize=64)
-def _zone(name: str) -> ZoneInfo:
-    from importlib import resources
-    from zoneinfo import ZoneInfo
-
-    if ".." in name or name[0] in "/\\":
-        raise EvalError("time: invalid location name")
-    found = resources.files("tzdata").joinpath("zoneinfo")
-    for part in name.split("/"):
-        if part in ("", ".") and not name.endswith("/"):
-            continue
-        if not found.is_dir():
-            raise EvalError("not a directory")
-        if part.startswith("__") or part not in {entry.name for entry in found.iterdir()}:
-            raise EvalError(f"unknown time zone {name}")
-        found = found.joinpath(part)
-    if found.is_dir():
-        raise EvalError("is a directory")
-    with found.open("rb") as data:
-        if data.read(4) != b"TZif":
-            raise EvalError("malformed time zone information")
-        data.seek(0)
-        return ZoneInfo.from_file(data, key=name)
 
 
 def _atoi(text: str) -> int:
