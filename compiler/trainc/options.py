@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from trainc.source import JsonObject
+from trainc.source import JsonObject, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,12 +15,14 @@ class Options:
     ``environment``: a key of ``environments`` in trainc.yaml; the first folder below out/.
     ``config``: the parsed trainc.yaml. ``fixes``: names of FIXES to switch on. What they do instead comes with the
     GitOps work; until then a name is refused with ValueError, rather than silently doing nothing.
+    ``crds``: files with CustomResourceDefinitions, by which objects beside TrainJobs and runtimes are judged.
     """
 
     faithful: bool = False
     environment: str = "prod"
     config: JsonObject = field(default_factory=dict, hash=False)
     fixes: tuple[str, ...] = ()
+    crds: tuple[Source, ...] = ()
 
     def __post_init__(self) -> None:
         if self.fixes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from trainc.admit.companions import admit_companions
 from trainc.compilejob import Job, JobCompiler
 from trainc.diagnostics import Diagnostic, has_errors, sort_key
 from trainc.documents import classify
@@ -55,9 +56,11 @@ def compile(sources: Iterable[Source], options: Options | None = None) -> Build:
         findings += found
     sorted_out, found = classify(documents)
     findings += found
+    companions = admit_companions(sorted_out.cluster.values(), options.crds, faithful=options.faithful)
+    findings += companions.findings
     runtimes = Runtimes.admit(sorted_out.runtimes, options)
     findings += runtimes.findings
-    ruling = Ruling.of(sources, documents, options)
+    ruling = Ruling.of((*sources, *options.crds), documents, options)
     compiler = JobCompiler(runtimes, sorted_out.cluster, options, ruling)
     jobs = tuple(sorted((compiler.compile(job) for job in sorted_out.jobs), key=lambda job: (job.namespace, job.name)))
     return _finished(jobs, findings, ruling, options, _untried(sorted_out.runtimes, jobs))

@@ -52,7 +52,7 @@ def test_help_of_a_command(run: Run, name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_examples_of_the_help_can_be_parsed(name: str, repository: Path) -> None:
-    for path in ("job.yaml", "runtime.yaml", "jobs/team-a/job.yaml", "cluster/x.yaml"):
+    for path in ("job.yaml", "runtime.yaml", "jobs/team-a/job.yaml", "cluster/x.yaml", "crds/x.yaml"):
         put(repository, path, job())
     lines = [line.strip() for line in (command(name).epilog or "").splitlines() if line.strip().startswith("trainc ")]
     assert lines
@@ -122,7 +122,7 @@ def test_explain_lists_all_codes(run: Run) -> None:
     assert "  TC015  note     companion of a runtime\n" in result.stdout
 
 
-@pytest.mark.parametrize(("code", "hint"), [("TC1011", "nearest are TC101"), ("nonsense", "codes look like TC101")])
+@pytest.mark.parametrize(("code", "hint"), [("TC1021", "nearest are TC102"), ("nonsense", "codes look like TC101")])
 def test_explain_what_is_no_code(run: Run, code: str, hint: str) -> None:
     result = run("explain", code)
     assert result.exit_code == 2

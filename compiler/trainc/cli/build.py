@@ -7,12 +7,13 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from trainc.cli.command import CLEAN, Command, Reporter, finding_options
-from trainc.cli.work import load_config, no_document, nothing, read_runtimes, worth_telling
+from trainc.cli.work import crd_option, load_config, no_document, nothing, read_crds, read_runtimes, worth_telling
 from trainc.diagnostics import Diagnostic, has_errors, sort_key
 from trainc.emit import emit
 from trainc.kube.fieldorder import ordered_object
@@ -49,10 +50,19 @@ OUTPUTS: dict[str, Callable[[Iterable[JsonObject]], str]] = {"yaml": _yaml, "jso
     "-o", "--output", type=click.Choice(tuple(OUTPUTS)), default="yaml", show_default=True, help="How to print."
 )
 @click.option("--faithful", is_flag=True, help="Exactly what the API server, Trainer and JobSet make of the documents.")
+@crd_option
 @finding_options
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True))
 def command(
-    *, output: str, faithful: bool, format_: str, fail_on: str, quiet: bool, verbose: bool, paths: tuple[str, ...]
+    *,
+    output: str,
+    faithful: bool,
+    crd_dirs: tuple[str, ...],
+    format_: str,
+    fail_on: str,
+    quiet: bool,
+    verbose: bool,
+    paths: tuple[str, ...],
 ) -> int:
     """Compile the documents of FILEs and print the objects that the Trainer controller would create of them.
 
@@ -67,9 +77,10 @@ def command(
     folder = Path.cwd()
     given = merge(_read(folder, path) for path in paths)
     options, known, findings = _surroundings(folder, faithful)
-    result = compile(merge([given, known]).sources, options)
+    crds = read_crds(find_root(folder), folder, crd_dirs)
+    result = compile(merge([given, known]).sources, replace(options, crds=crds.sources))
     found = worth_telling([result.findings], known.sources)
-    findings = tuple(sorted((*findings, *given.findings, *known.findings, *found), key=sort_key))
+    findings = tuple(sorted((*findings, *given.findings, *known.findings, *crds.findings, *found), key=sort_key))
     if not has_errors(findings) and no_document(given):
         findings = (*findings, *(nothing(path, "no document here") for path in paths))
     reporter.findings(findings)

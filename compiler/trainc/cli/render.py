@@ -53,7 +53,7 @@ def command(
     environments = choose(config, environment)
     runtimes = read_runtimes(root)
     inputs = merge([*(read_tree(root, name) for name in names), runtimes])
-    outcome = compile_for(inputs, config, environments, findings, () if JOBS in names else runtimes.sources)
+    outcome = compile_for(inputs, config, environments, findings, partly=() if JOBS in names else runtimes.sources)
     findings = _with_empty(outcome, names)
     if reporter.fails(findings):
         reporter.findings(findings)

@@ -7,7 +7,17 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import Command, Reporter, finding_options
-from trainc.cli.work import JOBS, RUNTIMES, compile_for, load_config, no_document, nothing, read_runtimes
+from trainc.cli.work import (
+    JOBS,
+    RUNTIMES,
+    compile_for,
+    crd_option,
+    load_config,
+    no_document,
+    nothing,
+    read_crds,
+    read_runtimes,
+)
 from trainc.diagnostics import has_errors
 from trainc.read import Inputs, find_root, merge, name_below, read_given, read_tree
 
@@ -17,17 +27,23 @@ Examples:
   trainc validate jobs/team-a/job.yaml  one file
   trainc validate --format json         findings for programs
   trainc validate --fail-on warning     exit 1 for a warning, too
+  trainc validate --crd-dir crds        objects of the kinds in crds/, too
 """
 
 
 @click.command("validate", cls=Command, epilog=EPILOG)
+@crd_option
 @finding_options
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
-def command(format_: str, fail_on: str, quiet: bool, verbose: bool, paths: tuple[str, ...]) -> int:
+def command(
+    *, crd_dirs: tuple[str, ...], format_: str, fail_on: str, quiet: bool, verbose: bool, paths: tuple[str, ...]
+) -> int:
     """Check TrainJobs and runtimes as render does, and write nothing.
 
     With PATHs, files or folders anywhere, only those are checked, together with
     runtimes/. The repository is the nearest folder upward with a trainc.yaml.
+    Other objects beside them are checked where their kind is known: many of
+    Kubernetes' own are, others are by the CRDs in --crd-dir.
     """
     reporter = Reporter(format_, fail_on, quiet, verbose)
     folder = Path.cwd()
@@ -36,7 +52,8 @@ def command(format_: str, fail_on: str, quiet: bool, verbose: bool, paths: tuple
     parts = [_read(root, folder, path) for path in paths] or [read_tree(root, JOBS)]
     runtimes = read_runtimes(root)
     partly = runtimes.sources if paths else ()
-    outcome = compile_for(merge([*parts, runtimes]), config, config.environments, findings, partly)
+    crds = read_crds(root, folder, crd_dirs)
+    outcome = compile_for(merge([*parts, runtimes]), config, config.environments, findings, partly=partly, crds=crds)
     findings = outcome.findings
     if not has_errors(findings):
         if not outcome.job_count and not paths:

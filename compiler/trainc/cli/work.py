@@ -8,13 +8,15 @@ from pathlib import Path
 
 import click
 
+from trainc.admit.companions import read_definitions
+from trainc.cli.command import F
 from trainc.config import Config, parse
 from trainc.diagnostics import Diagnostic, Severity, report, sort_key
 from trainc.findings.silences import UNUSED
 from trainc.load import load
 from trainc.options import Options
 from trainc.pipeline import Job, compile  # noqa: A004 - its public name
-from trainc.read import CONFIG, Inputs, read_config, read_tree
+from trainc.read import CONFIG, Inputs, merge, read_config, read_given, read_tree
 from trainc.source import Document, Source
 
 JOBS = "jobs"
@@ -57,18 +59,23 @@ def compile_for(
     config: Config,
     environments: Iterable[str],
     findings: Iterable[Diagnostic],
+    *,
     partly: Iterable[Source] = (),
+    crds: Inputs | None = None,
 ) -> Outcome:
     """Compile the sources for each environment.
 
     ``findings`` are those of trainc.yaml, and go first. ``partly`` are sources of which the run uses what it needs.
+    ``crds`` is what ``read_crds`` gives.
     """
+    crds = crds or Inputs()
     jobs: dict[str, tuple[Job, ...]] = {}
     files: dict[str, bytes] = {}
-    found = [*findings, *inputs.findings]
+    found = [*findings, *inputs.findings, *crds.findings]
     builds: list[tuple[Diagnostic, ...]] = []
     for environment in environments:
-        build = compile(inputs.sources, Options(environment=environment, config=config.data))
+        options = Options(environment=environment, config=config.data, crds=crds.sources)
+        build = compile(inputs.sources, options)
         jobs[environment] = build.jobs
         files |= build.files
         builds.append(build.findings)
@@ -99,6 +106,29 @@ def _is_idle(finding: Diagnostic) -> bool:
 def read_runtimes(root: Path) -> Inputs:
     """Read runtimes/ of the repository."""
     return read_tree(root, RUNTIMES)
+
+
+def crd_option(function: F) -> F:
+    """Add --crd-dir."""
+    return click.option(
+        "--crd-dir",
+        "crd_dirs",
+        metavar="DIR",
+        multiple=True,
+        type=click.Path(exists=True, file_okay=False),
+        help="A folder of CustomResourceDefinitions: objects of their kinds are checked, too. May be repeated.",
+    )(function)
+
+
+def read_crds(root: Path, folder: Path, directories: Iterable[str]) -> Inputs:
+    """Read the folders of --crd-dir, meant from ``folder``, at any depth; one without a CRD is a finding."""
+    parts = []
+    for directory in directories:
+        part = read_given(root, folder, directory)
+        if not part.findings and not read_definitions(part.sources)[0]:
+            part = Inputs(part.sources, (nothing(directory, "no CustomResourceDefinition here"),))
+        parts.append(part)
+    return merge(parts)
 
 
 def nothing(place: str, message: str) -> Diagnostic:

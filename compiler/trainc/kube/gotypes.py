@@ -130,7 +130,7 @@ class _Mismatch(Exception):
 def _error(first: _Mismatch, data: Json, codec: _Codec) -> GoDecodeError:
     """Return the error Go returns: the first fatal one, or else the first of all."""
     current = first
-    while not current.fatal:
+    while not current.fatal and current.steps:
         # To Go a refused value is one that was not there, and so is null.
         data = _without(data, current.steps[::-1])
         try:

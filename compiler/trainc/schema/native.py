@@ -16,6 +16,7 @@ from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.kube.names import is_dns1035_label, is_dns1123_label, mask_trailing_dash
 from trainc.schema.defaulting import default
 from trainc.schema.embedded import SEGMENT
+from trainc.schema.formats import is_byte
 from trainc.schema.listtype import list_errors
 from trainc.schema.metadata import read_metadata
 from trainc.schema.metarules import SUBDOMAIN, NameRule, object_meta_violations
@@ -35,7 +36,7 @@ _CLASSES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
 }
 _KINDS = {
-    ("string", "byte"): ("bytes", "base64"),
+    ("string", "byte"): ("[]byte", "base64"),
     ("string", "date-time"): ("Time", "a time as in 2006-01-02T15:04:05Z"),
     ("integer", "int32"): ("int32", "a 32-bit integer"),
     ("integer", "int64"): ("int64", "a 64-bit integer"),
@@ -122,14 +123,22 @@ def _scalar(schema: Structural, value: Any, path: Path) -> Iterator[Violation]:
     if (schema.type, form) not in _KINDS:
         return
     go_type, wanted = _KINDS[schema.type, form]
-    try:
-        decode(value, go_type)
-    except GoDecodeError:
-        pass
-    else:
+    if _decodes(value, go_type):
         return
     code = "TC105" if go_type.startswith("int") else "TC102" if go_type == "IntOrString" else "TC106"
     yield Violation(code, path, f"{dotted(path)} must be {wanted}", "", found=show(value), expected=wanted, decode=True)
+
+
+def _decodes(value: Json, go_type: str) -> bool:
+    """Tell whether Go can read a value; of bytes, whether it is base64 but for line breaks, as Go reads it."""
+    if go_type == "[]byte":
+        text = str(value).replace("\r", "").replace("\n", "")
+        return not text or is_byte(text)
+    try:
+        decode(value, go_type)
+    except GoDecodeError:
+        return False
+    return True
 
 
 def _mistyped(schema: Structural, value: Any, path: Path) -> Violation:

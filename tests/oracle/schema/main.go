@@ -165,7 +165,7 @@ func (r *resource) admit(u *unstructured.Unstructured) answer {
 
 // define does with a CRD what the API server does on create, up to its validation.
 func define(v1 apiextensionsv1.CustomResourceDefinition) answer {
-	apiextensionsv1.SetDefaults_CustomResourceDefinition(&v1)
+	apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(&v1)
 	var crd apiextensions.CustomResourceDefinition
 	must(apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(&v1, &crd, nil))
 	var texts []string

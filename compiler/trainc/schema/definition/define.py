@@ -52,13 +52,14 @@ _NAMED_AT_STATUS_ROOT = (
 class Definition:
     """What a CRD comes to: its kind in each served version, empty where the server refuses the CRD.
 
-    ``dropped``: paths of fields that a CRD does not have. ``schemas``: the schema of every version by its index, where
-    it is one, with its place in the document.
+    ``dropped``: paths of fields that a CRD does not have. ``schemas``: the schemas of the versions, each with its
+    place, as far as they are structural and their defaults fit; one that all versions share comes once.
     """
 
     resources: tuple[Resource, ...] = ()
     dropped: tuple[Path, ...] = ()
     violations: tuple[Violation, ...] = ()
+    schemas: tuple[tuple[Structural, Place], ...] = ()
 
 
 def define(data: JsonObject) -> Definition:
@@ -71,19 +72,16 @@ def define(data: JsonObject) -> Definition:
     _, dropped, outer = read_native(kind, data)
     # Names and required fields are the business of the rules below, whose texts are the server's.
     shape = [violation for violation in outer if violation.decode]
-    spec: Any = data.get("spec")
-    if not isinstance(spec, dict):
-        return Definition((), dropped, (*shape, *(() if shape else (required(Place(("spec",), "spec")),))))
+    spec: Any = as_object(data.get("spec"))
     for index, schema in _schemas(spec):
         shape += shape_violations(schema, ("spec", "versions", index, "schema", _SCHEMA))
-    unknown = tuple(violation.path for violation in shape if violation.code == "TC101")
-    shape = [violation for violation in shape if violation.code != "TC101"]
-    if shape:
-        return Definition((), (*dropped, *unknown), tuple(shape))
-    found = [*_metadata(data, spec), *spec_violations(spec), *_version_violations(spec)]
+    if any(not violation.advisory for violation in shape):
+        return Definition((), dropped, tuple(shape))
+    schemas: list[tuple[Structural, Place]] = []
+    found = [*shape, *_metadata(data, spec), *spec_violations(spec), *_version_violations(spec, schemas)]
     found += approval_violations(spec.get("group") or "", as_object(as_object(data.get("metadata")).get("annotations")))
     resources = () if any(not violation.advisory for violation in found) else tuple(_resources(spec))
-    return Definition(resources, (*dropped, *unknown), tuple(found))
+    return Definition(resources, dropped, tuple(found), tuple(schemas))
 
 
 def _metadata(data: JsonObject, spec: Any) -> tuple[Violation, ...]:
@@ -105,8 +103,11 @@ def _schemas(spec: Any) -> Iterator[tuple[int, Json]]:
             yield index, schema
 
 
-def _version_violations(spec: Any) -> Iterator[Violation]:
-    """Yield what is wrong in the versions. What all have in common the server checks once, as if it were the spec's."""
+def _version_violations(spec: Any, sound: list[tuple[Structural, Place]]) -> Iterator[Violation]:
+    """Yield what is wrong in the versions, and put their sound schemas into ``sound``.
+
+    What all have in common the server checks once, as if it were the spec's.
+    """
     versions = _versions(spec)
     hoisted = frozenset(field for field in _HOISTED if all(v.get(field) == versions[0].get(field) for v in versions))
     status_anywhere = any(_has_status(version) for version in versions)
@@ -123,22 +124,26 @@ def _version_violations(spec: Any) -> Iterator[Violation]:
         if "schema" in hoisted:
             if first:
                 root = Place((*place.path, "schema", _SCHEMA), f"spec.validation.{_SCHEMA}")
-                yield from _schema_violations(schemas[0], root, status=status_anywhere)
+                yield from _schema_violations(schemas[0], root, sound, status=status_anywhere)
         else:
             status = _has_status(versions[0] if "subresources" in hoisted else version)
-            yield from _schema_violations(schemas[index], place.child("schema", _SCHEMA), status=status)
+            yield from _schema_violations(schemas[index], place.child("schema", _SCHEMA), sound, status=status)
 
 
 def _has_status(version: Any) -> bool:
     return as_object(version.get("subresources")).get("status") is not None
 
 
-def _schema_violations(schema: Any, root: Place, *, status: bool) -> Iterator[Violation]:
+def _schema_violations(
+    schema: Any, root: Place, sound: list[tuple[Structural, Place]], *, status: bool
+) -> Iterator[Violation]:
     found = [*_root_violations(schema := normal(schema), root, status=status)]
-    unsupported = _unreadable(schema)
-    if not unsupported:
+    if not _unreadable(schema):
         broken = structural_violations(schema, root)
-        found += broken or default_violations(parse(schema), root)
+        if not broken:
+            broken = default_violations(usable := _usable(schema), root)
+            sound += [] if broken else [(usable, root)]
+        found += broken
     found += openapi_violations(schema, root)
     yield from found
     if not found:

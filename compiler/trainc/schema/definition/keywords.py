@@ -5,13 +5,13 @@ Source of the rules: JSONSchemaProps and its decoders in k8s.io/apiextensions-ap
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from trainc.diagnostics import suggest
 from trainc.schema.violation import Violation
 from trainc.schema.wording import show, type_hint
-from trainc.source import Json, JsonObject, Path
+from trainc.source import Json, JsonObject, Path, dotted
 
 _RULE = {
     "rule": "string",
@@ -102,7 +102,7 @@ def shape_violations(schema: Json, path: Path) -> Iterator[Violation]:
     for key, value in schema.items():
         here = (*path, key)
         if key not in KEYWORDS:
-            yield Violation("TC101", here, f"unknown keyword {key}", "", found=key, hint=suggest(key, KEYWORDS))
+            yield _unknown(here, f"unknown keyword {key}", KEYWORDS)
         elif value is not None:
             yield from _value_violations(KEYWORDS[key], value, here)
 
@@ -147,8 +147,7 @@ def _struct_violations(fields: dict[str, str], value: Any, path: Path) -> Iterat
         return
     for key, item in value.items():
         if key not in fields:
-            hint = suggest(key, fields)
-            yield Violation("TC101", (*path, key), f"unknown field {key}", "", found=key, hint=hint)
+            yield _unknown((*path, key), f"unknown field {key}", fields)
         elif item is not None:
             yield from _scalar_violations(fields[key], item, (*path, key))
 
@@ -176,6 +175,13 @@ def _fields(value: Any, path: Path, check: Any) -> Iterator[Violation]:
     for name, item in value.items():
         if item is not None:
             yield from check(item, (*path, name))
+
+
+def _unknown(path: Path, message: str, known: Iterable[str]) -> Violation:
+    """Make the violation of what the server drops without a word, unless it is asked to be strict."""
+    upstream = f'unknown field "{dotted(path)}"'
+    name = str(path[-1])
+    return Violation("TC101", path, message, upstream, found=name, hint=suggest(name, known), advisory=True)
 
 
 def _mistyped(value: Json, path: Path, wanted: str, hint: str | None = None) -> Violation:
