@@ -1,5 +1,5 @@
 # ruff: noqa: T201
-"""Asks the CEL oracle the questions of ``tests/cel/library/`` again: ``python tests/oracle/cellibrary.py [--check]``.
+"""Asks the CEL oracle the questions below ``tests/cel/`` again: ``python tests/oracle/cellibrary.py [--check]``.
 
 The questions were chosen by hand and at random, a few for every overload of every library, and are kept as they are;
 only their answers are written anew. A line is a pair as celgoldens.py has them.
@@ -19,7 +19,7 @@ if __name__ == "__main__":
 from oracle import celrunner  # noqa: E402 - the folder above is not on the path of a script
 from oracle.celgoldens import judge, lines  # noqa: E402
 
-CASES = HERE.parent / "cel" / "library"
+CASES = HERE.parent / "cel"
 
 
 def main() -> int:
@@ -32,7 +32,7 @@ def main() -> int:
         return 2
     celrunner.build()
     stale = []
-    for path in sorted(CASES.glob("*.jsonl")):
+    for path in sorted(CASES.glob("*/*.jsonl")):
         present = path.read_text(encoding="ascii")
         wanted = lines(judge([json.loads(line)["question"] for line in present.splitlines()]))
         if wanted != present:
