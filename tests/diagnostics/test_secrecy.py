@@ -4,14 +4,14 @@ import json
 import re
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from trainc import Options, Source, compile
 from trainc.diagnostics import Related, report
 from trainc.diagnostics.display import VALUE_WIDTH
 from trainc.diagnostics.formats import FORMATS
-from trainc.diagnostics.secrecy import MASK, hidden, is_secret, looks_secret, redact
+from trainc.diagnostics.secrecy import MASK, hidden, index, is_secret, looks_secret, redact
 from trainc.load import load
 from trainc.source import Document, Json, JsonObject, Path
 
@@ -111,7 +111,7 @@ def test_what_is_hidden() -> None:
     ],
 )
 def test_redact(text: str, value: str, shown: str) -> None:
-    assert redact(text, [value]) == shown
+    assert redact(text, [index([value])]) == shown
 
 
 TOKEN = "hf_AbCdEfGhIjKlMnOp"
@@ -219,6 +219,22 @@ def test_the_name_of_a_field_is_no_secret() -> None:
     assert " 4 | token: ***\n" in FORMATS["text"]([finding], False)
 
 
+def test_many_values_that_begin_alike() -> None:
+    many = [f"hf_the_same_start_{number:05d}" for number in range(300)]
+    assert redact(f"a {many[7]} b {many[123]}c {many[299][:-2]}", [index(many)]) == "a *** b ***c ***"
+
+
+def test_a_secret_far_along_a_long_line() -> None:
+    items = ", ".join(f"{{name: A{number}_TOKEN, value: {TOKEN}{number}}}" for number in range(400))
+    given_document = document(f"apiVersion: v1\nkind: X\nmetadata: {{name: x}}\nspec: {{env: [{items}]}}\n")
+    for number in (0, 200, 399):
+        path = ("spec", "env", number, "name")
+        shown = FORMATS["text"]([report("TC102", given_document, path, "m")], False).splitlines()
+        assert HIDDEN.search("\n".join(shown)) is None
+        at = shown[3].index("^")
+        assert shown[2][at:].startswith(f"name: A{number}_TOKEN, value: ***}}")
+
+
 def test_columns_behind_a_mask_stay_right() -> None:
     given_document = document(f"apiVersion: v1\nkind: X\nmetadata: {{name: x}}\nspec: {{token: {TOKEN}, other: 1}}\n")
     shown = FORMATS["text"]([report("TC102", given_document, ("spec", "other"), "m")], False)
@@ -230,14 +246,16 @@ def test_values_are_cut_in_every_format() -> None:
     assert finding.found == "f" * (VALUE_WIDTH - 3) + "..."
 
 
+@settings(deadline=None)
 @given(st.text(min_size=4, max_size=40), st.text(max_size=20), st.text(max_size=20))
 def test_nothing_of_a_whole_value_is_left(value: str, before: str, after: str) -> None:
     assume(len(value.strip()) >= 8)
     assume(value not in before + MASK + after)
-    shown = redact(f"{before} {value} {after}", [value])
+    shown = redact(f"{before} {value} {after}", [index([value])])
     assert value not in shown
 
 
+@settings(deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=8),

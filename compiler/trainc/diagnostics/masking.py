@@ -3,68 +3,96 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from operator import attrgetter, itemgetter
+from typing import NamedTuple
 
-from trainc.diagnostics.secrecy import LEAST, MASK, hidden, looks_secret, merged, occurrences
-from trainc.source import Document, Mark, Path
+from trainc.diagnostics.secrecy import MASK, hidden, known, looks_secret, merged, occurrences
+from trainc.source import Document, Mark
 
 Span = tuple[int, int]
 """Where something begins and ends in a line, in code points from 0."""
 
+NEAR = 2000
+"""How far from a mark a line is looked through, in code points: more than is shown, and than most secrets take."""
+
+_END = Mark(2**63, 1)
 _VALUE = r"(\"(?:[^\"\\]|\\.)*\"?|'(?:[^']|'')*'?|[^\s,\]}]+)"
-_PAIR = re.compile(rf"([\"']?)([\w.-]+)\1\s*(?::\s+|(?<=[\"'])\s*:\s*|=)(?![\[{{|>&*!]){_VALUE}")
+_PAIR = re.compile(rf"(?<![\w.-])([\"']?)([\w.-]+)\1\s*(?::\s+|(?<=[\"'])\s*:\s*|=)(?![\[{{|>&*!]){_VALUE}")
 _NAME_VALUE = re.compile(rf"[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)[\"']?\s*,\s*[\"']?value[\"']?\s*:\s*{_VALUE}")
 _VALUE_NAME = re.compile(rf"[\"']?value[\"']?\s*:\s*{_VALUE}\s*,\s*[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)")
 _SECRET = re.compile(r"[\"']?kind[\"']?\s*:\s*[\"']?Secret\b")
 _SECRET_DATA = re.compile(r"[\"']?(?:data|stringData)[\"']?\s*:\s*\{([^}]*)")
 _KEY = re.compile(r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')\s*:\s*|.*?:(?:\s+|\Z)")
-_CLOSERS = re.compile(r"[\s,}\]]*\Z")
+_CLOSERS = frozenset(" \t\r,}]")
 _NAME_LINE = re.compile(r"\s*(?:-\s+)?[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)")
 _REST = re.compile(r"[^:]*:\s*(\S.*)")
 _LITERALS = frozenset(("true", "false", "null", "~"))
 
 
 def masked(document: Document, lines: Sequence[str], mark: Mark) -> tuple[str, int]:
-    """Return the line of a mark with MASK for what looks secret, and the mark's column in what is returned."""
+    """Return the line of a mark with MASK for what looks secret, and the mark's column in what is returned.
+
+    Of a line that is longer than anyone shows, only what stands near the mark is looked through.
+    """
     line = lines[mark.line - 1] if 0 < mark.line <= len(lines) else ""
-    spans = merged((*_known(document, line, mark.line), *_looks(line), *_unread(document, lines, mark.line)))
     at = max(mark.column - 1, 0)
+    first, last = max(at - NEAR, 0), at + NEAR
+    near = line[first:last]
+    spans = [*_looks(near), *occurrences(near, known(document))]
+    for start, end in (*_placed(document, line, mark.line, (first, last)), *_unread(document, lines, mark)):
+        spans.append((max(start - first, 0), max(min(end, last) - first, 0)))
+    at -= first
     column = at
-    for start, end in reversed(spans):
-        line = line[:start] + MASK + line[end:]
+    for start, end in reversed(merged(spans)):
+        near = near[:start] + MASK + near[end:]
         if end <= at:
             column += len(MASK) - (end - start)
         elif start < at:
             column = start
-    return line, column + 1
+    return line[:first] + near + line[last:], first + column + 1
 
 
-def _known(document: Document, line: str, number: int) -> Iterator[Span]:
-    """Yield where a document's own secrets stand on a line: by place, and by text where they stand elsewhere."""
-    for value in hidden(document):
-        if value.whole:
-            yield from _region(document, value.path, line, number)
-    for text in {value.text for value in hidden(document) if len(value.text) >= LEAST}:
-        yield from occurrences(line, text)
+class _Region(NamedTuple):
+    """Where the value of a secret stands, its key included, up to the next key or item."""
+
+    begin: Mark
+    end: Mark
+    keyed: bool
 
 
-def _region(document: Document, path: Path, line: str, number: int) -> Iterator[Span]:
-    """Yield what lies on a line of the value at path: from its mark to the next one that is not below it."""
-    marks = document.marks()
-    begin = marks.get(path)
-    if begin is None or begin.line > number:
-        return
-    end = min((mark for at, mark in marks.items() if mark > begin and at[: len(path)] != path), default=None)
-    if end is not None and end.line < number:
-        return
-    first = begin.column - 1 if begin.line == number else 0
-    last = end.column - 1 if end is not None and end.line == number else len(line)
-    if begin.line == number and isinstance(path[-1], str) and (key := _KEY.match(line, first, last)):
-        first = key.end()
-    closers = _CLOSERS.search(line, first, last)
-    last = closers.start() if closers else last
-    if first < last:
-        yield first, last
+@lru_cache(maxsize=64)
+def _regions(document: Document) -> tuple[_Region, ...]:
+    """Return the regions of a document's secrets that are whole values, in order."""
+    paths = {value.path for value in hidden(document) if value.whole}
+    if not paths:
+        return ()
+    ordered = sorted(((mark, path) for path, mark in document.marks().items() if path), key=itemgetter(0))
+    regions = []
+    for number, (mark, path) in enumerate(ordered):
+        if path in paths:
+            later = (to for to, at in ordered[number + 1 :] if to > mark and at[: len(path)] != path)
+            regions.append(_Region(mark, next(later, _END), isinstance(path[-1], str)))
+    return tuple(regions)
+
+
+def _placed(document: Document, line: str, number: int, near: Span) -> Iterator[Span]:
+    """Yield where on a part of a line the values of secrets stand."""
+    regions = _regions(document)
+    at = bisect_right(regions, Mark(number, near[1] + 1), key=attrgetter("begin")) - 1
+    while at >= 0 and regions[at].end > Mark(number, near[0] + 1):
+        begin, end, keyed = regions[at]
+        at -= 1
+        first = begin.column - 1 if begin.line == number else 0
+        last = end.column - 1 if end.line == number else len(line)
+        if begin.line == number and keyed and (key := _KEY.match(line, first, last)):
+            first = key.end()
+        while last > first and line[last - 1] in _CLOSERS:
+            last -= 1
+        if first < last:
+            yield first, last
 
 
 def _looks(line: str) -> Iterator[Span]:
@@ -82,13 +110,15 @@ def _looks(line: str) -> Iterator[Span]:
         yield from (match.span(1) for match in _SECRET_DATA.finditer(line) if match[1].strip())
 
 
-def _unread(document: Document, lines: Sequence[str], number: int) -> Iterator[Span]:
+def _unread(document: Document, lines: Sequence[str], mark: Mark) -> Iterator[Span]:
     """Yield the value on a line of a document that cannot be read, if lines near it make it look secret."""
-    line = lines[number - 1] if 0 < number <= len(lines) else ""
-    rest = _REST.match(line)
-    if document.data or rest is None:
+    if document.data or not 0 < mark.line <= len(lines):
         return
-    name = _NAME_LINE.match(lines[number - 2]) if number > 1 else None
+    line = lines[mark.line - 1]
+    rest = _REST.match(line)
+    if rest is None:
+        return
+    name = _NAME_LINE.match(lines[mark.line - 2]) if mark.line > 1 else None
     key = line[: rest.start(1)].strip(" \t\"':-")
     if looks_secret(key) or (key == "value" and name and looks_secret(name[1])) or _SECRET.search("\n".join(lines)):
         yield rest.span(1)

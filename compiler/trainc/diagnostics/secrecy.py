@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -60,6 +61,15 @@ LEAST = 4
 
 _HEAD = 12
 """So many characters from its beginning give a value away, as messages cut long ones."""
+
+_LONG = 40
+"""The most characters of an occurrence within which another is looked for."""
+
+_FEW = 64
+"""So few beginnings are looked for one by one before a text is walked through."""
+
+_ORDER = 1000
+"""So many characters are compared to find the nearest of several values."""
 
 
 class Hidden(NamedTuple):
@@ -116,14 +126,11 @@ def _is_value(key: str) -> bool:
     return len(key) < len("value") + 2 and len({*"value"} & {*key.lower()}) > len("value") - 2
 
 
+@lru_cache(maxsize=64)
 def hidden(document: Document) -> tuple[Hidden, ...]:
     """Return what findings on a document must not show, in order of the document."""
-    return _hidden(document) if _MAYBE.search(document.source.decoded()) else ()
-
-
-@lru_cache(maxsize=32)
-def _hidden(document: Document) -> tuple[Hidden, ...]:
-    return tuple(_walk(document.data, document.data, ()))
+    # The text is searched first: most hold no such word, and then there is nothing to walk through.
+    return tuple(_walk(document.data, document.data, ())) if _MAYBE.search(document.source.decoded()) else ()
 
 
 def _walk(root: JsonObject, value: Json, path: Path) -> Iterator[Hidden]:
@@ -168,27 +175,71 @@ def _inside(text: str) -> Iterator[str]:
         yield match[1]
 
 
-def redact(text: str, texts: Iterable[str]) -> str:
-    """Return text with MASK in place of each of texts, however it is escaped, and of what is left of one cut short."""
-    spans = [span for value in texts for span in occurrences(text, value)]
+class Index(NamedTuple):
+    """The spellings of values to hide: sorted, by their first _HEAD characters; and how long these beginnings are."""
+
+    forms: Mapping[str, tuple[str, ...]]
+    sizes: tuple[int, ...]
+
+
+@lru_cache(maxsize=64)
+def known(document: Document) -> Index:
+    """Return how the values that ``hidden`` gives may be spelt; those too short to be told from chance are left out."""
+    return index(value.text for value in hidden(document))
+
+
+def index(texts: Iterable[str]) -> Index:
+    """Return the spellings of texts by their beginnings."""
+    found: dict[str, set[str]] = {}
+    for text in texts:
+        for form in _forms(text):
+            if len(form) >= LEAST:
+                found.setdefault(form[:_HEAD], set()).add(form)
+    forms = {head: tuple(sorted(known)) for head, known in found.items()}
+    return Index(forms, tuple(sorted({len(head) for head in forms})))
+
+
+def redact(text: str, indexes: Iterable[Index]) -> str:
+    """Return text with MASK in place of what indexes hold, also where it is cut short."""
+    spans = [span for spelt in indexes for span in occurrences(text, spelt)]
     for start, end in reversed(merged(spans)):
         text = text[:start] + MASK + text[end:]
     return text
 
 
-def occurrences(text: str, value: str) -> Iterator[tuple[int, int]]:
-    """Yield where value, or the beginning of a long one, stands in text."""
-    for form in _forms(value):
-        head = form[:_HEAD]
-        short = len(form) < 2 * LEAST
-        start = text.find(head)
-        while start >= 0:
-            end = start + len(head)
-            while end < len(text) and end - start < len(form) and text[end] == form[end - start]:
-                end += 1
-            if not short or _stands_alone(text, start, end):
-                yield start, end
-            start = text.find(head, start + 1)
+def occurrences(text: str, spelt: Index) -> Iterator[tuple[int, int]]:
+    """Yield where a value, or the beginning of a long one, stands in text."""
+    if len(spelt.forms) <= _FEW and not any(head in text for head in spelt.forms):
+        return
+    at = 0
+    while spelt.sizes and at <= len(text) - LEAST:
+        end = at
+        for size in spelt.sizes:
+            if forms := spelt.forms.get(text[at : at + size]):
+                end = max(end, _end(text, at, forms))
+        if end > at:
+            yield at, end
+        # Values may overlap, unless they are so long that looking for that would take too long.
+        at = end if end - at > _LONG else at + 1
+
+
+def _end(text: str, at: int, forms: tuple[str, ...]) -> int:
+    """Return where the longest occurrence of one of the forms ends, all of which begin as the text does at a place."""
+    # The form that shares most with a text is one of its neighbours in sorted order.
+    place = bisect_left(forms, text[at : at + _ORDER])
+    form_end = max(_shared(text, at, form) for form in forms[max(place - 1, 0) : place + 1])
+    short = form_end - at < 2 * LEAST
+    alone = not (text[max(at - 1, 0) : at].isalnum() or text[form_end : form_end + 1].isalnum())
+    return form_end if alone or not short else at
+
+
+def _shared(text: str, at: int, form: str) -> int:
+    if text.startswith(form, at):
+        return at + len(form)
+    end = at + min(len(form), _HEAD)
+    while end < len(text) and text[end] == form[end - at]:
+        end += 1
+    return end
 
 
 def _forms(value: str) -> set[str]:
@@ -196,10 +247,6 @@ def _forms(value: str) -> set[str]:
     forms = {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1]}
     forms.add(value.replace("'", "''"))
     return forms | {line.strip() for line in value.split("\n") if len(line.strip()) >= LEAST}
-
-
-def _stands_alone(text: str, start: int, end: int) -> bool:
-    return not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum())
 
 
 def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -216,7 +263,7 @@ def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 class Redactor:
     """Hides in the texts of one finding what its documents hold that looks secret."""
 
-    __slots__ = ("exact", "key", "texts")
+    __slots__ = ("exact", "indexes", "key", "short")
 
     def __init__(self, document: Document, path: Path, found: str | None, others: Iterable[Document]) -> None:
         own = hidden(document)
@@ -224,16 +271,20 @@ class Redactor:
             value.whole and value.path == path[: len(value.path)] for value in own
         )
         self.key = str(path[-1]) if path else None
-        known = [*own, *(value for other in others for value in hidden(other))]
-        self.texts = [value.text for value in known if len(value.text) >= LEAST or value.path == path]
+        own_words = [value.text for value in own if value.path == path]
         if self.exact and found and found != self.key:
-            self.texts.append(found)
+            own_words.append(found)
+        self.short = [word for word in own_words if len(word) < LEAST]
+        self.indexes = [known(document), *map(known, others)]
+        self.indexes += [index(own_words)] if own_words else []
 
     def text(self, text: str | None) -> str | None:
         """Return a text as it may be shown. At a secret, no number of some length is: it may be a reading of it."""
-        if text is None or not (self.exact or self.texts):
+        if text is None:
             return text
-        text = redact(text, self.texts)
+        text = redact(text, self.indexes)
+        for word in self.short:
+            text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", lambda _: MASK, text)
         return _NUMBER.sub(MASK, text) if self.exact else text
 
     def value(self, found: str | None) -> str | None:
