@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from trainc.cel.environments import base
-from trainc.cel.library import authz
+from trainc.cel.library import authz, cidr, format, ip, namedformat, quantity, semver, table, urls
 from trainc.cel.library.table import OVERLOADS
 from trainc.questions import answer, read_question
 
@@ -51,6 +52,13 @@ def test_every_function_is_asked_for() -> None:
     asked = {name for name in functions if f"{name}(" in text}
     assert len(functions) > 80
     assert functions - asked <= constants | {"@sortByAssociatedKeys", "lists.range"}
+
+
+@pytest.mark.parametrize("library", [authz, cidr, format, ip, namedformat, quantity, semver, urls])
+def test_what_is_imported_later_is_all_there(library: ModuleType) -> None:
+    name = library.__name__.rpartition(".")[2]
+    names = next(names for load, names in table._LATER.items() if load.__name__ == f"_{name}")
+    assert sorted(names.split()) == sorted(library.OVERLOADS)
 
 
 def test_every_overload_is_implemented() -> None:

@@ -12,7 +12,6 @@ from typing import TypeAlias
 
 from trainc.cel.conversions import INT_OVERFLOW, UINT_OVERFLOW
 from trainc.cel.equality import equal, length
-from trainc.cel.library.gosort import sort_indexes
 from trainc.cel.library.limits import check_length
 from trainc.cel.ordering import compare
 from trainc.cel.values import (
@@ -32,6 +31,8 @@ from trainc.cel.values import (
 List: TypeAlias = Sequence[Value]
 
 _NO_OVERLOAD = "no such overload"
+_PLAIN = frozenset((bool, int, str, bytes, Duration))
+"""Kinds in which equal values are alike; a double may be -0.0, a timestamp has a zone."""
 _COMPARABLE = (bool, int, Uint, float, str, bytes, Timestamp, Duration)
 
 
@@ -191,6 +192,11 @@ def sort_by(items: List, keys: List) -> List:
     kinds = {rank.__class__ for rank in ranks}
     if len(kinds) > 1:
         raise EvalError("list elements must have the same type")
+    if kinds <= _PLAIN and (items is keys or len(set(ranks)) == len(ranks)):
+        # Equal ones cannot be told apart, or there are none: any sort gives the same.
+        return [elements[index] for index in sorted(range(len(ranks)), key=ranks.__getitem__)]
+    from trainc.cel.library.gosort import sort_indexes
+
     order_of = sort_indexes(len(elements), lambda one, other: order(ranks[one], ranks[other]) == -1)
     return [elements[index] for index in order_of]
 
