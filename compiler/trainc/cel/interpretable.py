@@ -53,11 +53,16 @@ class Name:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AbsoluteAttribute:
-    """A variable and what qualifies it; of several names the first that is there counts."""
+    """A variable and what qualifies it; of several names the first that is there counts.
+
+    ``optional``: its static type is an optional; ``dynamic``: nothing is known of its type.
+    """
 
     base: Id
     names: tuple[Name, ...]
     qualifiers: tuple[Qualifier, ...] = ()
+    optional: bool = False
+    dynamic: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,16 +237,16 @@ def _count(node: Any) -> int:
     while waiting:
         part = waiting.pop()
         found += 1
-        if isinstance(part, Fold):
-            continue
-        for name in part.__slots__:
-            value = getattr(part, name)
-            waiting += [each for each in (value if isinstance(value, tuple) else (value,)) if _is_part(each)]
+        if not isinstance(part, Fold):
+            waiting += parts(part)
     return found
 
 
-def _is_part(value: object) -> bool:
-    return value.__class__ in _PARTS
+def parts(part: Any) -> list[Any]:
+    """Return the nodes, attributes and qualifiers right below one of a plan."""
+    values = [getattr(part, name) for name in part.__slots__]
+    flat = [each for value in values for each in (value if isinstance(value, tuple) else (value,))]
+    return [each for each in flat if each.__class__ in _PARTS]
 
 
 _PARTS = frozenset(

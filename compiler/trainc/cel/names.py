@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from trainc.cel.work import COST, WORK
+from trainc.cel.work import COST, LIMIT, WORK
 
-FIRST_SLOT = max(COST, WORK) + 1
+FIRST_SLOT = max(COST, WORK, LIMIT) + 1
 
 
 class Slots:

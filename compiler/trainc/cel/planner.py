@@ -47,6 +47,7 @@ from trainc.cel.wellknown import make_message
 
 Steps: TypeAlias = Walk[Node, Interpretable]
 
+_DYNAMIC: Final = (Kind.DYN, Kind.ANY, Kind.PARAMETER, Kind.ERROR)
 _INDEX: Final = frozenset(("_[_]", "_[?_]", "_?._"))
 
 
@@ -85,9 +86,12 @@ class _Planner:
     def _referenced(self, node: Node, reference: Reference) -> Interpretable:
         if reference.value is not None:
             return Constant(node, reference.value)
-        if self._checked.types[node].kind is Kind.TYPE:
+        type_ = self._checked.types[node]
+        if type_.kind is Kind.TYPE:
             raise PlanError(node.position, f"reference to undefined type: {reference.name}")
-        return Access(AbsoluteAttribute(node, (Name(reference.name, self._slots.find(reference.name)),)))
+        names = (Name(reference.name, self._slots.find(reference.name)),)
+        optional = type_.kind is Kind.OPAQUE and type_.name == "optional_type"
+        return Access(AbsoluteAttribute(node, names, optional=optional, dynamic=type_.kind in _DYNAMIC))
 
     def _candidates(self, name: str) -> tuple[Name, ...]:
         return tuple(map(self._name, candidates(self._environment.container, name)))

@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from trainc.cel import exact
+from trainc.cel import exact, fast, work
 from trainc.cel.checker import Checked
 from trainc.cel.declarations import Environment
-from trainc.cel.exactattributes import FAILURES, Lazy
+from trainc.cel.exact import Run
+from trainc.cel.exactattributes import Lazy
+from trainc.cel.fastframe import Unusual
 from trainc.cel.folding import PlanError
+from trainc.cel.hazards import hazardous
 from trainc.cel.interpretable import Interpretable
 from trainc.cel.maps import MISSING
-from trainc.cel.names import FIRST_SLOT, Slots
+from trainc.cel.names import Slots
 from trainc.cel.planner import plan as plan_tree
 from trainc.cel.trace import EXCEEDED, Exceeded, Trace
 from trainc.cel.values import EvalError, Undecided, Value
-from trainc.cel.work import BUDGET, MESSAGE, Exhausted, Panic
+from trainc.cel.work import BUDGET, COST, MESSAGE, WORK, Exhausted, Panic
 
 __all__ = ["Lazy", "Outcome", "PlanError", "Program", "plan"]
 
 LIMIT = 1_000_000
 """What one expression may cost: PerCallLimit of k8s.io/apiserver pkg/apis/cel/config.go."""
 
+_SPECIAL = frozenset((Lazy, Undecided, EvalError, MISSING.__class__))
 _TOO_DEEP = "the expression or its values are nested too deeply"
 
 
@@ -38,43 +42,66 @@ class Outcome(NamedTuple):
 class Program:
     """An expression that can be evaluated, any number of times and by several threads at once."""
 
-    __slots__ = ("_exact", "_plan", "_size", "_variables")
+    __slots__ = ("_exact", "_fast", "_fixed_cost", "_frame", "_plan", "_variables")
 
     def __init__(self, planned: Interpretable, slots: Slots) -> None:
         self._plan = planned
         self._variables = tuple(slots.variables.items())
-        self._size = slots.size
-        self._exact = exact.build(planned)
+        self._frame: list[Any] = [MISSING] * slots.size
+        self._frame[WORK] = BUDGET
+        built = None if hazardous(planned) else fast.build(planned)
+        self._fast = built[0] if built is not None else None
+        self._fixed_cost = built[1] if built is not None else 0
+        self._exact: Run | None = None
 
     def evaluate(self, variables: Mapping[str, Value], limit: int = LIMIT) -> Outcome:
         """Evaluate with the values of variables; one may be Lazy, or an Undecided that all uses of it then are.
 
         The work done is bounded, too, whatever the limit of cost (work.py).
         """
-        frame = self._frame(variables)
+        run = self._fast
+        if run is None:
+            return self._decide(variables, limit)
+        frame = self._frame.copy()
+        frame[COST], frame[work.LIMIT] = self._fixed_cost, limit
+        try:
+            for name, slot in self._variables:
+                value = frame[slot] = variables.get(name, MISSING)
+                if value.__class__ in _SPECIAL:
+                    return self._decide(variables, limit)
+            value = run(frame)
+        except Exhausted:
+            return Outcome(None, EvalError(MESSAGE), None, min(frame[COST], limit))
+        except (Unusual, EvalError, Undecided, Panic, RecursionError):
+            return self._decide(variables, limit)
+        if frame[COST] > limit:
+            return self._decide(variables, limit)
+        return Outcome(value, None, None, frame[COST])
+
+    def _decide(self, variables: Mapping[str, Value], limit: int) -> Outcome:
+        """Evaluate just as cel-go does."""
+        if self._exact is None:
+            self._exact = exact.build(self._plan)
+        frame = self._frame.copy()
+        for name, slot in self._variables:
+            frame[slot] = variables.get(name, MISSING)
         trace = Trace(frame, limit)
         try:
             value = self._exact(trace)
         except Exceeded:
-            return Outcome(None, EvalError(EXCEEDED), None, trace.cost)
+            value = EvalError(EXCEEDED)
         except Panic as panic:
-            return Outcome(None, EvalError(panic.message), None, trace.cost)
+            value = EvalError(panic.message)
         except Exhausted:
-            return Outcome(None, EvalError(MESSAGE), None, trace.cost)
+            value = EvalError(MESSAGE)
         except RecursionError:
-            return Outcome(None, EvalError(_TOO_DEEP), None, trace.cost)
-        if isinstance(value, FAILURES):
-            if isinstance(value, Undecided):
-                return Outcome(None, None, value.reason, trace.cost)
-            return Outcome(None, value, None, trace.cost)
-        return Outcome(value, None, None, trace.cost)
-
-    def _frame(self, variables: Mapping[str, Value]) -> list[Any]:
-        frame: list[Any] = [MISSING] * self._size
-        frame[:FIRST_SLOT] = (0, BUDGET)
-        for name, slot in self._variables:
-            frame[slot] = variables.get(name, MISSING)
-        return frame
+            value = EvalError(_TOO_DEEP)
+        cost = trace.cost if trace.cost < 2**63 else trace.cost - 2**64  # as the server prints it
+        if isinstance(value, Undecided):
+            return Outcome(None, None, value.reason, cost)
+        if isinstance(value, EvalError):
+            return Outcome(None, value, None, cost)
+        return Outcome(value, None, None, cost)
 
 
 def plan(checked: Checked, environment: Environment) -> Program:

@@ -13,6 +13,8 @@ Meter: TypeAlias = list[Any]
 
 COST: Final = 0
 WORK: Final = 1
+LIMIT: Final = 2
+"""Items of the runner's frame: the cost so far, the work left, what the cost may be."""
 
 BUDGET: Final = 4_000_000
 """About as many steps as a second has room for."""
