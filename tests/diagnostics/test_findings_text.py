@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from trainc.diagnostics import Related, Severity, report
 from trainc.diagnostics.display import (
     ELLIPSIS,
+    HINT_WIDTH,
     LINE_WIDTH,
     MESSAGE_WIDTH,
     PATH_WIDTH,
@@ -217,7 +218,7 @@ def test_values_and_messages_are_cut() -> None:
     assert len(head) <= MESSAGE_WIDTH + len("jobs/a/j.yaml:1:1: error[TC102]: ")
     assert found == "   = found: " + "f" * (VALUE_WIDTH - 3) + "..."
     assert hint.startswith("   = hint: h\\nhh\\nh")
-    assert len(hint) == len("   = hint: ") + VALUE_WIDTH
+    assert len(hint) == len("   = hint: ") + HINT_WIDTH
 
 
 def test_a_long_path_shows_its_end() -> None:

@@ -8,6 +8,9 @@ import unicodedata
 VALUE_WIDTH = 120
 """The most characters of a value (found, expected) that a finding shows."""
 
+HINT_WIDTH = 300
+"""The most characters of a hint: our own words, and at most a name of the input."""
+
 MESSAGE_WIDTH = 1000
 """The most characters of a message; upstream's own texts may quote whole objects."""
 

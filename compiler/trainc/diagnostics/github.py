@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from trainc.diagnostics.codes import CODES
 from trainc.diagnostics.diagnostic import Diagnostic, Severity, sort_key
-from trainc.diagnostics.display import VALUE_WIDTH, one_line
+from trainc.diagnostics.display import HINT_WIDTH, VALUE_WIDTH, one_line
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -40,9 +40,9 @@ def _command(finding: Diagnostic) -> str:
 
 def _message(finding: Diagnostic) -> str:
     lines = [one_line(finding.message)]
-    for name, value in (("expected", finding.expected), ("hint", finding.hint)):
+    for name, value, limit in (("expected", finding.expected, VALUE_WIDTH), ("hint", finding.hint, HINT_WIDTH)):
         if value is not None:
-            lines.append(f"{name}: {one_line(value, VALUE_WIDTH)}")
+            lines.append(f"{name}: {one_line(value, limit)}")
     for related in finding.related:
         mark = related.document.locate(related.path)
         place = f"{one_line(related.document.source.name)}:{mark.line}:{mark.column}"

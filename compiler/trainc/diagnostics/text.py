@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from trainc.diagnostics.diagnostic import Diagnostic, Severity, sort_key
-from trainc.diagnostics.display import ELLIPSIS, PATH_WIDTH, VALUE_WIDTH, one_line, window
+from trainc.diagnostics.display import ELLIPSIS, HINT_WIDTH, PATH_WIDTH, VALUE_WIDTH, one_line, window
 from trainc.diagnostics.masking import masked
 from trainc.source import Document, Mark, Source, dotted
 
@@ -100,11 +100,11 @@ class _Renderer:
         yield f"{blank} {' ' * indent}{below}\n"
 
     def notes(self, finding: Diagnostic, size: int) -> Iterator[str]:
-        notes = (("found", finding.found), ("expected", finding.expected), ("hint", finding.hint))
-        for name, value in notes:
+        values = (("found", finding.found, VALUE_WIDTH), ("expected", finding.expected, VALUE_WIDTH))
+        for name, value, limit in (*values, ("hint", finding.hint, HINT_WIDTH)):
             if value is not None:
                 sign = self.paint(_GUTTER, " " * (size + 2) + "=")
-                yield f"{sign} {self.paint(_BOLD, name)}: {one_line(value, VALUE_WIDTH)}\n"
+                yield f"{sign} {self.paint(_BOLD, name)}: {one_line(value, limit)}\n"
 
 
 class _Pointer(NamedTuple):
