@@ -209,7 +209,9 @@ class Builder:
         return Message(brace.start, ".".join(reversed(fields)), tuple(self._entries(rest[0])))
 
     def _entries(self, fields: list[Field] | Token) -> Iterator[Entry]:
-        for field in fields if isinstance(fields, list) else ():
+        if not isinstance(fields, list):
+            return
+        for field in fields:
             if field.issue is not None:  # cel-go places it where the list begins
                 index = self.issues.index(field.issue)
                 self.issues[index] = Issue(fields[0].start, field.issue.message)

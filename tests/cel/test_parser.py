@@ -1,0 +1,80 @@
+"""The parser against cel-go's: trees, positions, messages. ``tests/oracle/celtrees.py`` writes what is expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oracle import celrunner, celtrees
+from oracle.celexpressions import expressions, soup
+from trainc.cel.astjson import dump
+from trainc.cel.display import display
+from trainc.cel.issues import CompileError
+from trainc.cel.macros import RECEIVER_MACROS
+from trainc.cel.parser import parse
+
+CASES = sorted((Path(__file__).resolve().parent / "parser").glob("*.jsonl"))
+MACROS = frozenset((*RECEIVER_MACROS.keys() - {("existsOne", 2)}, ("has", 1)))
+SYNTAX = "Syntax error: "
+
+
+def made(text: str) -> dict[str, Any]:
+    """Return what the parser makes of an expression, as the oracle says it."""
+    try:
+        root = parse(text, MACROS)
+    except CompileError as error:
+        errors = sorted(([issue.position, issue.message] for issue in error.issues), key=lambda pair: pair[0])
+        return {"errors": errors, "display": display(text, error.issues)}
+    rows: Any = dump(root)
+    return {"tree": [row[:-1] if row[0] == "fold" else row for row in rows]}  # the oracle has no hint of the macro
+
+
+def expected(text: str, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer of the oracle; Go writes 1.0 as 1, and has no offset where there is no text."""
+    if "tree" in answer:
+        rows = answer["tree"]
+        return {"tree": [[*row[:2], float(row[2])] if row[0] == "double" else row for row in rows]}
+    errors = [[at if text else 0, message] for at, message in answer["errors"]]
+    return {"errors": errors, "display": answer["display"]}
+
+
+def syntax_only(answer: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what else is wrong where syntax is: cel-go goes on looking behind an error, we do not."""
+    errors = [error for error in answer.get("errors", ()) if error[1].startswith(SYNTAX)]
+    return {"errors": errors} if errors else answer
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_what_cel_go_makes_of_it(path: Path) -> None:
+    lines = celtrees.read(path)
+    view = syntax_only if path.stem == "random-errors" else dict
+    wrong = [line["expr"] for line in lines if view(made(line["expr"])) != view(expected(line["expr"], line))]
+    assert len(lines) > 20
+    assert wrong == []
+
+
+@pytest.fixture(scope="module")
+def oracle() -> None:
+    if why := celrunner.missing():
+        pytest.skip(why)
+    celrunner.build()
+
+
+@pytest.mark.go
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_the_answers_are_current(path: Path, oracle: None) -> None:
+    assert celtrees.fresh(path) == path.read_text(encoding="ascii")
+
+
+@pytest.mark.go
+@pytest.mark.parametrize(
+    "texts",
+    [expressions(41, 600), expressions(42, 600, broken=True), soup(43, 400)],
+    ids=["whole", "broken", "soup"],
+)
+def test_random_texts(texts: list[str], oracle: None) -> None:
+    answers = zip(texts, celtrees.ask(texts), strict=True)
+    wanted = {text: syntax_only(expected(text, answer)) for text, answer in answers}
+    assert [text for text, answer in wanted.items() if syntax_only(made(text)) != answer] == []
