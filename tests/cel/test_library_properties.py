@@ -22,6 +22,7 @@ from trainc.cel.library.limits import MOST_CHARACTERS, MOST_ELEMENTS, TOO_EXPENS
 from trainc.cel.library.table import OVERLOADS
 from trainc.cel.output import plain
 from trainc.cel.values import INT_MAX, INT_MIN, NONE, Duration, EvalError, Optional, Timestamp, Undecided, Value
+from trainc.cel.work import Panic
 
 INTS = st.integers(INT_MIN, INT_MAX)
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -239,9 +240,12 @@ def test_what_would_fill_the_memory_is_refused() -> None:
         ("lists_range", MOST_ELEMENTS + 1),
         ("string_replace_string_string", half, "", half),
         ("list_join_string", [half] * 1001, ""),
+        ("list_distinct", [[]] * 2000),
+        ("list_sets_contains_list", [1.0] * 2000, [1] * 2000),
     ):
-        with pytest.raises(EvalError, match=TOO_EXPENSIVE):
+        with pytest.raises(Panic) as refused:
             OVERLOADS[overload](*args)
+        assert refused.value.message == TOO_EXPENSIVE
 
 
 def test_the_authorizer_is_undecided() -> None:

@@ -33,6 +33,7 @@ List: TypeAlias = Sequence[Value]
 _NO_OVERLOAD = "no such overload"
 _PLAIN = frozenset((bool, int, str, bytes, Duration))
 """Kinds in which equal values are alike; a double may be -0.0, a timestamp has a zone."""
+_HASHABLE = _PLAIN | {Uint, Timestamp, type(None)}
 _COMPARABLE = (bool, int, Uint, float, str, bytes, Timestamp, Duration)
 
 
@@ -201,11 +202,35 @@ def sort_by(items: List, keys: List) -> List:
     return [elements[index] for index in order_of]
 
 
+def forms(items: List) -> list[object] | None:
+    """Return hashables that are equal where elements are; None if elements are of kinds that have none.
+
+    Doubles are compared with integers as doubles, so they have forms only among themselves; NaN equals nothing.
+    """
+    kinds = {item.__class__ for item in items}
+    if kinds <= _HASHABLE:
+        return [_form(item) for item in items]
+    if kinds == {float}:
+        return [item if item == item else object() for item in items]  # noqa: PLR0124 - NaN
+    return None
+
+
+def _form(item: Value) -> object:
+    if item.__class__ is bool:
+        return (bool, item)
+    return item.value if item.__class__ is Uint else item
+
+
 def distinct(items: List) -> List:
     """Return the elements without those equal to an earlier one."""
     elements = list(items)
-    if all(item.__class__ is str for item in elements):
-        return list(dict.fromkeys(elements))
+    keys = forms(elements)
+    if keys is not None:
+        first: dict[object, Value] = {}
+        for key, item in zip(keys, elements, strict=True):
+            first.setdefault(key, item)
+        return list(first.values())
+    check_length(len(elements) ** 2)
     found: list[Value] = []
     for item in elements:
         if not any(same(item, other) for other in found):

@@ -67,13 +67,16 @@ def _go_message(found: bytes | str, text: str) -> str:
 
 def matches(text: str, regex: str) -> bool:
     """Tell whether regex matches anywhere in text. Raises EvalError for one that is wrong."""
-    return _search(pattern(regex), utf8(text), 0) is not None
+    compiled, data = pattern(regex), utf8(text)
+    if "\\B" in regex:
+        return _search(compiled, data) is not None
+    return compiled.search(data) is not None
 
 
 def find(text: str, regex: str) -> str:
     """Return the first match of regex in text, empty if there is none. Raises EvalError."""
     data = utf8(text)
-    found = _search(_illegal(regex), data, 0)
+    found = _search(_illegal(regex), data)
     return "" if found is None else from_utf8(data[found[0] : found[1]])
 
 
@@ -95,39 +98,34 @@ def _illegal(regex: str) -> Any:
         raise EvalError(f"Illegal regex: {error.message}") from None
 
 
-def _search(compiled: Any, data: bytes, at: int) -> tuple[int, int] | None:
-    """Return where the first match from a place on begins and ends, or None.
+def _search(compiled: Any, data: bytes) -> tuple[int, int] | None:
+    """Return where the first match begins and ends, or None.
 
     RE2 finds a ``\\B`` between the bytes of one code point, too; Go does not look there.
     """
-    while (match := compiled.search(data, at)) is not None:
+    match = compiled.search(data)
+    while match is not None:
         start, end = match.span()
-        if start < end or start == len(data) or data[start] & 0xC0 != 0x80:
+        if start < end or not _is_inside(data, start):
             return int(start), int(end)
-        at = _next(data, start)
+        match = compiled.search(data, start + 1)
     return None
 
 
 def _all(compiled: Any, data: bytes) -> Iterator[bytes]:
     """Yield matches as Go does: an empty one right behind another match does not count."""
-    at, behind = 0, -1
-    while at <= len(data):
-        match = _search(compiled, data, at)
-        if match is None:
-            return
-        start, end = match
-        if end > start or start != behind:
-            yield data[start:end]
+    behind = -1
+    for match in compiled.finditer(data):
+        start, end = match.span()
+        if start == end and (start == behind or _is_inside(data, start)):
+            continue
         behind = end
-        at = end if end > at else _next(data, at)
+        yield data[start:end]
 
 
-def _next(data: bytes, at: int) -> int:
-    """Return where the code point after the one at a place begins."""
-    at += 1
-    while at < len(data) and data[at] & 0xC0 == 0x80:
-        at += 1
-    return at
+def _is_inside(data: bytes, at: int) -> bool:
+    """Tell whether a place is between the bytes of one code point."""
+    return at < len(data) and data[at] & 0xC0 == 0x80
 
 
 OVERLOADS: Mapping[str, Callable[..., Value]] = {

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from trainc.cel.library.lists import List, same
+from trainc.cel.library.limits import check_length
+from trainc.cel.library.lists import List, forms, same
 from trainc.cel.values import Value
 
 
 def contains(items: List, wanted: List) -> bool:
     """Tell whether every element of wanted is in items."""
-    known = list(items)
-    return all(_has(known, item) for item in wanted)
+    known, sought = list(items), list(wanted)
+    keys = forms(known + sought)
+    if keys is not None:
+        return set(keys[: len(known)]).issuperset(keys[len(known) :])
+    check_length(len(known) * len(sought))
+    return all(_has(known, item) for item in sought)
 
 
 def equivalent(left: List, right: List) -> bool:
@@ -21,8 +26,12 @@ def equivalent(left: List, right: List) -> bool:
 
 def intersects(left: List, right: List) -> bool:
     """Tell whether some element is in both."""
-    known = list(right)
-    return any(_has(known, item) for item in left)
+    one, known = list(left), list(right)
+    keys = forms(one + known)
+    if keys is not None:
+        return not set(keys[: len(one)]).isdisjoint(keys[len(one) :])
+    check_length(len(one) * len(known))
+    return any(_has(known, item) for item in one)
 
 
 def _has(known: list[Value], wanted: Value) -> bool:
