@@ -1,8 +1,8 @@
 # ruff: noqa: T201
 """Asks cel-go's parser again: ``python tests/oracle/celtrees.py [--check]``.
 
-Its questions are the expressions of ``tests/cel/parser/``. A line of a file is an expression with what the parser makes of it: ``{"expr", "tree"}`` or ``{"expr", "errors",
-"display"}``. To add an expression, add a line that has only ``expr``.
+Its questions are the expressions of ``tests/cel/parser/``. A line of a file is an expression with what the parser makes
+of it: ``{"expr", "tree"}`` or ``{"expr", "errors", "display"}``. To add an expression, add a line with only ``expr``.
 """
 
 from __future__ import annotations
