@@ -46,6 +46,7 @@ schemas: $(READY) ## write what is generated: built-in runtimes, pages of codes 
 goldens: $(READY) ## run the real Trainer, JobSet and CEL over their cases and write the goldens (needs Go)
 	$(BIN)/python tests/oracle/goldens.py $(ARGS)
 	$(BIN)/python tests/oracle/celgoldens.py $(ARGS)
+	$(BIN)/python tests/oracle/cellibrary.py $(ARGS)
 	$(BIN)/python tests/oracle/celtrees.py $(ARGS)
 
 fuzz: $(READY) ## compare trainc with the real Trainer and JobSet on N generated cases from SEED (needs Go)
