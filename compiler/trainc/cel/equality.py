@@ -5,6 +5,7 @@ Numbers of different types are equal as doubles are; NaN equals nothing; null eq
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from trainc.cel.maps import MISSING, find, is_list, is_map, items
@@ -21,7 +22,7 @@ from trainc.cel.values import (
     Uint,
     Value,
 )
-from trainc.cel.work import Meter, spend
+from trainc.cel.work import WORK, Exhausted, Meter, spend
 
 _NO_OVERLOAD = "no such overload"
 _SIMPLE: Final = frozenset((str, int, bool, float, bytes, type(None), Uint, Timestamp, Duration))
@@ -41,14 +42,9 @@ def equal(left: Value, right: Value, meter: Meter | None = None) -> bool:
     if kind is other:
         if kind in _SIMPLE:
             return bool(left == right)
-        if kind is list:
-            return _lists(left, right, meter)
-        if kind is dict or kind is KeyedMap:
-            return _maps(left, right, meter)
-        if kind is TypeValue:
-            return type_name(left.type) == type_name(right.type)
-        if kind is Optional:
-            return _optionals(left, right, meter)
+        compare = _SAME.get(kind)
+        if compare is not None:
+            return compare(left, right, meter)
     elif kind in _NUMBERS and other in _NUMBERS:
         return _numbers(left, right)
     if left is None or right is None:
@@ -73,13 +69,42 @@ def _lists(left: Value, right: Value, meter: Meter | None) -> bool:
     if size != len(right):
         return False
     if meter is not None:
-        spend(meter, size)
+        meter[WORK] -= size
+        if meter[WORK] < 0:
+            raise Exhausted
     for one, two in zip(left, right, strict=True):
+        kind = one.__class__
+        if kind is two.__class__ and kind in _SIMPLE:
+            if one != two:
+                return False
+            continue
         try:
             if not equal(one, two, meter):
                 return False
         except EvalError:
             continue  # cel-go takes only false for an answer here
+    return True
+
+
+def _dicts(left: dict[str, Value], right: dict[str, Value], meter: Meter | None) -> bool:
+    if len(left) != len(right):
+        return False
+    if meter is not None:
+        meter[WORK] -= len(left)
+        if meter[WORK] < 0:
+            raise Exhausted
+    for key, one in left.items():
+        two = right.get(key, MISSING)
+        kind = one.__class__
+        if kind is two.__class__ and kind in _SIMPLE:
+            if one != two:
+                return False
+            continue
+        try:
+            if two is MISSING or not equal(one, two, meter):
+                return False
+        except EvalError:
+            continue
     return True
 
 
@@ -106,6 +131,20 @@ def _optionals(left: Optional, right: Optional, meter: Meter | None) -> bool:
     if right.value is None and isinstance(left.value, Opaque | Container):
         raise EvalError(_NO_OVERLOAD)
     return equal(left.value, right.value, meter)
+
+
+def _types(left: TypeValue, right: TypeValue, _: Meter | None) -> bool:
+    return type_name(left.type) == type_name(right.type)
+
+
+_SAME: Final[Mapping[type, Callable[[Any, Any, Meter | None], bool]]] = {
+    dict: _dicts,
+    list: _lists,
+    KeyedMap: _maps,
+    Optional: _optionals,
+    TypeValue: _types,
+}
+"""What compares two values of one kind."""
 
 
 def length(value: Value) -> int:
