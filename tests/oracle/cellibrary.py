@@ -34,6 +34,8 @@ def main() -> int:
     stale = []
     for path in sorted(CASES.glob("*/*.jsonl")):
         present = path.read_text(encoding="ascii")
+        if not present.startswith('{"question":'):
+            continue  # trees of the parser: celtrees.py
         wanted = lines(judge([json.loads(line)["question"] for line in present.splitlines()]))
         if wanted != present:
             stale.append(path.name)
