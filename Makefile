@@ -41,6 +41,7 @@ schemas: $(READY) ## write what is generated: built-in runtimes, pages of codes 
 	$(BIN)/python compiler/tools/grammar.py
 	$(BIN)/python compiler/tools/schemas.py
 	$(BIN)/python compiler/tools/celfunctions.py
+	$(BIN)/python compiler/tools/rules.py
 	types=$$(cd tests/oracle && go run ./gotypes); printf '%s\n' "$$types" > compiler/trainc/data/gotypes.json
 
 goldens: $(READY) ## run the real Trainer, JobSet and CEL over their cases and write the goldens (needs Go)

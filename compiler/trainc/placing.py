@@ -71,7 +71,9 @@ def _scalar(text: str, at: int, *, key: bool) -> tuple[int, int, str] | None:
                 if not key:
                     return event.start_mark.index, event.end_mark.index, event.style or ""
                 follows = True
-    except (Refused, *errors()):
+    except errors():
+        return None
+    except Refused:
         return None
     return None
 

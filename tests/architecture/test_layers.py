@@ -18,7 +18,7 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (3, ("cel",)),
     (4, ("plugins",)),
     (4, ("admit", "join", "lookup", "origins")),
-    (5, ("gitops",)),
+    (5, ("gitops", "questions")),
     (5, ("checks",)),
     (6, ("runtimes", "trace")),
     (6, ("compilejob",)),

@@ -69,13 +69,6 @@ DIVERGENCES = (
         "a value that JSON cannot hold, a document without a name or one that is there twice is an input error of ours",
         _input_error,
     ),
-    Divergence(
-        "cel",
-        "crd|runtime-crd|jobset-crd",
-        "stage",
-        "the CRDs' x-kubernetes-validations are not evaluated yet",
-        _all_errors(lambda error: error.get("cel", False)),
-    ),
 )
 
 

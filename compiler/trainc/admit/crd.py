@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from trainc.admit.rules import RuleFailure, failures
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.kube.gotypes import GoDecodeError, decode
+from trainc.schema import Admitted as Result
 from trainc.schema import Violation, admit, resource, unknown_field_hint
+from trainc.schema.wording import show as shown
 from trainc.source import Document, Json, Path, dotted, existing, get
+
+UNCHECKED = "TC110"
+"""Says that the server evaluates no rules."""
 
 TYPES = {
     "TrainJob": "v1alpha1.TrainJob",
@@ -40,11 +46,43 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
     kind = str(document.data["kind"])
     result = admit(resource(kind), document.data)
     findings = [_unknown(document, path, kind, faithful=faithful) for path in result.dropped]
-    findings += [_violation(document, v, "decode" if v.decode else stage) for v in result.violations]
+    violations = result.violations if faithful else tuple(v for v in result.violations if v.code != UNCHECKED)
+    findings += [_violation(document, v, "decode" if v.decode else stage) for v in violations]
     stored = replace(document, data=result.data)
+    findings += [rule_finding(stored, failure, stage) for failure in broken_rules(kind, result, faithful=faithful)]
     if not result.violations:
         findings += _undecodable(stored, TYPES[kind], webhook)
     return Admitted(stored, tuple(findings))
+
+
+def broken_rules(kind: str, result: Result, *, faithful: bool) -> tuple[RuleFailure, ...]:
+    """Return the rules of the CRD that an admitted object does not meet.
+
+    After an error that makes it pointless, such as a missing field, the server evaluates none. Beyond faithful those
+    are evaluated that do not look at such an error, so that all is said in one run.
+    """
+    schema = resource(kind).schema
+    if any(violation.decode for violation in result.violations):
+        return ()
+    blocking = tuple(violation.path for violation in result.violations if violation.blocking)
+    if blocking and faithful:
+        return ()
+    return failures(schema, result.data, skip=blocking)
+
+
+def rule_finding(document: Document, failure: RuleFailure, stage: str | None) -> Diagnostic:
+    """Return the finding of a rule that a document does not meet."""
+    path = existing(document.data, (*failure.path, *failure.about))
+    return report(
+        "TC201",
+        document,
+        path,
+        failure.message,
+        found=shown(get(document.data, *path)) if path else None,
+        expected=str(failure.rule.get("rule", "")).strip() or None,
+        stage=stage,
+        upstream=failure.upstream,
+    )
 
 
 def _unknown(document: Document, path: Path, kind: str, *, faithful: bool) -> Diagnostic:

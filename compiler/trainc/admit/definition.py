@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from trainc.cel.composition import Compiled, Problem
 from trainc.cel.estimate import estimate
+from trainc.cel.fieldpaths import FieldPathError, parse_field_path
 from trainc.cel.rule import CompiledRule, compile_rule
 from trainc.cel.schematypes import MAX_REQUEST, Declared
 from trainc.cel.sizes import MOST
@@ -73,9 +74,22 @@ class _Walk:
         for child in _children(node):
             self.visit(child)
         path = node.place.path
+        self._field_paths(node)
         if node.schema.rules and not any(error[: len(path)] == path for error in self.errors):
             for index, spec in enumerate(node.schema.rules):
                 self._rule(node, spec, node.place.child("x-kubernetes-validations").index(index))
+
+    def _field_paths(self, node: _Node) -> None:
+        for index, spec in enumerate(node.schema.rules):
+            if not (text := str(spec.get("fieldPath") or "")):
+                continue
+            try:
+                parse_field_path(text, node.schema)
+            except FieldPathError as error:
+                at = node.place.child("x-kubernetes-validations").index(index).child("fieldPath")
+                upstream = invalid(at.text, text, "must be a valid path")
+                self.found.append(RuleProblem(at.path, f"must be a valid path: {error}", upstream))
+                self.errors = (*self.errors, node.place.path)
 
     def _rule(self, node: _Node, spec: JsonObject, place: Place) -> None:
         made = compile_rule(spec, node.schema, node.root or node.schema.embedded, new=True)

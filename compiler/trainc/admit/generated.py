@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from trainc.admit.jobset import NAME_TOO_LONG, default, validate
+from trainc.admit.rules import failures
 from trainc.schema import read, resource, validate_object
-from trainc.source import Json, JsonObject, Path
+from trainc.source import Json, JsonObject, Path, existing
 
 
 class Refused(NamedTuple):
@@ -27,8 +28,14 @@ def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObje
     """
     kind = resource("JobSet")
     stored = read(kind, default(read(kind, data).data)).data
-    if violations := validate_object(kind, stored):
-        return stored, tuple(Refused(v.code, "jobset-crd", v.path, v.message, v.upstream) for v in violations)
+    violations = validate_object(kind, stored)
+    refused = [Refused(v.code, "jobset-crd", v.path, v.message, v.upstream) for v in violations]
+    if not any(violation.blocking for violation in violations):
+        for broken in failures(kind.schema, stored):
+            path = existing(stored, (*broken.path, *broken.about))
+            refused.append(Refused("TC201", "jobset-crd", path, broken.message, broken.upstream))
+    if refused:
+        return stored, tuple(refused)
     refusals = (
         Refused(
             "TC802" if r.message.startswith(NAME_TOO_LONG) else "TC801", "jobset-webhook", r.path, r.message, r.upstream

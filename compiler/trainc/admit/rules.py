@@ -15,6 +15,7 @@ from typing import NamedTuple
 from trainc.cel.rule import OLD_SELF, SELF, CompiledRule, compile_rule
 from trainc.cel.runner import Program
 from trainc.cel.schemavalues import reader
+from trainc.cel.selections import common_selection
 from trainc.cel.values import NONE, EvalError, Optional, Value
 from trainc.kube.fielderror import NO_FIELD, quote
 from trainc.schema import Structural
@@ -39,9 +40,13 @@ _OVER_LIMIT = "operation cancelled: actual cost limit exceeded"
 
 
 class RuleFailure(NamedTuple):
-    """A rule that does not hold at a place, in the server's words. ``transition``: it compares with the old value."""
+    """A rule that does not hold at a place, in the server's words.
+
+    ``about`` leads from the place to what all of the rule looks at. ``transition``: it compares with the old value.
+    """
 
     path: Path
+    about: Path
     rule: JsonObject
     transition: bool
     message: str
@@ -277,7 +282,8 @@ class _Run:
                 name = f"{dotted(path)}.{made.field_text}" if path else made.field_text
                 path = (*path, *made.field_path)
         upstream = _field_error(name, place.site.node.type, reason, text)
-        self.found.append(RuleFailure(path, place.rule.spec, made.compares, text, upstream))
+        about = common_selection(made.rule.checked.root, SELF) if made.rule is not None and not made.field_path else ()
+        self.found.append(RuleFailure(path, about, place.rule.spec, made.compares, text, upstream))
 
 
 def _trouble(made: CompiledRule) -> str:

@@ -16,6 +16,7 @@ from trainc.cel.values import INT_MAX, INT_MIN, Duration, EvalError, Timestamp, 
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _LOCAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?")
 _NUMBER_AND_UNIT = re.compile(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)")
+_NO_BASE64 = re.compile(r"[^A-Za-z0-9_=\r\n-]|=(?=[^=\r\n])")
 _UNITS = (
     (1, ("ns",), "nano"),
     (10**3, ("us", "µs"), "micro"),
@@ -68,11 +69,15 @@ def to_date_time(text: str) -> Timestamp:
 
 
 def to_bytes(text: str) -> bytes:
-    """Return what base64 text stands for. Raises EvalError."""
-    try:
-        return base64.b64decode(text.replace("\r", "").replace("\n", ""), validate=True)
-    except binascii.Error:
-        raise EvalError(f"Invalid byte formatted string {text}: illegal base64 data") from None
+    """Return what base64 text of the URL-safe alphabet stands for; line breaks count as nothing. Raises EvalError."""
+    strange = _NO_BASE64.search(text)
+    at = strange.start() if strange is not None else len(text)
+    if strange is None:
+        try:
+            return base64.urlsafe_b64decode(text.replace("\r", "").replace("\n", ""))
+        except binascii.Error:
+            at = max(at - 1, 0)
+    raise EvalError(f"Invalid byte formatted string {text}: illegal base64 data at input byte {at}")
 
 
 FORMATS: Mapping[str, Callable[[str], Value]] = {

@@ -106,8 +106,24 @@ def _is_plain(schema: Structural) -> bool:
     return schema.type == "string" and schema.keywords.get("format") not in FORMATS
 
 
+def _untyped(schema: Structural) -> bool:
+    """Tell whether a value of schema can hold what no schema describes; elsewhere Python's == is JSON's."""
+    return bool(compiled(_is_untyped, schema))
+
+
+def _is_untyped(schema: Structural) -> bool:
+    if schema.preserves or not (schema.type or schema.int_or_string):
+        return True
+    below = (*schema.properties.values(), schema.items, schema.additional)
+    open_map = schema.open and schema.additional is None
+    return open_map or any(sub is not None and _untyped(sub) for sub in below)
+
+
 class Shape:
-    """What a schema says of the entries of an object: for each key its identifier and its reader."""
+    """What a schema says of the entries of an object: for each key its identifier and its reader.
+
+    ``closed``: properties are declared. Where all is ``typed``, equal JSON is an equal value.
+    """
 
     __slots__ = ("_declared", "_found", "_schema", "closed")
 
@@ -116,6 +132,11 @@ class Shape:
         self._schema = schema
         self.closed = bool(self._declared) or schema.keywords.get("properties") is not None
         self._found: dict[str, tuple[str, Reader] | None] = {}
+
+    @property
+    def typed(self) -> bool:
+        """Whether all below is described."""
+        return not _untyped(self._schema)
 
     def entry(self, identifier: Value) -> tuple[str, Reader] | None:
         """Return key and reader of an identifier, or None where the schema knows no such entry."""
@@ -178,14 +199,19 @@ class Object(Container):
         return len(self.raw)
 
     def __iter__(self) -> Iterator[Value]:
+        unknown = 0
         for key in self.raw:
             if self.shape.known(key):
                 yield (escape(key) or key) if self.shape.closed else key
+            else:
+                unknown += 1
+        if unknown:  # the server goes over as many keys as there are, and has none in their place
+            raise EvalError(_NO_OVERLOAD)
 
     def equals(self, other: Value) -> bool:
         """Compare what the schema declares with its meaning, the rest as JSON."""
         if isinstance(other, Object):
-            if other.raw is self.raw and other.shape is self.shape:
+            if other.shape is self.shape and (other.raw is self.raw or (other.raw == self.raw and self.shape.typed)):
                 return True
         elif not isinstance(other, dict):
             raise EvalError(_NO_OVERLOAD)
@@ -284,7 +310,7 @@ def _list_reader(schema: Structural) -> Reader:
     def read(value: Json) -> Value:
         if value.__class__ is not list:
             raise _refuse(value, "expected an array for the provided schema with type=array")
-        return value if plain else make(value, read_item, keys)
+        return value if plain else make(value, read_item, keys, items)
 
     return read
 
@@ -292,12 +318,13 @@ def _list_reader(schema: Structural) -> Reader:
 class List(Container):
     """A list whose items have a schema, and whose order counts."""
 
-    __slots__ = ("keys", "raw", "read")
+    __slots__ = ("items", "keys", "raw", "read")
 
-    def __init__(self, raw: list[Json], read: Reader, keys: tuple[str, ...] = ()) -> None:
+    def __init__(self, raw: list[Json], read: Reader, keys: tuple[str, ...], items: Structural) -> None:
         self.raw = raw
         self.read = read
         self.keys = keys
+        self.items = items
 
     def is_list(self) -> bool:
         """Tell that it is one."""
@@ -315,16 +342,22 @@ class List(Container):
     def __iter__(self) -> Iterator[Value]:
         return map(self.read, self.raw)
 
+    def same(self, other: Value) -> bool:
+        """Tell, where it is plain to see, that the other is the same list."""
+        if not isinstance(other, List) or other.read is not self.read:
+            return False
+        return other.raw is self.raw or (other.raw == self.raw and not _untyped(self.items))
+
     def equals(self, other: Value) -> bool:
         """Compare item by item."""
-        if isinstance(other, List) and other.raw is self.raw:
+        if self.same(other):
             return True
         items = _items(other)
         return len(self) == len(items) and all(equal(one, two) for one, two in zip(self, items, strict=True))
 
     def add(self, other: Value) -> Value:
         """Append the other's items."""
-        return List([*self.raw, *map(raw, _items(other))], self.read, self.keys)
+        return List([*self.raw, *map(raw, _items(other))], self.read, self.keys, self.items)
 
     def celtype(self) -> Type:
         """Return list."""
@@ -358,7 +391,7 @@ class SetList(List):
         own = {_key(item): item for item in self.raw}
         for item in _items(other):
             own.setdefault(_key(item), raw(item))
-        return SetList(list(own.values()), self.read, self.keys)
+        return SetList(list(own.values()), self.read, self.keys, self.items)
 
 
 class MapList(List):
@@ -368,7 +401,7 @@ class MapList(List):
 
     def equals(self, other: Value) -> bool:
         """Compare items of the same keys."""
-        if isinstance(other, List) and other.raw is self.raw:
+        if self.same(other):
             return True
         items = _items(other)
         if len(self) != len(items):
@@ -385,7 +418,7 @@ class MapList(List):
         own = {self._name(item): item for item in self.raw}
         for item in _items(other):
             own[self._name(raw(item))] = raw(item)
-        return MapList(list(own.values()), self.read, self.keys)
+        return MapList(list(own.values()), self.read, self.keys, self.items)
 
     def _name(self, item: Json) -> tuple[tuple[type, Json], ...]:
         if not isinstance(item, dict):

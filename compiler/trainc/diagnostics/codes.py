@@ -157,6 +157,28 @@ SCHEMA = {
     ),
 }
 
+RULES = {
+    "TC201": Code(
+        _E,
+        "rule of the CRD not met",
+        "A rule among the CRD's x-kubernetes-validations does not hold for the document, or cannot be evaluated for it."
+        " The message is the CRD author's, as the cluster gives it; `expected` shows the rule.",
+    ),
+    "TC202": Code(
+        _E,
+        "change that the CRD forbids",
+        "A rule that compares an object with what it was before does not hold: the cluster refuses to change the"
+        " object of this name. For TrainJobs and runtimes, which need not reach a cluster, it is a warning.",
+        "give the new object another name, or leave the field as it was",
+    ),
+    "TC203": Code(
+        _E,
+        "rule that is refused",
+        "The API server refuses a CRD with this rule among its x-kubernetes-validations: the expression does not"
+        " compile for the schema at its place, is of another type than bool, or may cost too much.",
+    ),
+}
+
 JOIN = {
     "TC301": Code(
         _E,
@@ -310,4 +332,4 @@ OUTPUT = {
     "TC902": Code(_E, "internal error", "A fault of trainc. Please report it, with the input that caused it."),
 }
 
-CODES: dict[str, Code] = {**INPUT, **SCHEMA, **JOIN, **PLUGINS, **KNOWN_BUGS, **GITOPS, **JOBSET, **OUTPUT}
+CODES: dict[str, Code] = {**INPUT, **SCHEMA, **RULES, **JOIN, **PLUGINS, **KNOWN_BUGS, **GITOPS, **JOBSET, **OUTPUT}

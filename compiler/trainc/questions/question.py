@@ -8,6 +8,7 @@ from typing import Final
 
 from trainc.cel.output import plain
 from trainc.cel.runner import Outcome
+from trainc.cel.values import EvalError
 from trainc.questions.tagged import numbers
 from trainc.source import Json, JsonObject
 
@@ -114,5 +115,9 @@ class Answer:
             return self.stop("eval", OUT_OF_BUDGET)
         if outcome.error is not None:
             return self.stop("eval", outcome.error.message)
-        self.ok, self.value = True, plain(outcome.value)
+        try:
+            self.value = plain(outcome.value)
+        except EvalError as error:
+            return self.stop("eval", error.message)
+        self.ok = True
         return self
