@@ -26,6 +26,17 @@ def load_text(name: str) -> str:
 
 
 @cache
+def installed(package: str, name: str) -> bytes:
+    """Return a file of an installed package, which is not imported; raises FileNotFoundError."""
+    from importlib.util import find_spec
+
+    found = find_spec(package)
+    if found is None or found.origin is None:
+        raise FileNotFoundError(f"{package} is not installed")
+    return (Path(found.origin).parent / name).read_bytes()
+
+
+@cache
 def time_zone(name: str) -> ZoneInfo:
     """Return a zone of the package tzdata, never one of the machine. Raises LookupError with Go's message."""
     from importlib import resources

@@ -7,15 +7,13 @@ imported where the installed celpy has the grammar that they were made from; els
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from trainc.data import load_json
+from trainc.data import installed, load_json
 
 TABLES = "cel_grammar.json"
 START, END = "expr", "$END"
@@ -119,10 +117,7 @@ class Tables:
 
 def grammar_file() -> bytes:
     """Return the grammar of the installed celpy, which is not imported (that takes 95 ms)."""
-    found = importlib.util.find_spec("celpy")
-    if found is None or found.origin is None:
-        raise GrammarChanged("cel-python is not installed")
-    return (Path(found.origin).parent / "cel.lark").read_bytes()
+    return installed("celpy", "cel.lark")
 
 
 def digest(source: bytes) -> str:

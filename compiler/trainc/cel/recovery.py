@@ -111,7 +111,7 @@ class _Parser:
     recovering: bool = False
     attempts: int = 0
     error_position: int = -1
-    error_states: set[int] = field(default_factory=set)
+    error_states: set[Step] = field(default_factory=set)
 
     def run(self) -> None:
         """Go through all rules, each a generator: they are in each other more often than Python's stack allows."""
@@ -255,11 +255,11 @@ class _Parser:
         """End a rule behind an error: go on to where a rule around it goes on."""
         self._count_attempt()
         skipped = 0
-        if self.error_position == self.position and id(self.state) in self.error_states:
+        if self.error_position == self.position and self.state in self.error_states:
             self._consume()
             skipped = 1
         self.error_position = self.position
-        self.error_states.add(id(self.state))
+        self.error_states.add(self.state)
         self._skip(self._recovery_set(), SKIPPED - skipped)
 
     def _skip(self, until: Set, limit: int | None = None) -> None:
