@@ -11,7 +11,6 @@ from trainc.cel.ast import Node
 from trainc.cel.grammar import Tables, tables
 from trainc.cel.issues import CompileError, Issue
 from trainc.cel.lalr import Action, UnexpectedToken, actions, drive
-from trainc.cel.recovery import reports
 from trainc.cel.tokens import BROKEN, Token, operands, scan
 
 NOWHERE = -1
@@ -37,13 +36,19 @@ def parse(text: str, macros: frozenset[tuple[str, int]]) -> Node:
         issues = _too_deep(automaton, tokens, len(text)) or builder.issues
     except UnexpectedToken as error:
         before = [token for token in tokens if token.start < error.token.start]
-        issues = [*reports(scanned, len(text)), *_meaning(automaton, before, macros)]
+        issues = [*_syntax(scanned, len(text)), *_meaning(automaton, before, macros)]
         raise CompileError(tuple(issues)) from None
     if any(token.kind == BROKEN for token in scanned):
-        issues = [*reports(scanned, len(text)), *issues]
+        issues = [*_syntax(scanned, len(text)), *issues]
     if issues:
         raise CompileError(tuple(issues))
     return root
+
+
+def _syntax(scanned: Sequence[Token], length: int) -> list[Issue]:
+    from trainc.cel.recovery import reports  # 10 ms that no valid expression needs
+
+    return reports(scanned, length)
 
 
 def _meaning(automaton: Tables, tokens: Sequence[Token], macros: frozenset[tuple[str, int]]) -> list[Issue]:
