@@ -63,7 +63,8 @@ def _access(node: plan.Access) -> Steps:
         value = resolve(trace)
         if test and value.__class__ is Optional:
             value = value.present
-        trace.drop_all(consumed)
+        for each in consumed:
+            trace.drop(each)
         trace.cost += cost
         trace.push(id_, value)
         return value
@@ -87,7 +88,8 @@ def _logical(node: plan.Logical) -> Steps:
                 break
             if value.__class__ is not bool and _outranks(value, result):
                 result = value if isinstance(value, FAILURES) else EvalError(_NO_OVERLOAD, id_.position)
-        trace.drop_all(consumed)
+        for each in consumed:
+            trace.drop(each)
         trace.push(id_, result)
         return result
 

@@ -17,6 +17,7 @@ from trainc.cel.interpretable import Call, Constant, Interpretable, MakeList, Ma
 from trainc.cel.issues import CompileError, Issue
 from trainc.cel.library import regex
 from trainc.cel.maps import key_form, make_map
+from trainc.cel.metering import metered
 from trainc.cel.typenames import type_name
 from trainc.cel.values import EvalError, TypeValue, Uint, Value
 from trainc.cel.work import Panic
@@ -147,4 +148,6 @@ def _patterned(call: Call, pattern: Value, known: bool) -> Interpretable:
             regex.pattern(pattern)
         except EvalError as error:
             raise PlanError(call.id.position, error.message) from None
-    return replace(call, implementation=_PATTERNS[call.function](pattern), early=True)
+    implementation = _PATTERNS[call.function](pattern)
+    heavy = metered(call.function, implementation)
+    return replace(call, implementation=heavy or implementation, early=True)

@@ -232,11 +232,11 @@ def weight(fold: Fold) -> int:
 
 
 def _count(node: Any) -> int:
-    """Return the number of nodes and qualifiers of a plan, those of loops inside left out."""
+    """Return the number of nodes of a plan, those of loops inside left out."""
     waiting, found = [node], 0
     while waiting:
         part = waiting.pop()
-        found += 1
+        found += part.__class__ not in _ATTRIBUTES
         if not isinstance(part, Fold):
             waiting += parts(part)
     return found
@@ -249,10 +249,10 @@ def parts(part: Any) -> list[Any]:
     return [each for each in flat if each.__class__ in _PARTS]
 
 
-_PARTS = frozenset(
+_ATTRIBUTES = frozenset(
     (
-        *(Constant, Access, Logical, Call, MakeList, MakeMap, MakeMessage, Fold, Or, Membership),
         *(AbsoluteAttribute, RelativeAttribute, ConditionalAttribute, MaybeAttribute),
         *(ConstantQualifier, ComputedQualifier),
     )
 )
+_PARTS = _ATTRIBUTES | {Constant, Access, Logical, Call, MakeList, MakeMap, MakeMessage, Fold, Or, Membership}

@@ -38,6 +38,7 @@ from trainc.cel.interpretable import (
 )
 from trainc.cel.interpretable import Call as PlannedCall
 from trainc.cel.judging import Reference
+from trainc.cel.metering import metered
 from trainc.cel.names import Slots
 from trainc.cel.scopes import candidates, qualified
 from trainc.cel.trampoline import Walk, run
@@ -183,15 +184,16 @@ class _Planner:
             found = dispatch.Target(_unknown(function), early=len(args) > 2)
         if isinstance(found, str):
             raise PlanError(node.position, f"no such overload: {function}({found})")
+        heavy = metered(function, found.implementation)
         call = PlannedCall(
             node,
             function,
             overload,
             args,
-            found.implementation,
+            heavy or found.implementation,
             call_cost(function, overload),
             found.early,
-            found.metered,
+            found.metered or heavy is not None,
             strict=function != dispatch.NOT_STRICTLY_FALSE,
         )
         return fold_call(call, parts, checked=bool(self._checked.references))

@@ -7,7 +7,7 @@ them drops what has come since.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from trainc.cel.interpretable import Id
@@ -41,13 +41,12 @@ class Trace:
         """Note what a node gave. Raises Exceeded."""
         if self.cost > self.limit:
             raise Exceeded
-        place = len(self._ids)
-        found = self._places.get(id_)
-        if found is None:
-            self._places[id_] = [place]
-        else:
-            found.append(place)
-        self._ids.append(id_)
+        ids = self._ids
+        try:
+            self._places[id_].append(len(ids))
+        except KeyError:
+            self._places[id_] = [len(ids)]
+        ids.append(id_)
         self._values.append(value)
 
     def drop(self, id_: Id) -> None:
@@ -56,21 +55,19 @@ class Trace:
         if found:
             self._cut(found[-1])
 
-    def drop_all(self, ids: Iterable[Id]) -> None:
-        """Drop each of several ids."""
-        for id_ in ids:
-            self.drop(id_)
-
     def take(self, ids: Sequence[Id]) -> list[Value] | None:
         """Take away the entries of arguments, the last first, and return their values; None if one is not there."""
-        values = []
+        places, entries, values = self._places, self._ids, []
         for id_ in reversed(ids):
-            found = self._places.get(id_)
+            found = places.get(id_)
             if not found:
                 return None
             place = found[-1]
             values.append(self._values[place])
-            self._cut(place)
+            if place == len(entries) - 1:
+                del entries[place], self._values[place], found[-1]
+            else:
+                self._cut(place)
         values.reverse()
         return values
 
