@@ -13,7 +13,7 @@ from trainc.questions.question import Answer, Question, QuestionError, read_ques
 from trainc.questions.tagged import TagError
 from trainc.source import JsonObject
 
-__all__ = ["Question", "QuestionError", "answer", "read_question"]
+__all__ = ["Answer", "Question", "QuestionError", "answer", "evaluate", "read_question"]
 
 _PLACES: dict[str, Callable[[Question], Answer]] = {
     "vap": policy.answer,
@@ -23,9 +23,14 @@ _PLACES: dict[str, Callable[[Question], Answer]] = {
 }
 
 
-def answer(question: Question) -> JsonObject:
-    """Return the answer, with every key but the id. Raises QuestionError."""
+def evaluate(question: Question) -> Answer:
+    """Return the answer. Raises QuestionError."""
     try:
-        return _PLACES[question.env](question).written()
+        return _PLACES[question.env](question)
     except TagError as error:
         raise QuestionError(str(error)) from error
+
+
+def answer(question: Question) -> JsonObject:
+    """Return the answer as JSON, with every key but the id. Raises QuestionError."""
+    return evaluate(question).written()

@@ -85,7 +85,8 @@ def read_question(data: Json) -> Question:
 class Answer:
     """What there is to say of an expression.
 
-    ``stage`` is where it ended without a value: compile, eval or undecided.
+    ``stage`` is where it ended without a value: compile, eval or undecided. ``position``, an offset in code points, is
+    where an evaluation failed; it is not written.
     """
 
     ok: bool = False
@@ -95,6 +96,7 @@ class Answer:
     stage: str | None = None
     error: str | None = None
     cost: int | None = None
+    position: int | None = None
 
     def written(self) -> JsonObject:
         """Return it as JSON, with all keys."""
@@ -114,6 +116,7 @@ class Answer:
         if self.cost > budget:
             return self.stop("eval", OUT_OF_BUDGET)
         if outcome.error is not None:
+            self.position = outcome.error.position
             return self.stop("eval", outcome.error.message)
         try:
             self.value = plain(outcome.value)
@@ -121,3 +124,14 @@ class Answer:
             return self.stop("eval", error.message)
         self.ok = True
         return self
+
+
+def read_json(text: str) -> Json:
+    """Return the value of a JSON text. Raises QuestionError."""
+    import json
+
+    try:
+        value: Json = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise QuestionError(f"no JSON: {error}") from error
+    return value

@@ -23,11 +23,18 @@ def answer(question: Question) -> Answer:
     if not isinstance(given, dict):
         raise QuestionError("a rule needs the schema of self")
     schema, root = _schema(given)
+    answer = evaluate(question, schema, root)
+    answer.accepted = _accepted(question, given, root)
+    return answer
+
+
+def evaluate(question: Question, schema: Structural, root: bool) -> Answer:
+    """Answer for self of a schema, leaving open whether it is accepted; ``root``: self is a whole object."""
     declared = declare(schema, root, TYPE_NAME)
     if declared is None:
         raise QuestionError("schema: a rule cannot see a value of this type")
     values = _selves(question, schema, root)
-    answer = Answer(accepted=_accepted(question, given, root))
+    answer = Answer()
     environment = rule_environment(declared, optional_old=question.flag("optionalOldSelf"))
     made = compile_expression(question.expr, environment)
     if isinstance(made, Problem):

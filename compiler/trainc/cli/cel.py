@@ -1,0 +1,189 @@
+"""`trainc cel`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from trainc.cel.display import display
+from trainc.cel.issues import Issue
+from trainc.cli.command import CLEAN, ERRORS, Command
+from trainc.cli.failure import ENVIRONMENT
+from trainc.diagnostics import has_errors
+from trainc.diagnostics.text import render
+from trainc.load import load
+from trainc.questions import Answer, Question, QuestionError, answer, evaluate, read_question
+from trainc.questions.question import read_json
+from trainc.questions.rule import evaluate as evaluate_rule
+from trainc.read import read_given, read_stdin
+from trainc.schema.registry import BUILT_IN, split_version
+from trainc.source import Document, Json, JsonObject, get
+
+EPILOG = """\b
+Examples:
+  trainc cel '1 + 2'
+  trainc cel 'object.spec.replicatedJobs.map(j, j.name)' --object jobset.yaml
+  trainc cel 'variables.gpus <= 8' --object job.yaml --variable gpus=object.spec.trainer.numNodes
+  trainc cel --env crd 'self.spec.replicas > oldSelf.spec.replicas' --object new.yaml --old-object old.yaml
+  trainc build job.yaml | trainc cel 'size(object.spec.replicatedJobs)' --object -
+  trainc cel --jsonl < questions.jsonl > answers.jsonl
+"""
+
+_STDIN = "-"
+_FILE = click.Path(exists=True, allow_dash=True)
+
+
+@click.command("cel", cls=Command, epilog=EPILOG)
+@click.option("--object", "object_", metavar="FILE", type=_FILE, help="The object (of each document in FILE in turn).")
+@click.option("--old-object", metavar="FILE", type=_FILE, help="What the object was before an update.")
+@click.option("--params", metavar="FILE", type=_FILE, help="The parameters of the policy.")
+@click.option("--namespace-object", metavar="FILE", type=_FILE, help="The Namespace of the object.")
+@click.option("--request", metavar="JSON", help='Fields of the request, such as \'{"operation": "CREATE"}\'.')
+@click.option("--variable", "variables", metavar="NAME=EXPR", multiple=True, help="A variable of the policy, in order.")
+@click.option(
+    "--env",
+    type=click.Choice(("vap", "crd", "dyn")),
+    default="vap",
+    show_default=True,
+    help="Evaluate as an admission policy; as a rule of the CRD of the object's kind, which is self; with any names.",
+)
+@click.option("-o", "--output", type=click.Choice(("text", "json")), default="text", show_default=True)
+@click.option(
+    "--jsonl", is_flag=True, help="Read questions from standard input, a JSON object a line; see docs/cel.md."
+)
+@click.argument("expression", metavar="[EXPR]", required=False)
+def command(
+    expression: str | None, *, jsonl: bool, output: str, variables: tuple[str, ...], **given: str | None
+) -> int:
+    """Evaluate EXPR, an expression of Kubernetes' CEL, as a Kubernetes 1.34 API server does.
+
+    Prints value, type and cost, or the error and where it is. Exits 1 after an
+    error; what cannot be known offline, such as an authorizer, is undecided.
+    """
+    if jsonl:
+        if expression is not None:
+            raise click.UsageError("--jsonl reads expressions from standard input")
+        return _answer_lines()
+    if expression is None:
+        raise click.UsageError("give an expression, or --jsonl")
+    status = CLEAN
+    for name, question, schema in _questions(expression, str(given["env"]), variables, given):
+        made = _evaluate(question, schema)
+        status = max(status, ERRORS if made.stage in ("compile", "eval") else CLEAN)
+        if output == "json":
+            click.echo(json.dumps(made.written()))
+        else:
+            click.echo(_shown(name, question, made), nl=False)
+    return status
+
+
+def _answer_lines() -> int:
+    status = CLEAN
+    for number, line in enumerate(sys.stdin, 1):
+        if not line.strip():
+            continue
+        identifier: Json = None
+        try:
+            data = read_json(line)
+            identifier = data.get("id") if isinstance(data, dict) else None
+            found = answer(read_question(data))
+        except QuestionError as error:
+            click.echo(f"line {number}: {error}", err=True)
+            found, status = {**Answer().written(), "error": f"no question: {error}"}, ENVIRONMENT
+        click.echo(json.dumps({"id": identifier, **found}))
+    return status
+
+
+def _questions(
+    expression: str, env: str, variables: tuple[str, ...], given: dict[str, str | None]
+) -> Iterator[tuple[str, Question, Document | None]]:
+    """Yield a question for each object, with its name, and the document that self is."""
+    names: JsonObject = {}
+    for option, name in (("old_object", "oldObject"), ("params", "params"), ("namespace_object", "namespaceObject")):
+        if (path := given[option]) is not None:
+            names[name] = _documents(path)[0].data
+    if (request := given["request"]) is not None:
+        names["request"] = _request(request)
+    rows: list[Json] = [_variable(text) for text in variables]
+    extra: JsonObject = {"variables": rows} if rows else {}
+    if given["object_"] is None:
+        yield "", Question(env, expression, names, extra), None
+        return
+    documents = _documents(given["object_"])
+    for document in documents:
+        data = document.data
+        name = f"{data.get('kind')} {get(data, 'metadata', 'name')}" if len(documents) > 1 else ""
+        if env == "crd":
+            renamed = {"oldSelf" if key == "oldObject" else key: value for key, value in names.items()}
+            yield name, Question(env, expression, {**renamed, "self": data}, extra), document
+        else:
+            yield name, Question(env, expression, {**names, "object": data}, extra), None
+
+
+def _documents(path: str) -> list[Document]:
+    folder = Path.cwd()
+    given = read_stdin(sys.stdin.buffer) if path == _STDIN else read_given(folder, folder, path)
+    documents: list[Document] = []
+    findings = list(given.findings)
+    for source in given.sources:
+        loaded, found = load(source)
+        documents += loaded
+        findings += found
+    if has_errors(findings):
+        click.echo(render(findings), err=True, nl=False)
+        raise click.ClickException(f"{path} cannot be read")
+    if not documents:
+        raise click.BadParameter(f"no document in {'standard input' if path == _STDIN else path}")
+    return documents
+
+
+def _request(text: str) -> JsonObject:
+    try:
+        request = read_json(text)
+    except QuestionError as error:
+        raise click.BadParameter(str(error), param_hint="--request") from error
+    if not isinstance(request, dict):
+        raise click.BadParameter("a JSON object is wanted", param_hint="--request")
+    return request
+
+
+def _variable(text: str) -> Json:
+    name, equals, expression = text.partition("=")
+    if not equals or not name.strip():
+        raise click.BadParameter(f"{text!r} is not NAME=EXPR", param_hint="--variable")
+    return {"name": name.strip(), "expression": expression}
+
+
+def _evaluate(question: Question, self_: Document | None) -> Answer:
+    try:
+        if question.env != "crd":
+            return evaluate(question)
+        data = self_.data if self_ is not None else {}
+        group, version = split_version(str(data.get("apiVersion", "")))
+        resource = BUILT_IN.find(group, version, str(data.get("kind", "")))
+        if resource is None:
+            kind = f"{data.get('apiVersion')} {data.get('kind')}" if data else "nothing (give --object)"
+            raise QuestionError(f"--env crd needs an object whose schema is known, not {kind}")
+        return evaluate_rule(replace(question, env="crd"), resource.schema, True)
+    except QuestionError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _shown(name: str, question: Question, made: Answer) -> str:
+    lines = [f"{name}:"] if name else []
+    if made.stage == "undecided":
+        lines.append(f"undecided: {made.error}")
+    elif made.error is not None:
+        lines.append(
+            made.error if made.position is None else display(question.expr, (Issue(made.position, made.error),))
+        )
+    else:
+        lines.append(json.dumps(made.value, ensure_ascii=False))
+    facts = (("type", made.type), ("cost", made.cost))
+    lines += (f"{fact}: {value}" for fact, value in facts if value is not None)
+    return "".join(f"{line}\n" for line in lines)
