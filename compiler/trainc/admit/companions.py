@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from trainc.admit.companionrules import broken_rules, refused_rules
 from trainc.diagnostics import Diagnostic, Related, Severity, report, suggest
 from trainc.documents import RUNTIMES, TRAINJOB
 from trainc.load import load
@@ -25,6 +26,7 @@ _OWN = frozenset((*RUNTIMES, TRAINJOB))
 KIND = ("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _UNPARSED = "TC006"
 _AMBIGUOUS = "TC005"
+_UNCHECKED = "TC110"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,8 @@ def _of_definition(document: Document, definition: Definition) -> Iterator[Diagn
     kind = BUILT_IN.find(*KIND)
     assert kind is not None, "it travels in the package"
     yield from (_unknown(document, path, kind) for path in definition.dropped)
-    yield from (_refused(document, violation) for violation in definition.violations)
+    yield from (_refused(document, violation) for violation in definition.violations if not violation.secondary)
+    yield from refused_rules(document, definition)
     for resource in definition.resources:
         own = BUILT_IN.find(resource.group, resource.version, resource.kind)
         if own is not None and own.kind in KINDS and not own.native:
@@ -151,8 +154,9 @@ def _admit(document: Document, registry: Registry) -> tuple[Document, tuple[Diag
         return document, tuple(_no_match(document, registry, group, kind))
     result = admit(resource, document.data)
     findings = [_unknown(document, path, resource) for path in result.dropped]
-    findings += [_refused(document, violation) for violation in result.violations]
-    return replace(document, data=result.data), tuple(findings)
+    findings += [_refused(document, violation) for violation in result.violations if violation.code != _UNCHECKED]
+    stored = replace(document, data=result.data)
+    return stored, (*findings, *broken_rules(stored, resource, result))
 
 
 def _no_match(document: Document, registry: Registry, group: str, kind: str) -> Iterator[Diagnostic]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from trainc.schema.formats import known_format
-from trainc.schema.structural import Structural, compiled
+from trainc.schema.structural import OF_DEFAULTS, Structural, compiled
 
 NUMBER: Final = "x-number"
 """Keyword of the dialect: type, format and limits of a number, checked together."""
@@ -33,9 +33,13 @@ def convert(schema: Structural) -> dict[str, Any]:
 
 def _convert(schema: Structural) -> dict[str, Any]:
     keywords = schema.keywords
-    names = ["integer", "string"] if schema.int_or_string else [schema.type] if schema.type else []
+    of_defaults = OF_DEFAULTS in keywords
+    either = schema.int_or_string and not of_defaults
+    names = ["integer", "string"] if either else [schema.type] if schema.type else []
     single = names[0] if len(names) == 1 else ""
-    form = known_format(single, keywords.get("format", ""))
+    form = keywords.get("format", "")
+    if not of_defaults:
+        form = known_format(single, form)
     result: dict[str, Any] = {"type": [*names, "null"] if names and schema.nullable else names}
     for keyword in ("anyOf", "oneOf", "allOf"):
         if keyword in keywords:
@@ -45,7 +49,7 @@ def _convert(schema: Structural) -> dict[str, Any]:
     _copy(keywords, result, _AS_IS)
     if form:
         result["format"] = form
-    _add_number(keywords, result, single, form)
+    _add_number(keywords, result, single, known_format(single, form))
     if schema.items is not None:
         result["items"] = convert(schema.items)
     _copy(keywords, result, _LIST)

@@ -7,6 +7,7 @@ Source of the rules: k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/schema/o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from trainc.kube.fielderror import go_value
@@ -18,7 +19,7 @@ from trainc.schema.structural import Structural, compiled
 from trainc.schema.violation import Violation
 from trainc.source import Json, JsonObject, Path, dotted
 
-_Visit = Callable[[JsonObject, Path], JsonObject]
+_Visit = Callable[[JsonObject, Path, str], JsonObject]
 
 
 class EmbeddedError(ValueError):
@@ -48,21 +49,21 @@ def read_embedded(schema: Structural, data: Json) -> tuple[Json, tuple[Path, ...
         return data, ()
     dropped: list[Path] = []
 
-    def read(value: JsonObject, path: Path) -> JsonObject:
+    def read(value: JsonObject, path: Path, text: str) -> JsonObject:
         for key in ("apiVersion", "kind"):
             if not isinstance(value.get(key, ""), str):
-                raise EmbeddedError(_undecodable((*path, key), value[key], "must be a string"))
+                raise EmbeddedError(_undecodable((*path, key), f"{text}.{key}", value[key], "must be a string"))
         if "metadata" not in value:
             return value
         given = value["metadata"]
         try:
             metadata = decode(given, OBJECT_META)
         except GoDecodeError as error:
-            raise EmbeddedError(_undecodable((*path, "metadata"), given, error.message)) from None
+            raise EmbeddedError(_undecodable((*path, "metadata"), f"{text}.metadata", given, error.message)) from None
         dropped.extend((*path, "metadata", *inner) for inner in unknown_fields(given, OBJECT_META))
         return {**value, "metadata": metadata}
 
-    return _walk(schema, data, (), read), tuple(dropped)
+    return _walk(schema, data, ((), ""), read), tuple(dropped)
 
 
 def embedded_violations(schema: Structural, data: Json) -> tuple[Violation, ...]:
@@ -71,51 +72,57 @@ def embedded_violations(schema: Structural, data: Json) -> tuple[Violation, ...]
         return ()
     found: list[Violation] = []
 
-    def check(value: JsonObject, path: Path) -> JsonObject:
-        found.extend(_type_violations(value, path))
+    def check(value: JsonObject, path: Path, text: str) -> JsonObject:
+        found.extend(_type_violations(value, path, text))
         metadata = value.get("metadata")
         if isinstance(metadata, dict):
             named = {"name": "fakename", **metadata}  # an embedded object needs no name
             spaced, inner = "namespace" in metadata, (*path, "metadata")
-            found.extend(object_meta_violations(named, namespaced=spaced, path=inner, name_rules=SEGMENT))
+            wrong = object_meta_violations(named, namespaced=spaced, path=inner, name_rules=SEGMENT)
+            found.extend(replace(v, upstream=v.upstream.replace(dotted(inner), f"{text}.metadata", 1)) for v in wrong)
         return value
 
-    _walk(schema, data, (), check)
+    _walk(schema, data, ((), ""), check)
     return tuple(found)
 
 
-def _undecodable(path: Path, value: Json, detail: str) -> Violation:
-    upstream = f"{dotted(path)}: Invalid value: {go_value(value)}: {detail}"
+def _undecodable(path: Path, text: str, value: Json, detail: str) -> Violation:
+    upstream = f"{text}: Invalid value: {go_value(value)}: {detail}"
     return Violation("TC108", path, f"{dotted(path)} cannot be decoded", upstream, expected=detail, decode=True)
 
 
-def _walk(schema: Structural, value: Any, path: Path, visit: _Visit) -> Any:
-    """Visit every embedded object, outermost first; what visit returns takes its place."""
+def _walk(schema: Structural, value: Any, place: tuple[Path, str], visit: _Visit) -> Any:
+    """Visit every embedded object, outermost first; what visit returns takes its place.
+
+    A place is a path and the server's spelling of it, in which the keys of maps stand in brackets.
+    """
+    path, text = place
     if isinstance(value, dict):
-        result = visit(value, path) if schema.embedded else value
-        changed = {key: _walk_child(schema.child(key), item, (*path, key), visit) for key, item in result.items()}
+        result = visit(value, path, text) if schema.embedded else value
+        changed = {}
+        for key, item in result.items():
+            child = schema.child(key)
+            spelt = f"{text}.{key}".lstrip(".") if key in schema.properties else f"{text}[{key}]"
+            changed[key] = item if child is None else _walk(child, item, ((*path, key), spelt), visit)
         return changed if any(changed[key] is not result[key] for key in changed) else result
     if isinstance(value, list) and schema.items is not None:
-        return [_walk(schema.items, item, (*path, index), visit) for index, item in enumerate(value)]
+        places = (((*path, index), f"{text}[{index}]") for index in range(len(value)))
+        return [_walk(schema.items, item, at, visit) for item, at in zip(value, places, strict=True)]
     return value
 
 
-def _walk_child(schema: Structural | None, value: Any, path: Path, visit: _Visit) -> Any:
-    return value if schema is None else _walk(schema, value, path, visit)
-
-
-def _type_violations(value: JsonObject, path: Path) -> Iterator[Violation]:
+def _type_violations(value: JsonObject, path: Path, text: str) -> Iterator[Violation]:
     for key in ("apiVersion", "kind"):
         here = (*path, key)
         if key not in value:
-            upstream = f"{dotted(here)}: Required value"
+            upstream = f"{text}.{key}: Required value"
             yield Violation("TC103", path, f"{dotted(path)} lacks {key}", upstream, expected=key, blocking=True)
             continue
-        text = str(value[key])
-        details = ["must not be empty"] if not text else _type_details(key, text)
+        name = str(value[key])
+        details = ["must not be empty"] if not name else _type_details(key, name)
         for detail in details:
-            upstream = f"{dotted(here)}: Invalid value: {go_value(text)}: {detail}"
-            yield Violation("TC106", here, f"{dotted(here)} {detail}", upstream, found=text)
+            upstream = f"{text}.{key}: Invalid value: {go_value(name)}: {detail}"
+            yield Violation("TC106", here, f"{dotted(here)} {detail}", upstream, found=name)
 
 
 def _type_details(key: str, text: str) -> list[str]:

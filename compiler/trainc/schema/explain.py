@@ -34,7 +34,6 @@ _BORROWED = (
     "minProperties",
     "maxProperties",
     "maxLength",
-    "minLength",
 )
 """Keywords that mean in Kubernetes what they mean in JSON Schema."""
 
@@ -62,6 +61,7 @@ def _validator() -> Any:
         "oneOf": _one_of,
         "allOf": _all_of,
         "not": _not,
+        "minLength": _min_length,
         "pattern": _pattern,
         "format": _format,
         NUMBER: _number,
@@ -85,6 +85,11 @@ def _error(message: str, detail: Any = None, path: tuple[str | int, ...] = ()) -
 def _type(_validator: Any, _types: Any, instance: Any, schema: Mapping[str, Any]) -> Iterator[ValidationError]:
     if (wrong := mismatch(schema, instance)) is not None:
         yield _error("type", wrong)
+
+
+def _min_length(_validator: Any, least: int, instance: Any, schema: Mapping[str, Any]) -> Iterator[ValidationError]:
+    if isinstance(instance, str) and len(instance) < least and len(instance) <= schema.get("maxLength", len(instance)):
+        yield _error("minLength")  # of a text that is too long and too short the server says the former
 
 
 def _pattern(_validator: Any, pattern: str, instance: Any, schema: Mapping[str, Any]) -> Iterator[ValidationError]:

@@ -2,7 +2,7 @@
 
 Source of the rules: k8s.io/kube-openapi pkg/validation/strfmt and the list of formats in
 k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/validation/formats.go; formats beyond that list are ignored there.
-The CRDs of this package use date-time alone; UNCHECKED names what a foreign CRD may ask for and nothing here checks.
+The CRDs of this package use date-time alone; what hardly any CRD asks for is rareformats.py's.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-UNCHECKED: Final = frozenset(
+RARE_NAMES: Final = frozenset(
     {"bsonobjectid", "uri", "email", "hostname", "isbn", "isbn10", "isbn13", "creditcard", "ssn", "rgbcolor"}
 )
-"""Formats that an API server checks and trainc takes as met."""
+"""Formats that rareformats.py checks."""
 
 _DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _TIME = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))"
@@ -79,6 +79,11 @@ def is_ipv4(text: str) -> bool:
 def is_ipv6(text: str) -> bool:
     """Tell whether text is an IPv6 address without a zone."""
     return ":" in text and _is_address(text)
+
+
+def is_ip(text: str) -> bool:
+    """Tell whether text is an address of either version, as Go's ParseIP reads it, without leading zeros."""
+    return _is_address(text) and not re.search(r"(^|[.:])0[0-9]+(\.|$)", text)
 
 
 def is_cidr(text: str) -> bool:
@@ -152,10 +157,15 @@ def known_format(type_name: str, form: str) -> str:
     """Return the format as the API server takes it for a schema of that type ('' for none): '' where it ignores it."""
     if type_name in ("", "string"):
         name = form.replace("-", "")
-        return form if name in FORMATS or name in UNCHECKED else ""
+        return form if name in FORMATS or name in RARE_NAMES else ""
     return form if form in {"integer": ("int32", "int64"), "number": ("float", "double")}.get(type_name, ()) else ""
 
 
 def format_check(form: str) -> Callable[[str], bool] | None:
     """Return the check of a string format, or None where there is nothing to check."""
-    return FORMATS.get(form.replace("-", ""))
+    name = form.replace("-", "")
+    if name in RARE_NAMES:
+        from trainc.schema.rareformats import RARE
+
+        return RARE[name]
+    return FORMATS.get(name)

@@ -86,7 +86,7 @@ def _integer_check(schema: Structural, keywords: dict[str, Any]) -> _Check:
     limits, general = keywords[NUMBER], _general_test(schema)
     if limits.keys() > {"type", "format"}:
         return general
-    allowed = _INTEGER_RANGES[limits["format"]]
+    allowed = _INTEGER_RANGES.get(limits["format"], INT64)
     low, high = allowed.start, allowed.stop
     return lambda value: low <= value < high if value.__class__ is int else general(value)
 

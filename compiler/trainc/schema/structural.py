@@ -207,10 +207,20 @@ def schema_for(kind: str) -> Structural:
     return resource(kind).schema
 
 
-def parse(schema: JsonObject) -> Structural:
-    """Return the structural schema that an openAPIV3Schema of a CRD spells; prose is dropped."""
+OF_DEFAULTS: Final = "x-of-defaults"
+"""Not a keyword of Kubernetes: formats that it otherwise ignores count, and int-or-string does not."""
+
+
+def parse(schema: JsonObject, *, of_defaults: bool = False) -> Structural:
+    """Return the structural schema that an openAPIV3Schema of a CRD spells; prose is dropped.
+
+    ``of_defaults``: as the server sees a schema when it looks at the defaults in it.
+    """
     rows: list[JsonObject] = []
-    return _Table(rows).node(_add(rows, schema))
+    root = _add(rows, schema)
+    if of_defaults:
+        rows = [{**row, OF_DEFAULTS: True} for row in rows]
+    return _Table(rows).node(root)
 
 
 def _add(rows: list[JsonObject], schema: JsonObject) -> int:

@@ -57,14 +57,15 @@ def mismatch(keywords: Mapping[str, Any], value: Json) -> Mismatch | None:
     if not types and not form:
         return None
     found = json_type(value)
-    named = ",".join(name for name in types if name != "null")
+    named = ",".join(name for name in types if name != "null") or ",".join(dict.fromkeys(types))
     if value is None:
         return None if "null" in types or not named else Mismatch(named, found)
     fits = found in types or (
         found in NUMERIC and ("number" in types if found == "integer" else "integer" in types and is_integral(value))  # type: ignore[arg-type]
     )
-    if form and found not in ("string", "array") and not fits:
-        return Mismatch(form, {"integer": "int64", "number": "float64"}.get(found, ""))
+    width = {"integer": "int64", "number": "float64"}.get(found, "")
+    if form and found not in ("string", "array") and not fits and form != width:
+        return Mismatch(form, width)
     if form and found in ("string", "array") and not any(name in types for name in NUMERIC):
         return None
     return None if fits else Mismatch(named, found)

@@ -225,7 +225,7 @@ def _number(error: Any, path: Path) -> Violation:
     message, wanted = f"{_place(path)} must be {expected}", expected
     if cast:
         text = f'{NO_FIELD}: Invalid value: "": {cast} value must be of type {expected} in {dotted(path)}'
-        wanted = _WIDTHS[expected]
+        wanted = _WIDTHS.get(expected, f"a number that is an {expected}")
         message = f"{_place(path)} must be {wanted}"
     elif expected.startswith("positive"):
         text = _invalid(path, go_value(value), f"factor MultipleOf declared for {dotted(path)} must be {expected}")

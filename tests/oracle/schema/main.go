@@ -80,8 +80,11 @@ func prepare(v1 apiextensionsv1.CustomResourceDefinition) *resource {
 	var crd apiextensions.CustomResourceDefinition
 	must(apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(&v1, &crd, nil))
 	version := crd.Spec.Versions[0]
-	// The conversion hoists what the only version says to the top.
-	schema, subresources := crd.Spec.Validation, crd.Spec.Subresources
+	// The conversion hoists what all versions say to the top.
+	schema, err := apiextensions.GetSchemaForVersion(&crd, version.Name)
+	must(err)
+	subresources, err := apiextensions.GetSubresourcesForVersion(&crd, version.Name)
+	must(err)
 	structural, err := structuralschema.NewStructural(schema.OpenAPIV3Schema)
 	must(err)
 	must(structuralschema.ValidateStructural(nil, structural).ToAggregate())

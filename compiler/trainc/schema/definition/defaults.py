@@ -19,11 +19,14 @@ from trainc.schema.violation import Violation
 from trainc.source import Json
 
 NO_FIELD = "<nil>"
+_LIST_MAP = "for an array of list-type map"
+_EMBEDDED = "x-kubernetes-embedded-resource"
 
 
 def default_violations(schema: Structural, place: Place) -> list[Violation]:
     """Return what is wrong with the defaults of a structural schema, the root of a version."""
-    return list(_violations(schema, place, whole=True))
+    root = Structural({**schema.keywords, _EMBEDDED: True}, schema.table, schema.number)
+    return list(_violations(root, place, whole=True))
 
 
 def _violations(schema: Structural, place: Place, *, whole: bool) -> Iterator[Violation]:
@@ -56,7 +59,8 @@ def _own(schema: Structural, place: Place, *, whole: bool) -> Iterator[Violation
 def _explained(schema: Structural, value: Json) -> tuple[Violation, ...]:
     from trainc.schema.explain import explain
 
-    return explain(schema, value)
+    # Two items of one key are not looked for in defaults.
+    return tuple(v for v in explain(schema, value) if v.code != "TC107" and not v.upstream.endswith(_LIST_MAP))
 
 
 def _placed(violation: Violation, place: Place) -> Violation:
@@ -65,7 +69,7 @@ def _placed(violation: Violation, place: Place) -> Violation:
     if text.startswith(f"{NO_FIELD}: "):
         text = f"{place.text}{text.removeprefix(NO_FIELD)}"
     else:
-        text = f"{place.text}{'' if text.startswith('[') else '.'}{text}"
+        text = f"{place.text}{'' if text.startswith('.') else '.'}{text}"
     message = violation.message.replace("the document", "default", 1)
     joined = message if message.startswith("default") else f"default: {message}"
     return replace(violation, code=CODE, path=(*place.path, *violation.path), message=joined, upstream=text)

@@ -109,7 +109,9 @@ def _version_violations(spec: Any, sound: list[tuple[Structural, Place]]) -> Ite
     What all have in common the server checks once, as if it were the spec's.
     """
     versions = _versions(spec)
-    hoisted = frozenset(field for field in _HOISTED if all(v.get(field) == versions[0].get(field) for v in versions))
+    hoisted = frozenset(
+        field for field in _HOISTED if all(_comparable(v, field) == _comparable(versions[0], field) for v in versions)
+    )
     status_anywhere = any(_has_status(version) for version in versions)
     schemas = dict(_schemas(spec))
     for index, version in enumerate(versions):
@@ -130,6 +132,13 @@ def _version_violations(spec: Any, sound: list[tuple[Structural, Place]]) -> Ite
             yield from _schema_violations(schemas[index], place.child("schema", _SCHEMA), sound, status=status)
 
 
+def _comparable(version: Any, field: str) -> Json:
+    """Return a field of a version so that what means the same is equal."""
+    value = version.get(field)
+    schema = as_object(value).get(_SCHEMA) if field == "schema" else None
+    return {_SCHEMA: normal(schema)} if isinstance(schema, dict) else value
+
+
 def _has_status(version: Any) -> bool:
     return as_object(version.get("subresources")).get("status") is not None
 
@@ -141,17 +150,19 @@ def _schema_violations(
     if not _unreadable(schema):
         broken = structural_violations(schema, root)
         if not broken:
-            broken = default_violations(usable := _usable(schema), root)
-            sound += [] if broken else [(usable, root)]
+            broken = default_violations(parse(schema, of_defaults=True), root)
+            sound += [] if broken else [(_usable(schema), root)]
         found += broken
     found += openapi_violations(schema, root)
     yield from found
     if not found:
+        yield from _draft(schema, root)
         yield from _untried(schema, root.path)
 
 
 def _root_violations(schema: Any, root: Place, *, status: bool) -> Iterator[Violation]:
-    if status and schema.get("type", "object") != "object":
+    first = any(keyword in schema for keyword in ("id", "$schema", "$ref"))  # looked at before the type
+    if status and not first and schema.get("type", "object") != "object":
         detail = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
         yield invalid(root.child("type"), schema["type"], detail)
     elif status and (others := sorted(set(schema) - _AT_STATUS_ROOT)):
@@ -178,6 +189,25 @@ def _unreadable(schema: Any) -> bool:
     for keyword in ("allOf", "anyOf", "oneOf"):
         below += schema.get(keyword, ())
     return any(isinstance(sub, dict) and _unreadable(sub) for sub in below)
+
+
+def _draft(schema: Any, root: Place) -> Iterator[Violation]:
+    """Yield the violation of $schema, anywhere: no structural schema can be made where it stands."""
+    if (steps := _draft_place(schema)) is not None:
+        found = invalid(Place((*root.path, *steps), root.text), "", "OpenAPIV3Schema 'schema' is not supported")
+        yield Violation(found.code, found.path, "$schema is not supported", found.upstream)
+
+
+def _draft_place(schema: Any) -> Path | None:
+    if not isinstance(schema, dict | list):
+        return None
+    if isinstance(schema, dict) and isinstance(schema.get("$schema"), str):
+        return ("$schema",)
+    below: Any = schema.items() if isinstance(schema, dict) else enumerate(schema)
+    for key, value in below:
+        if key not in ("default", "enum", "example") and (found := _draft_place(value)) is not None:
+            return (key, *found)
+    return None
 
 
 def _untried(schema: Json, path: Path) -> Iterator[Violation]:

@@ -132,7 +132,11 @@ def _values(schema: Any, place: Place, *, skip_any_of: bool | None = None) -> It
 
 
 def _bare(schemas: Any) -> Any:
-    return schemas and [{key: value for key, value in sub.items() if key not in _IGNORED} for sub in schemas]
+    closed = ("additionalProperties", False)  # the same as nothing there
+    return [
+        {key: value for key, value in sub.items() if key not in _IGNORED and (key, value) != closed}
+        for sub in schemas or ()
+    ]
 
 
 def _nested(schema: Any, place: Place, *, skip_any_of: bool = False) -> Iterator[Violation]:

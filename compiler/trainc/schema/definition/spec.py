@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from trainc.kube.fielderror import go_value
 from trainc.kube.names import is_dns1035_label, is_dns1123_subdomain
 from trainc.schema.definition.columns import column_violations, scale_violations
 from trainc.schema.definition.place import CODE, Place, forbidden, invalid, required, unsupported
 from trainc.schema.violation import Violation
-from trainc.source import as_list, as_object
+from trainc.source import Json, as_list, as_object
 
 _SPEC = Place(("spec",), "spec")
 _APPROVAL = "api-approved.kubernetes.io"
@@ -39,10 +40,28 @@ def spec_violations(spec: Any) -> Iterator[Violation]:
     yield from _names(as_object(spec.get("names")))
     yield from _conversion(as_object(spec.get("conversion")))
     if spec.get("preserveUnknownFields"):
+        if _has_defaults(spec.get("versions")):
+            detail = "must be false in order to use defaults in the schema"
+            yield invalid(_SPEC.child("preserveUnknownFields"), True, detail)
+        strategy = as_object(spec.get("conversion")).get("strategy") or "None"
+        if strategy != "None":
+            at = _SPEC.child("conversion", "strategy")
+            yield invalid(at, strategy, "must be None if spec.preserveUnknownFields is true")
         detail = (
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
         )
         yield invalid(_SPEC.child("preserveUnknownFields"), True, detail)
+
+
+def _has_defaults(value: Json, below: str = "versions") -> bool:
+    """Tell whether a schema inside value has a default: the names of properties are no keywords."""
+    if isinstance(value, list):
+        return any(_has_defaults(item, below) for item in value)
+    if not isinstance(value, dict):
+        return False
+    if below not in ("properties", "definitions", "patternProperties") and value.get("default") is not None:
+        return True
+    return any(_has_defaults(item, key) for key, item in value.items() if key not in ("enum", "example", "default"))
 
 
 def approval_violations(group: str, annotations: Any) -> Iterator[Violation]:
@@ -84,6 +103,9 @@ def _versions(versions: list[Any]) -> Iterator[Violation]:
         name = version.get("name") or ""
         if details := is_dns1035_label(name):
             yield invalid(at.index(index).child("name"), name, ",".join(details))
+            if index == 0:  # which the server copies
+                text = f"spec.version: Invalid value: {go_value(name)}: {','.join(details)}"
+                yield Violation(CODE, at.path, "the first version has no valid name", text, secondary=True)
         yield from _deprecation(version, at.index(index))
     names = [version.get("name") or "" for version in versions]
     if len(set(names)) < len(names):

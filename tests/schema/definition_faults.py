@@ -1,0 +1,121 @@
+"""What may be wrong in a CustomResourceDefinition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+FAULTS: tuple[tuple[str, Any], ...] = (
+    *(("type", kind) for kind in ("", "object", "array", "string", "integer", "null", "any")),
+    *(("nullable", value) for value in (True, False)),
+    ("additionalProperties", True),
+    ("additionalProperties", False),
+    ("additionalProperties", {"type": "string"}),
+    ("additionalProperties", {}),
+    ("items", {"type": "string"}),
+    ("items", {}),
+    ("items", [{"type": "string"}]),
+    ("items", None),
+    ("uniqueItems", True),
+    ("id", "x"),
+    ("$ref", "#/x"),
+    ("$schema", "x"),
+    ("definitions", {"a": {"type": "nothing"}}),
+    ("dependencies", {"a": ["b"]}),
+    ("patternProperties", {"a": {"type": "string"}}),
+    ("additionalItems", False),
+    ("pattern", "[a"),
+    ("pattern", "a{1001}"),
+    ("default", {"a": 1}),
+    ("default", "x"),
+    ("default", 5),
+    ("default", [1, "a"]),
+    ("default", {}),
+    ("default", None),
+    ("title", "t"),
+    ("description", "d"),
+    ("required", ["a", "zz"]),
+    ("properties", {"a": {}}),
+    ("properties", {"metadata": {"type": "object"}}),
+    ("properties", {"metadata": {"type": "object", "properties": {"name": {"type": "string", "maxLength": 3}}}}),
+    ("properties", {"metadata": {"type": "object", "properties": {"labels": {"type": "object"}}}}),
+    ("properties", {"kind": {"type": "integer"}, "apiVersion": {"type": "string", "default": "x"}}),
+    ("x-kubernetes-int-or-string", True),
+    ("x-kubernetes-preserve-unknown-fields", True),
+    ("x-kubernetes-preserve-unknown-fields", False),
+    ("x-kubernetes-embedded-resource", True),
+    *(("x-kubernetes-list-type", kind) for kind in ("atomic", "set", "map", "other", "")),
+    *(("x-kubernetes-list-map-keys", keys) for keys in (["a"], ["a", "a"], ["zz"])),
+    *(("x-kubernetes-map-type", kind) for kind in ("atomic", "granular", "other")),
+    ("x-kubernetes-validations", [{"rule": " "}]),
+    ("x-kubernetes-validations", [{"rule": "true", "message": "a\nb", "reason": "Because"}]),
+    (
+        "x-kubernetes-validations",
+        [{"rule": "true\n&& true"}, {"rule": "true", "message": " ", "reason": "FieldValueInvalid"}],
+    ),
+    ("anyOf", [{"type": "integer"}, {"type": "string"}]),
+    ("allOf", [{"anyOf": [{"type": "integer"}, {"type": "string"}]}, {"properties": {"a": {"minLength": 1}}}]),
+    ("oneOf", [{"required": ["a"]}, {"properties": {"zz": {"minimum": 1}}, "items": {"maxLength": 2}}]),
+    ("not", {"type": "string", "default": 1, "x-kubernetes-list-type": "set", "additionalProperties": True}),
+    ("not", {"properties": {"metadata": {}, "a": {"nullable": True}}}),
+)
+"""Keywords that may well be wrong where they get to."""
+
+SPEC_FAULTS: tuple[tuple[tuple[str | int, ...], Any], ...] = (
+    (("metadata", "name"), "other"),
+    (("spec", "group"), "example"),
+    (("spec", "group"), ""),
+    (("spec", "group"), "Ex.com"),
+    (("spec", "group"), "x.k8s.io"),
+    (("spec", "scope"), "Global"),
+    (("spec", "scope"), None),
+    (("spec", "names", "kind"), "thing list"),
+    (("spec", "names", "kind"), ""),
+    (("spec", "names", "plural"), "Things"),
+    (("spec", "names", "listKind"), "Thing"),
+    (("spec", "names", "singular"), "a.b"),
+    (("spec", "names", "shortNames"), ["ok", "No"]),
+    (("spec", "names", "categories"), [""]),
+    (("spec", "preserveUnknownFields"), True),
+    (("spec", "conversion"), {"strategy": "Webhook"}),
+    (("spec", "conversion"), {"strategy": "None", "webhook": {"conversionReviewVersions": ["v1"]}}),
+    (("spec", "conversion"), {"strategy": "Web", "webhook": {"clientConfig": {}, "conversionReviewVersions": []}}),
+    (
+        ("spec", "conversion"),
+        {"strategy": "Webhook", "webhook": {"clientConfig": {}, "conversionReviewVersions": ["v2", "v2", "A"]}},
+    ),
+    (("spec", "versions", 0, "name"), "1"),
+    (("spec", "versions", 0, "storage"), False),
+    (("spec", "versions", 0, "schema"), None),
+    (("spec", "versions", 0, "schema"), {}),
+    (("spec", "versions", 0, "deprecationWarning"), "old"),
+    (("spec", "versions", 0, "subresources"), {"status": {}}),
+    (("spec", "versions", 0, "subresources"), {"scale": {"specReplicasPath": "spec.x", "labelSelectorPath": ".x"}}),
+    (("spec", "versions", 0, "additionalPrinterColumns"), [{"name": "a", "type": "text", "jsonPath": "x"}, {}]),
+    (("spec", "versions"), []),
+    (("spec",), {}),
+)
+"""Places of a CRD and what may be wrong there."""
+
+_MAP = {"type": "array", "x-kubernetes-list-type": "map"}
+_ITEM = {"type": "object", "properties": {"a": {"type": "string"}}}
+COMBINED: tuple[dict[str, Any], ...] = (
+    {**_MAP, "x-kubernetes-list-map-keys": ["a"], "items": _ITEM},
+    {**_MAP, "x-kubernetes-list-map-keys": ["a", "a"], "items": {**_ITEM, "required": ["a"], "nullable": True}},
+    {**_MAP, "x-kubernetes-list-map-keys": ["a"], "items": [_ITEM]},
+    {**_MAP, "x-kubernetes-list-map-keys": ["a"], "items": {"type": "string"}},
+    {**_MAP, "x-kubernetes-list-map-keys": ["a"]},
+    {
+        **_MAP,
+        "x-kubernetes-list-map-keys": ["a"],
+        "items": {
+            "type": "object",
+            "required": ["a"],
+            "properties": {"a": {"type": "object", "nullable": True, "x-kubernetes-preserve-unknown-fields": True}},
+        },
+    },
+    {"x-kubernetes-int-or-string": True, "x-kubernetes-preserve-unknown-fields": True},
+    {"x-kubernetes-int-or-string": True, "x-kubernetes-embedded-resource": True},
+    {"type": "object", "x-kubernetes-embedded-resource": True, "properties": {"metadata": {"type": "string"}}},
+    {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "array", "items": {"type": "string"}}},
+)
+"""Schemas of a field that are wrong by what stands beside what."""
