@@ -131,7 +131,9 @@ class _Walk:
 
     def _refuse(self, place: Place, spec: JsonObject, problem: Problem) -> None:
         text = invalid(place.text, _printed(spec), problem.text)
-        self.found.append(RuleProblem(place.path, problem.text, text, problem.position))
+        single = [(issue.message, max(issue.position, 0)) for issue in problem.issues]
+        for message, position in single or [(problem.text, problem.position)]:
+            self.found.append(RuleProblem(place.path, message, text, position))
 
     def _add(self, place: Place, detail: str, text: str) -> None:
         self.found.append(RuleProblem(place.path, detail, text))

@@ -12,7 +12,7 @@ from trainc.cel.checker import Checked, check, unchecked
 from trainc.cel.declarations import Environment
 from trainc.cel.display import display
 from trainc.cel.escaping import unescape
-from trainc.cel.issues import CompileError
+from trainc.cel.issues import CompileError, Issue
 from trainc.cel.parser import parse
 from trainc.cel.places import VARIABLES, admission, refusal
 from trainc.cel.runner import PlanError, Program, plan
@@ -21,10 +21,14 @@ from trainc.cel.values import Container, EvalError, Undecided, Value
 
 
 class Problem(NamedTuple):
-    """Why an expression cannot be used, in the server's words; ``position``: where in it, an offset in code points."""
+    """Why an expression cannot be used, in the server's words; ``position``: where in it, an offset in code points.
+
+    ``issues`` are the single errors where it does not compile, in the order of their places.
+    """
 
     text: str
     position: int = 0
+    issues: tuple[Issue, ...] = ()
 
 
 class Compiled(NamedTuple):
@@ -42,13 +46,19 @@ def compile_expression(
         tree = parse(text, environment.macros)
         checked = check(tree, environment) if checks else unchecked(tree, environment)
     except CompileError as error:
-        return Problem(f"compilation failed: {display(text, error.issues)}", error.issues[0].position)
+        return refused(text, error)
     if allowed and (reason := refusal(checked.type, allowed)) is not None:
         return Problem(reason)
     try:
         return Compiled(checked, plan(checked, environment))
     except PlanError as error:
         return Problem(f"program instantiation failed: {error.message}", error.issues[0].position)
+
+
+def refused(text: str, error: CompileError, what: str = "") -> Problem:
+    """Return the problem of an expression that does not compile; ``what`` stands before the server's words."""
+    issues = tuple(sorted(error.issues, key=lambda issue: issue.position))
+    return Problem(f"{what}compilation failed: {display(text, error.issues)}", issues[0].position, issues)
 
 
 class Variable(NamedTuple):

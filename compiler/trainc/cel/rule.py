@@ -12,9 +12,8 @@ from trainc.cel import types
 from trainc.cel.ast import Node
 from trainc.cel.astjson import load
 from trainc.cel.checker import Checked, check
-from trainc.cel.composition import Compiled, Problem
+from trainc.cel.composition import Compiled, Problem, refused
 from trainc.cel.declarations import Environment
-from trainc.cel.display import display
 from trainc.cel.environments import declared as declared_names
 from trainc.cel.fieldpaths import FieldPathError, parse_field_path
 from trainc.cel.issues import CompileError
@@ -88,7 +87,7 @@ def _compile(text: str, environment: Environment, kind: Type, what: str, wrong: 
     try:
         checked = check(parse(text, environment), environment)
     except CompileError as error:
-        return Problem(f"{what}compilation failed: {display(text, error.issues)}", error.issues[0].position)
+        return refused(text, error, what)
     if checked.type != kind:
         return Problem(wrong)
     try:
