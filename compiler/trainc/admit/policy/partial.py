@@ -1,0 +1,66 @@
+"""Objects of which only a part is known offline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from trainc.cel import types
+from trainc.cel.types import Type
+from trainc.cel.values import Container, EvalError, Undecided, Value
+
+_NOTHING = object()
+
+
+class Partial(Container):
+    """A map with fields known and others not: reading one of those, or the map as a whole, is undecided.
+
+    ``hidden`` names the fields that are not known; None: all that are not known. Others are known to be absent.
+    ``name`` is what the reason calls the map.
+    """
+
+    __slots__ = ("_hidden", "_known", "_name")
+
+    def __init__(self, name: str, known: Mapping[str, Value], hidden: frozenset[str] | None) -> None:
+        self._name = name
+        self._known = known
+        self._hidden = hidden
+
+    def is_list(self) -> bool:
+        """Tell that it is none."""
+        return False
+
+    def get(self, key: Value, default: Value) -> Value:
+        """Return a field. Raises Undecided."""
+        if not isinstance(key, str):
+            return default
+        found = self._known.get(key, _NOTHING)
+        if found is not _NOTHING:
+            return found
+        if self._hidden is None or key in self._hidden:
+            raise Undecided(f"{self._name}.{key}: not known offline")
+        return default
+
+    def __len__(self) -> int:
+        raise self._undecided()
+
+    def __iter__(self) -> Iterator[Value]:
+        raise self._undecided()
+
+    def equals(self, other: Value) -> bool:
+        """Tell whether it is the same object. Raises Undecided for any other map."""
+        if other is self:
+            return True
+        if isinstance(other, dict | Container):
+            raise self._undecided()
+        return False
+
+    def add(self, other: Value) -> Value:
+        """Refuse: maps have no sum."""
+        raise EvalError("no such overload")
+
+    def celtype(self) -> Type:
+        """Return the type of maps."""
+        return types.map_of(types.STRING, types.DYN)
+
+    def _undecided(self) -> Undecided:
+        return Undecided(f"{self._name}: not known offline as a whole")
