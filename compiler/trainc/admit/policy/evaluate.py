@@ -175,7 +175,7 @@ class Evaluation:
         if self._ignores:
             return ()
         position, blame = (result.position, result.expression.made) if result is not None else (None, None)
-        return (Verdict(path, ERROR, message, INVALID, position, ordinal=index, blame=blame),)
+        return (Verdict(path, ERROR, message, INVALID, position, ordinal=ordinal, blame=blame),)
 
     def _run(
         self, expressions: Iterable[Expression], names: Mapping[str, Value], budget: int, results: list[_Result]
