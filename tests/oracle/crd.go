@@ -30,11 +30,13 @@ import (
 // rulesNotChecked begins the note that stands in for CEL's errors where the schema's own forbid to run the rules.
 const rulesNotChecked = "some validation rules were not checked"
 
-// strategy is what we use of the API server's (unexported) create strategy for custom resources.
+// strategy is what we use of the API server's (unexported) strategy for custom resources.
 type strategy interface {
 	NamespaceScoped() bool
 	PrepareForCreate(ctx context.Context, obj runtime.Object)
 	Validate(ctx context.Context, obj runtime.Object) field.ErrorList
+	PrepareForUpdate(ctx context.Context, obj, old runtime.Object)
+	ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList
 }
 
 // A resource is one CustomResourceDefinition, ready to admit objects.
@@ -136,12 +138,35 @@ func (r *resource) validate(u *unstructured.Unstructured) []Error {
 	r.strategy.PrepareForCreate(ctx, u)
 	accessor.SetGeneration(0)
 	if all := r.strategy.Validate(ctx, u); len(all) > 0 {
-		errs := structured(all)
-		for i := len(r.withoutCEL.Validate(ctx, u)); i < len(errs); i++ {
-			errs[i].CEL = !strings.HasPrefix(errs[i].Detail, rulesNotChecked)
-		}
-		return errs
+		return markCEL(all, len(r.withoutCEL.Validate(ctx, u)))
 	}
 	return structured(genericvalidation.ValidateObjectMetaAccessor(accessor, r.strategy.NamespaceScoped(),
 		path.ValidatePathSegmentName, field.NewPath("metadata")))
+}
+
+// validateUpdate runs the checks of an update of what is stored; both hold what the API server's decoder made of them.
+func (r *resource) validateUpdate(u, old *unstructured.Unstructured) []Error {
+	ctx := context.Background()
+	u.SetResourceVersion("1")
+	old.SetResourceVersion("1")
+	r.strategy.PrepareForUpdate(ctx, u, old)
+	metadata := field.NewPath("metadata")
+	common := genericvalidation.ValidateObjectMetaAccessor(u, r.strategy.NamespaceScoped(), path.ValidatePathSegmentName, metadata)
+	common = append(common, genericvalidation.ValidateObjectMetaAccessorUpdate(u, old, metadata)...)
+	all := append(common, r.strategy.ValidateUpdate(ctx, u, old)...)
+	errs := markCEL(all, len(common)+len(r.withoutCEL.ValidateUpdate(ctx, u, old)))
+	for _, object := range []*unstructured.Unstructured{u, old} {
+		object.SetResourceVersion("")
+		object.SetGeneration(0)
+	}
+	return errs
+}
+
+// markCEL marks what comes behind the errors that there are without CEL.
+func markCEL(all field.ErrorList, without int) []Error {
+	errs := structured(all)
+	for i := without; i < len(errs); i++ {
+		errs[i].CEL = !strings.HasPrefix(errs[i].Detail, rulesNotChecked)
+	}
+	return errs
 }

@@ -1,14 +1,22 @@
 # ruff: noqa: T201
-"""Runs the oracle over ``cases/`` and writes ``goldens/``: ``python tests/oracle/goldens.py [--check]``."""
+"""Runs the oracle over ``cases/`` and ``requests/``, writes ``goldens/``: ``python tests/oracle/goldens.py [--check]``.
+
+A case is the text of some documents. A request is a map of ``new``, the object to be sent, and, where there are any, of
+``cluster``, the objects that are there, and ``old``, what the new one was before. ``<1000 letters>`` stands in both,
+and in goldens, for a thousand times the letter a.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from ruamel.yaml import YAML
 
 HERE = Path(__file__).resolve().parent
 if __name__ == "__main__":
@@ -17,6 +25,7 @@ if __name__ == "__main__":
 from oracle import runner  # noqa: E402 - the folder above is not on the path of a script
 
 CASES = HERE / "cases"
+REQUESTS = HERE / "requests"
 GOLDENS = HERE / "goldens"
 # Upstream's own scripts: ours differ (see divergences.py), so the goldens do not hold theirs.
 NOT_KEPT = ("entrypoint.sh", "init.sh")
@@ -31,12 +40,32 @@ def cases() -> Iterator[tuple[str, str]]:
 
 def text(name: str) -> str:
     """Return the text of a case, line ends as they are."""
-    return (CASES / f"{name}.yaml").read_bytes().decode()
+    return _full((CASES / f"{name}.yaml").read_bytes().decode())
+
+
+def requests() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name (``requests/<group>/<name>``) and the content of every request, sorted."""
+    for path in sorted(REQUESTS.rglob("*.yaml")):
+        yield path.relative_to(HERE).with_suffix("").as_posix(), YAML(typ="safe").load(_full(path.read_text("utf-8")))
+
+
+def asked() -> Iterator[runner.Case]:
+    """Yield what the oracle is asked: every case and every request."""
+    for name, documents in cases():
+        yield runner.Case(name, documents)
+    for name, request in requests():
+        cluster = "\n---\n".join(map(json.dumps, request.get("cluster", ())))
+        old = json.dumps(request["old"]) if "old" in request else ""
+        yield runner.Case(name, cluster, request=json.dumps(request["new"]), old=old)
+
+
+def _full(short: str) -> str:
+    return re.sub(r"<(\d+) letters>", lambda found: "a" * int(found[1]), short)
 
 
 def read(name: str) -> runner.Verdict:
-    """Return the golden of a case."""
-    verdict: runner.Verdict = json.loads((GOLDENS / f"{name}.json").read_text(encoding="utf-8"))
+    """Return the golden of a case or a request."""
+    verdict: runner.Verdict = json.loads(_full((GOLDENS / f"{name}.json").read_text(encoding="utf-8")))
     return verdict
 
 
@@ -46,7 +75,8 @@ def render(verdict: runner.Verdict) -> str:
     for result in kept["results"]:
         for item in result["objects"]:
             _redact(item)
-    return json.dumps(kept, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    full = json.dumps(kept, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return re.sub("a{1000,}", lambda found: f"<{len(found[0])} letters>", full)
 
 
 def _redact(item: dict[str, Any]) -> None:
@@ -57,10 +87,8 @@ def _redact(item: dict[str, Any]) -> None:
 
 
 def fresh() -> dict[Path, str]:
-    """Run the oracle over every case: path of each golden, and its text. Raises runner.OracleError."""
-    named = list(cases())
-    verdicts = runner.ask(runner.Case(name, text) for name, text in named)
-    return {GOLDENS / f"{name}.json": render(verdict) for (name, _), verdict in zip(named, verdicts, strict=True)}
+    """Run the oracle over everything: path of each golden, and its text. Raises runner.OracleError."""
+    return {GOLDENS / f"{verdict['id']}.json": render(verdict) for verdict in runner.ask(asked())}
 
 
 def stale(wanted: dict[Path, str]) -> list[Path]:

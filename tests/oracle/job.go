@@ -58,7 +58,7 @@ func (j *judge) admitJob(u *unstructured.Unstructured, result *Result) (*trainer
 	if result.refuse("crd", crd.validate(u)) {
 		return nil, nil
 	}
-	errs, err := mutate(j.hooks.hook("mutate", crd.kind), u)
+	errs, err := mutate(j.hooks.hook("mutate", crd.kind), u, nil)
 	if err != nil || result.refuse("webhook", errs) {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (j *judge) admitJob(u *unstructured.Unstructured, result *Result) (*trainer
 	if errs := crd.validate(u); len(errs) > 0 {
 		return nil, fmt.Errorf("the defaulter broke the schema: %v", errs)
 	}
-	errs, warnings, err = validate(j.hooks.hook("validate", crd.kind), u, &trainer.TrainJob{})
+	errs, warnings, err = validate(j.hooks.hook("validate", crd.kind), u, nil, &trainer.TrainJob{})
 	result.Warnings = append(result.Warnings, warnings...)
 	if err != nil || result.refuse("webhook", errs) {
 		return nil, err
@@ -130,7 +130,7 @@ func (j *judge) admitJobSet(u *unstructured.Unstructured, result *Result) (bool,
 	if result.refuse("jobset-crd", crd.validate(u)) {
 		return false, nil
 	}
-	errs, err := mutate(j.hooks.hook("mutate", crd.kind), u)
+	errs, err := mutate(j.hooks.hook("mutate", crd.kind), u, nil)
 	if err != nil || result.refuse("jobset-webhook", errs) {
 		return false, err
 	}
@@ -140,7 +140,7 @@ func (j *judge) admitJobSet(u *unstructured.Unstructured, result *Result) (bool,
 	if result.refuse("jobset-crd", crd.validate(u)) {
 		return false, nil
 	}
-	errs, warnings, err := validate(j.hooks.hook("validate", crd.kind), u, &jobset.JobSet{})
+	errs, warnings, err := validate(j.hooks.hook("validate", crd.kind), u, nil, &jobset.JobSet{})
 	result.Warnings = append(result.Warnings, warnings...)
 	if err != nil || result.refuse("jobset-webhook", errs) {
 		return false, err

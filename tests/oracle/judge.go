@@ -41,13 +41,14 @@ type JobResult struct {
 }
 
 // A Verdict is one output line. Stage and Errors are those of the first stage at which any document fails.
-// Documents are the runtimes, and whatever could not be decoded.
+// Documents are the runtimes, and whatever could not be decoded. Request is there if the case has one.
 type Verdict struct {
 	ID        string      `json:"id"`
 	Stage     *string     `json:"stage"`
 	Errors    []Error     `json:"errors"`
 	Documents []Result    `json:"documents"`
 	Results   []JobResult `json:"results"`
+	Request   *Request    `json:"request,omitempty"`
 }
 
 func (r *Result) refuse(stage string, errs []Error) bool {
@@ -162,6 +163,13 @@ func (j *judge) judge(c Case) (*Verdict, error) {
 		verdict.Results = append(verdict.Results, result)
 	}
 	verdict.summarise()
+	if c.Request != "" {
+		request, err := j.judgeRequest(c.Request, c.Old)
+		if err != nil {
+			return nil, err
+		}
+		verdict.Request = request
+	}
 	return verdict, nil
 }
 
@@ -225,9 +233,9 @@ func (j *judge) judgeRuntime(u *unstructured.Unstructured) (Result, error) {
 		hook := j.hooks.hook("validate", crd.kind)
 		var errs []Error
 		if u.GetKind() == trainer.TrainingRuntimeKind {
-			errs, warnings, err = validate(hook, u, &trainer.TrainingRuntime{})
+			errs, warnings, err = validate(hook, u, nil, &trainer.TrainingRuntime{})
 		} else {
-			errs, warnings, err = validate(hook, u, &trainer.ClusterTrainingRuntime{})
+			errs, warnings, err = validate(hook, u, nil, &trainer.ClusterTrainingRuntime{})
 		}
 		result.Warnings = append(result.Warnings, warnings...)
 		if err != nil || result.refuse("runtime-webhook", errs) {

@@ -4,6 +4,8 @@
 //
 //	{"id": "x", "text": "multi-document YAML"}         or "documents": ["one", "two"]
 //	{"id": "x", "text": "...", "reversed": true}       runs the plugins in the other order
+//	{"id": "x", "text": "...", "request": "YAML"}      also: creates one object while those of text exist
+//	{..., "request": "YAML", "old": "YAML"}            updates it instead, from what was created before
 //
 // and writes one line for each, with the verdict on every document; see Verdict in judge.go.
 package main
@@ -27,6 +29,8 @@ type Case struct {
 	Text      string   `json:"text"`
 	Documents []string `json:"documents"`
 	Reversed  bool     `json:"reversed"`
+	Request   string   `json:"request"`
+	Old       string   `json:"old"`
 }
 
 func main() {

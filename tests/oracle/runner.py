@@ -17,11 +17,16 @@ Verdict = dict[str, Any]
 
 
 class Case(NamedTuple):
-    """One case: a multi-document YAML text under a name; ``reversed`` turns the order of upstream's plugins."""
+    """One case: a multi-document YAML text under a name; ``reversed`` turns the order of upstream's plugins.
+
+    ``request``: one more object to be created while those of the text exist, or updated from ``old``.
+    """
 
     id: str
     text: str
     reversed: bool = False
+    request: str = ""
+    old: str = ""
 
 
 class OracleError(Exception):

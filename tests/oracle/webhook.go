@@ -55,11 +55,18 @@ func (h hooks) hook(verb string, kind schema.GroupVersionKind) *admission.Webhoo
 	return result
 }
 
-// review sends a create request to a webhook over its HTTP handler, as the API server would.
-func review(hook *admission.Webhook, u *unstructured.Unstructured) (*admissionv1.AdmissionResponse, []byte, error) {
+// review sends a request to a webhook over its HTTP handler, as the API server would: an update where old is not nil.
+func review(hook *admission.Webhook, u, old *unstructured.Unstructured) (*admissionv1.AdmissionResponse, []byte, error) {
 	raw, err := u.MarshalJSON()
 	if err != nil {
 		return nil, nil, err
+	}
+	operation, before := admissionv1.Create, apiruntime.RawExtension{}
+	if old != nil {
+		operation = admissionv1.Update
+		if before.Raw, err = old.MarshalJSON(); err != nil {
+			return nil, nil, err
+		}
 	}
 	kind := u.GroupVersionKind()
 	body, err := json.Marshal(&admissionv1.AdmissionReview{
@@ -70,8 +77,9 @@ func review(hook *admission.Webhook, u *unstructured.Unstructured) (*admissionv1
 			Resource:  metav1.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: strings.ToLower(kind.Kind) + "s"},
 			Name:      u.GetName(),
 			Namespace: u.GetNamespace(),
-			Operation: admissionv1.Create,
+			Operation: operation,
 			Object:    apiruntime.RawExtension{Raw: raw},
+			OldObject: before,
 		},
 	})
 	if err != nil {
@@ -92,8 +100,8 @@ func review(hook *admission.Webhook, u *unstructured.Unstructured) (*admissionv1
 }
 
 // mutate runs a mutating webhook and applies its JSON patch to u.
-func mutate(hook *admission.Webhook, u *unstructured.Unstructured) ([]Error, error) {
-	response, raw, err := review(hook, u)
+func mutate(hook *admission.Webhook, u, old *unstructured.Unstructured) ([]Error, error) {
+	response, raw, err := review(hook, u, old)
 	if err != nil {
 		return nil, err
 	}
@@ -115,8 +123,8 @@ func mutate(hook *admission.Webhook, u *unstructured.Unstructured) ([]Error, err
 }
 
 // validate runs a validating webhook. Where it denies without saying why in parts, its validator is asked again.
-func validate[T client.Object](hook *admission.Webhook, u *unstructured.Unstructured, empty T) ([]Error, []string, error) {
-	response, raw, err := review(hook, u)
+func validate[T client.Object](hook *admission.Webhook, u, old *unstructured.Unstructured, empty T) ([]Error, []string, error) {
+	response, raw, err := review(hook, u, old)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,12 +135,32 @@ func validate[T client.Object](hook *admission.Webhook, u *unstructured.Unstruct
 	if response.Result.Code != http.StatusForbidden {
 		return errs, response.Warnings, nil
 	}
-	if err := json.Unmarshal(raw, empty); err != nil {
+	denial, err := askValidator(validatorOf[T](hook), raw, old, empty)
+	if err != nil {
 		return nil, nil, err
 	}
-	_, denial := validatorOf[T](hook).ValidateCreate(context.Background(), empty)
 	if denial == nil || denial.Error() != response.Result.Message {
 		return nil, nil, fmt.Errorf("two answers of one validator: %q and %v", response.Result.Message, denial)
 	}
 	return apart(denial), response.Warnings, nil
+}
+
+// askValidator calls a validator itself, which answers with the error that the webhook turns into text.
+func askValidator[T client.Object](validator admission.Validator[T], raw []byte, old *unstructured.Unstructured, empty T) (denial, err error) {
+	before := empty.DeepCopyObject().(T)
+	if err := json.Unmarshal(raw, empty); err != nil {
+		return nil, err
+	}
+	if old == nil {
+		_, denial = validator.ValidateCreate(context.Background(), empty)
+		return denial, nil
+	}
+	if raw, err = old.MarshalJSON(); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(raw, before); err != nil {
+		return nil, err
+	}
+	_, denial = validator.ValidateUpdate(context.Background(), before, empty)
+	return denial, nil
 }
