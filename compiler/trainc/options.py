@@ -8,6 +8,14 @@ from trainc.source import JsonObject, Source
 
 
 @dataclass(frozen=True, slots=True)
+class Revision:
+    """What a revision holds of jobs/, runtimes/ and out/, under the names there. ``name`` is what its user calls it."""
+
+    name: str
+    sources: tuple[Source, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """Options of one compilation.
 
@@ -16,6 +24,7 @@ class Options:
     ``config``: the parsed trainc.yaml. ``fixes``: names of FIXES to switch on. What they do instead comes with the
     GitOps work; until then a name is refused with ValueError, rather than silently doing nothing.
     ``crds``: files with CustomResourceDefinitions, by which objects beside TrainJobs and runtimes are judged.
+    ``base``: what was there before; with it the changes that a cluster would refuse are findings, too.
     """
 
     faithful: bool = False
@@ -23,6 +32,7 @@ class Options:
     config: JsonObject = field(default_factory=dict, hash=False)
     fixes: tuple[str, ...] = ()
     crds: tuple[Source, ...] = ()
+    base: Revision | None = None
 
     def __post_init__(self) -> None:
         if self.fixes:

@@ -1,0 +1,103 @@
+"""What the webhooks of JobSet and Trainer say to a change of an object that is there already.
+
+Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go ValidateUpdate, with every feature gate at its default (off);
+Trainer v2.3.0 pkg/runtime/framework/plugins/jobset checkRuntimePatchesImmutability. Trainer's webhooks for runtimes
+compare nothing with what was before. JobSet's defaults are set on create only, so the objects compared are whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from trainc.diagnostics.concealing import concealed
+from trainc.kube.fielderror import forbidden, go_value
+from trainc.kube.goorder import typed
+from trainc.kube.gotypes import JOB_SET, TRAIN_JOB, decode
+from trainc.source import Json, JsonObject, Path, as_object, dotted, get, objects, put
+
+IMMUTABLE = "field is immutable"
+_POD = ("template", "spec", "template")
+_WHILE_SUSPENDED = (
+    ("metadata", "annotations"),
+    ("metadata", "labels"),
+    ("spec", "nodeSelector"),
+    ("spec", "tolerations"),
+    ("spec", "schedulingGates"),
+)
+"""What of a pod template may change while a JobSet is suspended, or when it gets so: Kueue needs it."""
+
+_PATCHES: Path = ("spec", "runtimePatches")
+_SUSPEND_FIRST = "RuntimePatches can only be modified when the TrainJob is suspended before or after the update"
+
+
+class ForbiddenChange(NamedTuple):
+    """A field that a webhook does not let change: its path, both values as they are compared, and the texts."""
+
+    path: Path
+    new: Json
+    old: Json
+    message: str
+    upstream: str
+
+
+def jobset_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:
+    """Yield the fields of a JobSet that may not be what they are now that the JobSet is there already.
+
+    Both are whole JobSets as a cluster stores them. Raises GoDecodeError for what is none.
+    """
+    after, before = as_object(decode(new, JOB_SET)), as_object(decode(old, JOB_SET))
+    if get(after, "spec", "suspend") is True or get(before, "spec", "suspend") is True:
+        after = _while_suspended(after, before)
+    for name in ("replicatedJobs", "managedBy"):
+        path = ("spec", name)
+        value, was = get(after, *path), get(before, *path)
+        if value != was:
+            shown = concealed(after, path)  # the text is about all pods, which are of two documents
+            shown = typed(shown, "v1alpha2.ReplicatedJob") if isinstance(shown, list) else shown
+            text = f"{dotted(path)}: Invalid value: {go_value(shown, struct=True)}: {IMMUTABLE}"
+            yield ForbiddenChange(path, value, was, IMMUTABLE, text)
+
+
+def trainjob_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:
+    """Yield the fields of a TrainJob that may not change: runtimePatches, unless it is or gets suspended.
+
+    Both are whole TrainJobs as a cluster stores them. Raises GoDecodeError for what is none.
+    """
+    if get(new, "spec", "suspend") is True or get(old, "spec", "suspend") is True:
+        return
+    patches, before = (_patches(job) for job in (new, old))
+    if patches != before:
+        yield ForbiddenChange(_PATCHES, patches, before, _SUSPEND_FIRST, forbidden(dotted(_PATCHES), _SUSPEND_FIRST))
+
+
+def _patches(job: JsonObject) -> list[Json]:
+    """Return the runtime patches without their time, which the webhook sets."""
+    found = objects(get(decode(job, TRAIN_JOB), *_PATCHES))
+    return [{key: value for key, value in patch.items() if key != "time"} for patch in found]
+
+
+def _while_suspended(after: JsonObject, before: JsonObject) -> JsonObject:
+    """Return the JobSet with the old values of what may change while it is suspended."""
+    old_jobs = {job.get("name"): job for job in objects(get(before, "spec", "replicatedJobs"))}
+    jobs: list[Json] = []
+    for job in objects(get(after, "spec", "replicatedJobs")):
+        old = old_jobs.get(job.get("name"))
+        jobs.append(job if old is None else _as_before(job, old))
+    return put(after, ("spec", "replicatedJobs"), jobs)
+
+
+def _as_before(job: JsonObject, old: JsonObject) -> JsonObject:
+    for place in _WHILE_SUSPENDED:
+        job = _with(job, (*_POD, *place), get(old, *_POD, *place))
+    return job
+
+
+def _with(value: JsonObject, path: tuple[str, ...], new: Json) -> JsonObject:
+    """Return value with new at path, or with nothing there where new is null."""
+    if new is not None:
+        return put(value, path, new)
+    parent = get(value, *path[:-1])
+    if not isinstance(parent, dict) or path[-1] not in parent:
+        return value
+    return put(value, path[:-1], {key: sub for key, sub in parent.items() if key != path[-1]})

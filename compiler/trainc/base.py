@@ -1,0 +1,104 @@
+"""What was there before: the documents of a base revision, and the objects that were emitted from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from typing import TypeAlias
+
+from trainc.diagnostics import Diagnostic, Severity, report
+from trainc.documents import CLUSTER_SCOPED, classify
+from trainc.load import load
+from trainc.options import Revision
+from trainc.source import Document, JsonObject, Source, get
+
+INPUTS = ("jobs/", "runtimes/")
+BROKEN = "TC018"
+
+Identity: TypeAlias = tuple[str, str, str, str]
+"""Group (empty for Kubernetes' core), kind, namespace (empty where there is none) and name, of any version."""
+
+_Found: TypeAlias = tuple[Mapping[Identity, Document], tuple[Diagnostic, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Base:
+    """The base revision as one environment sees it. Documents are as they were committed, defaults not set.
+
+    Their sources are called ``<revision>:<path>``, as git calls them; findings on them are notes.
+    """
+
+    revision: str = ""
+    inputs: Mapping[Identity, Document] = field(default_factory=dict)
+    findings: tuple[Diagnostic, ...] = ()
+    of_kind: Callable[[str], _Found] = field(default=lambda kind: ({}, ()), repr=False)
+
+    @classmethod
+    def of(cls, revision: Revision | None, environment: str) -> Base:
+        """Read the inputs of a revision; what was emitted for the environment is read when asked for, by kind."""
+        if revision is None:
+            return cls()
+        inputs, findings = _inputs(revision)
+        prefix = f"out/{environment}/"
+        out = tuple(source for source in revision.sources if source.name.startswith(prefix))
+        return cls(revision.name, inputs, findings, cache(lambda kind: _emitted(revision.name, out, kind)))
+
+    def input(self, group: str, kind: str, namespace: str, name: str) -> Document | None:
+        """Return the object as it was given at the base revision, or None."""
+        return self.inputs.get((group, kind, namespace, name))
+
+    def emitted(self, group: str, kind: str, namespace: str, name: str) -> Document | None:
+        """Return the object as it was emitted at the base revision, or None."""
+        return self.of_kind(kind)[0].get((group, kind, namespace, name))
+
+    def notes(self, *kinds: str) -> tuple[Diagnostic, ...]:
+        """Return what cannot be read at the base revision: of the inputs, and of emitted objects of these kinds."""
+        return (*self.findings, *(note for kind in kinds for note in self.of_kind(kind)[1]))
+
+
+def identify(data: JsonObject) -> Identity:
+    """Return what stays when an object changes."""
+    group, slash, _ = str(data["apiVersion"]).rpartition("/")
+    kind = str(data["kind"])
+    namespace = "" if kind in CLUSTER_SCOPED else str(get(data, "metadata", "namespace") or "default")
+    return group if slash else "", kind, namespace, str(get(data, "metadata", "name"))
+
+
+@lru_cache(maxsize=4)
+def _inputs(revision: Revision) -> _Found:
+    """Return the documents of jobs/ and runtimes/; that of two with one identity counts which counts in a build."""
+    loaded, notes = _load(revision.name, [s for s in revision.sources if s.name.startswith(INPUTS)])
+    sorted_out, findings = classify(loaded)  # by path, so before sources are renamed
+    found = tuple(sorted_out.cluster.values())
+    notes += tuple(_broken(revision.name, (finding for finding in findings if finding.document not in found)))
+    return {identify(document.data): _renamed(document, revision.name) for document in found}, notes
+
+
+def _emitted(revision: str, sources: Iterable[Source], kind: str) -> _Found:
+    starts = (f"{kind.lower()}-", f"{kind.lower()}.")
+    mine = [source for source in sources if source.name.rpartition("/")[2].startswith(starts)]
+    loaded, notes = _load(revision, mine)
+    return {identify(document.data): _renamed(document, revision) for document in reversed(loaded)}, notes
+
+
+def _load(revision: str, sources: Iterable[Source]) -> tuple[list[Document], tuple[Diagnostic, ...]]:
+    documents: list[Document] = []
+    notes: list[Diagnostic] = []
+    for source in sources:
+        loaded, findings = load(source)
+        documents += loaded
+        notes += _broken(revision, findings)
+    return documents, tuple(notes)
+
+
+def _broken(revision: str, findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Yield a note for each error, in words of the base revision."""
+    for finding in findings:
+        if finding.severity is Severity.ERROR:
+            place = _renamed(finding.document, revision)
+            yield report(BROKEN, place, finding.path, f"nothing here is compared: {finding.message}")
+
+
+def _renamed(document: Document, revision: str) -> Document:
+    return replace(document, source=replace(document.source, name=f"{revision}:{document.source.name}"))

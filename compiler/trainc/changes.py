@@ -1,0 +1,80 @@
+"""What differs between two versions of an object, place by place; items of lists are matched by what names them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import NamedTuple
+
+from trainc.origins import key_of
+from trainc.source import Json, Path
+
+
+class Change(NamedTuple):
+    """One difference: ``path`` leads as far as there is something new, ``old_path`` as far as there was something old.
+
+    ``new`` and ``old`` are the values, None where there is none. ``name`` is the full path of the value: that of the
+    new object, or of the old one for what is gone.
+    """
+
+    path: Path
+    old_path: Path
+    name: Path
+    new: Json
+    old: Json
+
+
+def changes(new: Json, old: Json, path: Path = (), old_path: Path | None = None) -> Iterator[Change]:
+    """Yield the smallest values that differ, in order of the new object, what is gone after its siblings.
+
+    ``path`` and ``old_path`` (the same unless given) lead to the two values and are put before every path. Another
+    order of the same items is one change of their list.
+    """
+    before = path if old_path is None else old_path
+    if isinstance(new, dict) and isinstance(old, dict):
+        pairs: list[tuple[str | int | None, str | int | None]] = [(key, key if key in old else None) for key in new]
+        pairs += [(None, key) for key in old if key not in new]
+    elif isinstance(new, list) and isinstance(old, list) and (aligned := _aligned(new, old)) is not None:
+        pairs = aligned
+    else:
+        if not same(new, old):
+            yield Change(path, before, path, new, old)
+        return
+    for key, old_key in pairs:
+        if key is None:
+            assert old_key is not None, "a pair has two sides, or one"
+            yield Change(path, (*before, old_key), (*path, old_key), None, old[old_key])  # type: ignore[index]
+        elif old_key is None:
+            yield Change((*path, key), before, (*path, key), new[key], None)  # type: ignore[index]
+        else:
+            yield from changes(new[key], old[old_key], (*path, key), (*before, old_key))  # type: ignore[index]
+    if isinstance(new, list) and _reordered(pairs):
+        yield Change(path, before, path, new, old)
+
+
+def same(one: Json, other: Json) -> bool:
+    """Tell whether two values are equal as JSON: true is not 1."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one == other and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _aligned(new: list[Json], old: list[Json]) -> list[tuple[str | int | None, str | int | None]] | None:
+    """Return the indexes of the same items, or None where nothing tells which these are."""
+    keys, old_keys = [key_of(item) for item in new], [key_of(item) for item in old]
+    named = None not in keys and None not in old_keys
+    if named and len({*keys}) == len(keys) and len({*old_keys}) == len(old_keys):
+        places = {key: index for index, key in enumerate(old_keys)}
+        here = {*keys}
+        found: list[tuple[str | int | None, str | int | None]] = [(i, places.get(key)) for i, key in enumerate(keys)]
+        return found + [(None, index) for index, key in enumerate(old_keys) if key not in here]
+    if len(new) == len(old):
+        return list(zip_longest(range(len(new)), range(len(old))))
+    return None
+
+
+def _reordered(pairs: list[tuple[str | int | None, str | int | None]]) -> bool:
+    places = [old for new, old in pairs if isinstance(new, int) and isinstance(old, int)]
+    return places != sorted(places)

@@ -1,0 +1,231 @@
+"""What a cluster refuses to change: objects of this run against those of the base revision.
+
+Rules that compare with oldSelf (x-kubernetes-validations) and the webhooks' rules for updates. An object of another
+name is another object: nothing is said of it, nor of one that is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
+
+from trainc.admit.jobset import default
+from trainc.admit.rules import failures
+from trainc.admit.update import jobset_changes, trainjob_changes
+from trainc.base import BROKEN, Base, identify
+from trainc.changes import Change, changes
+from trainc.checks.place import blamed
+from trainc.diagnostics import Diagnostic, Related, Severity, report
+from trainc.diagnostics.concealing import concealed
+from trainc.documents import RUNTIMES, TRAINJOB
+from trainc.kube.gotypes import GoDecodeError
+from trainc.model import Model, Object
+from trainc.origins import counterpart
+from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
+from trainc.schema import Resource, admit, has_rules, read, validate_object
+from trainc.schema.registry import BUILT_IN, Registry, split_version
+from trainc.schema.wording import show
+from trainc.source import Document, Json, JsonObject, Path, dotted, existing, get, put
+
+RULE: Final = "TC202"
+WEBHOOK: Final = "TC204"
+_ADVISORY = frozenset((TRAINJOB, *RUNTIMES))
+"""The kinds that need not reach a cluster."""
+
+_ABSENT = "nothing"
+_NAMED = 3
+"""So many further changes are named in a message."""
+
+
+class _Refusal(NamedTuple):
+    """What a cluster says to changes of one object: its words, the rule if there is one, and the changes."""
+
+    code: str
+    stage: str
+    message: str
+    upstream: str
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Transitions:
+    """The comparison with a base revision; without one nothing is found and nothing is read."""
+
+    base: Base = field(default_factory=Base)
+    registry: Registry = BUILT_IN
+
+    @property
+    def findings(self) -> tuple[Diagnostic, ...]:
+        """What of the base revision cannot be compared with, as notes."""
+        return self.base.notes("JobSet")
+
+    def of_input(self, document: Document) -> tuple[Diagnostic, ...]:
+        """Return the changes of a document that a cluster would refuse; ``document`` holds it as a cluster stores it.
+
+        They are warnings for TrainJobs and runtimes, which trainc compiles, and errors for what lies beside them.
+        """
+        old = self.base.input(*identify(document.data))
+        resource = self._resource(document.data) if old is not None else None
+        if old is None or resource is None or not has_rules(resource.schema):
+            return ()
+        stored = _stored(resource, old)
+        if isinstance(stored, Diagnostic):
+            return (stored,)
+        refusals = [*_by_rules(resource, document.data, stored, ""), *_by_trainer(document.data, stored)]
+        return tuple(self._of_input(document, old, stored, refusal) for refusal in refusals)
+
+    def of_made(self, model: Model, objects: Iterable[Object]) -> tuple[Diagnostic, ...]:
+        """Return the changes of a job's JobSet that a cluster refuses, at the lines that caused them."""
+        return tuple(finding for made in objects if made.kind == "JobSet" for finding in self._jobset(model, made))
+
+    def _jobset(self, model: Model, made: Object) -> Iterator[Diagnostic]:
+        old = self.base.emitted(*identify(made.data))
+        resource = self._resource(made.data)
+        if old is None or resource is None:
+            return
+        stored = _stored(resource, old, created=True)
+        if isinstance(stored, Diagnostic):
+            yield stored
+            return
+        refusals = list(_by_rules(resource, made.data, stored, "jobset-crd"))
+        told = tuple(change.name for refusal in refusals for change in refusal.changes)
+        refusals += _by_jobset(made.data, stored, told)
+        for refusal in refusals:
+            for place, caused in _by_cause(model, made, refusal.changes):
+                yield self._of_jobset(place, old, (made.data, stored), refusal._replace(changes=caused))
+
+    def _of_input(self, document: Document, old: Document, stored: JsonObject, refusal: _Refusal) -> Diagnostic:
+        kind = str(document.data["kind"])
+        first = refusal.changes[0]
+        related = Related(self._was(first), old, existing(old.data, first.old_path))
+        return report(
+            refusal.code,
+            document,
+            existing(document.data, first.path),
+            f"{_named(refusal.changes)}: {refusal.message}",
+            severity=Severity.WARNING if kind in _ADVISORY else None,
+            found=_shown(document.data, first.path, first.new),
+            expected=_shown(stored, first.old_path, first.old),
+            related=(related,),
+            upstream=refusal.upstream,
+        )
+
+    def _of_jobset(
+        self, place: tuple[Document, Path], old: Document, data: tuple[JsonObject, JsonObject], refusal: _Refusal
+    ) -> Diagnostic:
+        document, path = place
+        new, stored = data
+        first = refusal.changes[0]
+        emitted = Related(self._was(first), old, existing(old.data, first.old_path))
+        return report(
+            refusal.code,
+            document,
+            path,
+            f"the JobSet is refused: {_named(refusal.changes)}: {refusal.message}",
+            found=_shown(new, first.path, first.new),
+            expected=_shown(stored, first.old_path, first.old),
+            related=(*self._cause_before(document, path), emitted),
+            stage=refusal.stage,
+            upstream=refusal.upstream,
+        )
+
+    def _cause_before(self, document: Document, path: Path) -> Iterator[Related]:
+        """Yield the line of the input at the base revision, where it was another."""
+        old = self.base.input(*identify(document.data))
+        if old is None:
+            return
+        before = counterpart(old.data, document.data, path)
+        if before != path or get(old.data, *before) != get(document.data, *path):
+            yield Related(f"the line at {self.base.revision}", old, before)
+
+    def _was(self, change: Change) -> str:
+        return f"there was {_ABSENT} at {self.base.revision}" if change.old is None else f"at {self.base.revision}"
+
+    def _resource(self, data: JsonObject) -> Resource | None:
+        return self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
+
+
+def _stored(resource: Resource, old: Document, *, created: bool = False) -> JsonObject | Diagnostic:
+    """Return an old object as a cluster holds it, or the note that none could.
+
+    ``created``: JobSet's mutating webhook has seen it.
+    """
+    result = admit(resource, _standard(old.data))
+    violations = result.violations
+    if created and not violations:
+        try:
+            data = read(resource, default(result.data)).data
+        except GoDecodeError as error:
+            return report(BROKEN, old, existing(old.data, error.path), f"nothing here is compared: {error.message}")
+        result = replace(result, data=data)
+        violations = validate_object(resource, data)
+    wrong = next((violation for violation in violations if violation.decode or violation.blocking), None)
+    if wrong is None:
+        return result.data
+    return report(BROKEN, old, existing(old.data, wrong.path), f"nothing here is compared: {wrong.message}")
+
+
+def _standard(data: JsonObject) -> JsonObject:
+    """Return a runtime with an MPI implementation that the CRD knows in place of one that trainc adds."""
+    extended = data["kind"] in RUNTIMES and get(data, *IMPLEMENTATION_PATH) in EXTENSIONS
+    return put(data, IMPLEMENTATION_PATH, "OpenMPI") if extended else data
+
+
+def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) -> Iterator[_Refusal]:
+    """Yield what the rules of the CRD say; where the new object has errors of its own, not those at or above them."""
+    new = _standard(new)
+    skip = tuple(violation.path for violation in validate_object(resource, new) if violation.blocking)
+    for failure in failures(resource.schema, new, old, skip):
+        if not failure.transition:
+            continue
+        path = existing(new, (*failure.path, *failure.about))
+        before = counterpart(old, new, path)
+        found = tuple(changes(get(new, *path), get(old, *before), path, before))
+        found = found or (Change(path, before, path, get(new, *path), get(old, *before)),)
+        yield _Refusal(RULE, stage, failure.message, failure.upstream, found)
+
+
+def _by_trainer(new: JsonObject, old: JsonObject) -> Iterator[_Refusal]:
+    if new["kind"] == TRAINJOB:
+        for changed in trainjob_changes(new, old):
+            found = tuple(changes(changed.new, changed.old, changed.path))
+            yield _Refusal(WEBHOOK, "", changed.message, changed.upstream, found)
+
+
+def _by_jobset(new: JsonObject, old: JsonObject, told: tuple[Path, ...]) -> Iterator[_Refusal]:
+    """Yield what JobSet's webhook says; ``told`` are the places of which the CRD's rules have said so."""
+    for changed in jobset_changes(new, old):
+        found = tuple(
+            change for change in changes(changed.new, changed.old, changed.path) if change.name not in told
+        )
+        if found:
+            yield _Refusal(WEBHOOK, "jobset-webhook", changed.message, changed.upstream, found)
+
+
+def _by_cause(
+    model: Model, made: Object, found: Iterable[Change]
+) -> Iterator[tuple[tuple[Document, Path], tuple[Change, ...]]]:
+    """Yield changes by the place in the inputs that caused them, in their order."""
+    places: dict[tuple[str, int, Path], tuple[Document, Path]] = {}
+    caused: dict[tuple[str, int, Path], list[Change]] = {}
+    for change in found:
+        document, path = blamed(model, made, change.path)
+        key = (document.source.name, document.index, path)
+        places.setdefault(key, (document, path))
+        caused.setdefault(key, []).append(change)
+    for key, changed in caused.items():
+        yield places[key], tuple(changed)
+
+
+def _named(found: tuple[Change, ...]) -> str:
+    """Say what has changed: the first place in full, a few others by name, the rest by number."""
+    first, *others = [dotted(change.name) for change in found]
+    named = others[:_NAMED]
+    if rest := len(others) - len(named):
+        named.append(f"{rest} more")
+    return f"{first} has changed" + (f" (also {', '.join(named)})" if named else "")
+
+
+def _shown(data: JsonObject, path: Path, value: Json) -> str:
+    return _ABSENT if value is None else show(concealed(data, path))
