@@ -36,8 +36,10 @@ def actual_size(value: Value) -> int:
     kind = value.__class__
     if kind in _SIZED:
         return len(value)
-    if kind is KeyedMap or isinstance(value, Container):
+    if kind is KeyedMap:
         return length(value)
+    if isinstance(value, Container):
+        return value.size()
     if kind is Optional and value.present:
         return actual_size(value.value)
     return value.size() if isinstance(value, Opaque) else 1

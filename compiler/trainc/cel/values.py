@@ -132,6 +132,10 @@ class Container:
     def __len__(self) -> int:
         raise NotImplementedError
 
+    def size(self) -> int:
+        """Return the size that run-time cost counts."""
+        return len(self)
+
     def __iter__(self) -> Iterator[Value]:
         """Yield elements of a list, keys of a map."""
         raise NotImplementedError

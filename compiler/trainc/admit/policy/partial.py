@@ -43,6 +43,10 @@ class Partial(Container):
     def __len__(self) -> int:
         raise self._undecided()
 
+    def size(self) -> int:
+        """Return the size that run-time cost counts, as far as it is known."""
+        return len(self._known)
+
     def __iter__(self) -> Iterator[Value]:
         raise self._undecided()
 
