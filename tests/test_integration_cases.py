@@ -9,18 +9,14 @@ from __future__ import annotations
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from oracle import goldens, runner
-from oracle.admission import request
+from oracle.admission import Answer, answer, refusals, request, verdict
 from oracle.compare import compile_case
-from trainc import Diagnostic, Severity
-from trainc.admit.crd import UNCHECKED
-from trainc.compilejob import STAGES
 
 OK, FORBIDDEN, INVALID = "succeeds", "is forbidden", "is invalid"
 JOB, RUNTIME, CLUSTER_RUNTIME = (
@@ -145,13 +141,6 @@ DEFAULTS: dict[str, tuple[tuple[str, ...], Any]] = {
 }
 
 
-class Answer(NamedTuple):
-    """The first stage that refuses, and every reason: place, type, detail."""
-
-    stage: str | None
-    reasons: frozenset[tuple[str, ...]]
-
-
 def test_all_sixty_are_there() -> None:
     assert Counter(entry.file for entry in ENTRIES) == COUNTS
     assert {(entry.file, entry.number) for entry in ENTRIES} == {(f, n + 1) for f in COUNTS for n in range(COUNTS[f])}
@@ -216,33 +205,13 @@ def _request(case: str) -> str:
 
 def _real(case: str) -> Answer:
     if f"integration/{case}" in CASES:
-        verdict = goldens.read(f"integration/{case}")
-        return _answer(verdict["stage"], verdict["errors"])
-    result = goldens.read(_request(case))["request"]
-    return _answer(result["stage"], result["errors"])
-
-
-def _answer(stage: str | None, errors: Iterable[dict[str, str]]) -> Answer:
-    return Answer(stage, frozenset((error["field"], error["type"], error["detail"]) for error in errors))
+        return verdict(goldens.read(f"integration/{case}"))
+    return verdict(goldens.read(_request(case))["request"])
 
 
 def _ours(case: str) -> Answer:
     if f"integration/{case}" in CASES:
-        return _refusal(compile_case(goldens.text(f"integration/{case}")).findings, _real(case))
-    return _refusal(request(REQUESTS[_request(case)]).findings, _real(case))
-
-
-def _refusal(findings: Iterable[Diagnostic], real: Answer) -> Answer:
-    """Return our answer, in the real one's parts where a text of ours holds the same place, type and detail."""
-    errors = [finding for finding in findings if finding.severity is Severity.ERROR or finding.code == UNCHECKED]
-    stage = min((str(finding.stage) for finding in errors), key=STAGES.index, default=None)
-    texts = [finding.upstream or finding.message for finding in errors if finding.stage == stage]
-    return Answer(stage, frozenset(_reason(text, real) for text in texts))
-
-
-def _reason(text: str, real: Answer) -> tuple[str, ...]:
-    """Cut the value out of a text: for rules, releases of Kubernetes show another one, or none."""
-    for place, kind, detail in real.reasons:
-        if text.startswith(f"{place}: {kind}: ") and text.endswith(f": {detail}"):
-            return place, kind, detail
-    return (text,)
+        found = tuple(refusals(compile_case(goldens.text(f"integration/{case}")).findings))
+    else:
+        found = request(REQUESTS[_request(case)]).refusals
+    return answer(found, _real(case))

@@ -2,46 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from trainc import Diagnostic, Options, Source
-from trainc.admit.crd import admit_document, rule_finding
+from trainc import Diagnostic, Options, Severity, Source
+from trainc.admit.crd import UNCHECKED, admit_document, rule_finding
+from trainc.admit.generated import admit_jobset
 from trainc.admit.rules import failures
+from trainc.admit.update import jobset_changes, trainjob_changes
+from trainc.compilejob import STAGES
 from trainc.runtimes import admit_runtime
 from trainc.schema import resource
-from trainc.source import Document, JsonObject
+from trainc.source import Document, Json, JsonObject
+
+
+class Answer(NamedTuple):
+    """The first stage that refuses, and every reason: place, type, detail."""
+
+    stage: str | None
+    reasons: frozenset[tuple[str, ...]]
+
+
+class Refusal(NamedTuple):
+    """A stage that refuses, and the whole text."""
+
+    stage: str
+    text: str
 
 
 class Admission(NamedTuple):
-    """What is stored, and what was found."""
+    """What is stored, and who refuses it."""
 
     stored: JsonObject
-    findings: tuple[Diagnostic, ...]
+    refusals: tuple[Refusal, ...]
 
 
 def request(asked: Mapping[str, Any]) -> Admission:
     """Admit ``new``; as an update of ``old``, if that is there."""
-    admission = _create(asked["new"])
+    new = _create(asked["new"])
     if "old" not in asked:
-        return admission
-    kind = asked["new"]["kind"]
-    found = failures(resource(kind).schema, admission.stored, _create(asked["old"]).stored)
-    document = _document(admission.stored)
-    transitions = [rule_finding(document, failure, "crd") for failure in found if failure.transition]
-    return Admission(admission.stored, (*admission.findings, *transitions))
+        return new
+    return Admission(new.stored, (*new.refusals, *_changes(new.stored, _create(asked["old"]).stored)))
+
+
+def _changes(new: JsonObject, old: JsonObject) -> Iterator[Refusal]:
+    kind = str(new["kind"])
+    prefix = "jobset-" if kind == "JobSet" else ""
+    found = [failure for failure in failures(resource(kind).schema, new, old) if failure.transition]
+    yield from refusals(rule_finding(_document(new), failure, f"{prefix}crd") for failure in found)
+    for change in (jobset_changes if prefix else trainjob_changes)(new, old):
+        yield Refusal(f"{prefix}webhook", change.upstream)
 
 
 def _create(data: JsonObject) -> Admission:
     document = _document(data)
+    if data["kind"] == "JobSet":
+        stored, refused = admit_jobset(document.data, {})
+        return Admission(stored, tuple(Refusal(one.stage, one.upstream) for one in refused))
     if data["kind"] == "TrainJob":
         admitted = admit_document(document, "crd", "webhook", faithful=True)
     else:
         admitted = admit_runtime(document, Options(faithful=True))
-    return Admission(admitted.document.data, admitted.findings)
+    return Admission(admitted.document.data, tuple(refusals(admitted.findings)))
 
 
 def _document(data: JsonObject) -> Document:
     metadata = data["metadata"]
     assert isinstance(metadata, dict)
     return Document(Source("request.yaml", ""), {**data, "metadata": {"namespace": "default", **metadata}})
+
+
+def refusals(findings: Iterable[Diagnostic]) -> Iterator[Refusal]:
+    """Yield the stage and the text of every finding that says why something is refused."""
+    for finding in findings:
+        if finding.severity is Severity.ERROR or finding.code == UNCHECKED:
+            yield Refusal(str(finding.stage), finding.upstream or finding.message)
+
+
+def verdict(result: Mapping[str, Any]) -> Answer:
+    """Return the oracle's answer: of a whole case, or of one result in it."""
+    return Answer(result["stage"], frozenset((e["field"], e["type"], e["detail"]) for e in result["errors"]))
+
+
+def answer(found: Iterable[Refusal], real: Answer) -> Answer:
+    """Return our answer, in the real one's parts where a text of ours holds the same place, type and detail."""
+    refused = list(found)
+    stage = min((one.stage for one in refused), key=STAGES.index, default=None)
+    return Answer(stage, frozenset(_reason(one.text, real) for one in refused if one.stage == stage))
+
+
+def _reason(text: str, real: Answer) -> tuple[str, ...]:
+    """Cut the value out of a text: for rules, releases of Kubernetes show another one, or none."""
+    for place, kind, detail in real.reasons:
+        if text.startswith(f"{place}: {kind}: ") and text.endswith(f": {detail}"):
+            return place, kind, detail
+    return (text,)
+
+
+def without_times(stored: Mapping[str, Any]) -> Json:
+    """Return a stored object without the times that only a webhook's clock knows."""
+    patches = stored["spec"].get("runtimePatches")
+    if patches is None:
+        return dict(stored)
+    timeless = [{key: value for key, value in patch.items() if key != "time"} for patch in patches]
+    return {**stored, "spec": {**stored["spec"], "runtimePatches": timeless}}
