@@ -196,9 +196,7 @@ def _by_trainer(new: JsonObject, old: JsonObject) -> Iterator[_Refusal]:
 def _by_jobset(new: JsonObject, old: JsonObject, told: tuple[Path, ...]) -> Iterator[_Refusal]:
     """Yield what JobSet's webhook says; ``told`` are the places of which the CRD's rules have said so."""
     for changed in jobset_changes(new, old):
-        found = tuple(
-            change for change in changes(changed.new, changed.old, changed.path) if change.name not in told
-        )
+        found = tuple(change for change in changes(changed.new, changed.old, changed.path) if change.name not in told)
         if found:
             yield _Refusal(WEBHOOK, "jobset-webhook", changed.message, changed.upstream, found)
 

@@ -9,13 +9,18 @@
     exit 1
 
 The command may be left out: it is `trainc validate`. `>>> PATH escaped` holds bytes as Python escapes, `>>> PATH ->
-TARGET` is a symbolic link. `pytest tests/errors --update` writes the part below the cut; read the difference.
+TARGET` is a symbolic link. `>>> base: PATH` is a file of the git commit that HEAD names; it lies in the working tree as
+well, unless another `>>> PATH` replaces it. `pytest tests/errors --update` writes the part below the cut; read the
+difference.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +33,7 @@ from trainc.diagnostics import CODES
 HERE = Path(__file__).parent
 CASES = sorted(HERE.glob("*.txt"))
 CUT = "---8<---\n"
+BASE = "base: "
 ELSEWHERE = {
     "TC902": "no input is known that makes it: tests/cli/test_failure.py",
 }
@@ -38,6 +44,7 @@ class Case:
     """The part above the cut."""
 
     command: list[str]
+    base: list[tuple[str, str]]
     files: list[tuple[str, str]]
 
 
@@ -47,11 +54,31 @@ def parse(text: str) -> Case:
     assert all(line.startswith(("# ", "$ trainc ")) for line in head.splitlines()), "only a comment and a command"
     assert len(commands) <= 1
     files = [(name, body) for name, _, body in (part.partition("\n") for part in parts)]
-    return Case(shlex.split(commands[0]) if commands else ["validate"], files)
+    base = [(name.removeprefix(BASE), body) for name, body in files if name.startswith(BASE)]
+    files = [(name, body) for name, body in files if not name.startswith(BASE)]
+    return Case(shlex.split(commands[0]) if commands else ["validate"], base, files)
 
 
 def lay_out(root: Path, case: Case) -> None:
-    for name, body in case.files:
+    if case.base:
+        if shutil.which("git") is None:
+            pytest.skip("git is not installed")
+        write(root, case.base)
+        commit(root)
+    write(root, case.files)
+
+
+def commit(root: Path) -> None:
+    """Make a repository of all files, with one commit; nothing of the machine's configuration counts."""
+    somebody = {f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    nowhere = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    for args in (["init", "-q"], ["add", "-f", "."], ["commit", "-q", "-m", "base"]):
+        subprocess.run(["git", *args], cwd=root, check=True, env={**clean, **somebody, **nowhere})
+
+
+def write(root: Path, files: list[tuple[str, str]]) -> None:
+    for name, body in files:
         place, _, how = name.partition(" ")
         path = root / place
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,6 +123,13 @@ def test_every_code_has_a_case() -> None:
 def test_every_case_has_a_slug() -> None:
     for path in CASES:
         assert re.fullmatch(r"TC[0-9]{3}(-[a-z0-9]+)+", path.stem), path.name
+
+
+def test_a_case_with_a_base(tmp_path: Path) -> None:
+    lay_out(tmp_path, parse("# shows\n>>> base: a\nold\n>>> base: b\nkept\n>>> a\nnew\n>>> c\nnew\n"))
+    assert [(tmp_path / name).read_text() for name in "abc"] == ["new\n", "kept\n", "new\n"]
+    shown = ["git", "status", "--porcelain"]
+    assert subprocess.run(shown, cwd=tmp_path, capture_output=True, check=True).stdout == b" M a\n?? c\n"
 
 
 def test_a_case_in_all_its_forms(tmp_path: Path) -> None:

@@ -11,19 +11,23 @@ from trainc.findings.silences import Silences
 from trainc.options import Options
 from trainc.source import Document, Source
 
+OF_CHANGES = ("TC202", "TC204")
+"""The codes that are found only where a base revision is given."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """The comments and severities of a run."""
+    """The comments and severities of a run. ``unsought``: the codes that the run does not look for."""
 
     silences: Silences = field(default_factory=Silences)
     severities: Severities = field(default_factory=dict, hash=False)
+    unsought: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, sources: Iterable[Source], documents: Iterable[Document], options: Options) -> Ruling:
         """Read the comments of sources, and the severities of options, which faithful output knows nothing of."""
         severities = {} if options.faithful else read(options.config.get(KEY))
-        return cls(Silences.read(sources, documents), severities)
+        return cls(Silences.read(sources, documents), severities, () if options.base is not None else OF_CHANGES)
 
     def settle(self, findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
         """Return the findings that are left, with their final severities. A comment goes before a severity."""
@@ -45,5 +49,5 @@ class Ruling:
         found = tuple(found)
         remarks = [*self.silences.findings, *self.silences.powerless(found)]
         if not has_errors(left):
-            remarks += self.silences.unused(found, untried)
+            remarks += self.silences.unused(found, untried, self.unsought)
         return tuple(done for remark in remarks if (done := apply(remark, self.severities)) is not None)

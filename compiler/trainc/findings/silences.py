@@ -70,17 +70,19 @@ class Silences:
                 related = (Related("what it is about", finding.document, finding.path),)
                 yield report("TC016", ignore.codes[finding.code], (), message, related=related)
 
-    def unused(self, findings: Iterable[Diagnostic], untried: Collection[Source] = ()) -> Iterator[Diagnostic]:
+    def unused(
+        self, findings: Iterable[Diagnostic], untried: Collection[Source] = (), unsought: Collection[str] = ()
+    ) -> Iterator[Diagnostic]:
         """Yield a note for each code of a comment that meets none of the findings.
 
-        ``untried`` are sources whose findings depend on what the run leaves out.
+        ``untried`` are sources whose findings depend on what the run leaves out, ``unsought`` codes that it leaves out.
         """
         if not self.ignores:
             return
         met = {(self.silencing(finding), finding.code) for finding in findings}
         for ignore in self.ignores:
             for code, place in ignore.codes.items():
-                if (ignore, code) not in met and ignore.source not in untried:
+                if (ignore, code) not in met and ignore.source not in untried and code not in unsought:
                     yield report(UNUSED, place, (), f"nothing to ignore: no {code} here")
 
 

@@ -1,0 +1,138 @@
+"""Reads jobs/, runtimes/ and out/ of a git revision, with the git on the path and without any network.
+
+Names are those of files in a working tree (see read.py): relative to the repository's root as trainc means it, which
+may be a folder of a larger git repository. Of out/ only what trainc wrote is read. Nothing is checked out.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from trainc.options import Revision
+from trainc.read import LIMIT, OUT, SUFFIXES, is_input
+from trainc.source import Source
+from trainc.write import OWNED
+
+FOLDERS: Final = ("jobs", "runtimes", "out")
+_REGULAR: Final = ("100644", "100755")
+_MISSING: Final = "missing"
+
+_ENVIRONMENT: Final = {
+    "LC_ALL": "C",
+    "GIT_NO_LAZY_FETCH": "1",  # of a partial clone: no network
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+
+
+class RevisionError(Exception):
+    """A revision that cannot be read. ``message`` says why, ``hint`` what can be done about it."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class _Entry(NamedTuple):
+    """A file of a revision: its name and the hash of its content."""
+
+    name: str
+    content: str
+
+
+def read_revision(root: Path, revision: str) -> Revision:
+    """Return what a revision (a branch, a tag, a commit, ``HEAD~1``) holds of the folders, sorted by name.
+
+    RevisionError where there is no git, no repository, no such revision, or where its files are not there.
+    """
+    commit = _commit(root, revision)
+    entries = sorted(_entries(_git(root, "ls-tree", "-r", "-z", "-l", commit, "--", *FOLDERS)))
+    texts = _contents(root, entries)
+    owned = ((e, t) for e, t in zip(entries, texts, strict=True) if not e.name.startswith(OUT) or t.startswith(OWNED))
+    return Revision(revision, tuple(Source(entry.name, text) for entry, text in owned))
+
+
+def _commit(root: Path, revision: str) -> str:
+    """Return the hash of a revision's commit."""
+    if not revision or revision.startswith("-") or not revision.isprintable():
+        raise RevisionError(f"{revision!r} is not a revision")
+    if _run(root, ("rev-parse", "--is-inside-work-tree")).stdout.strip() != b"true":
+        problem = _said(_run(root, ("rev-parse", "--show-toplevel")))
+        hint = "run trainc where the repository is checked out"
+        raise RevisionError(f"no git repository here: {problem}" if problem else "no git repository here", hint)
+    found = _run(root, ("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"))
+    if found.returncode == 0:
+        return found.stdout.decode("ascii").strip()
+    raise RevisionError(f"no revision {revision!r} here", _hint(root, revision))
+
+
+def _hint(root: Path, revision: str) -> str:
+    if _run(root, ("rev-parse", "--is-shallow-repository")).stdout.strip() == b"true":
+        return "this clone is shallow: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)"
+    remote, slash, branch = revision.partition("/")
+    if slash and remote.encode() in _run(root, ("remote",)).stdout.split():
+        return f"fetch it first: git fetch {remote} {branch}"
+    return "git rev-parse --verify must know it"
+
+
+def _entries(listing: bytes) -> Iterator[_Entry]:
+    """Yield the files of a listing that are input or may be output: regular ones, of a size that is read."""
+    for line in listing.split(b"\0"):
+        if not line:
+            continue
+        head, _, raw = line.partition(b"\t")
+        mode, _, content, size = head.decode("ascii").split()
+        name = os.fsdecode(raw)
+        if mode in _REGULAR and int(size) <= LIMIT and (_is_output(name) or is_input(name)):
+            yield _Entry(name, content)
+
+
+def _is_output(name: str) -> bool:
+    return name.startswith(OUT) and name.endswith(SUFFIXES[0])
+
+
+def _contents(root: Path, entries: Sequence[_Entry]) -> list[bytes]:
+    """Return the contents of files, in their order; git is asked once for all of them."""
+    if not entries:
+        return []
+    asked = "".join(f"{entry.content}\n" for entry in entries).encode("ascii")
+    answer = _git(root, "cat-file", "--batch", given=asked)
+    contents, at = [], 0
+    for entry in entries:
+        end = answer.index(b"\n", at)
+        head = answer[at:end].decode("ascii").split()
+        if head[-1] == _MISSING:
+            hint = "this clone is partial: fetch the content of the revision first"
+            raise RevisionError(f"git does not have the content of {entry.name}", hint)
+        size = int(head[-1])
+        contents.append(answer[end + 1 : end + 1 + size])
+        at = end + 1 + size + 1
+    return contents
+
+
+def _git(root: Path, *args: str, given: bytes = b"") -> bytes:
+    done = _run(root, args, given)
+    if done.returncode != 0:
+        raise RevisionError(f"git {args[0]}: {_said(done)}")
+    return done.stdout
+
+
+def _run(root: Path, args: Sequence[str], given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            ("git", *args), cwd=root, input=given, capture_output=True, check=False, env={**os.environ, **_ENVIRONMENT}
+        )
+    except FileNotFoundError:
+        raise RevisionError("there is no git on the path", "install git; --base reads a revision with it") from None
+
+
+def _said(done: subprocess.CompletedProcess[bytes]) -> str:
+    """Return the first line of what git said, without its own prefix."""
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return lines[0].removeprefix("fatal: ") if lines else ""
