@@ -1,0 +1,105 @@
+"""Our rules for updates against what the real webhooks said (tests/oracle/requests), to the letter."""
+
+from __future__ import annotations
+
+import pytest
+
+from oracle import goldens
+from oracle.admission import request
+from trainc.admit.update import jobset_changes, trainjob_changes
+from trainc.source import Json, JsonObject, get
+
+WEBHOOKS = {"JobSet": (jobset_changes, "jobset-webhook"), "TrainJob": (trainjob_changes, "webhook")}
+UPDATES = {
+    name: asked for name, asked in goldens.requests() if "old" in asked and str(asked["new"]["kind"]) in WEBHOOKS
+}
+
+
+@pytest.mark.parametrize("name", UPDATES)
+def test_update(name: str) -> None:
+    asked, real = UPDATES[name], goldens.read(name)["request"]
+    found, stage = WEBHOOKS[str(asked["new"]["kind"])]
+    ours = [change.upstream for change in found(_stored(asked["new"]), _stored(asked["old"]))]
+    if real["stage"] in (None, stage):  # else nobody asked the webhook
+        assert ours == [error["message"] for error in real["errors"]]
+
+
+def test_updates_reach_the_webhooks() -> None:
+    stages = [goldens.read(name)["request"]["stage"] for name in UPDATES]
+    assert stages.count("jobset-webhook") >= 5
+    assert stages.count("webhook") >= 1
+    assert stages.count(None) >= 9
+
+
+def _stored(data: JsonObject) -> JsonObject:
+    return request({"new": data}).stored
+
+
+def jobset(**pod: Json) -> JsonObject:
+    template: JsonObject = {"metadata": pod.pop("metadata", {}), "spec": {"containers": [{"name": "c"}], **pod}}
+    job: JsonObject = {"name": "node", "replicas": 1, "template": {"spec": {"template": template}}}
+    return {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": "j"},
+        "spec": {"replicatedJobs": [job]},
+    }
+
+
+def suspended(data: JsonObject) -> JsonObject:
+    spec = data["spec"]
+    assert isinstance(spec, dict)
+    return {**data, "spec": {**spec, "suspend": True}}
+
+
+POD_CHANGES: dict[str, JsonObject] = {
+    "labels": {"metadata": {"labels": {"a": "b"}}},
+    "annotations": {"metadata": {"annotations": {"a": "b"}}},
+    "nodeSelector": {"nodeSelector": {"a": "b"}},
+    "tolerations": {"tolerations": [{"key": "a"}]},
+    "schedulingGates": {"schedulingGates": [{"name": "a.b/c"}]},
+}
+
+
+@pytest.mark.parametrize("change", POD_CHANGES)
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_may_change_while_a_jobset_is_suspended(change: str, turned: bool) -> None:
+    one, other = jobset(), jobset(**POD_CHANGES[change])
+    new, old = (one, other) if turned else (other, one)
+    assert [found.path for found in jobset_changes(new, old)] == [("spec", "replicatedJobs")]
+    assert not list(jobset_changes(suspended(new), old))
+    assert not list(jobset_changes(new, suspended(old)))
+    assert list(jobset_changes(suspended(jobset(hostNetwork=True)), old)), "anything else may not"
+
+
+def test_quantities_are_compared_as_quantities() -> None:
+    def limited(cpu: str) -> JsonObject:
+        return jobset(containers=[{"name": "c", "resources": {"limits": {"cpu": cpu}}}])
+
+    assert not list(jobset_changes(limited("1000m"), limited("1")))
+    assert list(jobset_changes(limited("1001m"), limited("1")))
+
+
+def test_what_is_empty_is_absent() -> None:
+    assert not list(jobset_changes(jobset(nodeSelector={}, tolerations=[]), jobset()))
+
+
+def test_another_order_of_jobs_is_a_change() -> None:
+    def ordered(*names: str) -> JsonObject:
+        data = jobset()
+        jobs = [{**get(data, "spec", "replicatedJobs", 0), "name": name} for name in names]  # type: ignore[dict-item]
+        return {**data, "spec": {"replicatedJobs": [*jobs]}}
+
+    assert list(jobset_changes(ordered("a", "b"), ordered("b", "a")))
+    assert not list(jobset_changes(ordered("a", "b"), ordered("a", "b")))
+
+
+def test_secrets_do_not_get_into_the_webhooks_text() -> None:
+    new = jobset(containers=[{"name": "c", "env": [{"name": "API_TOKEN", "value": "hunter2"}]}])
+    (found,) = jobset_changes(new, jobset())
+    assert '{"name":"API_TOKEN","value":"***"}' in found.upstream
+    assert "hunter2" not in found.upstream
+    assert get(new, "spec", "replicatedJobs", 0, "template", "spec", "template", "spec", "containers", 0, "env", 0) == {
+        "name": "API_TOKEN",
+        "value": "hunter2",
+    }
