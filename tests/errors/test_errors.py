@@ -16,17 +16,16 @@ difference.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from gitrepo import commit, git, needs_git
 from trainc.cli.root import trainc
 from trainc.diagnostics import CODES
 
@@ -66,15 +65,6 @@ def lay_out(root: Path, case: Case) -> None:
         write(root, case.base)
         commit(root)
     write(root, case.files)
-
-
-def commit(root: Path) -> None:
-    """Make a repository of all files, with one commit; nothing of the machine's configuration counts."""
-    somebody = {f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    nowhere = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    for args in (["init", "-q"], ["add", "-f", "."], ["commit", "-q", "-m", "base"]):
-        subprocess.run(["git", *args], cwd=root, check=True, env={**clean, **somebody, **nowhere})
 
 
 def write(root: Path, files: list[tuple[str, str]]) -> None:
@@ -125,11 +115,11 @@ def test_every_case_has_a_slug() -> None:
         assert re.fullmatch(r"TC[0-9]{3}(-[a-z0-9]+)+", path.stem), path.name
 
 
+@needs_git
 def test_a_case_with_a_base(tmp_path: Path) -> None:
     lay_out(tmp_path, parse("# shows\n>>> base: a\nold\n>>> base: b\nkept\n>>> a\nnew\n>>> c\nnew\n"))
     assert [(tmp_path / name).read_text() for name in "abc"] == ["new\n", "kept\n", "new\n"]
-    shown = ["git", "status", "--porcelain"]
-    assert subprocess.run(shown, cwd=tmp_path, capture_output=True, check=True).stdout == b" M a\n?? c\n"
+    assert git(tmp_path, "status", "--porcelain").split() == ["M", "a", "??", "c"]
 
 
 def test_a_case_in_all_its_forms(tmp_path: Path) -> None:

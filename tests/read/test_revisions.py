@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gitrepo import commit, git, needs_git
+from trainc.revisions import RevisionError, read_revision
+from trainc.write import OWNED
+
+pytestmark = needs_git
+GENERATED = OWNED + b"jobs/a/x.yaml\nkind: JobSet\n"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Make git look at nothing above the test's folder, nor at where it would be told to by a hook."""
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+
+
+def put(root: Path, name: str, data: bytes = b"kind: X\n") -> Path:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def read(root: Path, revision: str = "HEAD") -> dict[str, bytes]:
+    return {source.name: bytes(source.text) for source in read_revision(root, revision).sources}  # type: ignore[arg-type]
+
+
+def refusal(root: Path, revision: str) -> tuple[str, str]:
+    with pytest.raises(RevisionError) as caught:
+        read_revision(root, revision)
+    return caught.value.message, caught.value.hint
+
+
+def test_what_is_read(tmp_path: Path) -> None:
+    wanted = {
+        "jobs/a/x.yaml": b"",
+        "jobs/a/y.JSON": b"{}",
+        "runtimes/r.yml": b"\xff\0\n",
+        "runtimes/f/r.yaml": b"no newline",
+        "out/prod/a/x/jobset-x.yaml": GENERATED,
+    }
+    for name, data in wanted.items():
+        put(tmp_path, name, data)
+    for name in ("trainc.yaml", "jobs/x.yaml", "jobs/a/b/x.yaml", "jobs/a/.x.yaml", "jobs/.a/x.yaml", "jobs/a/x.txt"):
+        put(tmp_path, name)
+    put(tmp_path, "out/prod/a/x/foreign.yaml")
+    (tmp_path / "jobs/a/link.yaml").symlink_to("x.yaml")
+    put(tmp_path, "runtimes/run.yaml").chmod(0o755)
+    commit(tmp_path)
+    assert read(tmp_path) == {**wanted, "runtimes/run.yaml": b"kind: X\n"}
+    assert list(read(tmp_path)) == sorted(read(tmp_path))
+
+
+def test_revisions(tmp_path: Path) -> None:
+    job = put(tmp_path, "jobs/a/x.yaml", b"old")
+    first = commit(tmp_path)
+    git(tmp_path, "tag", "-a", "v1", "-m", "a tag")
+    job.write_bytes(b"new")
+    commit(tmp_path)
+    git(tmp_path, "update-ref", "refs/remotes/origin/main", first)
+    job.write_bytes(b"not committed")
+    for revision, text in {
+        "HEAD": b"new",
+        "main": b"new",
+        "HEAD~1": b"old",
+        "@^": b"old",
+        "v1": b"old",
+        "origin/main": b"old",
+        first: b"old",
+        first[:8]: b"old",
+    }.items():
+        assert read(tmp_path, revision) == {"jobs/a/x.yaml": text}
+        assert read_revision(tmp_path, revision).name == revision
+    assert job.read_bytes() == b"not committed"
+
+
+def test_a_folder_of_a_larger_repository(tmp_path: Path) -> None:
+    put(tmp_path, "jobs/a/other.yaml")
+    put(tmp_path, "training/jobs/a/x.yaml")
+    commit(tmp_path)
+    assert list(read(tmp_path / "training")) == ["jobs/a/x.yaml"]
+    (tmp_path / "later").mkdir()
+    assert read(tmp_path / "later") == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["sp ace.yaml", "a\nb.yaml", 'q"\\.yaml', "-v.yaml", "ünï.yaml", "*.yaml", ":(top)x.yaml"]
+)
+def test_odd_names(tmp_path: Path, name: str) -> None:
+    put(tmp_path, f"jobs/a/{name}", b"text")
+    commit(tmp_path)
+    assert read(tmp_path) == {f"jobs/a/{name}": b"text"}
+
+
+def test_a_name_that_is_no_text(tmp_path: Path) -> None:
+    put(tmp_path, os.fsdecode(b"jobs/a/\xff.yaml"))
+    commit(tmp_path)
+    assert list(read(tmp_path)) == [os.fsdecode(b"jobs/a/\xff.yaml")], "as in a working tree"
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trainc.revisions.LIMIT", 4)
+    put(tmp_path, "jobs/a/large.yaml", b"12345")
+    put(tmp_path, "jobs/a/small.yaml", b"1234")
+    commit(tmp_path)
+    assert list(read(tmp_path)) == ["jobs/a/small.yaml"]
+
+
+def test_nothing_there(tmp_path: Path) -> None:
+    put(tmp_path, "README.md")
+    commit(tmp_path)
+    assert read(tmp_path) == {}
+
+
+@pytest.mark.parametrize("revision", ["", "-p", "--all", "a\0b", "a\nb"])
+def test_what_is_no_revision(tmp_path: Path, revision: str) -> None:
+    commit(tmp_path)
+    assert refusal(tmp_path, revision) == (f"{revision!r} is not a revision", "")
+
+
+@pytest.mark.parametrize("revision", ["none", "HEAD~5", "HEAD:jobs", "HEAD^{tree}", "main..main", ":/never", "0" * 40])
+def test_an_unknown_revision(tmp_path: Path, revision: str) -> None:
+    put(tmp_path, "jobs/a/x.yaml")
+    commit(tmp_path)
+    message, hint = refusal(tmp_path, revision)
+    assert message == f"no revision {revision!r} here"
+    assert hint == "git rev-parse --verify must know it"
+
+
+def test_a_branch_that_was_not_fetched(tmp_path: Path) -> None:
+    commit(tmp_path)
+    git(tmp_path, "remote", "add", "origin", "nowhere")
+    assert refusal(tmp_path, "origin/main")[1] == "fetch it first: git fetch origin main"
+
+
+def test_a_shallow_clone(tmp_path: Path) -> None:
+    origin = tmp_path / "origin"
+    put(origin, "jobs/a/x.yaml")
+    commit(origin)
+    commit(origin)
+    git(tmp_path, "clone", "-q", "--depth", "1", origin.as_uri(), "clone")
+    assert list(read(tmp_path / "clone")) == ["jobs/a/x.yaml"]
+    message, hint = refusal(tmp_path / "clone", "HEAD~1")
+    assert message == "no revision 'HEAD~1' here"
+    assert hint.startswith("this clone is shallow: fetch the whole history (git fetch --unshallow; fetch-depth: 0")
+
+
+def test_a_partial_clone_asks_no_network(tmp_path: Path) -> None:
+    origin = tmp_path / "origin"
+    job = put(origin, "jobs/a/x.yaml", b"old")
+    commit(origin)
+    job.write_bytes(b"new")
+    commit(origin)
+    git(origin, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--filter=blob:none", origin.as_uri(), "clone")
+    origin.rename(tmp_path / "gone")
+    assert read(tmp_path / "clone") == {"jobs/a/x.yaml": b"new"}
+    with pytest.raises(RevisionError):
+        read_revision(tmp_path / "clone", "HEAD~1")
+
+
+def test_no_repository(tmp_path: Path) -> None:
+    message, hint = refusal(tmp_path, "main")
+    assert message.startswith("no git repository here: not a git repository")
+    assert hint == "run trainc where the repository is checked out"
+
+
+def test_a_bare_repository(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--bare", "bare")
+    assert refusal(tmp_path / "bare", "main")[0].startswith("no git repository here")
+
+
+def test_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert refusal(tmp_path, "main")[0] == "there is no git on the path"
