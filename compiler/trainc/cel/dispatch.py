@@ -69,6 +69,8 @@ def find(function: str, overload: str, count: int, environment: Environment) -> 
     if fixed is not None:
         return Target(fixed) if count == _arity(function) else _SHAPES.get(count, "...")
     overloads = environment.functions[function]
+    if function == "flatten":
+        overloads = tuple(each for each in overloads if len(each.args) == count)
     if overload:
         overloads = tuple(each for each in overloads if each.id == overload)
     if not any(each.id in _BOUND for each in overloads):
@@ -121,8 +123,10 @@ def mismatch(function: str, args: Sequence[Value]) -> EvalError:
 
 
 def _one(function: str, overload: Overload) -> Implementation:
-    guards = tuple(map(guard, overload.args))
     implementation = _BOUND[overload.id]
+    if function == "flatten":
+        return _flattening(implementation)
+    guards = tuple(map(guard, overload.args))
     unguarded = function in _UNGUARDED
     if not guards or overload.id == "not_strictly_false":
         return implementation
@@ -136,6 +140,24 @@ def _one(function: str, overload: Overload) -> Implementation:
         return implementation(*args)
 
     return call
+
+
+def _flattening(implementation: Implementation) -> Implementation:
+    """Return flatten(), which looks at its arguments itself and takes flat lists, too (ext/lists.go)."""
+
+    def call(items: Value, *depth: Value) -> Value:
+        if not is_list(items) or any(each.__class__ is not int for each in depth):
+            raise EvalError(f"no such overload: {_type_text(items)}.flatten({''.join(map(_type_text, depth))})")
+        return implementation(items, *depth)
+
+    return call
+
+
+def _type_text(value: Value) -> str:
+    """Return a type of run time as cel-go prints it, its parameters dyn."""
+    found = type_of(value)
+    inner = ", ".join(map(str, found.parameters))
+    return f"{type_name(found)}({inner})" if inner else type_name(found)
 
 
 def _one_of_one(function: str, check: Guard, implementation: Implementation) -> Implementation:

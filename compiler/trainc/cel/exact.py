@@ -1,7 +1,7 @@
 """Runs a plan just as cel-go does, node for node, failures being values (interpreter/interpretable.go, v0.26.0).
 
-It is what decides: fast.py leaves to it every evaluation in which anything fails, and every plan whose cost depends on
-the order of the stack (hazards.py). Failures are EvalError and Undecided; the latter is cel-go's unknown.
+It is what decides: fast.py leaves to it every evaluation in which anything fails. Failures are EvalError and Undecided;
+the latter is cel-go's unknown.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Runs a plan quickly as long as nothing fails: closures over a frame, without a stack of values.
 
 Whatever is out of the ordinary raises; the runner then evaluates anew with exact.py, which decides. So nothing here
-makes an error of its own, and the cost only has to be right where all goes well: then it is a sum, most of which is
-known beforehand. Each builder returns what evaluates a node and that part of the cost; whoever runs it adds it.
+makes an error of its own, and the cost only has to be right where all goes well: then it is a sum (trace.py says why),
+most of which is known beforehand. Each builder returns what evaluates a node and that part of the cost; whoever runs it
+adds it.
 """
 
 from __future__ import annotations

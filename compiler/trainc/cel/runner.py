@@ -12,7 +12,6 @@ from trainc.cel.exact import Run
 from trainc.cel.exactattributes import Lazy
 from trainc.cel.fastframe import Unusual
 from trainc.cel.folding import PlanError
-from trainc.cel.hazards import hazardous
 from trainc.cel.interpretable import Interpretable
 from trainc.cel.maps import MISSING
 from trainc.cel.names import Slots
@@ -49,7 +48,7 @@ class Program:
         self._variables = tuple(slots.variables.items())
         self._frame: list[Any] = [MISSING] * slots.size
         self._frame[WORK] = BUDGET
-        built = None if hazardous(planned) else fast.build(planned)
+        built = fast.build(planned)
         self._fast = built[0] if built is not None else None
         self._fixed_cost = built[1] if built is not None else 0
         self._exact: Run | None = None

@@ -1,8 +1,9 @@
 """How cel-go counts cost while it evaluates: a stack of what was observed (interpreter/runtimecost.go, v0.26.0).
 
 Every node leaves its id and value on the stack; a call finds its arguments there by their ids, and costs nothing if
-one of them is gone. That happens: entries which nobody takes away stay, and in the next round of a loop dropping one of
-them drops what has come since.
+one of them is gone. As long as nothing fails, none is: taking a call's first argument away clears whatever has been
+left above it. But a call that fails early leaves entries behind, and in the next round of a loop dropping one of them
+drops all that has come since.
 """
 
 from __future__ import annotations
