@@ -31,7 +31,7 @@ CRDS = (
     (JOBSET, "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"),
 )
 KUBERNETES = "k8s.io/kubernetes"
-PINNED_BY = REPOSITORY / "tests" / "oracle" / "pods"
+PINNED_BY = REPOSITORY / "tests" / "oracle" / "kinds"
 """The Go module that pins Kubernetes 1.34."""
 
 NATIVE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -73,6 +73,7 @@ OPTIONAL: Mapping[str, tuple[str, ...]] = {
     "HTTPHeader": ("value",),
     "ISCSIVolumeSource": ("lun",),
     "LimitRangeSpec": ("limits",),
+    "PodFailurePolicy": ("rules",),
     "PodFailurePolicyOnPodConditionsPattern": ("status",),
     "PreferredSchedulingTerm": ("preference",),
     "PriorityClass": ("value",),
@@ -80,6 +81,7 @@ OPTIONAL: Mapping[str, tuple[str, ...]] = {
     "ScaleIOVolumeSource": ("secretRef",),
     "SleepAction": ("seconds",),
     "Sysctl": ("value",),
+    "TypedLocalObjectReference": ("kind", "name"),
 }
 """Fields that OpenAPI calls required, Go's structs having no omitempty there, and without which the API server
 accepts an object all the same: it takes Go's zero value, or has a default.

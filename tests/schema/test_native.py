@@ -1,0 +1,121 @@
+"""Kubernetes' own kinds, against what the API server's own code says of objects changed in one place."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import subprocess
+
+import pytest
+from native_cases import ORACLE, ask, bases, changed, load, resource_of
+
+from trainc.schema import admit, unknown_field_hint
+from trainc.schema.registry import BUILT_IN
+from trainc.source import dotted
+
+OFF = ("clusterTrustBundle", "image")
+"""Volumes behind features that 1.34 does not switch on by default: they are dropped before anything is said."""
+
+
+def letter(data: dict[str, object]) -> str:
+    result = admit(resource_of(data), data)
+    if any(violation.decode for violation in result.violations):
+        return "D"
+    if result.dropped:
+        return "U"
+    return "E" if any(not violation.advisory for violation in result.violations) else "."
+
+
+@pytest.mark.parametrize("base", bases(), ids=lambda base: base["kind"])
+def test_what_cannot_be_decoded_and_what_is_unknown(base: dict[str, object]) -> None:
+    letters = load()[str(base["kind"])]
+    cases = list(changed(base))
+    assert len(letters) == len(cases)
+    assert letters[0] == "."
+    for case, expected in zip(cases, letters, strict=True):
+        before = copy.deepcopy(case.data)
+        found = letter(case.data)
+        assert case.data == before, "the argument was changed"
+        where = f"{dotted(case.path)}: {case.change}"
+        if case.path[-1:] in (("c",), ("a",)) and case.path[:1] in (("binaryData",), ("data",)) and "[" in case.change:
+            assert (found, expected) in {("D", "."), ("D", "E"), ("D", "D")}, (
+                "Go takes a list for bytes; trainc does not"
+            )
+        elif "D" in (found, expected) or "U" in (found, expected):
+            assert found == expected, where
+        elif found == "E":
+            assert expected == "E" or _is_off(case.data, case.path), where
+
+
+def _is_off(data: dict[str, object], path: tuple[str | int, ...]) -> bool:
+    if any(step in OFF for step in path):
+        return True
+    place: object = data
+    for step in path[:-1]:
+        place = place[step]  # type: ignore[index]
+    return isinstance(place, dict) and any(name in place for name in OFF) and path[-1] == "name"
+
+
+def test_fields_that_are_missing_are_found() -> None:
+    found = 0
+    for base in bases():
+        for case, expected in zip(changed(base), load()[base["kind"]], strict=True):
+            if case.change == "gone" and expected == "E":
+                found += letter(case.data) == "E"
+    assert found > 90
+
+
+def test_every_kind_has_an_object() -> None:
+    native = {kind for group, kind in BUILT_IN.kinds() if BUILT_IN.served(group, kind)[0].native}
+    assert native - {"CustomResourceDefinition"} == {base["kind"] for base in bases()}
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "hint"),
+    [
+        ("ConfigMap", ("imutable",), "did you mean 'immutable'?"),
+        ("Pod", ("spec", "containers", 0, "imagePullPolice"), "did you mean 'imagePullPolicy'?"),
+        ("Pod", ("metadata", "anotations"), "did you mean 'annotations'?"),
+        ("Job", ("spec", "template", "metadata", "lables"), "did you mean 'labels'?"),
+        ("Role", ("rules", 0, "resource"), "did you mean 'resources'?"),
+        ("Role", ("rules", 0, "quite different"), None),
+    ],
+)
+def test_the_nearest_spelling(kind: str, path: tuple[str | int, ...], hint: str | None) -> None:
+    of = next(resource_of(base) for base in bases() if base["kind"] == kind)
+    assert unknown_field_hint(of, path) == hint
+
+
+def test_an_object_as_it_is_stored() -> None:
+    service = next(base for base in bases() if base["kind"] == "Service")
+    data = {
+        **service,
+        "spec": {"ports": [{"port": 80}], "selector": None, "bogus": 1},
+        "status": {"loadBalancer": {}},
+    }
+    stored = admit(resource_of(data), data)
+    assert stored.data["spec"] == {"ports": [{"port": 80, "protocol": "TCP"}]}
+    assert "status" not in stored.data
+    assert stored.dropped == (("spec", "bogus"),)
+
+
+def test_two_items_of_one_key_are_advice() -> None:
+    service = next(base for base in bases() if base["kind"] == "Service")
+    ports = [{"port": 80, "name": "a"}, {"port": 80, "name": "b", "protocol": "TCP"}]
+    [violation] = admit(resource_of(service), {**service, "spec": {"ports": ports}}).violations
+    assert violation.advisory
+    assert violation.code == "TC107"
+    assert violation.path == ("spec", "ports", 1)
+
+
+@pytest.mark.go
+def test_the_answers_are_the_api_servers() -> None:
+    if shutil.which("go") is None:
+        pytest.skip("no Go toolchain (go is not on the PATH)")
+    folder = ORACLE / "kinds"
+    done = subprocess.run(["go", "mod", "download"], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"the Go modules of {folder.name}/go.mod are not there: {done.stderr.strip()[-300:]}")
+    for base in bases():
+        if base["kind"] in ("RoleBinding", "LimitRange", "PriorityClass"):
+            assert ask(list(changed(base))) == load()[base["kind"]]
