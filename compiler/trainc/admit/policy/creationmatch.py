@@ -45,8 +45,8 @@ def selector_problems(selector: JsonObject, path: Path) -> Iterator[Problem]:
     """Yield what is refused of a label selector. Labels come sorted; Go's order is random."""
     labels: Path = (*path, "matchLabels")
     for key, value in sorted(as_object(selector.get("matchLabels")).items()):
-        yield from each_invalid(labels, key, is_qualified_name(key))
-        yield from each_invalid(labels, _text(value), is_valid_label_value(_text(value)))
+        yield from each_invalid(labels, key, qualified_name(key))
+        yield from each_invalid(labels, _text(value), _label_value(_text(value)))
     for index, row in enumerate(rows(selector, "matchExpressions")):
         yield from _requirement(row, (*path, "matchExpressions", index))
 
@@ -62,9 +62,25 @@ def _requirement(row: JsonObject, path: Path) -> Iterator[Problem]:
     elif values and not has_values:
         detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
         yield forbidden((*path, "values"), detail, list(values))
-    yield from each_invalid((*path, "key"), key, is_qualified_name(key))
+    yield from each_invalid((*path, "key"), key, qualified_name(key))
     for index, value in enumerate(values):
-        yield from each_invalid((*path, "values", index), value, is_valid_label_value(value))
+        yield from each_invalid((*path, "values", index), value, _label_value(value))
+
+
+def qualified_name(name: str) -> tuple[str, ...]:
+    """Return why a name is no qualified one, in the words of Kubernetes 1.34: newer ones say it differently."""
+    details = (
+        detail.replace("a valid label key must", "a qualified name must", 1) for detail in is_qualified_name(name)
+    )
+    return tuple(map(_older, details))
+
+
+def _label_value(value: str) -> tuple[str, ...]:
+    return tuple(map(_older, is_valid_label_value(value)))
+
+
+def _older(detail: str) -> str:
+    return f"{detail.removesuffix(' bytes')} characters" if detail.endswith(" bytes") else detail
 
 
 def path_segment(name: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from trainc.admit.policy.creationmatch import first_duplicates, matching_problems
+from trainc.admit.policy.creationmatch import first_duplicates, matching_problems, qualified_name
 from trainc.admit.policy.documents import Stored, rows
 from trainc.admit.policy.expressions import Expression, Expressions
 from trainc.admit.policy.fieldchecks import (
@@ -26,7 +26,7 @@ from trainc.admit.policy.fieldchecks import (
 from trainc.cel import composition
 from trainc.cel.escaping import RESERVED
 from trainc.kube.gojson import trim_space
-from trainc.kube.names import is_dns1035_label, is_dns1123_subdomain, is_qualified_name
+from trainc.kube.names import is_dns1035_label, is_dns1123_subdomain
 from trainc.source import Json, JsonObject, Path, as_object
 
 MAX_CONDITIONS: Final = 64
@@ -107,7 +107,7 @@ def _conditions(policy: Stored, compiled: Mapping[Path, Expression]) -> Iterator
         else:
             yield from _uncompiled(expression, trim_space(expression.text))
         if name:
-            yield from each_invalid((*path, "name"), name, is_qualified_name(name))
+            yield from each_invalid((*path, "name"), name, qualified_name(name))
         else:
             yield required((*path, "name"))
         if index in twice:
@@ -168,7 +168,7 @@ def _annotations(policy: Stored, compiled: Mapping[Path, Expression]) -> Iterato
         path: Path = (*root, index)
         if policy.name:
             name = f"{policy.name}/{key}"
-            yield from each_invalid((*path, "key"), name, is_qualified_name(name))
+            yield from each_invalid((*path, "key"), name, qualified_name(name))
         else:
             yield invalid((*path, "key"), key, "requires metadata.name be non-empty")
         yield from _annotation(compiled.get(path), (*path, "valueExpression"))

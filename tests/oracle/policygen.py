@@ -1,0 +1,322 @@
+"""Generates clusters with admission policies, and requests to them: the same for the same seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+Json = Any
+Question = dict[str, Any]
+
+API = "admissionregistration.k8s.io/v1"
+KINDS = [
+    {"group": "jobset.x-k8s.io", "version": "v1alpha2", "kind": "JobSet", "plural": "jobsets", "namespaced": True},
+    {"group": "", "version": "v1", "kind": "ConfigMap", "plural": "configmaps", "namespaced": True},
+    {"group": "", "version": "v1", "kind": "Namespace", "plural": "namespaces", "namespaced": False},
+    {"group": "example.com", "version": "v1", "kind": "Widget", "plural": "widgets", "namespaced": True},
+    {"group": "example.com", "version": "v2", "kind": "Widget", "plural": "widgets", "namespaced": True},
+    {"group": "example.com", "version": "v1", "kind": "Limit", "plural": "limits", "namespaced": True},
+    {"group": "example.com", "version": "v1", "kind": "Ceiling", "plural": "ceilings", "namespaced": False},
+]
+CONDITIONS = [
+    "true",
+    "object != null",
+    "object == null || object.spec.suspend == true",
+    "request.operation == 'CREATE'",
+    "request.namespace.startsWith('team')",
+    "namespaceObject == null",
+    "namespaceObject.metadata.name == 'team-a'",
+    "object.spec.missing == 1",
+    "object.metadata.labels['team'] == 'x'",
+    "params == null || int(params.data.max) > 2",
+    "request.resource.version == request.requestResource.version",
+    "object.spec.broken == 2",
+]
+VALIDATIONS = [
+    "object == null || size(object.spec.replicatedJobs) <= 2",
+    "object.spec.replicatedJobs.all(r, r.replicas <= 3)",
+    "  object.spec.suspend == false  ",
+    "has(object.metadata.labels) && 'team' in object.metadata.labels",
+    "object.spec.nothing == 1",
+    "variables.total < 4",
+    "variables.broken == 1",
+    "oldObject == null || oldObject.spec.suspend == object.spec.suspend",
+    "request.kind.kind == 'JobSet'",
+    "!has(request.subResource)",
+    "request.options.kind == 'CreateOptions'",
+    "request.name != 'demo'",
+    "request.dryRun == false",
+    "has(namespaceObject.metadata.labels.tier) && namespaceObject.metadata.labels.tier == 'gold'",
+    "namespaceObject.metadata.labels['kubernetes.io/metadata.name'] == request.namespace",
+    "params != null && object.spec.replicatedJobs.size() <= int(params.data.max)",
+    "params.kind == 'ConfigMap'",
+    "params.metadata.name == 'first' || params.spec.max > 1",
+    "request.requestKind.version == 'v1' && request.kind.version == 'v2'",
+    "object.apiVersion == 'example.com/v2'",
+    "object.spec.values.all(x, object.spec.values.all(y, x + y >= 0))",
+    "variables.pairs.all(x, x > 5)",
+    "false",
+    "true",
+    "object.spec.replicatedJobs[7].name == ''",
+]
+MESSAGES = [
+    "'no ' + object.metadata.name",
+    "'  padded  '",
+    "'two\\nlines'",
+    "''",
+    "string(object.spec.nothing)",
+    "'too long: ' + ['x'].map(x, string(variables.total) + 'x')[0]",
+    "variables.filler",
+    "'total ' + string(variables.total)",
+]
+ANNOTATIONS = [
+    "'plain'",
+    "'  ' + request.operation",
+    "null",
+    "string(object.spec.nothing)",
+    "'p ' + params.metadata.name",
+    "''",
+]
+VARIABLES = [
+    {"name": "total", "expression": "object.spec.replicatedJobs.map(r, int(r.replicas)).sum()"},
+    {"name": "broken", "expression": "object.spec.nothing"},
+    {
+        "name": "filler",
+        "expression": "[1,2,3,4,5,6].map(x, 'abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz').join('<&>')",
+    },
+    {"name": "pairs", "expression": "object.spec.values.map(x, object.spec.values.filter(y, y > x).size())"},
+    {"name": "twice", "expression": "variables.total * 2"},
+]
+SELECTORS = [
+    {},
+    {"matchLabels": {"team": "x"}},
+    {"matchLabels": {"tier": "gold"}},
+    {"matchExpressions": [{"key": "team", "operator": "Exists"}]},
+    {"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]},
+    {"matchExpressions": [{"key": "tier", "operator": "In", "values": ["gold", "silver"]}]},
+    {"matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["gold"]}]},
+    {"matchLabels": {"kubernetes.io/metadata.name": "team-a"}},
+]
+RULES = [
+    (["jobset.x-k8s.io"], ["*"], ["jobsets"]),
+    (["jobset.x-k8s.io"], ["v1alpha2"], ["jobsets", "jobsets/status"]),
+    (["jobset.x-k8s.io"], ["v1alpha1"], ["jobsets"]),
+    (["*"], ["*"], ["*"]),
+    (["*"], ["*"], ["*/*"]),
+    (["example.com"], ["v1"], ["widgets"]),
+    (["example.com"], ["v2"], ["widgets", "widgets/*"]),
+    ([""], ["v1"], ["configmaps", "namespaces"]),
+    (["", "example.com"], ["v1"], ["*/status"]),
+]
+NAMESPACES = [
+    {"metadata": {"name": "team-a", "labels": {"team": "x", "tier": "gold"}}},
+    {"metadata": {"name": "team-b", "labels": {"tier": "silver"}}},
+    {"metadata": {"name": "other"}},
+]
+
+
+def _param(api_version: str, kind: str, metadata: dict[str, Json], **rest: Json) -> Json:
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest}
+
+
+def _config(name: str, namespace: str, limit: str, labels: dict[str, str]) -> Json:
+    metadata = {"name": name, "namespace": namespace, "labels": labels}
+    return _param("v1", "ConfigMap", metadata, data={"max": limit})
+
+
+PARAMS = [
+    _config("first", "team-a", "1", {"team": "x"}),
+    _config("second", "team-a", "9", {"team": "y"}),
+    _config("first", "team-b", "3", {}),
+    _param(
+        "example.com/v1", "Limit", {"name": "first", "namespace": "team-a", "labels": {"team": "x"}}, spec={"max": 2}
+    ),
+    _param("example.com/v1", "Ceiling", {"name": "first", "labels": {"tier": "gold"}}, spec={"max": 1}),
+    _param("example.com/v1", "Ceiling", {"name": "third"}, spec={"max": 4}),
+]
+ANYTHING = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
+PARAM_KINDS = [
+    ("v1", "ConfigMap"),
+    ("example.com/v1", "Limit"),
+    ("example.com/v1", "Ceiling"),
+    ("example.com/v9", "Nothing"),
+]
+
+
+HEAVY = "object.spec.values.all(x, object.spec.values.all(y, x + y >= 0))"
+"""What costs 450,000 for the object of heavy questions, and so a fifth of what match conditions may."""
+
+
+def heavy() -> Iterator[Question]:
+    """Yield questions whose policies run out of budget, or nearly."""
+    for name, conditions, validations, variables in (
+        ("conditions", 7, 1, 0),
+        ("few-conditions", 4, 1, 0),
+        ("validations", 0, 24, 0),
+        ("messages", 0, 12, 0),
+        ("variables", 0, 1, 24),
+    ):
+        maker = _Maker(random.Random(name))
+        question = maker.question(f"heavy-{name}")
+        spec: Json = {"matchConstraints": {"resourceRules": [ANYTHING]}}
+        spec["matchConditions"] = [{"name": f"c{i}", "expression": HEAVY} for i in range(conditions)]
+        spec["variables"] = [{"name": f"v{i}", "expression": HEAVY} for i in range(variables)]
+        used = " && ".join(f"variables.v{i}" for i in range(variables)) or HEAVY
+        row = {"expression": used, "messageExpression": f"{HEAVY} ? 'x' : 'y'"}
+        spec["validations"] = [row if name == "messages" else {"expression": used} for _ in range(validations)]
+        spec["auditAnnotations"] = [{"key": "k", "valueExpression": "'v'"}]
+        metadata = {"name": "p"}
+        policy = {"apiVersion": API, "kind": "ValidatingAdmissionPolicy", "metadata": metadata, "spec": spec}
+        binding = {"apiVersion": API, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "b"}}
+        binding["spec"] = {"policyName": "p", "validationActions": ["Deny", "Audit"]}
+        request = maker.request_of(KINDS[0], "CREATE")
+        request["object"]["spec"]["values"] = list(range(300))
+        yield {**question, "policies": [policy], "bindings": [binding], "request": request}
+
+
+def questions(seed: int, count: int) -> Iterator[Question]:
+    """Yield questions to ``policies decide``."""
+    for number in range(count):
+        rng = random.Random(f"{seed} {number}")
+        yield _Maker(rng).question(f"{seed}-{number}")
+
+
+class _Maker:
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+
+    def often(self, share: float) -> bool:
+        return self.rng.random() < share
+
+    def question(self, name: str) -> Question:
+        policy = self.policy("p")
+        bindings = [self.binding(f"b{i}", policy) for i in range(self.rng.choice([1, 1, 1, 2]))]
+        return {
+            "id": name,
+            "policies": [policy],
+            "bindings": bindings,
+            "params": self.rng.sample(PARAMS, self.rng.randint(2, len(PARAMS))),
+            "namespaces": NAMESPACES,
+            "kinds": KINDS,
+            "request": self.request(),
+        }
+
+    def policy(self, name: str) -> Json:
+        rng = self.rng
+        spec: Json = {"matchConstraints": self.matching(required=True)}
+        if self.often(0.4):
+            version, kind = rng.choice(PARAM_KINDS[:3] if self.often(0.9) else PARAM_KINDS)
+            spec["paramKind"] = {"apiVersion": version, "kind": kind}
+        if self.often(0.5):
+            spec["failurePolicy"] = rng.choice(["Fail", "Fail", "Ignore"])
+        if self.often(0.3):
+            texts = rng.sample(CONDITIONS, rng.randint(1, 2))
+            spec["matchConditions"] = [{"name": f"c{i}", "expression": text} for i, text in enumerate(texts)]
+        spec["variables"] = list(VARIABLES)
+        spec["validations"] = [self.validation() for _ in range(rng.randint(1, 5))]
+        if self.often(0.3):
+            texts = rng.sample(ANNOTATIONS, rng.randint(1, 3))
+            spec["auditAnnotations"] = [{"key": f"k{i}", "valueExpression": text} for i, text in enumerate(texts)]
+        return {"apiVersion": API, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": spec}
+
+    def validation(self) -> Json:
+        rng = self.rng
+        row: Json = {"expression": rng.choice(VALIDATIONS)}
+        if self.often(0.4):
+            row["message"] = rng.choice(["plain", "  blanks around ", '<html> & "quotes"'])
+        if self.often(0.4):
+            row["messageExpression"] = rng.choice(MESSAGES)
+        if self.often(0.3):
+            row["reason"] = rng.choice(["Forbidden", "Invalid", "RequestEntityTooLarge"])
+        return row
+
+    def matching(self, *, required: bool = False) -> Json:
+        rng = self.rng
+        found: Json = {}
+        if required or self.often(0.6):
+            found["resourceRules"] = [self.rule() for _ in range(rng.choice([1, 1, 2]))]
+            if required and self.often(0.8):
+                found["resourceRules"].append(ANYTHING)
+        if self.often(0.15):
+            found["excludeResourceRules"] = [self.rule()]
+        if self.often(0.3):
+            found["matchPolicy"] = rng.choice(["Exact", "Equivalent"])
+        if self.often(0.18):
+            found["namespaceSelector"] = rng.choice(SELECTORS)
+        if self.often(0.18):
+            found["objectSelector"] = rng.choice(SELECTORS)
+        return found
+
+    def rule(self) -> Json:
+        rng = self.rng
+        groups, versions, resources = rng.choice(RULES)
+        rule: Json = {"apiGroups": groups, "apiVersions": versions, "resources": resources}
+        rule["operations"] = rng.choice([["*"], ["*"], ["CREATE"], ["CREATE", "UPDATE"], ["UPDATE", "DELETE"]])
+        if self.often(0.25):
+            rule["scope"] = rng.choice(["*", "Namespaced", "Cluster"])
+        if self.often(0.15):
+            rule["resourceNames"] = rng.sample(["demo", "other", "team-a"], 2)
+        return rule
+
+    def binding(self, name: str, policy: Json) -> Json:
+        rng = self.rng
+        actions = rng.choice([["Deny"], ["Warn"], ["Audit"], ["Deny", "Audit"], ["Warn", "Audit"], ["Audit", "Warn"]])
+        spec: Json = {"policyName": policy["metadata"]["name"], "validationActions": actions}
+        if self.often(0.85 if "paramKind" in policy["spec"] else 0.1):
+            spec["paramRef"] = self.reference()
+        if self.often(0.3):
+            spec["matchResources"] = self.matching()
+        return {"apiVersion": API, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": name}, "spec": spec}
+
+    def reference(self) -> Json:
+        rng = self.rng
+        found: Json = {"parameterNotFoundAction": rng.choice(["Deny", "Allow"])}
+        if self.often(0.6):
+            found["name"] = rng.choice(["first", "second", "third"])
+        else:
+            found["selector"] = rng.choice(SELECTORS)
+        if self.often(0.3):
+            found["namespace"] = rng.choice(["team-a", "team-b"])
+        return found
+
+    def request(self) -> Json:
+        rng = self.rng
+        kind = rng.choice([KINDS[0], KINDS[0], KINDS[0], KINDS[1], KINDS[2], KINDS[3], KINDS[4], KINDS[6]])
+        return self.request_of(kind, rng.choice(["CREATE", "CREATE", "UPDATE", "DELETE"]))
+
+    def request_of(self, kind: Json, operation: str) -> Json:
+        rng = self.rng
+        namespace = rng.choice(["team-a", "team-b", "other"]) if kind["namespaced"] else ""
+        name = "team-a" if kind["kind"] == "Namespace" else rng.choice(["demo", "other"])
+        sub = "status" if operation == "UPDATE" and self.often(0.15) else ""
+        return {
+            "operation": operation,
+            "object": None if operation == "DELETE" else self.object(kind, namespace, name),
+            "old_object": None if operation == "CREATE" else self.object(kind, namespace, name),
+            "group": kind["group"],
+            "version": kind["version"],
+            "kind": kind["kind"],
+            "resource": kind["plural"],
+            "namespace": namespace,
+            "name": name,
+            "sub_resource": sub,
+        }
+
+    def object(self, kind: Json, namespace: str, name: str) -> Json:
+        rng = self.rng
+        metadata: Json = {"name": name}
+        if namespace:
+            metadata["namespace"] = namespace
+        if self.often(0.6):
+            metadata["labels"] = rng.choice([{"team": "x"}, {"team": "y", "tier": "gold"}, {"tier": "silver"}])
+        group = f"{kind['group']}/" if kind["group"] else ""
+        result: Json = {"apiVersion": f"{group}{kind['version']}", "kind": kind["kind"], "metadata": metadata}
+        if kind["kind"] == "ConfigMap":
+            return {**result, "data": {"k": "v"}}
+        if kind["kind"] == "Namespace":
+            return result
+        jobs = [{"name": f"r{i}", "replicas": rng.randint(1, 5)} for i in range(rng.randint(1, 4))]
+        size = rng.choice([3, 3, 3, 3, 300, 900])
+        spec = {"suspend": rng.choice([True, False]), "replicatedJobs": jobs, "values": list(range(size))}
+        return {**result, "spec": spec}

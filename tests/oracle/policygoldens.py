@@ -1,0 +1,155 @@
+# ruff: noqa: T201
+"""Asks the API server's code about policies and writes ``policies/``: ``python tests/oracle/policygoldens.py``.
+
+``decisions.jsonl`` and ``creation.jsonl`` hold lines ``{"question": ..., "answer": ...}``. What all questions about
+decisions have in common is left out of them: the kinds and namespaces of policygen.py. ``--live N --seed S`` writes
+nothing and compares N new questions of each kind with trainc.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+if __name__ == "__main__":
+    sys.path.insert(0, str(HERE.parent))
+
+from oracle import celrunner, policycreation, policygen  # noqa: E402 - the folder above is not on a script's path
+
+BINARY = HERE / "cel" / "policies" / "policies"
+GOLDENS = HERE / "policies"
+PROCESSES = 8
+SEED, DECISIONS, CREATIONS = 7, 400, 300
+COMMON = {"kinds": policygen.KINDS, "namespaces": policygen.NAMESPACES}
+
+Json = dict[str, Any]
+
+
+def build() -> None:
+    """Compile the oracle. Raises OracleError."""
+    command = ["go", "build", "-o", str(BINARY), "./policies"]
+    done = subprocess.run(command, cwd=celrunner.HERE, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise celrunner.OracleError(done.stderr)
+
+
+def ask(command: str, questions: list[Json]) -> list[Json]:
+    """Return the answers in order. Raises OracleError.
+
+    Several processes share the work, since most of a case is waiting for informers.
+    """
+    share = max(1, -(-len(questions) // PROCESSES))
+    parts = [questions[start : start + share] for start in range(0, len(questions), share)]
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        return [answer for answers in pool.map(lambda part: _ask(command, part), parts) for answer in answers]
+
+
+def _ask(command: str, questions: list[Json]) -> list[Json]:
+    text = "".join(json.dumps(question) + "\n" for question in questions)
+    done = subprocess.run([str(BINARY), command], input=text, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise celrunner.OracleError(done.stderr[-2000:])
+    return [json.loads(line) for line in done.stdout.split("\n") if line]
+
+
+def read(name: str) -> list[tuple[Json, Json]]:
+    """Return the questions of a golden with their answers."""
+    rows = map(json.loads, (GOLDENS / f"{name}.jsonl").read_text(encoding="ascii").splitlines())
+    return [({**row["question"], **(COMMON if name == "decisions" else {})}, row["answer"]) for row in rows]
+
+
+def agrees(ours: Json, theirs: Json) -> bool:
+    """Tell whether two answers about a request are the same.
+
+    The server takes bindings and params in no fixed order, and reports the first denial that it comes to.
+    """
+    if ours["undecided"]:
+        return _within(ours, theirs)
+    denial = theirs["error"] in ours["denials"] if theirs["error"] else not ours["denials"]
+    status = {"reason": theirs["reason"], "code": theirs["code"]}
+    return (
+        denial
+        and (not theirs["error"] or ours["statuses"][theirs["error"]] == status)
+        and sorted(ours["warnings"]) == sorted(theirs["warnings"])
+        and _values(ours["annotations"]) == _values(theirs["annotations"])
+    )
+
+
+def _within(ours: Json, theirs: Json) -> bool:
+    """Tell whether what is decided, of an object that had to be converted, is not more than the server says."""
+    denials = not ours["denials"] or bool(theirs["error"])
+    return denials and set(ours["warnings"]) <= set(theirs["warnings"])
+
+
+def _values(annotations: Iterable[str]) -> list[list[str]]:
+    """Return annotations with the values that several params gave in one order."""
+    return sorted(sorted(text.partition(": ")[2].split(", ")) for text in annotations)
+
+
+def _lines(pairs: Iterable[tuple[Json, Json]], drop: Iterable[str] = ()) -> str:
+    rows = []
+    for question, answer in pairs:
+        kept = {key: value for key, value in question.items() if key not in drop}
+        rows.append(json.dumps({"question": kept, "answer": answer}, separators=(",", ":")) + "\n")
+    return "".join(rows)
+
+
+def _write() -> None:
+    asked = list(policygen.questions(SEED, DECISIONS))
+    said = [
+        pair for pair in zip(asked, ask("decide", asked), strict=True) if _says(pair[1]) or pair[0]["id"][-1] in "05"
+    ]
+    heavy = [question for question in policygen.heavy() if "conditions" in question["id"]]
+    said += zip(heavy, ask("decide", heavy), strict=True)
+    made = list(policycreation.questions(SEED, CREATIONS))
+    GOLDENS.mkdir(exist_ok=True)
+    (GOLDENS / "decisions.jsonl").write_text(_lines(said, COMMON), encoding="ascii")
+    (GOLDENS / "creation.jsonl").write_text(_lines(zip(made, ask("create", made), strict=True)), encoding="ascii")
+    print(f"{len(said)} decisions, {len(made)} creations")
+
+
+def _says(answer: Json) -> bool:
+    return bool(answer["error"] or answer["warnings"] or answer["annotations"])
+
+
+def live(seed: int, count: int) -> list[str]:
+    """Return what trainc answers differently. Raises OracleError."""
+    from oracle import policyours
+
+    asked = [*policygen.questions(seed, count), *policygen.heavy()]
+    pairs = zip(asked, ask("decide", asked), strict=True)
+    different = [json.dumps(question) for question, answer in pairs if not agrees(policyours.answer(question), answer)]
+    made = list(policycreation.questions(seed, count))
+    for document, answer in zip(made, ask("create", made), strict=True):
+        if policyours.refusals(document) != answer["errors"]:
+            different.append(json.dumps(document))
+    return different
+
+
+def main() -> int:
+    """Write the goldens, or compare live. Returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--live", type=int, default=0, metavar="N")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    if why := celrunner.missing():
+        print(why, file=sys.stderr)
+        return 2
+    build()
+    if not options.live:
+        _write()
+        return 0
+    different = live(options.seed, options.live)
+    print("\n".join([*different, f"{len(different)} of {2 * options.live} differ"]))
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

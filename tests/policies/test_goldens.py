@@ -1,0 +1,58 @@
+"""Policies against the answers that the API server's own code gave (tests/oracle/policygoldens.py)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from oracle import celrunner, policygoldens, policyours
+
+DECISIONS = policygoldens.read("decisions")
+CREATIONS = policygoldens.read("creation")
+
+
+@pytest.mark.parametrize("question, answer", DECISIONS, ids=[question["id"] for question, _ in DECISIONS])
+def test_decision(question: dict[str, Any], answer: dict[str, Any]) -> None:
+    ours = policyours.answer(question)
+    assert policygoldens.agrees(ours, answer), (ours, answer)
+
+
+def test_creation() -> None:
+    different = [
+        (ours, answer["errors"])
+        for document, answer in CREATIONS
+        if (ours := policyours.refusals(document)) != answer["errors"]
+    ]
+    assert different == []
+
+
+def test_the_answers_are_of_all_kinds() -> None:
+    kinds: Counter[str] = Counter()
+    for _, answer in DECISIONS:
+        kinds["silent"] += not (answer["error"] or answer["warnings"] or answer["annotations"])
+        kinds["warned"] += bool(answer["warnings"])
+        kinds["recorded"] += bool(answer["annotations"])
+        kinds[answer["reason"]] += 1
+        for text in (
+            "resulted in error",
+            "no params found",
+            "compilation error",
+            "out of cost budget",
+            "failed expression",
+        ):
+            kinds[text] += text in answer["error"]
+    assert min(kinds.values()) > 0, kinds
+    assert kinds["silent"] > 10 and kinds["warned"] > 20 and kinds["Invalid"] > 50 and kinds["Forbidden"] > 0
+    refused = sum(bool(answer["errors"]) for _, answer in CREATIONS)
+    assert 200 < refused < len(CREATIONS)
+
+
+@pytest.mark.go
+def test_live() -> None:
+    reason = celrunner.missing()
+    if reason is not None:
+        pytest.skip(reason)
+    policygoldens.build()
+    assert policygoldens.live(3, 40) == []
