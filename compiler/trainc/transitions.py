@@ -14,7 +14,7 @@ from trainc.admit.jobset import default
 from trainc.admit.rules import failures
 from trainc.admit.update import jobset_changes, trainjob_changes
 from trainc.base import BROKEN, Base, identify
-from trainc.changes import Change, changes
+from trainc.changes import Change, changes, same
 from trainc.checks.place import blamed
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.diagnostics.concealing import concealed
@@ -92,7 +92,7 @@ class Transitions:
         told = tuple(change.name for refusal in refusals for change in refusal.changes)
         refusals += _by_jobset(made.data, stored, told)
         for refusal in refusals:
-            for place, caused in _by_cause(model, made, refusal.changes):
+            for place, caused in self._by_cause(model, made, refusal.changes):
                 yield self._of_jobset(place, old, (made.data, stored), refusal._replace(changes=caused))
 
     def _of_input(self, document: Document, old: Document, stored: JsonObject, refusal: _Refusal) -> Diagnostic:
@@ -132,12 +132,44 @@ class Transitions:
 
     def _cause_before(self, document: Document, path: Path) -> Iterator[Related]:
         """Yield the line of the input at the base revision, where it was another."""
-        old = self.base.input(*identify(document.data))
+        old = self._before(document)
         if old is None:
             return
         before = counterpart(old.data, document.data, path)
         if before != path or get(old.data, *before) != get(document.data, *path):
             yield Related(f"the line at {self.base.revision}", old, before)
+
+    def _before(self, document: Document) -> Document | None:
+        """Return an input at the base revision as a cluster holds it; None if there is none, or a broken one."""
+        old = self.base.input(*identify(document.data))
+        resource = self._resource(document.data)
+        stored = _stored(resource, old) if old is not None and resource is not None else None
+        return replace(old, data=stored) if old is not None and isinstance(stored, dict) else None
+
+    def _by_cause(
+        self, model: Model, made: Object, found: Iterable[Change]
+    ) -> Iterator[tuple[tuple[Document, Path], tuple[Change, ...]]]:
+        """Yield changes by the place in the inputs that caused them, in their order."""
+        caused: dict[tuple[str, int, Path], tuple[tuple[Document, Path], list[Change]]] = {}
+        for change in found:
+            document, path = self._cause(model, made, change)
+            caused.setdefault((document.source.name, document.index, path), ((document, path), []))[1].append(change)
+        for place, changed in caused.values():
+            yield place, tuple(changed)
+
+    def _cause(self, model: Model, made: Object, change: Change) -> tuple[Document, Path]:
+        """Return where a value comes from; if that is as it was, where the TrainJob or its runtime lost the old one."""
+        document, path = blamed(model, made, change.path)
+        if change.old is not None and not any(self._cause_before(document, path)):
+            for given in (model.job, model.runtime):
+                for lost in self._input_changes(given):
+                    if lost.old is not None and _holds(lost.old, change.old):
+                        return given, existing(given.data, lost.path)
+        return document, path
+
+    def _input_changes(self, document: Document) -> Iterator[Change]:
+        if (old := self._before(document)) is not None:
+            yield from changes(document.data, old.data)
 
     def _was(self, change: Change) -> str:
         return f"there was {_ABSENT} at {self.base.revision}" if change.old is None else f"at {self.base.revision}"
@@ -201,19 +233,14 @@ def _by_jobset(new: JsonObject, old: JsonObject, told: tuple[Path, ...]) -> Iter
             yield _Refusal(WEBHOOK, "jobset-webhook", changed.message, changed.upstream, found)
 
 
-def _by_cause(
-    model: Model, made: Object, found: Iterable[Change]
-) -> Iterator[tuple[tuple[Document, Path], tuple[Change, ...]]]:
-    """Yield changes by the place in the inputs that caused them, in their order."""
-    places: dict[tuple[str, int, Path], tuple[Document, Path]] = {}
-    caused: dict[tuple[str, int, Path], list[Change]] = {}
-    for change in found:
-        document, path = blamed(model, made, change.path)
-        key = (document.source.name, document.index, path)
-        places.setdefault(key, (document, path))
-        caused.setdefault(key, []).append(change)
-    for key, changed in caused.items():
-        yield places[key], tuple(changed)
+def _holds(value: Json, wanted: Json) -> bool:
+    """Tell whether a value is the one wanted, or has it somewhere inside; of numbers that would be chance."""
+    if same(value, wanted):
+        return True
+    if not isinstance(wanted, str | dict | list):
+        return False
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(_holds(child, wanted) for child in inside)
 
 
 def _named(found: tuple[Change, ...]) -> str:
@@ -222,7 +249,8 @@ def _named(found: tuple[Change, ...]) -> str:
     named = others[:_NAMED]
     if rest := len(others) - len(named):
         named.append(f"{rest} more")
-    return f"{first} has changed" + (f" (also {', '.join(named)})" if named else "")
+    how = "is new" if found[0].old is None else "is gone" if found[0].new is None else "has changed"
+    return f"{first} {how}" + (f" (also {', '.join(named)})" if named else "")
 
 
 def _shown(data: JsonObject, path: Path, value: Json) -> str:
