@@ -18,6 +18,9 @@ from trainc.cel.trampoline import Walk
 from trainc.cel.values import NONE, EvalError, KeyedMap, Optional, Undecided, Value
 
 Run: TypeAlias = Callable[[Trace], Value]
+"""What evaluates a node, or resolves an attribute: to a value or a failure."""
+
+Steps: TypeAlias = Walk[Any, Run]
 Qualify: TypeAlias = Callable[[Trace, Value, bool], Value]
 """Of an object, and whether what is absent is no failure: then MISSING stands for it."""
 

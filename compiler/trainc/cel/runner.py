@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from trainc.cel import exact, fast, work
 from trainc.cel.checker import Checked
 from trainc.cel.declarations import Environment
-from trainc.cel.exact import Run
-from trainc.cel.exactattributes import Lazy
+from trainc.cel.exactattributes import Lazy, Run
 from trainc.cel.fastframe import Unusual
 from trainc.cel.folding import PlanError
 from trainc.cel.interpretable import Interpretable
