@@ -12,6 +12,7 @@ from oracle.generator import trainjobs, values
 from oracle.generator.fields import enrich
 from oracle.generator.mutations import damage
 from oracle.generator.rng import Rng
+from oracle.generator.rulebreaks import break_rules
 from oracle.generator.runtimes import MODELS, POLICIES, runtime
 from oracle.generator.values import Context, Map
 from oracle.generator.yamltext import dump
@@ -86,6 +87,8 @@ def objects(rng: Rng) -> list[Map]:
         metadata["generateName"] = rng.pick((metadata.pop("name"), "x-", ""))
     for _ in range(1 + rng.below(4) if rng.chance(40) else 0):
         enrich(rng, rng.pick(ours))
+    for _ in range(1 + rng.below(3) if rng.chance(20) else 0):
+        break_rules(rng, rng.pick(ours))
     for _ in range(1 + rng.below(2) if rng.chance(22) else 0):
         damage(rng, rng.pick(ours))
     return rng.shuffled(result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,9 @@ from trainc.schema import KINDS, has_rules, parse, resource, schema_for, unknown
 from trainc.schema.dialect import convert
 from trainc.schema.formats import FORMATS
 from trainc.schema.patterns import matcher
+from trainc.schema.same import difference
 from trainc.schema.structural import Structural
+from trainc.source import Path
 
 CONTAINER = ("replicatedJobs", 0, "template", "spec", "template", "spec", "containers", 0)
 
@@ -126,3 +129,28 @@ def test_formats_that_the_server_ignores_are_gone_from_the_dialect() -> None:
 )
 def test_an_unknown_field_gets_the_nearest_spelling(path: tuple[str | int, ...], hint: str | None) -> None:
     assert unknown_field_hint(resource("TrainJob"), path) == hint
+
+
+@pytest.mark.parametrize(
+    ("other", "where"),
+    [
+        ({"type": "object", "additionalProperties": {"type": "string"}}, None),
+        ({"type": "object", "additionalProperties": {"type": "string"}, "description": "d"}, None),
+        ({"type": "object", "additionalProperties": {"type": "integer"}}, ("additionalProperties", "type")),
+        ({"type": "object", "additionalProperties": True}, ("additionalProperties",)),
+        ({"type": "object"}, ("additionalProperties",)),
+        ({"type": "object", "additionalProperties": False}, ("additionalProperties",)),
+        ({"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "string"}}, ("properties", "a")),
+        ({"type": "object", "additionalProperties": {"type": "string"}, "maxProperties": 1}, ("maxProperties",)),
+        ({"type": "object", "additionalProperties": {"type": "string"}, "anyOf": [{}]}, ("anyOf",)),
+    ],
+)
+def test_where_two_schemas_differ(other: dict[str, Any], where: Path | None) -> None:
+    one = parse({"type": "object", "additionalProperties": {"type": "string"}})
+    assert difference(parse(other), one) == where
+    assert (difference(one, parse(other)) is None) == (where is None)
+
+
+def test_what_is_below_an_alternative_differs_there() -> None:
+    one, other = (parse({"allOf": [{}, {"not": {"items": {"maxLength": size}}}]}) for size in (1, 2))
+    assert difference(one, other) == ("allOf", 1, "not", "items", "maxLength")

@@ -46,13 +46,19 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
     kind = str(document.data["kind"])
     result = admit(resource(kind), document.data)
     findings = [_unknown(document, path, kind, faithful=faithful) for path in result.dropped]
-    violations = result.violations if faithful else tuple(v for v in result.violations if v.code != UNCHECKED)
+    violations = result.violations if faithful else _telling(result.violations)
     findings += [_violation(document, v, "decode" if v.decode else stage) for v in violations]
     stored = replace(document, data=result.data)
     findings += [rule_finding(stored, failure, stage) for failure in broken_rules(kind, result, faithful=faithful)]
     if not result.violations:
         findings += _undecodable(stored, TYPES[kind], webhook)
     return Admitted(stored, tuple(findings))
+
+
+def _telling(violations: tuple[Violation, ...]) -> tuple[Violation, ...]:
+    """Leave out what adds nothing to another violation of its place, and that rules are not checked: they are."""
+    told = {violation.path for violation in violations if not violation.secondary}
+    return tuple(v for v in violations if v.code != UNCHECKED and not (v.secondary and v.path in told))
 
 
 def broken_rules(kind: str, result: Result, *, faithful: bool) -> tuple[RuleFailure, ...]:

@@ -47,5 +47,9 @@ def _own_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str | N
     for keyword in sorted({*one, *other} - _BELOW):
         if one.get(keyword) != other.get(keyword):
             return keyword
-    left, right = (bool(keywords.get("additionalProperties")) for keywords in (one, other))
-    return None if left == right else "additionalProperties"
+    left, right = (keywords.get("additionalProperties") for keywords in (one, other))  # numbers of sub-schemas, or bool
+    return None if _is_closed(left) == _is_closed(right) else "additionalProperties"
+
+
+def _is_closed(additional: Any) -> bool:
+    return additional is None or additional is False  # the number of a sub-schema may be 0

@@ -246,25 +246,25 @@ def _number(error: Any, path: Path) -> Violation:
 
 def _list_type(error: Any, path: Path) -> Violation:
     _, value, duplicate = error.validator_value
+    keys = " and ".join(error.schema[LIST_KEYS]) if error.schema[LIST_TYPE] == "map" else "value"
     if not duplicate:
         detail = "must be an object for an array of list-type map"
         return Violation(
             "TC102",
             path,
-            f"{_place(path)} must be a mapping",
+            f"{_place(path)} must be a mapping: the items of its list are told apart by {keys}",
             f"{_keyed(error, path)}: Invalid value: {go_value(value)}: {detail}",
             found=show(value),
             expected="a mapping",
             secondary=True,
         )
-    named = " and ".join(error.schema[LIST_KEYS]) if error.schema[LIST_TYPE] == "map" else "value"
     return Violation(
         "TC107",
         path,
-        f"{_place(path)} has the same {named} as an item before it",
+        f"{_place(path)} has the same {keys} as an item before it",
         f"{_keyed(error, path)}: Duplicate value: {go_value(value)}",
         found=show(value),
-        expected=f"items of different {named}",
+        expected=f"items of different {keys}",
     )
 
 
