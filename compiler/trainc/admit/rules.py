@@ -6,20 +6,17 @@ compiled before a value is there that a rule looks at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
-from trainc.cel.rule import OLD_SELF, SELF, CompiledRule, compile_rule
+from trainc.admit.rulesites import Partners, Rule, Site, entries, root_site
+from trainc.cel.rule import OLD_SELF, SELF, CompiledRule
 from trainc.cel.runner import Program
-from trainc.cel.schemavalues import reader
 from trainc.cel.selections import common_selection
 from trainc.cel.values import NONE, EvalError, Optional, Value
 from trainc.kube.fielderror import NO_FIELD, quote
 from trainc.schema import Structural
-from trainc.schema.structural import compiled
 from trainc.source import Json, JsonObject, Path, dotted
 
 BUDGET = 10_000_000
@@ -33,9 +30,6 @@ _NO_FURTHER = "no further validation rules will be run due to call cost exceeds 
 _MESSAGE_OUT_OF_BUDGET = (
     "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run"
 )
-_OPAQUE = frozenset("'\"/")
-"""What strings and comments begin with."""
-
 _OVER_LIMIT = "operation cancelled: actual cost limit exceeded"
 
 
@@ -65,7 +59,7 @@ def failures(
     ``old`` is the object before an update; without it rules that compare with oldSelf are passed over. ``skip`` holds
     the places of errors of the schema: rules at or above them are passed over, since they could not be trusted.
     """
-    site = _root_site(schema)
+    site = root_site(schema)
     if site is None:
         return ()
     run = _Run(skip)
@@ -74,117 +68,12 @@ def failures(
     return tuple(run.found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """A rule at its place in a schema."""
-
-    spec: JsonObject
-    compiled: Callable[[], CompiledRule]
-
-    @property
-    def optional_old(self) -> bool:
-        """Whether oldSelf is an optional, so that it runs without an old value, too."""
-        return self.spec.get("optionalOldSelf") is True
-
-    @property
-    def plainly_compares(self) -> bool:
-        """Whether it is certain without compiling that it refers to oldSelf."""
-        text = str(self.spec.get("rule", ""))
-        words = text.replace("(", " ").replace(")", " ").replace(".", " ").split()
-        return OLD_SELF in words and not _OPAQUE.intersection(text)
-
-    @property
-    def label(self) -> str:
-        """What messages call it."""
-        return str(self.spec.get("message") or self.spec.get("rule", "")).strip()
-
-    @property
-    def message(self) -> str:
-        """What is said when it fails, unless an expression says it."""
-        text = str(self.spec.get("message", ""))
-        return text.strip() if text else f"failed rule: {self.label}"
-
-
-class _Site:
-    """A place of a schema at or below which rules stand."""
-
-    def __init__(self, rules: Structural, node: Structural, root: bool) -> None:
-        self.node = node
-        self.root = root
-        self._source = rules
-
-    @cached_property
-    def rules(self) -> tuple[_Rule, ...]:
-        return tuple(_Rule(spec, _compiler(spec, self.node, self.root)) for spec in self._source.rules)
-
-    @cached_property
-    def read(self) -> Callable[[Json], Value]:
-        return reader(self.node, self.root)
-
-    @cached_property
-    def properties(self) -> Mapping[str, _Site]:
-        found = {}
-        for name, rules in self._source.properties.items():
-            node = self.node.properties.get(name)
-            if node is not None and (site := _site(rules, node, node.embedded)):
-                found[name] = site
-        return found
-
-    @cached_property
-    def items(self) -> _Site | None:
-        rules, node = self._source.items, self.node.items
-        return _site(rules, node, node.embedded) if rules is not None and node is not None else None
-
-    @cached_property
-    def additional(self) -> _Site | None:
-        rules, node = self._source.additional, self.node.additional
-        return _site(rules, node, node.embedded) if rules is not None and node is not None else None
-
-    @cached_property
-    def nested(self) -> tuple[_Site, ...]:
-        parts = (_site(part, self.node, self.root) for part in self._source.alternatives("allOf"))
-        return tuple(part for part in parts if part is not None)
-
-
-def _root_site(schema: Structural) -> _Site | None:
-    site: _Site | None = compiled(_make_root, schema)
-    return site
-
-
-def _make_root(schema: Structural) -> _Site | None:
-    return _Site(schema, schema, True) if _has_rules(schema) else None
-
-
-def _site(rules: Structural, node: Structural, root: bool) -> _Site | None:
-    return _Site(rules, node, root) if _has_rules(rules) else None
-
-
-def _has_rules(schema: Structural) -> bool:
-    return bool(compiled(_look_for_rules, schema))
-
-
-def _look_for_rules(schema: Structural) -> bool:
-    below = (*schema.properties.values(), schema.items, schema.additional, *schema.alternatives("allOf"))
-    return bool(schema.rules) or any(sub is not None and _has_rules(sub) for sub in below)
-
-
-def _compiler(spec: JsonObject, node: Structural, root: bool) -> Callable[[], CompiledRule]:
-    made: list[CompiledRule] = []
-
-    def compile_once() -> CompiledRule:
-        if not made:
-            made.append(compile_rule(spec, node, root))
-        return made[0]
-
-    return compile_once
-
-
 class _Place(NamedTuple):
     """A rule that looks at a value."""
 
-    site: _Site
+    site: Site
     path: Path
-    rule: _Rule
+    rule: Rule
     made: CompiledRule
 
 
@@ -196,7 +85,7 @@ class _Run:
     found: list[RuleFailure] = field(default_factory=list)
     budget: int = BUDGET
 
-    def visit(self, site: _Site, path: Path, value: Json, old: Json) -> None:
+    def visit(self, site: Site, path: Path, value: Json, old: Json) -> None:
         """Evaluate the rules at path, then those below it."""
         if value is None:
             return
@@ -206,15 +95,15 @@ class _Run:
             self.visit(nested, path, value, old)
         if isinstance(value, list):
             if site.items is not None:
-                partners = _Partners(site.node, old)
+                partners = Partners(site.node, old)
                 for index, item in enumerate(value):
                     self.visit(site.items, (*path, index), item, partners.find(item))
         elif isinstance(value, dict):
             before = old if isinstance(old, dict) else {}
-            for key, sub, below in _entries(site, value):
+            for key, sub, below in entries(site, value):
                 self.visit(below, (*path, key), sub, before.get(key))
 
-    def _evaluate(self, site: _Site, path: Path, value: Json, old: Json) -> None:
+    def _evaluate(self, site: Site, path: Path, value: Json, old: Json) -> None:
         variables: dict[str, Value] | None = None
         for rule in site.rules:
             optional = rule.optional_old
@@ -308,47 +197,15 @@ def _field_error(name: str, kind: str, reason: str, text: str) -> str:
     return f'{name}: Invalid value: "{kind}": {text}'
 
 
-def _read(site: _Site, value: Json, old: Json) -> dict[str, Value]:
+def _read(site: Site, value: Json, old: Json) -> dict[str, Value]:
     variables = {SELF: _value(site, value)}
     if old is not None:
         variables[OLD_SELF] = _value(site, old)
     return variables
 
 
-def _value(site: _Site, value: Json) -> Value:
+def _value(site: Site, value: Json) -> Value:
     try:
         return site.read(value)
     except EvalError as error:
         return error  # the runner raises it where the variable is used
-
-
-def _entries(site: _Site, value: JsonObject) -> Iterator[tuple[str, Json, _Site]]:
-    for key, sub in value.items():
-        if site.additional is not None:
-            yield key, sub, site.additional
-        if (below := site.properties.get(key)) is not None:
-            yield key, sub, below
-
-
-class _Partners:
-    """The old items of a list, by their keys, if it is a list of type map."""
-
-    def __init__(self, schema: Structural, old: Json) -> None:
-        keys = schema.keywords.get("x-kubernetes-list-map-keys", ())
-        self._keys = tuple(keys) if schema.keywords.get("x-kubernetes-list-type") == "map" else ()
-        self._old: dict[tuple[tuple[type, Json], ...], Json] = {}
-        for item in old if self._keys and isinstance(old, list) else ():
-            if (key := self._key(item)) is not None:
-                self._old.setdefault(key, item)
-
-    def find(self, item: Json) -> Json:
-        """Return the old item of the same keys, or None."""
-        key = self._key(item) if self._old else None
-        return self._old.get(key) if key is not None else None
-
-    def _key(self, item: Json) -> tuple[tuple[type, Json], ...] | None:
-        if not isinstance(item, dict):
-            return None
-        parts = [(item[key].__class__, item[key]) for key in self._keys if key in item]
-        scalar = all(kind in (bool, int, float, str) for kind, _ in parts)
-        return tuple(parts) if scalar and len(parts) == len(self._keys) else None

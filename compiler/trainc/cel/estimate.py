@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from trainc.cel import types
 from trainc.cel.ast import Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
+from trainc.cel.callcost import Argument, CallCost
 from trainc.cel.checker import Checked
-from trainc.cel.estimatecalls import Argument, CallCost, call_cost
+from trainc.cel.estimatecalls import call_cost
 from trainc.cel.schematypes import Declared
 from trainc.cel.sizes import MOST, UNKNOWN, Range, exactly
 from trainc.cel.types import DYN, Kind, Type

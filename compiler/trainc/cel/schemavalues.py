@@ -6,25 +6,23 @@ lists of such), the JSON itself is the value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from collections.abc import Iterator
 
 from trainc.cel import types
 from trainc.cel.equality import equal
 from trainc.cel.escaping import escape, unescape
 from trainc.cel.schemaformats import FORMATS
+from trainc.cel.schemajson import NO_OVERLOAD, OverJson, Reader, Unknown, is_plain, is_untyped, refuse, same_json
+from trainc.cel.schemalists import List, MapList, SetList
 from trainc.cel.schematypes import properties
 from trainc.cel.types import Type
-from trainc.cel.values import Container, EvalError, Value
+from trainc.cel.values import EvalError, Value
 from trainc.schema import Structural
 from trainc.schema.structural import compiled
 from trainc.source import Json, JsonObject
 
-Reader: TypeAlias = Callable[[Json], Value]
-
-_LIST, _MAP = Type(types.Kind.LIST, "list"), Type(types.Kind.MAP, "map")
+_MAP = Type(types.Kind.MAP, "map")
 _MISSING = object()
-_NO_OVERLOAD = "no such overload"
 
 
 def reader(schema: Structural, root: bool = False) -> Reader:
@@ -65,17 +63,11 @@ def _nullable(read: Reader, schema: Structural) -> Reader:
     return read
 
 
-def _refuse(value: Json, expected: str) -> EvalError:
-    if value is None:
-        return EvalError("invalid data, got null for schema with nullable=false")
-    return EvalError(f"invalid data, {expected}")
-
-
 def _checked(kinds: tuple[type, ...], expected: str) -> Reader:
     def read(value: Json) -> Value:
         if value.__class__ in kinds:
             return value
-        raise _refuse(value, expected)
+        raise refuse(value, expected)
 
     return read
 
@@ -83,7 +75,7 @@ def _checked(kinds: tuple[type, ...], expected: str) -> Reader:
 def _number(value: Json) -> Value:
     if value.__class__ in (int, float):
         return float(value)
-    raise _refuse(value, "expected float")
+    raise refuse(value, "expected float")
 
 
 def _string_reader(schema: Structural) -> Reader:
@@ -91,32 +83,6 @@ def _string_reader(schema: Structural) -> Reader:
     convert = FORMATS.get(form) if isinstance(form, str) else None
     text = _checked((str,), "expected string")
     return text if convert is None else lambda value: convert(text(value))
-
-
-def _plain(schema: Structural) -> bool:
-    """Tell whether JSON that fits schema is its own value, alone and in lists, for equality, too."""
-    return bool(compiled(_is_plain, schema))
-
-
-def _is_plain(schema: Structural) -> bool:
-    if schema.nullable:
-        return False
-    if schema.int_or_string or schema.type in ("integer", "boolean"):
-        return True
-    return schema.type == "string" and schema.keywords.get("format") not in FORMATS
-
-
-def _untyped(schema: Structural) -> bool:
-    """Tell whether a value of schema can hold what no schema describes; elsewhere Python's == is JSON's."""
-    return bool(compiled(_is_untyped, schema))
-
-
-def _is_untyped(schema: Structural) -> bool:
-    if schema.preserves or not (schema.type or schema.int_or_string):
-        return True
-    below = (*schema.properties.values(), schema.items, schema.additional)
-    open_map = schema.open and schema.additional is None
-    return open_map or any(sub is not None and _untyped(sub) for sub in below)
 
 
 class Shape:
@@ -136,7 +102,7 @@ class Shape:
     @property
     def typed(self) -> bool:
         """Whether all below is described."""
-        return not _untyped(self._schema)
+        return not is_untyped(self._schema)
 
     def entry(self, identifier: Value) -> tuple[str, Reader] | None:
         """Return key and reader of an identifier, or None where the schema knows no such entry."""
@@ -164,18 +130,20 @@ def _object_reader(schema: Structural, root: bool) -> Reader:
     def read(value: Json) -> Value:
         if value.__class__ is dict:
             return Object(value, shape)
-        raise _refuse(value, "expected a map for the provided schema with type=object")
+        raise refuse(value, "expected a map for the provided schema with type=object")
 
     return read
 
 
-class Object(Container):
+class Object(OverJson):
     """An object with declared properties, or a map whose values have a schema."""
 
-    __slots__ = ("raw", "shape")
+    __slots__ = ("shape",)
+
+    raw: JsonObject
 
     def __init__(self, raw: JsonObject, shape: Shape) -> None:
-        self.raw = raw
+        super().__init__(raw)
         self.shape = shape
 
     def is_list(self) -> bool:
@@ -185,7 +153,7 @@ class Object(Container):
     def get(self, key: Value, default: Value) -> Value:
         """Return the value of an identifier; null is as good as absent where properties are declared."""
         if key.__class__ is not str:
-            raise EvalError(_NO_OVERLOAD)
+            raise EvalError(NO_OVERLOAD)
         found = self.shape.entry(key)
         if found is None:
             return default
@@ -206,7 +174,7 @@ class Object(Container):
             else:
                 unknown += 1
         if unknown:  # the server goes over as many keys as there are, and has none in their place
-            raise EvalError(_NO_OVERLOAD)
+            raise EvalError(NO_OVERLOAD)
 
     def equals(self, other: Value) -> bool:
         """Compare what the schema declares with its meaning, the rest as JSON."""
@@ -214,7 +182,7 @@ class Object(Container):
             if other.shape is self.shape and (other.raw is self.raw or (other.raw == self.raw and self.shape.typed)):
                 return True
         elif not isinstance(other, dict):
-            raise EvalError(_NO_OVERLOAD)
+            raise EvalError(NO_OVERLOAD)
         return len(self) == len(other) and all(self._same(key, value, other) for key, value in self.raw.items())
 
     def _same(self, key: str, value: Json, other: Value) -> bool:
@@ -225,71 +193,16 @@ class Object(Container):
                 return own is theirs
             return equal(own, theirs)
         if not isinstance(other, Object):
-            raise EvalError(_NO_OVERLOAD)
+            raise EvalError(NO_OVERLOAD)
         return key not in other.raw or same_json(value, other.raw[key])
 
     def add(self, other: Value) -> Value:
         """Refuse: maps have no sum."""
-        raise EvalError(_NO_OVERLOAD)
+        raise EvalError(NO_OVERLOAD)
 
     def celtype(self) -> Type:
         """Return map, which objects are at run time."""
         return _MAP
-
-
-class Unknown(Container):
-    """A value that the schema keeps without saying what it is; it can only be compared."""
-
-    __slots__ = ("raw",)
-
-    def __init__(self, raw: Json) -> None:
-        if raw is None:
-            raise _refuse(raw, "")
-        self.raw = raw
-
-    def is_list(self) -> bool:
-        """Tell that it is none."""
-        return False
-
-    def get(self, key: Value, default: Value) -> Value:
-        """Refuse: nothing is known of it."""
-        raise EvalError(_NO_OVERLOAD)
-
-    def __len__(self) -> int:
-        return 0
-
-    def __iter__(self) -> Iterator[Value]:
-        return iter(())
-
-    def equals(self, other: Value) -> bool:
-        """Compare as JSON."""
-        return same_json(self.raw, raw(other))
-
-    def add(self, other: Value) -> Value:
-        """Refuse: nothing is known of it."""
-        raise EvalError(_NO_OVERLOAD)
-
-    def celtype(self) -> Type:
-        """Return dyn: there is no type for it."""
-        return types.DYN
-
-
-def raw(value: Value) -> Value:
-    """Return the JSON behind a value of a schema; other values as they are."""
-    return value.raw if isinstance(value, Object | Unknown | List) else value
-
-
-def same_json(one: Json, two: Json) -> bool:
-    """Tell whether two JSON values are the same, true and 1 being two."""
-    if one.__class__ is not two.__class__:
-        return False
-    if isinstance(one, dict):
-        assert isinstance(two, dict)
-        return one.keys() == two.keys() and all(same_json(value, two[key]) for key, value in one.items())
-    if isinstance(one, list):
-        assert isinstance(two, list)
-        return len(one) == len(two) and all(map(same_json, one, two))
-    return one == two
 
 
 def _list_reader(schema: Structural) -> Reader:
@@ -297,130 +210,19 @@ def _list_reader(schema: Structural) -> Reader:
     if items is None:
         raise_no_items = EvalError("invalid array type, expected Items with a non-empty Schema")
 
-        def refuse(value: Json) -> Value:
+        def no_items(value: Json) -> Value:
             raise raise_no_items
 
-        return refuse
+        return no_items
     kind = str(schema.keywords.get("x-kubernetes-list-type", "atomic"))
     keys = tuple(escape(key) or key for key in schema.keywords.get("x-kubernetes-list-map-keys", ()))
-    plain = kind == "atomic" and _plain(items)
+    plain = kind == "atomic" and is_plain(items)
     read_item = reader(items, items.embedded)
     make = {"set": SetList, "map": MapList}.get(kind, List)
 
     def read(value: Json) -> Value:
         if value.__class__ is not list:
-            raise _refuse(value, "expected an array for the provided schema with type=array")
+            raise refuse(value, "expected an array for the provided schema with type=array")
         return value if plain else make(value, read_item, keys, items)
 
     return read
-
-
-class List(Container):
-    """A list whose items have a schema, and whose order counts."""
-
-    __slots__ = ("items", "keys", "raw", "read")
-
-    def __init__(self, raw: list[Json], read: Reader, keys: tuple[str, ...], items: Structural) -> None:
-        self.raw = raw
-        self.read = read
-        self.keys = keys
-        self.items = items
-
-    def is_list(self) -> bool:
-        """Tell that it is one."""
-        return True
-
-    def get(self, key: Value, default: Value) -> Value:
-        """Return an item, by integer."""
-        if key.__class__ is not int:
-            raise EvalError("unsupported index: " + str(key))
-        return self.read(self.raw[key]) if 0 <= key < len(self.raw) else default
-
-    def __len__(self) -> int:
-        return len(self.raw)
-
-    def __iter__(self) -> Iterator[Value]:
-        return map(self.read, self.raw)
-
-    def same(self, other: Value) -> bool:
-        """Tell, where it is plain to see, that the other is the same list."""
-        if not isinstance(other, List) or other.read is not self.read:
-            return False
-        return other.raw is self.raw or (other.raw == self.raw and not _untyped(self.items))
-
-    def equals(self, other: Value) -> bool:
-        """Compare item by item."""
-        if self.same(other):
-            return True
-        items = _items(other)
-        return len(self) == len(items) and all(equal(one, two) for one, two in zip(self, items, strict=True))
-
-    def add(self, other: Value) -> Value:
-        """Append the other's items."""
-        return List([*self.raw, *map(raw, _items(other))], self.read, self.keys, self.items)
-
-    def celtype(self) -> Type:
-        """Return list."""
-        return _LIST
-
-
-def _items(value: Value) -> list[Value]:
-    if isinstance(value, list) or (isinstance(value, Container) and value.is_list()):
-        return list(value)
-    raise EvalError(_NO_OVERLOAD)
-
-
-def _key(item: Value) -> tuple[type, Value]:
-    found = raw(item)
-    return found.__class__, found  # as Go: a number of another type is another key
-
-
-class SetList(List):
-    """A list of distinct scalars whose order does not count."""
-
-    __slots__ = ()
-
-    def equals(self, other: Value) -> bool:
-        """Compare as sets."""
-        items = _items(other)
-        own = {_key(item) for item in self.raw}
-        return len(self) == len(items) and all(_key(item) in own for item in items)
-
-    def add(self, other: Value) -> Value:
-        """Append those of the other's items that are not there."""
-        own = {_key(item): item for item in self.raw}
-        for item in _items(other):
-            own.setdefault(_key(item), raw(item))
-        return SetList(list(own.values()), self.read, self.keys, self.items)
-
-
-class MapList(List):
-    """A list of objects told apart by their keys, whose order does not count."""
-
-    __slots__ = ()
-
-    def equals(self, other: Value) -> bool:
-        """Compare items of the same keys."""
-        if self.same(other):
-            return True
-        items = _items(other)
-        if len(self) != len(items):
-            return False
-        own = {self._name(item): item for item in self.raw}
-        for item in items:
-            name = self._name(raw(item))
-            if name not in own or not equal(self.read(own[name]), item):
-                return False
-        return True
-
-    def add(self, other: Value) -> Value:
-        """Replace items of the same keys by the other's, and append the rest."""
-        own = {self._name(item): item for item in self.raw}
-        for item in _items(other):
-            own[self._name(raw(item))] = raw(item)
-        return MapList(list(own.values()), self.read, self.keys, self.items)
-
-    def _name(self, item: Json) -> tuple[tuple[type, Json], ...]:
-        if not isinstance(item, dict):
-            raise EvalError("unexpected data format for element of array with x-kubernetes-list-type=map")
-        return tuple(_key(item.get(key)) for key in self.keys)
