@@ -23,9 +23,11 @@ from trainc.model import Model, Object, Objects
 from trainc.options import Options
 from trainc.plugins import BUILDS, CHECKS, SHAPES
 from trainc.plugins.jobset import runs_already
+from trainc.policing import Policing
 from trainc.runtimes import Runtimes
 from trainc.source import Document, Json, Path, dotted, get
 from trainc.trace import trace_jobset, trace_owned
+from trainc.transitions import Transitions
 
 _NAME: Path = ("metadata", "name")
 _CLAIM = "v1/PersistentVolumeClaim"
@@ -40,6 +42,7 @@ STAGES = (
     "build",
     "jobset-crd",
     "jobset-webhook",
+    "policy",
 )
 """Where a cluster refuses, in its order; the first stage that does ends the case."""
 
@@ -64,6 +67,8 @@ class JobCompiler:
     cluster: Mapping[Key, Document]
     options: Options
     ruling: Ruling = field(default_factory=Ruling)
+    policing: Policing = field(default_factory=Policing)
+    transitions: Transitions = field(default_factory=Transitions)
 
     def compile(self, document: Document) -> Job:
         """Compile one job. A fault of ours becomes a finding, so that the other jobs are still compiled."""
@@ -84,6 +89,7 @@ class JobCompiler:
         findings = list(admitted.findings)
         if not _fits(findings) or (refused := check_kind(admitted.document)):
             return self._ended(job, [*findings, *(refused if _fits(findings) else ())])
+        job = replace(job, findings=self._of_input(admitted.document))
         found = self.runtimes.find(admitted.document)
         if isinstance(found, Diagnostic):
             return self._ended(job, [*findings, found])
@@ -101,10 +107,21 @@ class JobCompiler:
             return self._ended(job, findings)
         objects, more = build(model)
         findings += more
-        return replace(job, objects=() if self.ruling.stops(findings) else objects, findings=tuple(findings))
+        if not self.ruling.stops(findings):
+            findings += self.policing.of_made(model, objects)
+            findings += self.transitions.of_made(model, objects)
+        job = replace(job, findings=(*findings, *job.findings))
+        return replace(job, objects=() if self.ruling.stops(job.findings) else objects)
+
+    def _of_input(self, document: Document) -> tuple[Diagnostic, ...]:
+        return (*self.policing.of_input(document), *self.transitions.of_input(document))
 
     def _ended(self, job: Job, findings: list[Diagnostic]) -> Job:
-        """Return a job without objects; under faithful, errors are those of the first stage that refuses."""
+        """Return a job without objects; under faithful, errors are those of the first stage that refuses.
+
+        ``findings`` go before those that the job has.
+        """
+        findings += job.findings
         if self.options.faithful:
             stages = [STAGES.index(f.stage) for f in findings if f.stage and f.severity is Severity.ERROR]
             if stages:

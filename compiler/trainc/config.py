@@ -40,7 +40,7 @@ def parse(source: Source | None) -> tuple[Config, tuple[Diagnostic, ...]]:
     """
     if source is None:
         return Config(), ()
-    data, document, findings = _read(source)
+    data, document, findings = read_document(source)
     if not has_errors(findings):
         findings = (*findings, *_check(data, document))
     if has_errors(findings) or not isinstance(data, dict):
@@ -49,7 +49,11 @@ def parse(source: Source | None) -> tuple[Config, tuple[Diagnostic, ...]]:
     return Config(tuple(as_object(data["environments"])), data), findings
 
 
-def _read(source: Source) -> tuple[Json, Document, tuple[Diagnostic, ...]]:
+def read_document(source: Source) -> tuple[Json, Document, tuple[Diagnostic, ...]]:
+    """Return the one YAML value of a text that is no Kubernetes object, a document to place findings in, and findings.
+
+    Findings are those of any YAML text: TC001 to TC005, TC012. The document's data is empty if the value is no mapping.
+    """
     text = source.text if isinstance(source.text, str) else source.text.decode("utf-8", "surrogateescape")
     text = text.removeprefix(_BOM)
     try:

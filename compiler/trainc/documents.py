@@ -13,7 +13,16 @@ GROUP = "trainer.kubeflow.org"
 API_VERSION = f"{GROUP}/v1alpha1"
 TRAINJOB = "TrainJob"
 RUNTIMES = ("TrainingRuntime", "ClusterTrainingRuntime")
-CLUSTER_SCOPED = ("ClusterTrainingRuntime", "PriorityClass", "Namespace", "ClusterRole", "ClusterRoleBinding", "Node")
+POLICIES = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+CLUSTER_SCOPED = (
+    "ClusterTrainingRuntime",
+    "PriorityClass",
+    "Namespace",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "Node",
+    *POLICIES,
+)
 COMPANIONS = (
     "ServiceAccount",
     "Role",

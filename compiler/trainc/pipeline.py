@@ -10,17 +10,20 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from trainc.admit.companions import admit_companions
+from trainc.base import Base
 from trainc.compilejob import Job, JobCompiler
 from trainc.diagnostics import Diagnostic, has_errors, sort_key
-from trainc.documents import classify
+from trainc.documents import Key, classify, identity
 from trainc.findings.repeats import collapse
 from trainc.findings.ruling import Ruling
 from trainc.load import load
 from trainc.model import Object
 from trainc.options import Options
 from trainc.output import files
+from trainc.policing import Policing
 from trainc.runtimes import Runtimes
 from trainc.source import Document, Source
+from trainc.transitions import Transitions
 
 __all__ = ["Build", "Job", "compile"]
 
@@ -58,12 +61,24 @@ def compile(sources: Iterable[Source], options: Options | None = None) -> Build:
     findings += found
     companions = admit_companions(sorted_out.cluster.values(), options.crds, faithful=options.faithful)
     findings += companions.findings
-    runtimes = Runtimes.admit(sorted_out.runtimes, options)
+    cluster = _cluster(sorted_out.cluster, companions.documents)
+    policing = Policing.of(sorted_out.cluster.values(), cluster, companions.registry)
+    findings += policing.findings
+    transitions = Transitions(Base.of(options.base, options.environment), companions.registry)
+    findings += transitions.findings
+    for judge in (policing.of_input, transitions.of_input):
+        findings += (finding for document in companions.documents for finding in judge(document))
+    runtimes = Runtimes.admit(sorted_out.runtimes, options).judged(policing.of_input).judged(transitions.of_input)
     findings += runtimes.findings
     ruling = Ruling.of((*sources, *options.crds), documents, options)
-    compiler = JobCompiler(runtimes, sorted_out.cluster, options, ruling)
+    compiler = JobCompiler(runtimes, sorted_out.cluster, options, ruling, policing, transitions)
     jobs = tuple(sorted((compiler.compile(job) for job in sorted_out.jobs), key=lambda job: (job.namespace, job.name)))
     return _finished(jobs, findings, ruling, options, _untried(sorted_out.runtimes, jobs))
+
+
+def _cluster(given: Mapping[Key, Document], stored: Iterable[Document]) -> Mapping[Key, Document]:
+    """Return the documents that stand for objects in the cluster, as it would hold them where that is known."""
+    return {**given, **{identity(document): document for document in stored}}
 
 
 def _finished(

@@ -21,15 +21,19 @@ from trainc.source import Document, Source
 CONFIG = "trainc.yaml"
 STDIN = "<stdin>"
 OUT = "out/"
+POLICY_TESTS = "policies/tests"
+"""The tests of policies: never read as policies, or as anything else that a cluster could take."""
+
 SUFFIXES = (".yaml", ".yml", ".json")
 
 LIMIT = 16 * 1024 * 1024
 """The most bytes of one file. An API server refuses requests above 3 MiB."""
 
-_DEPTHS = {"jobs": (3,), "runtimes": (2, 3)}
+_DEPTHS = {"jobs": (3,), "runtimes": (2, 3), "policies": (2, 3)}
 _PLACES = {
     "jobs": "jobs/<namespace>/<file>",
     "runtimes": "runtimes/<file> or runtimes/<folder>/<file>",
+    "policies": "policies/<file> or policies/<folder>/<file>",
 }
 
 
@@ -94,6 +98,7 @@ def read_tree(root: Path, name: str) -> Inputs:
                 [],
                 [_about("TC011", name, f"neither a folder nor a file ending in {', '.join(SUFFIXES)}")],
             )
+    names = [found for found in names if not _is_test(found)]
     top = steps[0]
     parts = [Inputs((), tuple(findings))]
     for found in names:
@@ -104,12 +109,23 @@ def read_tree(root: Path, name: str) -> Inputs:
     return merge(parts)
 
 
+def is_input(name: str) -> bool:
+    """Tell whether read_tree reads a regular file of this name."""
+    steps = name.split("/")
+    hidden = any(step.startswith(".") for step in steps)
+    return len(steps) in _DEPTHS.get(steps[0], ()) and not hidden and name.lower().endswith(SUFFIXES)
+
+
 def read_given(root: Path, folder: Path, path: str) -> Inputs:
     """Read a file, or every YAML and JSON file below a folder. The path is meant from ``folder``.
 
     The name is the path from root, or the path as given outside of it. At the root itself out/ and trainc.yaml are
-    passed over: what trainc makes of the others is not input beside them.
+    passed over: what trainc makes of the others is not input beside them. So are the tests of policies in a folder.
     """
+    return _given(root, folder, path, tests=False)
+
+
+def _given(root: Path, folder: Path, path: str, *, tests: bool) -> Inputs:
     name = name_below(root, folder, path) or Path(path).as_posix()
     place = folder / path
     if not place.is_dir():
@@ -118,6 +134,8 @@ def read_given(root: Path, folder: Path, path: str) -> Inputs:
     prefix = "" if name == "." else name + "/"
     if name == "." and has_config(root):
         names = [found for found in names if found != CONFIG and not found.startswith(OUT)]
+    if not tests and has_config(root):
+        names = [found for found in names if not _is_test(prefix + found)]
     files = [_read(place / found, prefix + found, regular=True) for found in names]
     return merge([Inputs((), tuple(findings)), *files])
 
@@ -151,6 +169,17 @@ def _list(root: Path, folder: str) -> tuple[list[str], list[Diagnostic]]:
             elif readable:
                 names.append(name)
     return sorted(names), findings
+
+
+def read_policy_tests(root: Path, folder: Path, paths: Iterable[str] = ()) -> Inputs:
+    """Read policies/tests/, or the files and folders given, meant from ``folder``."""
+    if paths:
+        return merge(_given(root, folder, path, tests=True) for path in paths)
+    return _given(root, root, POLICY_TESTS, tests=True) if (root / POLICY_TESTS).is_dir() else Inputs()
+
+
+def _is_test(name: str) -> bool:
+    return name.startswith(POLICY_TESTS + "/")
 
 
 def _read(path: Path, name: str, regular: bool = False) -> Inputs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -33,6 +33,16 @@ class Runtimes:
         """What was found in the runtimes given."""
         return [finding for admitted in self.given.values() for finding in admitted.findings]
 
+    def judged(self, judge: Callable[[Document], tuple[Diagnostic, ...]]) -> Runtimes:
+        """Return the runtimes with what ``judge`` finds in those that a cluster would store."""
+        judged = {
+            key: admitted
+            if _refused(admitted)
+            else replace(admitted, findings=(*admitted.findings, *judge(admitted.document)))
+            for key, admitted in self.given.items()
+        }
+        return Runtimes(judged, self.options)
+
     def find(self, job: Document) -> Admitted | Diagnostic:
         """Return the admitted runtime that a TrainJob names, or the finding that it is not there."""
         key = reference(job)
@@ -55,9 +65,14 @@ def admit_builtin(name: str) -> Admitted | None:
 def admit_runtime(document: Document, options: Options) -> Admitted:
     """Return a runtime as the cluster stores it: its CRD first, then its webhook."""
     admitted = _admit_extended(document) if not options.faithful else _admit(document, faithful=True)
-    if any(finding.severity is Severity.ERROR and finding.code != "TC101" for finding in admitted.findings):
-        return admitted  # an unknown field is an error, but leaves a whole document
+    if _refused(admitted):
+        return admitted
     return Admitted(admitted.document, (*admitted.findings, *validate_runtime(admitted.document)))
+
+
+def _refused(admitted: Admitted) -> bool:
+    """Tell whether the document cannot be worked on: an unknown field is an error, but leaves a whole document."""
+    return any(finding.severity is Severity.ERROR and finding.code != "TC101" for finding in admitted.findings)
 
 
 def _admit(document: Document, *, faithful: bool) -> Admitted:

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -52,13 +53,17 @@ def test_help_of_a_command(run: Run, name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_examples_of_the_help_can_be_parsed(name: str, repository: Path) -> None:
-    for path in ("job.yaml", "runtime.yaml", "jobs/team-a/job.yaml", "cluster/x.yaml", "crds/x.yaml"):
+    folders = ("cluster/x.yaml", "crds/x.yaml", "policies/tests/gpus.yaml")
+    for path in ("job.yaml", "jobset.yaml", "a.yaml", "b.yaml", "runtime.yaml", "jobs/team-a/job.yaml", *folders):
         put(repository, path, job())
     lines = [line.strip() for line in (command(name).epilog or "").splitlines() if line.strip().startswith("trainc ")]
     assert lines
     for line in lines:
-        words = re.split("  | <", line)[0].split()[2:]
-        assert command(name).make_context(name, words, resilient_parsing=False).params
+        words = shlex.split(re.split("  | <", line)[0].rpartition("trainc ")[2])[1:]
+        found = command(name)
+        if isinstance(found, click.Group):
+            found = found.commands[words.pop(0)]
+        assert found.make_context(name, words, resilient_parsing=False).params
 
 
 def test_version(run: Run) -> None:

@@ -208,7 +208,7 @@ def test_no_reading_of_an_ambiguous_secret(line: str, hint: str) -> None:
     text = f"apiVersion: v1\nkind: X\nmetadata: {{name: x}}\n{line}\n"
     for render in FORMATS.values():
         shown = render(compile([Source("x.yaml", text)], Options()).findings, False)
-        assert hint not in shown.replace("2.1.0", "")
+        assert hint not in re.sub(r"2\.1\.0|TC[0-9]{3}", "", shown, flags=re.I)  # a version of SARIF, codes
         assert line.partition(": ")[2] not in shown
 
 

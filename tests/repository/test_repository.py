@@ -16,7 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 TARGETS = ["help", "setup", "render", "test", "check", "schemas", "goldens", "fuzz", "bench", "lock", "clean"]
 
 # One letter in brackets, or a tilde to be removed: this file must not match itself.
-MACHINE_PATHS = re.compile(r"(?<![\w.$}/-])/(?:[r]oot/(?!\.ssh)|[w]ork/|[h]ome/(?!mpiuser)|[U]sers/|opt/[w]heels)")
+MACHINE_PATHS = re.compile(
+    r"(?<![\w.$}/-])/(?:[r]oot/(?!\.ssh)|[w]ork/|[h]ome/(?!mpiuser|sailor/)|[U]sers/|opt/[w]heels)"
+)
 TEMPORARY_PATHS = re.compile(r"(?<![\w.$}/-])/[t]mp/")
 REGISTRIES = re.compile(
     r"[p]ypi\.(?:org|python)|[p]ythonhosted|proxy\.[g]olang|sum\.[g]olang|registry\.[n]pmjs|[d]evpi\b|[a]rtifactory",

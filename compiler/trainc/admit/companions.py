@@ -80,7 +80,7 @@ def read_definitions(crds: tuple[Source, ...]) -> tuple[tuple[Document, ...], tu
     return tuple(documents), tuple(findings)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _defined(document: Document) -> Definition:
     from trainc.schema.definition import define
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN, Command, Reporter, finding_options
-from trainc.cli.work import crd_option, load_config, no_document, nothing, read_crds, read_runtimes, worth_telling
+from trainc.cli.work import crd_option, load_config, no_document, nothing, read_crds, read_platform, worth_telling
 from trainc.diagnostics import Diagnostic, has_errors, sort_key
 from trainc.emit import emit
 from trainc.kube.fieldorder import ordered_object
@@ -69,7 +69,7 @@ def command(
     FILE is a file, a folder with all its YAML and JSON files, or - for standard
     input. Findings go to standard error; after an error, or what --fail-on
     names, nothing is printed to standard output. In a folder with a trainc.yaml, the runtimes of runtimes/
-    are known, too, unless --faithful says otherwise.
+    and the policies of policies/ are known, too, unless --faithful says otherwise.
     """
     reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
     paths = tuple(dict.fromkeys(paths))  # standard input can be read only once
@@ -105,7 +105,7 @@ def _surroundings(folder: Path, faithful: bool) -> tuple[Options, Inputs, tuple[
     if not has_config(folder):
         return Options(), Inputs(), ()
     config, findings = load_config(folder)
-    return Options(environment=config.environments[0], config=config.data), read_runtimes(folder), findings
+    return Options(environment=config.environments[0], config=config.data), read_platform(folder), findings
 
 
 def _read(folder: Path, path: str) -> Inputs:

@@ -28,9 +28,9 @@ EPILOG = """\b
 Examples:
   trainc cel '1 + 2'
   trainc cel 'object.spec.replicatedJobs.map(j, j.name)' --object jobset.yaml
-  trainc cel 'variables.gpus <= 8' --object job.yaml --variable gpus=object.spec.trainer.numNodes
-  trainc cel --env crd 'self.spec.replicas > oldSelf.spec.replicas' --object new.yaml --old-object old.yaml
-  trainc build job.yaml | trainc cel 'size(object.spec.replicatedJobs)' --object -
+  trainc cel 'variables.n > 8' --object job.yaml --variable n=object.spec.n
+  trainc cel --env crd 'self != oldSelf' --object a.yaml --old-object b.yaml
+  trainc build job.yaml | trainc cel 'size(object.spec)' --object -
   trainc cel --jsonl < questions.jsonl > answers.jsonl
 """
 
@@ -52,7 +52,14 @@ _FILE = click.Path(exists=True, allow_dash=True)
     show_default=True,
     help="Evaluate as an admission policy; as a rule of the CRD of the object's kind, which is self; with any names.",
 )
-@click.option("-o", "--output", type=click.Choice(("text", "json")), default="text", show_default=True)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="Print text for people, or a JSON object a line.",
+)
 @click.option(
     "--jsonl", is_flag=True, help="Read questions from standard input, a JSON object a line; see docs/cel.md."
 )

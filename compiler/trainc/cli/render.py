@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command, Reporter, finding_options
-from trainc.cli.work import JOBS, Outcome, choose, compile_for, load_config, nothing, read_runtimes
+from trainc.cli.work import JOBS, Outcome, choose, compile_for, load_config, nothing, read_platform
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.read import find_root, merge, name_below, read_tree
 from trainc.write import OUT, Plan, apply, plan
@@ -51,9 +51,9 @@ def command(
         reporter.findings(findings)
         return reporter.status(findings)
     environments = choose(config, environment)
-    runtimes = read_runtimes(root)
-    inputs = merge([*(read_tree(root, name) for name in names), runtimes])
-    outcome = compile_for(inputs, config, environments, findings, partly=() if JOBS in names else runtimes.sources)
+    platform = read_platform(root)
+    inputs = merge([*(read_tree(root, name) for name in names), platform])
+    outcome = compile_for(inputs, config, environments, findings, partly=() if JOBS in names else platform.sources)
     findings = _with_empty(outcome, names)
     if reporter.fails(findings):
         reporter.findings(findings)

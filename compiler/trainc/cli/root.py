@@ -17,6 +17,7 @@ COMMANDS = {
     "build": "Compile the documents given and print the objects.",
     "validate": "Check jobs/ and runtimes/, and write nothing.",
     "explain": "Say what a code of a finding means.",
+    "policy": "Test the admission policies of policies/.",
     "cel": "Evaluate an expression of Kubernetes' CEL.",
 }
 """The commands, in the order of --help, with their short help; the module of each has its name."""

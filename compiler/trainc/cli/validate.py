@@ -9,51 +9,75 @@ import click
 from trainc.cli.command import Command, Reporter, finding_options
 from trainc.cli.work import (
     JOBS,
+    POLICIES,
     RUNTIMES,
+    base_option,
     compile_for,
     crd_option,
     load_config,
     no_document,
     nothing,
+    read_base,
     read_crds,
-    read_runtimes,
+    read_platform,
 )
 from trainc.diagnostics import has_errors
 from trainc.read import Inputs, find_root, merge, name_below, read_given, read_tree
 
 EPILOG = """\b
 Examples:
-  trainc validate                       all of jobs/ and runtimes/
+  trainc validate                       jobs/, runtimes/ and policies/
   trainc validate jobs/team-a/job.yaml  one file
   trainc validate --format json         findings for programs
   trainc validate --fail-on warning     exit 1 for a warning, too
   trainc validate --crd-dir crds        objects of the kinds in crds/, too
+  trainc validate --base origin/main    changes that a cluster refuses, too
 """
 
 
 @click.command("validate", cls=Command, epilog=EPILOG)
 @crd_option
+@base_option
 @finding_options
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
 def command(
-    *, crd_dirs: tuple[str, ...], format_: str, fail_on: str, quiet: bool, verbose: bool, paths: tuple[str, ...]
+    *,
+    crd_dirs: tuple[str, ...],
+    base: str | None,
+    format_: str,
+    fail_on: str,
+    quiet: bool,
+    verbose: bool,
+    paths: tuple[str, ...],
 ) -> int:
     """Check TrainJobs and runtimes as render does, and write nothing.
 
     With PATHs, files or folders anywhere, only those are checked, together with
-    runtimes/. The repository is the nearest folder upward with a trainc.yaml.
-    Other objects beside them are checked where their kind is known: many of
+    runtimes/ and policies/. The repository is the nearest folder upward with a
+    trainc.yaml. Other objects beside them are checked where their kind is known: many of
     Kubernetes' own are, others are by the CRDs in --crd-dir.
+
+    With --base, objects are compared with those of a git revision: what may not
+    change while the name stays is an error for what is in out/ there, and a
+    warning for TrainJobs and runtimes.
     """
     reporter = Reporter(format_, fail_on, quiet, verbose)
     folder = Path.cwd()
     root = find_root(folder)
     config, findings = load_config(root)
     parts = [_read(root, folder, path) for path in paths] or [read_tree(root, JOBS)]
-    runtimes = read_runtimes(root)
-    partly = runtimes.sources if paths else ()
+    platform = read_platform(root)
+    partly = platform.sources if paths else ()
     crds = read_crds(root, folder, crd_dirs)
-    outcome = compile_for(merge([*parts, runtimes]), config, config.environments, findings, partly=partly, crds=crds)
+    outcome = compile_for(
+        merge([*parts, platform]),
+        config,
+        config.environments,
+        findings,
+        partly=partly,
+        crds=crds,
+        base=read_base(root, base),
+    )
     findings = outcome.findings
     if not has_errors(findings):
         if not outcome.job_count and not paths:
@@ -74,6 +98,6 @@ def _praise(count: int) -> str:
 
 def _read(root: Path, folder: Path, path: str) -> Inputs:
     name = name_below(root, folder, path)
-    if name is not None and name.partition("/")[0] in (JOBS, RUNTIMES):
+    if name is not None and name.partition("/")[0] in (JOBS, RUNTIMES, POLICIES):
         return read_tree(root, name)
     return read_given(root, folder, path)

@@ -14,13 +14,14 @@ from trainc.config import Config, parse
 from trainc.diagnostics import Diagnostic, Severity, report, sort_key
 from trainc.findings.silences import UNUSED
 from trainc.load import load
-from trainc.options import Options
+from trainc.options import Options, Revision
 from trainc.pipeline import Job, compile  # noqa: A004 - its public name
 from trainc.read import CONFIG, Inputs, merge, read_config, read_given, read_tree
 from trainc.source import Document, Source
 
 JOBS = "jobs"
 RUNTIMES = "runtimes"
+POLICIES = "policies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,12 @@ def compile_for(
     *,
     partly: Iterable[Source] = (),
     crds: Inputs | None = None,
+    base: Revision | None = None,
 ) -> Outcome:
     """Compile the sources for each environment.
 
     ``findings`` are those of trainc.yaml, and go first. ``partly`` are sources of which the run uses what it needs.
-    ``crds`` is what ``read_crds`` gives.
+    ``crds`` is what ``read_crds`` gives, ``base`` what ``read_base`` gives.
     """
     crds = crds or Inputs()
     jobs: dict[str, tuple[Job, ...]] = {}
@@ -74,7 +76,7 @@ def compile_for(
     found = [*findings, *inputs.findings, *crds.findings]
     builds: list[tuple[Diagnostic, ...]] = []
     for environment in environments:
-        options = Options(environment=environment, config=config.data, crds=crds.sources)
+        options = Options(environment=environment, config=config.data, crds=crds.sources, base=base)
         build = compile(inputs.sources, options)
         jobs[environment] = build.jobs
         files |= build.files
@@ -103,9 +105,9 @@ def _is_idle(finding: Diagnostic) -> bool:
     return finding.code == UNUSED and finding.severity is not Severity.ERROR
 
 
-def read_runtimes(root: Path) -> Inputs:
-    """Read runtimes/ of the repository."""
-    return read_tree(root, RUNTIMES)
+def read_platform(root: Path) -> Inputs:
+    """Read runtimes/ and policies/ of the repository: what every job meets. The tests of policies are no part of it."""
+    return merge([read_tree(root, RUNTIMES), read_tree(root, POLICIES)])
 
 
 def crd_option(function: F) -> F:
@@ -125,10 +127,33 @@ def read_crds(root: Path, folder: Path, directories: Iterable[str]) -> Inputs:
     parts = []
     for directory in directories:
         part = read_given(root, folder, directory)
-        if not part.findings and not read_definitions(part.sources)[0]:
+        if not part.findings and not any(read_definitions(part.sources)):
             part = Inputs(part.sources, (nothing(directory, "no CustomResourceDefinition here"),))
         parts.append(part)
     return merge(parts)
+
+
+def base_option(function: F) -> F:
+    """Add --base."""
+    return click.option(
+        "--base",
+        metavar="REV",
+        help="A git revision (origin/main, HEAD~1): report changes since then that a cluster refuses. Taken as given;"
+        ' for the point where a branch began: --base "$(git merge-base origin/main HEAD)".',
+    )(function)
+
+
+def read_base(root: Path, revision: str | None) -> Revision | None:
+    """Read the revision of --base, if there is one. BadParameter for one that cannot be read."""
+    if revision is None:
+        return None
+    from trainc.revisions import RevisionError, read_revision
+
+    try:
+        return read_revision(root, revision)
+    except RevisionError as error:
+        hint = f"\nHint: {error.hint}." if error.hint else ""
+        raise click.BadParameter(f"{error.message}.{hint}", param_hint="'--base'") from None
 
 
 def nothing(place: str, message: str) -> Diagnostic:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from trainc.diagnostics.code import Code
+from trainc.diagnostics.creationcodes import POLICY_CREATION
 from trainc.diagnostics.diagnostic import Severity
+from trainc.diagnostics.outputcodes import OUTPUT
+from trainc.diagnostics.policycodes import POLICY
 from trainc.diagnostics.refusals import JOBSET
 from trainc.options import FIXES
 
@@ -46,8 +49,8 @@ INPUT = {
     "TC008": Code(
         _E,
         "wrong apiVersion",
-        "trainc compiles trainer.kubeflow.org/v1alpha1, the version that Trainer v2.3.0 serves. For other kinds: the CRD"
-        " given, or Kubernetes 1.34, does not serve this version.",
+        "trainc compiles trainer.kubeflow.org/v1alpha1, the version that Trainer v2.3.0 serves. For other kinds: the"
+        " CRD given, or Kubernetes 1.34, does not serve this version.",
     ),
     "TC009": Code(
         _E,
@@ -101,6 +104,12 @@ INPUT = {
         "comment that silences nothing",
         "A comment ignores a code, and nothing of that code was found on what the comment covers.",
         "remove the code from the comment",
+    ),
+    "TC018": Code(
+        _N,
+        "nothing to compare with",
+        "A document at the base revision of validate --base cannot be read, or no cluster would have taken it. What has"
+        " changed since then is not checked for it.",
     ),
 }
 
@@ -168,7 +177,8 @@ RULES = {
         _E,
         "change that the CRD forbids",
         "A rule that compares an object with what it was before does not hold: the cluster refuses to change the"
-        " object of this name. For TrainJobs and runtimes, which need not reach a cluster, it is a warning.",
+        " object of this name. For TrainJobs and runtimes, which need not reach a cluster, it is a warning. Told by"
+        " validate --base.",
         "give the new object another name, or leave the field as it was",
     ),
     "TC203": Code(
@@ -176,6 +186,15 @@ RULES = {
         "rule that is refused",
         "The API server refuses a CRD with this rule among its x-kubernetes-validations: the expression does not"
         " compile for the schema at its place, is of another type than bool, or may cost too much.",
+    ),
+    "TC204": Code(
+        _E,
+        "change that a webhook forbids",
+        "JobSet's webhook lets hardly anything of a JobSet's replicated jobs change: labels and annotations of pods,"
+        " node selectors, tolerations and scheduling gates, and these only while the JobSet is suspended. Trainer's"
+        " lets runtimePatches change only while the TrainJob is suspended; since a TrainJob need not reach a cluster,"
+        " that is a warning. Told by validate --base.",
+        "give the new object another name, or leave the field as it was",
     ),
 }
 
@@ -322,14 +341,5 @@ GITOPS = {
     ),
 }
 
-OUTPUT = {
-    "TC901": Code(
-        _E,
-        "file in the way",
-        "A file under out/ does not carry trainc's header, so trainc will neither overwrite nor remove it.",
-        "move it away, or delete it if it is not needed",
-    ),
-    "TC902": Code(_E, "internal error", "A fault of trainc. Please report it, with the input that caused it."),
-}
-
-CODES: dict[str, Code] = {**INPUT, **SCHEMA, **RULES, **JOIN, **PLUGINS, **KNOWN_BUGS, **GITOPS, **JOBSET, **OUTPUT}
+_TABLES = (INPUT, SCHEMA, RULES, JOIN, PLUGINS, KNOWN_BUGS, POLICY, POLICY_CREATION, GITOPS, JOBSET, OUTPUT)
+CODES: dict[str, Code] = {number: code for table in _TABLES for number, code in table.items()}

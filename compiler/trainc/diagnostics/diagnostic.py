@@ -32,7 +32,7 @@ class Diagnostic:
 
     ``path`` is a real path in ``document.data``. ``stage`` says where a cluster
     would refuse (decode, runtime-crd, runtime-webhook, crd, webhook, build,
-    jobset-crd, jobset-webhook); ``upstream`` is then the cluster's own full text.
+    jobset-crd, jobset-webhook, policy); ``upstream`` is then the cluster's own full text.
     """
 
     code: str

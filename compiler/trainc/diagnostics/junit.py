@@ -44,7 +44,7 @@ def render(findings: Iterable[Diagnostic], colour: bool = False) -> str:
     root = Element("testsuites", {"name": "trainc", **_counts(ordered)})
     suites: dict[str, list[Diagnostic]] = {}
     for finding in ordered:
-        suites.setdefault(_plain(finding.file), []).append(finding)
+        suites.setdefault(plain(finding.file), []).append(finding)
     for file, group in suites.items():
         _suite(root, file, group)
     if not ordered:
@@ -77,7 +77,7 @@ def _suite(root: Element, file: str, findings: Sequence[Diagnostic]) -> None:
             result = SubElement(case, "system-out")
         else:
             result = SubElement(case, outcome, {"type": finding.code, "message": one_line(finding.message)})
-        result.text = _plain(shown)
+        result.text = plain(shown)
 
 
 def _names(findings: Iterable[Diagnostic]) -> Iterable[str]:
@@ -93,5 +93,6 @@ def _names(findings: Iterable[Diagnostic]) -> Iterable[str]:
         yield name
 
 
-def _plain(value: str) -> str:
+def plain(value: str) -> str:
+    """Return a text without the characters that XML cannot hold."""
     return _NO_CHARACTER.sub("", value)

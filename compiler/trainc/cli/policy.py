@@ -1,0 +1,106 @@
+"""`trainc policy test`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from trainc.cli.command import Command, Reporter, finding_options
+from trainc.cli.work import POLICIES, nothing, read_platform
+from trainc.diagnostics import Diagnostic, Severity, has_errors, sort_key
+from trainc.policytests.case import Case
+from trainc.policytests.case import read as read_cases
+from trainc.read import POLICY_TESTS, Inputs, find_root, read_policy_tests
+
+if TYPE_CHECKING:
+    from trainc.policytests.run import Run
+
+EPILOG = """\b
+Examples:
+  trainc policy test                               all of policies/tests/
+  trainc policy test policies/tests/gpus.yaml      one file
+  trainc policy test --format junit                a report for a CI
+"""
+
+
+@click.group("policy", epilog=EPILOG)
+def command() -> None:
+    """Work on the admission policies of policies/."""
+
+
+@command.command("test", cls=Command, epilog=EPILOG)
+@finding_options
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
+def test(*, format_: str, fail_on: str, quiet: bool, verbose: bool, paths: tuple[str, ...]) -> int:
+    """Run the tests beside the policies, in policies/tests/ or in PATHs.
+
+    Each gives the policies of policies/ an object, and compares what they say
+    with what it expects. Without PATHs, policies and validations that no test
+    shows to fail are named, too. Exit 1 if a test fails.
+    """
+    reporter = Reporter(format_, fail_on, quiet, verbose)
+    folder = Path.cwd()
+    root = find_root(folder)
+    platform, inputs = read_platform(root), read_policy_tests(root, folder, paths)
+    cases, findings = _read(inputs)
+    findings = (*platform.findings, *findings)
+    if not cases and not has_errors(findings):
+        findings = (*findings, *(nothing(path, "no test of a policy here") for path in paths or (POLICY_TESTS,)))
+    return _run(reporter, cases, platform, findings, complete=not paths)
+
+
+def _read(inputs: Inputs) -> tuple[tuple[Case, ...], tuple[Diagnostic, ...]]:
+    read = [read_cases(source) for source in inputs.sources]
+    cases = tuple(case for found, _ in read for case in found)
+    return cases, (*inputs.findings, *(finding for _, found in read for finding in found))
+
+
+def _run(
+    reporter: Reporter, cases: tuple[Case, ...], platform: Inputs, findings: Iterable[Diagnostic], *, complete: bool
+) -> int:
+    from trainc.policytests.run import Run, load_platform, run
+
+    others = list(findings)
+    result = Run(())
+    if cases:
+        loaded, found = load_platform(platform.sources)
+        result = run(cases, loaded)
+        others += (finding for finding in found if _concerns(finding))
+        others += result.untested if complete and not has_errors(findings) else ()
+    others.sort(key=sort_key)
+    failures = [finding for each in result.results for finding in each.findings]
+    if reporter.format == "junit":
+        from trainc.policytests.junit import render
+
+        click.echo(render(result.results, others), nl=False)
+    else:
+        if reporter.format == "text" and not reporter.quiet:
+            blank = ("",) if others or failures else ()
+            click.echo("".join(f"{line}\n" for line in (*_lines(result), *blank)), nl=False)
+        reporter.findings(sorted([*others, *failures], key=sort_key))
+    if cases:
+        reporter.remark(_summary(result))
+    return reporter.status([*others, *failures])
+
+
+def _concerns(finding: Diagnostic) -> bool:
+    """Tell whether a finding on what all runs meet is worth telling here: of runtimes, only what cannot be read."""
+    return finding.severity is Severity.ERROR or finding.file.startswith(f"{POLICIES}/")
+
+
+def _lines(result: Run) -> Iterator[str]:
+    file = None
+    for each in result.results:
+        if each.case.document.source.name != file:
+            file = each.case.document.source.name
+            yield file
+        yield f"  {'FAIL' if each.findings else 'ok  '}  {each.case.name}"
+
+
+def _summary(result: Run) -> str:
+    count, failed = len(result.results), sum(1 for each in result.results if each.findings)
+    tests = "1 test" if count == 1 else f"{count} tests"
+    return f"{failed} of {tests} failed" if failed else f"{tests} passed"

@@ -1,0 +1,56 @@
+"""The codes of admission policies: what they say of objects, and what trainc says of their tests."""
+
+from __future__ import annotations
+
+from trainc.diagnostics.code import Code
+from trainc.diagnostics.diagnostic import Severity
+
+_E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+_ABOUT = (
+    "A ValidatingAdmissionPolicy of this repository is asked about every TrainJob and runtime, what stands beside them,"
+    " and every object that trainc makes."
+)
+
+POLICY = {
+    "TC501": Code(
+        _E,
+        "denied by a policy",
+        f"{_ABOUT} It is bound with the action Deny, and the object fails one of its validations, or a validation fails"
+        " to be evaluated: the cluster would refuse the object. A job with such an object is not emitted.",
+    ),
+    "TC502": Code(
+        _W,
+        "warning of a policy",
+        f"{_ABOUT} It is bound with the action Warn: the cluster would take the object and send this warning.",
+    ),
+    "TC503": Code(
+        _N,
+        "failure that a policy records",
+        f"{_ABOUT} It is bound with the action Audit: the cluster would take the object and write this to its audit"
+        " log.",
+    ),
+    "TC504": Code(
+        _N,
+        "policy that cannot be decided offline",
+        "Whether the policy lets objects pass depends on what only the cluster knows: who asks (request.userInfo, the"
+        " authorizer), or a namespace of which no Namespace document is given. That is neither a pass nor a failure.",
+    ),
+    "TC505": Code(
+        _E,
+        "failed test of a policy",
+        "What a policy says of the object of a test in policies/tests/ is not what the test expects.",
+    ),
+    "TC506": Code(
+        _W,
+        "validation that no test shows to fail",
+        "No test in policies/tests/ has an object that this validation, or this policy at all, finds fault with. Nobody"
+        " would notice if it let everything pass.",
+        "add a test with an object that must be denied",
+    ),
+    "TC507": Code(
+        _E,
+        "test of a policy that makes no sense",
+        "A file in policies/tests/ is a list of tests, each with a name, an object and what is expected of it.",
+    ),
+}

@@ -1,0 +1,149 @@
+"""Asks the admission policies given about every object of a run, and turns what they say into findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from trainc.checks.place import blamed
+from trainc.diagnostics import Diagnostic, Related, report
+from trainc.documents import POLICIES, Key
+from trainc.model import Model, Object
+from trainc.placing import within
+from trainc.schema.registry import BUILT_IN, Registry, split_version
+from trainc.source import Document, JsonObject, Path, as_object, existing
+
+if TYPE_CHECKING:
+    from trainc.admit.policy import Decision, PolicySet, Request
+
+STAGE: Final = "policy"
+"""Where a cluster refuses what a bound policy denies."""
+
+UNDECIDED: Final = "TC504"
+_CODES: Final[Mapping[str, tuple[str, str]]] = {
+    "Deny": ("TC501", "denies"),
+    "Warn": ("TC502", "warns of"),
+    "Audit": ("TC503", "would record of"),
+}
+_FAILED = frozenset(("denied", "error"))
+_HINT: Final = "give the Namespace, with its labels, in policies/"
+_PARAM_KIND: Final = ("spec", "paramKind")
+_NAME: Path = ("metadata", "name")
+
+Place = Callable[[Path], tuple[Document, Path]]
+"""Tells where in the inputs a path of an object comes from."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Policing:
+    """The policies of a run; without any, nothing is asked and nothing is loaded for it."""
+
+    policies: PolicySet | None = None
+    registry: Registry = BUILT_IN
+
+    @classmethod
+    def of(cls, documents: Iterable[Document], cluster: Mapping[Key, Document], registry: Registry) -> Policing:
+        """Load the policies and bindings among documents; ``cluster`` holds namespaces and params."""
+        given = tuple(document for document in documents if is_policy(document))
+        if not given:
+            return cls()
+        from trainc.admit.policy import PolicySet
+
+        return cls(PolicySet.load(given, cluster, registry), registry)
+
+    @property
+    def findings(self) -> tuple[Diagnostic, ...]:
+        """What a server refuses of the policies themselves."""
+        return () if self.policies is None else self.policies.findings
+
+    def of_input(self, document: Document) -> tuple[Diagnostic, ...]:
+        """Return what policies say of a document given, as a cluster stores it."""
+        if self.policies is None or is_policy(document):
+            return ()
+        return self._said(document.data, lambda path: (document, existing(document.data, path) or _NAME))
+
+    def of_made(self, model: Model, objects: Iterable[Object]) -> tuple[Diagnostic, ...]:
+        """Return what policies say of objects that trainc makes, at the lines that caused it."""
+        if self.policies is None:
+            return ()
+        return tuple(
+            finding
+            for made in objects
+            for finding in self._said(made.data, lambda path, made=made: blamed(model, made, path))  # type: ignore[misc]
+        )
+
+    def _said(self, data: JsonObject, place: Place) -> tuple[Diagnostic, ...]:
+        assert self.policies is not None, "its callers ask only where there are policies"
+        request = creation(data, self.registry)
+        if request is None:
+            return ()
+        decisions = self.policies.decide(request)
+        return tuple(finding for decision in decisions for finding in _findings(decision, request.kind, place))
+
+
+def is_policy(document: Document) -> bool:
+    """Tell whether a document is a policy or a binding."""
+    return document.data["kind"] in POLICIES
+
+
+def creation(data: JsonObject, registry: Registry) -> Request | None:
+    """Return the request that creates an object; None of a kind that nothing here knows."""
+    from trainc.admit.policy import Request
+
+    group, version = split_version(str(data["apiVersion"]))
+    resource = registry.find(group, version, str(data["kind"]))
+    if resource is None:
+        return None
+    metadata = as_object(data.get("metadata"))
+    namespace = str(metadata.get("namespace") or "default") if resource.namespaced else ""
+    name = str(metadata.get("name", ""))
+    return Request("CREATE", data, None, group, version, resource.kind, resource.plural, namespace, name)
+
+
+def named(decision: Decision) -> str:
+    """Return what a server calls a policy and its binding."""
+    policy = f"policy {_name(decision.policy)!r}"
+    return policy if decision.binding is None else f"{policy} with binding {_name(decision.binding)!r}"
+
+
+def _name(document: Document) -> str:
+    return str(as_object(document.data.get("metadata")).get("name", ""))
+
+
+def _findings(decision: Decision, kind: str, place: Place) -> tuple[Diagnostic, ...]:
+    """Return the finding of a decision; that of a policy or binding which cannot be used is at its own line."""
+    if decision.outcome == "undecided":
+        return (_undecided(decision),)
+    if decision.outcome not in _FAILED:
+        return ()  # an annotation that a server would record: nothing to mend
+    code, verb = _CODES[decision.action]
+    misconfigured = decision.at_binding or decision.path == _PARAM_KIND
+    document, path = _where(decision) if misconfigured else place(decision.object_path)
+    message = f"policy {_name(decision.policy)!r} {verb} the {kind}: {decision.message}"
+    refused = decision.action == "Deny"
+    related = () if misconfigured else (Related(named(decision), *_where(decision)),)
+    return (
+        report(
+            code,
+            document,
+            path,
+            message,
+            related=related,
+            stage=STAGE if refused else None,
+            upstream=decision.upstream or None,
+        ),
+    )
+
+
+def _undecided(decision: Decision) -> Diagnostic:
+    """Return a note at the policy, so that it is the same for every object that meets it."""
+    hint = _HINT if decision.path[-1:] == ("namespaceSelector",) else None
+    return report(UNDECIDED, *_where(decision), f"{named(decision)} is undecided: {decision.message}", hint=hint)
+
+
+def _where(decision: Decision) -> tuple[Document, Path]:
+    at_binding = decision.at_binding and decision.binding is not None
+    document = decision.binding if at_binding and decision.binding is not None else decision.policy
+    path = existing(document.data, decision.path)
+    return (document if decision.position is None else within(document, path, decision.position)), path

@@ -1,0 +1,202 @@
+"""Runs tests of policies: each object is admitted as a cluster admits it, then the policies are asked about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from trainc.admit.companions import admit_companions
+from trainc.admit.crd import admit_document
+from trainc.admit.generated import admit_jobset
+from trainc.admit.policy import Decision, PolicySet
+from trainc.diagnostics import Diagnostic, Severity, has_errors, report, suggest
+from trainc.documents import POLICIES, RUNTIMES, TRAINJOB, Key, classify, identity
+from trainc.kube.gotypes import GoDecodeError
+from trainc.load import load
+from trainc.policing import creation, is_policy
+from trainc.policytests.case import PASS, Case, Failure
+from trainc.schema.registry import Registry
+from trainc.source import Document, JsonObject, Path, Source, as_object, existing, get, objects
+
+_FAILED: Final = "TC505"
+_UNTESTED: Final = "TC506"
+_INVALID: Final = "TC507"
+_VALIDATIONS: Path = ("spec", "validations")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a test gave: it passed if there is no finding."""
+
+    case: Case
+    findings: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The results of all tests, in order, and what no test shows."""
+
+    results: tuple[Result, ...]
+    untested: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Platform:
+    """What the tests meet: the policies, everything else, the kinds known."""
+
+    policies: Mapping[str, Document]
+    documents: tuple[Document, ...]
+    objects: Mapping[Key, Document]
+    registry: Registry
+    set: PolicySet
+
+    def asked(self, case: Case) -> tuple[Decision, ...]:
+        """Return what the policies say of a test's object."""
+        judges = self.set
+        if case.given:
+            given = {identity(document): document for document in map(_in_namespace, case.given)}
+            judges = PolicySet.load(self.documents, {**self.objects, **given}, self.registry)
+        current = case.object or case.old
+        assert current is not None, "a test without any object is refused when it is read"
+        request = creation(current.data, self.registry)
+        if request is None:
+            return ()
+        old = case.old.data if case.old is not None else None
+        data = case.object.data if case.object is not None else None
+        return judges.decide(replace(request, operation=case.operation, object=data, old_object=old))
+
+
+def load_platform(sources: Iterable[Source]) -> tuple[Platform, tuple[Diagnostic, ...]]:
+    """Return what the tests meet, of the sources that any run meets, and what is wrong with it."""
+    documents: list[Document] = []
+    findings: list[Diagnostic] = []
+    for source in sources:
+        loaded, found = load(source)
+        documents += loaded
+        findings += found
+    sorted_out, more = classify(documents)
+    companions = admit_companions(sorted_out.cluster.values(), (), faithful=False)
+    objects = {**sorted_out.cluster, **{identity(document): document for document in companions.documents}}
+    given = tuple(document for document in sorted_out.cluster.values() if is_policy(document))
+    policies = {identity(d)[2]: d for d in given if d.data["kind"] == POLICIES[0]}
+    judges = PolicySet.load(given, objects, companions.registry)
+    findings += (*more, *companions.findings, *judges.findings)
+    return Platform(policies, given, objects, companions.registry, judges), tuple(findings)
+
+
+def run(cases: Iterable[Case], platform: Platform) -> Run:
+    """Run tests against the policies of a platform."""
+    results: list[Result] = []
+    shown: set[tuple[str, Path]] = set()
+    for case in cases:
+        result, decisions = _result(case, platform)
+        results.append(result)
+        shown |= {(identity(d.policy)[2], d.path[:3]) for d in decisions if d.outcome in ("denied", "error")}
+    return Run(tuple(results), tuple(_untested(platform.policies, shown)))
+
+
+def _result(case: Case, platform: Platform) -> tuple[Result, tuple[Decision, ...]]:
+    admitted, findings = _admitted(case, platform.registry)
+    findings += tuple(_unknown(case, platform.policies))
+    if has_errors(findings):
+        return Result(case, findings), ()
+    decisions = platform.asked(admitted)
+    found = tuple(
+        finding
+        for policy, expected in case.expect.items()
+        for finding in _compared(case, policy, expected, [d for d in decisions if identity(d.policy)[2] == policy])
+    )
+    return Result(case, found), decisions
+
+
+def _admitted(case: Case, registry: Registry) -> tuple[Case, tuple[Diagnostic, ...]]:
+    """Return a test with its objects as a cluster would store them, and what a cluster refuses of them."""
+    found: list[Diagnostic] = []
+    stored: list[Document | None] = []
+    for document in (case.object, case.old):
+        made, findings = _stored(document, registry) if document is not None else (None, ())
+        stored.append(made)
+        found += (_refusal(case, finding) for finding in findings if finding.severity is Severity.ERROR)
+    return replace(case, object=stored[0], old=stored[1]), tuple(dict.fromkeys(found))
+
+
+def _stored(document: Document, registry: Registry) -> tuple[Document, tuple[Diagnostic, ...]]:
+    document, kind = _in_namespace(document, registry), document.data["kind"]
+    if kind in (TRAINJOB, *RUNTIMES):
+        admitted = admit_document(document, "crd", "webhook", faithful=False)
+        return admitted.document, admitted.findings
+    if kind == "JobSet":
+        try:
+            data, refused = admit_jobset(document.data, {})
+        except GoDecodeError as error:
+            place = existing(document.data, error.path)
+            return document, (report("TC109", document, place, f"cannot be decoded: {error.message}"),)
+        places = [existing(document.data, each.path) for each in refused]
+        return replace(document, data=data), tuple(
+            report(each.code, document, place, each.message) for each, place in zip(refused, places, strict=True)
+        )
+    companions = admit_companions((document,), (), faithful=False)
+    return companions.documents[0], companions.findings
+
+
+def _in_namespace(document: Document, registry: Registry | None = None) -> Document:
+    metadata = as_object(document.data.get("metadata"))
+    if identity(document)[1] == "" or metadata.get("namespace"):
+        return document
+    data: JsonObject = {**document.data, "metadata": {**metadata, "namespace": "default"}}
+    return replace(document, data=data)
+
+
+def _refusal(case: Case, finding: Diagnostic) -> Diagnostic:
+    message = f"test {case.name!r}: no policy would see this object: {finding.message}"
+    return report(_INVALID, finding.document, finding.path, message, found=finding.found, hint=finding.hint)
+
+
+def _unknown(case: Case, policies: Mapping[str, Document]) -> Iterator[Diagnostic]:
+    for policy in case.expect:
+        if policy not in policies:
+            place = (*case.path, "expect", policy)
+            message = f"test {case.name!r}: no policy is called {policy!r}"
+            yield report(_INVALID, case.document, place, message, hint=suggest(policy, tuple(policies)))
+
+
+def _compared(
+    case: Case, policy: str, expected: tuple[Failure, ...], decisions: list[Decision]
+) -> Iterator[Diagnostic]:
+    """Yield what a policy does not say; where it says all that is expected, what it says beyond that."""
+    said = [decision for decision in decisions if decision.outcome != "annotation"]
+    place = (*case.path, "expect", policy)
+    shown = "; ".join(dict.fromkeys(map(_shown, said))) or PASS
+    missing = [index for index, failure in enumerate(expected) if not any(_matches(failure, d) for d in said)]
+    for index in missing:
+        message = f"test {case.name!r}: policy {policy!r} does not say this"
+        wanted = f"{expected[index].action or expected[index].outcome}: {expected[index].message}"
+        yield report(_FAILED, case.document, (*place, index), message, found=shown, expected=wanted)
+    beyond = [_shown(decision) for decision in said if not any(_matches(failure, decision) for failure in expected)]
+    for text in () if missing else dict.fromkeys(beyond):
+        message = f"test {case.name!r}: policy {policy!r} says what is not expected"
+        wanted = "nothing but what is listed" if expected else PASS
+        yield report(_FAILED, case.document, place, message, found=text, expected=wanted)
+
+
+def _matches(failure: Failure, decision: Decision) -> bool:
+    return (failure.outcome, failure.message) == (decision.outcome, decision.message) and failure.action in (
+        None,
+        decision.action,
+    )
+
+
+def _shown(decision: Decision) -> str:
+    return f"{decision.outcome} ({decision.action}): {decision.message}"
+
+
+def _untested(policies: Mapping[str, Document], shown: set[tuple[str, Path]]) -> Iterator[Diagnostic]:
+    for name, document in sorted(policies.items()):
+        if not any(policy == name for policy, _ in shown):
+            yield report(_UNTESTED, document, ("metadata", "name"), f"no test shows policy {name!r} to fail anything")
+            continue
+        for index, _ in enumerate(objects(get(document.data, *_VALIDATIONS))):
+            path = (*_VALIDATIONS, index)
+            if (name, path) not in shown:
+                yield report(_UNTESTED, document, path, f"no test shows this validation of policy {name!r} to fail")
