@@ -12,16 +12,17 @@ from decimal import Decimal
 from functools import lru_cache
 
 from trainc.kube.fieldorder import DATA_MAPS, field_order
+from trainc.regex import lazy
 from trainc.source import Json, JsonObject
 
 # Plain scalars are whole families of text that no reader resolves to another type: words, paths, options,
 # image references, commands with blanks; quantities with a suffix; versions of three numbers and more.
-_PLAIN = re.compile(
+_PLAIN = lazy(
     r"(?:[A-Za-z/]|--?[A-Za-z]|\.\.?/|\$[({])(?:[!-9;-~]|:(?=[!-~])| (?=[ !\"$-~]))*"
     r"|[0-9]+(?:m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi|Ei)"
     r"|[0-9]+(?:\.[0-9]+){2,}"
 )
-_PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9/._-]*")
+_PLAIN_KEY = lazy(r"[A-Za-z][A-Za-z0-9/._-]*")
 _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 
 # What may stand in a file as it is, besides ASCII. Not here, so escaped: control characters, blanks other than
@@ -33,12 +34,12 @@ _HIGH = (
     r"\uff00-\uffef\U00010000-\U000110bc\U000110be-\U0001bc9f\U0001bca4-\U0001d172\U0001d17b-\U0001fffd"
     r"\U00020000-\U0002fffd\U00030000-\U0003fffd"
 )
-_ESCAPED = re.compile(rf'[^ -~{_HIGH}]|["\\]')
+_ESCAPED = lazy(rf'[^ -~{_HIGH}]|["\\]')
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-_NOT_SINGLE = re.compile(rf"[^ -~{_HIGH}]")
+_NOT_SINGLE = lazy(rf"[^ -~{_HIGH}]")
 # Readers differ, or editors spoil the text: a first line that is empty or indented, blanks at a line's end.
-_NOT_LITERAL = re.compile(rf"[^\n\t -~{_HIGH}]|\A[ \t\n]|[ \t]$", re.MULTILINE)
-_LINE_START = re.compile(r"\n(?=[^\n])")
+_NOT_LITERAL = lazy(rf"[^\n\t -~{_HIGH}]|\A[ \t\n]|[ \t]$", re.MULTILINE)
+_LINE_START = lazy(r"\n(?=[^\n])")
 
 _LONGEST_KEY = 900  # code points; readers look for a key's colon within 1,024
 _SHORT = 200  # code points of a string worth remembering

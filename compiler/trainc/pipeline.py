@@ -16,6 +16,7 @@ from trainc.diagnostics import Diagnostic, has_errors, sort_key
 from trainc.documents import Key, classify, identity
 from trainc.findings.repeats import collapse
 from trainc.findings.ruling import Ruling
+from trainc.judges import Judges
 from trainc.load import load
 from trainc.model import Object
 from trainc.options import Options
@@ -62,16 +63,15 @@ def compile(sources: Iterable[Source], options: Options | None = None) -> Build:
     companions = admit_companions(sorted_out.cluster.values(), options.crds, faithful=options.faithful)
     findings += companions.findings
     cluster = _cluster(sorted_out.cluster, companions.documents)
-    policing = Policing.of(sorted_out.cluster.values(), cluster, companions.registry)
-    findings += policing.findings
-    transitions = Transitions(Base.of(options.base, options.environment), companions.registry)
-    findings += transitions.findings
-    for judge in (policing.of_input, transitions.of_input):
-        findings += (finding for document in companions.documents for finding in judge(document))
-    runtimes = Runtimes.admit(sorted_out.runtimes, options).judged(policing.of_input).judged(transitions.of_input)
+    base = Base.of(options.base, options.environment)
+    policing = Policing.of(sorted_out.cluster.values(), cluster, companions.registry, base)
+    judges = Judges(policing, Transitions(base, companions.registry))
+    findings += judges.findings
+    findings += (finding for document in companions.documents for finding in judges.of_input(document))
+    runtimes = Runtimes.admit(sorted_out.runtimes, options).judged(judges.of_input)
     findings += runtimes.findings
     ruling = Ruling.of((*sources, *options.crds), documents, options)
-    compiler = JobCompiler(runtimes, sorted_out.cluster, options, ruling, policing, transitions)
+    compiler = JobCompiler(runtimes, sorted_out.cluster, options, ruling, judges)
     jobs = tuple(sorted((compiler.compile(job) for job in sorted_out.jobs), key=lambda job: (job.namespace, job.name)))
     return _finished(jobs, findings, ruling, options, _untried(sorted_out.runtimes, jobs))
 

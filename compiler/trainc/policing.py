@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from trainc.base import Base
 from trainc.checks.place import blamed
 from trainc.diagnostics import Diagnostic, Related, report
 from trainc.documents import POLICIES, Key
 from trainc.model import Model, Object
 from trainc.placing import within
+from trainc.previous import Previous
 from trainc.schema.registry import BUILT_IN, Registry, split_version
 from trainc.source import Document, JsonObject, Path, as_object, existing
 
@@ -41,16 +43,22 @@ class Policing:
 
     policies: PolicySet | None = None
     registry: Registry = BUILT_IN
+    previous: Previous = field(default_factory=Previous)
 
     @classmethod
-    def of(cls, documents: Iterable[Document], cluster: Mapping[Key, Document], registry: Registry) -> Policing:
-        """Load the policies and bindings among documents; ``cluster`` holds namespaces and params."""
+    def of(
+        cls, documents: Iterable[Document], cluster: Mapping[Key, Document], registry: Registry, base: Base
+    ) -> Policing:
+        """Load the policies and bindings among documents; ``cluster`` holds namespaces and params.
+
+        What is there at ``base`` is updated, all else is created.
+        """
         given = tuple(document for document in documents if is_policy(document))
         if not given:
             return cls()
         from trainc.admit.policy import PolicySet
 
-        return cls(PolicySet.load(given, cluster, registry), registry)
+        return cls(PolicySet.load(given, cluster, registry), registry, Previous(base, registry))
 
     @property
     def findings(self) -> tuple[Diagnostic, ...]:
@@ -61,7 +69,8 @@ class Policing:
         """Return what policies say of a document given, as a cluster stores it."""
         if self.policies is None or is_policy(document):
             return ()
-        return self._said(document.data, lambda path: (document, existing(document.data, path) or _NAME))
+        old = self.previous.input(document.data)
+        return self._said(document.data, old, lambda path: (document, existing(document.data, path) or _NAME))
 
     def of_made(self, model: Model, objects: Iterable[Object]) -> tuple[Diagnostic, ...]:
         """Return what policies say of objects that trainc makes, at the lines that caused it."""
@@ -70,16 +79,27 @@ class Policing:
         return tuple(
             finding
             for made in objects
-            for finding in self._said(made.data, lambda path, made=made: blamed(model, made, path))  # type: ignore[misc]
+            for finding in self._of_one(model, made)
         )
 
-    def _said(self, data: JsonObject, place: Place) -> tuple[Diagnostic, ...]:
+    def _of_one(self, model: Model, made: Object) -> tuple[Diagnostic, ...]:
+        old = self.previous.emitted(made.data)
+        return self._said(made.data, old, lambda path: blamed(model, made, path))
+
+    def _said(self, data: JsonObject, old: JsonObject | Diagnostic | None, place: Place) -> tuple[Diagnostic, ...]:
+        """Return what policies say of an object; where the old one is not known, of its creation, and that note."""
         assert self.policies is not None, "its callers ask only where there are policies"
         request = creation(data, self.registry)
         if request is None:
             return ()
+        notes: tuple[Diagnostic, ...] = ()
+        if isinstance(old, Diagnostic):
+            notes = (old,)
+        elif old is not None:
+            request = replace(request, operation="UPDATE", old_object=old)
         decisions = self.policies.decide(request)
-        return tuple(finding for decision in decisions for finding in _findings(decision, request.kind, place))
+        found = (finding for decision in decisions for finding in _findings(decision, request.kind, place))
+        return (*notes, *found)
 
 
 def is_policy(document: Document) -> bool:

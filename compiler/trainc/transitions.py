@@ -10,23 +10,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from trainc.admit.jobset import default
 from trainc.admit.rules import failures
 from trainc.admit.update import jobset_changes, trainjob_changes
-from trainc.base import BROKEN, Base, identify
+from trainc.base import Base, identify
 from trainc.changes import Change, changes, same
 from trainc.checks.place import blamed
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.diagnostics.concealing import concealed
 from trainc.documents import RUNTIMES, TRAINJOB
-from trainc.kube.gotypes import GoDecodeError
 from trainc.model import Model, Object
 from trainc.origins import counterpart
-from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
-from trainc.schema import Resource, admit, has_rules, read, validate_object
+from trainc.previous import as_stored, standard
+from trainc.schema import Resource, has_rules, validate_object
 from trainc.schema.registry import BUILT_IN, Registry, split_version
 from trainc.schema.wording import show
-from trainc.source import Document, Json, JsonObject, Path, dotted, existing, get, put
+from trainc.source import Document, Json, JsonObject, Path, dotted, existing, get
 
 RULE: Final = "TC202"
 WEBHOOK: Final = "TC204"
@@ -69,7 +67,7 @@ class Transitions:
         resource = self._resource(document.data) if old is not None else None
         if old is None or resource is None or not has_rules(resource.schema):
             return ()
-        stored = _stored(resource, old)
+        stored = as_stored(resource, old)
         if isinstance(stored, Diagnostic):
             return (stored,)
         refusals = [*_by_rules(resource, document.data, stored, ""), *_by_trainer(document.data, stored)]
@@ -84,7 +82,7 @@ class Transitions:
         resource = self._resource(made.data)
         if old is None or resource is None:
             return
-        stored = _stored(resource, old, created=True)
+        stored = as_stored(resource, old, created=True)
         if isinstance(stored, Diagnostic):
             yield stored
             return
@@ -143,7 +141,7 @@ class Transitions:
         """Return an input at the base revision as a cluster holds it; None if there is none, or a broken one."""
         old = self.base.input(*identify(document.data))
         resource = self._resource(document.data)
-        stored = _stored(resource, old) if old is not None and resource is not None else None
+        stored = as_stored(resource, old) if old is not None and resource is not None else None
         return replace(old, data=stored) if old is not None and isinstance(stored, dict) else None
 
     def _by_cause(
@@ -178,35 +176,9 @@ class Transitions:
         return self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
 
 
-def _stored(resource: Resource, old: Document, *, created: bool = False) -> JsonObject | Diagnostic:
-    """Return an old object as a cluster holds it, or the note that none could.
-
-    ``created``: JobSet's mutating webhook has seen it.
-    """
-    result = admit(resource, _standard(old.data))
-    violations = result.violations
-    if created and not violations:
-        try:
-            data = read(resource, default(result.data)).data
-        except GoDecodeError as error:
-            return report(BROKEN, old, existing(old.data, error.path), f"nothing here is compared: {error.message}")
-        result = replace(result, data=data)
-        violations = validate_object(resource, data)
-    wrong = next((violation for violation in violations if violation.decode or violation.blocking), None)
-    if wrong is None:
-        return result.data
-    return report(BROKEN, old, existing(old.data, wrong.path), f"nothing here is compared: {wrong.message}")
-
-
-def _standard(data: JsonObject) -> JsonObject:
-    """Return a runtime with an MPI implementation that the CRD knows in place of one that trainc adds."""
-    extended = data["kind"] in RUNTIMES and get(data, *IMPLEMENTATION_PATH) in EXTENSIONS
-    return put(data, IMPLEMENTATION_PATH, "OpenMPI") if extended else data
-
-
 def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) -> Iterator[_Refusal]:
     """Yield what the rules of the CRD say; where the new object has errors of its own, not those at or above them."""
-    new = _standard(new)
+    new = standard(new)
     skip = tuple(violation.path for violation in validate_object(resource, new) if violation.blocking)
     for failure in failures(resource.schema, new, old, skip):
         if not failure.transition:

@@ -10,7 +10,7 @@ import pytest
 from syntax import imports, modules
 
 LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
-    (0, ("source",)),
+    (0, ("source", "regex")),
     (1, ("options", "data")),
     (1, ("diagnostics", "kube")),
     (2, ("model", "load", "emit", "documents", "placing", "schema")),
@@ -19,9 +19,11 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (4, ("plugins",)),
     (4, ("admit", "join", "lookup", "origins")),
     (4, ("base", "changes")),
+    (4, ("previous",)),
     (5, ("gitops", "questions")),
     (5, ("checks",)),
     (6, ("runtimes", "trace", "policing", "transitions")),
+    (6, ("judges",)),
     (6, ("compilejob",)),
     (6, ("output",)),
     (6, ("pipeline",)),

@@ -15,17 +15,18 @@ from trainc.cel.gotext import general, shortest, utf8
 from trainc.cel.typenames import type_name, type_of
 from trainc.cel.types import BOOL, DOUBLE, INT, STRING, UINT, Type
 from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, TypeValue, Uint, Value
+from trainc.regex import lazy
 
 INT_OVERFLOW, UINT_OVERFLOW = "integer overflow", "unsigned integer overflow"
 
-_SIGNED = re.compile("[+-]?[0-9]+", re.ASCII)
-_UNSIGNED = re.compile("[0-9]+", re.ASCII)
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
-_HEXADECIMAL = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+", re.ASCII)
-_SPECIAL = re.compile(r"(?i:[+-]?inf(?:inity)?|nan)", re.ASCII)
-_NOT_BETWEEN_DIGITS = re.compile(r"(?<![0-9a-fA-FxX])_|_(?![0-9a-fA-F])")
-_NOT_BETWEEN_DECIMAL_DIGITS = re.compile(r"(?<![0-9])_|_(?![0-9])")
-_PREFIX = re.compile(r"[+-]?0[xX]")
+_SIGNED = lazy("[+-]?[0-9]+", re.ASCII)
+_UNSIGNED = lazy("[0-9]+", re.ASCII)
+_DECIMAL = lazy(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_HEXADECIMAL = lazy(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+", re.ASCII)
+_SPECIAL = lazy(r"(?i:[+-]?inf(?:inity)?|nan)", re.ASCII)
+_NOT_BETWEEN_DIGITS = lazy(r"(?<![0-9a-fA-FxX])_|_(?![0-9a-fA-F])")
+_NOT_BETWEEN_DECIMAL_DIGITS = lazy(r"(?<![0-9])_|_(?![0-9])")
+_PREFIX = lazy(r"[+-]?0[xX]")
 _TRUE, _FALSE = (
     frozenset(("1", "t", "T", "TRUE", "true", "True")),
     frozenset(("0", "f", "F", "FALSE", "false", "False")),

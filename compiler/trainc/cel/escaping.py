@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from trainc.regex import lazy
+
 _WORDS = """
 true false null in as break const continue else for function if import let loop package namespace return var void while
 """
@@ -13,9 +15,9 @@ RESERVED = frozenset(_WORDS.split())
 
 _SEQUENCES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _ESCAPED = {escaped.strip("_"): plain for plain, escaped in _SEQUENCES.items()}
-_SPECIAL = re.compile(r"__|[-./]")
-_SEQUENCE = re.compile(r"__[^_]+__")
-_NAME = re.compile(r"[a-zA-Z_./-][a-zA-Z0-9_./-]*", re.ASCII)
+_SPECIAL = lazy(r"__|[-./]")
+_SEQUENCE = lazy(r"__[^_]+__")
+_NAME = lazy(r"[a-zA-Z_./-][a-zA-Z0-9_./-]*", re.ASCII)
 
 
 def escape(name: str) -> str | None:

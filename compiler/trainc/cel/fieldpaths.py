@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from trainc.regex import lazy
 from trainc.schema import Structural
 from trainc.source import Path
 
-_TOKEN = re.compile(r"'(?:[^'\\]|\\.|'(?<=\\'))*'|[.\[\]]|[^.\[\]]+", re.DOTALL)
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_TOKEN = lazy(r"'(?:[^'\\]|\\.|'(?<=\\'))*'|[.\[\]]|[^.\[\]]+", re.DOTALL)
+_ESCAPE = lazy(r"\\(.)", re.DOTALL)
 _CHARACTERS = {**dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True)), "'": "'", "\\": "\\"}
 
 

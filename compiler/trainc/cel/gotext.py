@@ -6,7 +6,6 @@ Python's "surrogateescape" does. Source: Go's strconv and fmt, cel-go v0.26.0 co
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -15,9 +14,10 @@ from trainc.cel.typenames import type_name
 from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
 from trainc.kube.fielderror import quote as quote_utf8
 from trainc.kube.gojson import go_number
+from trainc.regex import lazy
 
-_BAD_BYTE = re.compile("[\udc80-\udcff]")
-_ASIDE = re.compile("[\udc80-\udcff]+")
+_BAD_BYTE = lazy("[\udc80-\udcff]")
+_ASIDE = lazy("[\udc80-\udcff]+")
 
 
 def quote(text: str) -> str:

@@ -6,10 +6,12 @@ import math
 import re
 
 from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Uint
+from trainc.regex import lazy
 
 ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-ESCAPE = re.compile(r"\\([xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|[\s\S])")
-BYTES_PART = re.compile(ESCAPE.pattern + r"|[^\\]+")
+_ONE = r"\\([xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|[\s\S])"
+ESCAPE = lazy(_ONE)
+BYTES_PART = lazy(_ONE + r"|[^\\]+")
 
 
 def integer(text: str) -> int:

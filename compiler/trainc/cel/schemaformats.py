@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections.abc import Callable, Mapping
 
 from trainc.cel.library.times import days_before, days_in, duration_nanos, parse_timestamp
 from trainc.cel.values import INT_MAX, INT_MIN, Duration, EvalError, Timestamp, Value
+from trainc.regex import lazy
 
-_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
-_LOCAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?")
-_NUMBER_AND_UNIT = re.compile(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)")
-_NO_BASE64 = re.compile(r"[^A-Za-z0-9_=\r\n-]|=(?=[^=\r\n])")
+_DATE = lazy(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_LOCAL = lazy(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?")
+_NUMBER_AND_UNIT = lazy(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)")
+_NO_BASE64 = lazy(r"[^A-Za-z0-9_=\r\n-]|=(?=[^=\r\n])")
 _UNITS = (
     (1, ("ns",), "nano"),
     (10**3, ("us", "µs"), "micro"),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from trainc.cel.grammar import Tables
+from trainc.regex import lazy
 
 CONSTANTS = ("INT_LIT", "UINT_LIT", "FLOAT_LIT", "STRING_LIT", "MLSTRING_LIT", "BYTES_LIT", "BOOL_LIT", "NULL_LIT")
 OPERAND_ENDS = frozenset((*CONSTANTS, "IDENT", "ESC_IDENT", "RPAR", "RSQB", "RBRACE"))
@@ -16,10 +17,10 @@ SIGNED = ("INT_LIT", "FLOAT_LIT")
 SKIP, BROKEN = "SKIP", "BROKEN"
 """What is no token: white space and comments; characters that begin none."""
 
-NAME = re.compile(r"`[a-zA-Z0-9_.\- /]*")
+NAME = lazy(r"`[a-zA-Z0-9_.\- /]*")
 WHOLE_ESCAPES = r"""\\(?:[abfnrtv"'\\?`]|[0-3][0-7]{2}|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"""
-PARTS = {quote: re.compile(rf"{quote}(?:[^{quote}\\\r\n]|{WHOLE_ESCAPES})*") for quote in ("'", '"')}
-PART_OF_ESCAPE = re.compile(r"\\(?:[0-3][0-7]?|[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?")
+PARTS = {quote: lazy(rf"{quote}(?:[^{quote}\\\r\n]|{WHOLE_ESCAPES})*") for quote in ("'", '"')}
+PART_OF_ESCAPE = lazy(r"\\(?:[0-3][0-7]?|[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?")
 """How far a text goes as the beginning of a token."""
 
 

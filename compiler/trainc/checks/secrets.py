@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from trainc.diagnostics import Diagnostic, report
 from trainc.diagnostics.secrecy import hidden
 from trainc.model import Model
+from trainc.regex import lazy
 from trainc.source import Document, Path, get
 
 CODE = "TC411"
 CARRIERS = ("env", "command", "args", "storageUri")
 """The fields that bring a value into a container. Elsewhere a name that looks secret is a reference."""
 
-_NO_SECRET = re.compile(r"\$[({].*|<.*>|\.{0,2}/.*|file:.*|[0-9]{1,6}|\*+|x{3,}|changeme|todo", re.I | re.S)
-_TEXT_TOKEN = re.compile(
+_NO_SECRET = lazy(r"\$[({].*|<.*>|\.{0,2}/.*|file:.*|[0-9]{1,6}|\*+|x{3,}|changeme|todo", re.I | re.S)
+_TEXT_TOKEN = lazy(
     r"(?:.*_)?(?:PAD|EOS|BOS|UNK|MASK|SEP|CLS|STOP|START|END|SPECIAL|IMAGE|DEFAULT|TRIGGER)_?TOKEN", re.I
 )
 """Tokens of a language model's text."""

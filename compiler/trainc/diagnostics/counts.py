@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+
+from trainc.regex import lazy
 
 SHOWN = 2
 """How many TrainJobs are named where more than one is not."""
 
-_COUNT = re.compile(r" \(in \d+ TrainJobs: [^()]*\)\Z")
+_COUNT = lazy(r" \(in \d+ TrainJobs: [^()]*\)\Z")
 
 
 def with_count(message: str, jobs: Sequence[str]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from trainc.regex import lazy
+
 VALUE_WIDTH = 120
 """The most characters of a value (found, expected) that a finding shows."""
 
@@ -23,7 +25,7 @@ PATH_WIDTH = 80
 TAB = 4
 ELLIPSIS = "..."
 
-_TOKEN = re.compile(
+_TOKEN = lazy(
     r"""
     "(?:[^"\\]|\\.)*" | '(?:[^']|'')*'               # quoted
     | \#.* | TC[0-9]\w*                                # a comment, or a code in one

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from trainc.diagnostics import text
 from trainc.diagnostics.counts import without_count
 from trainc.diagnostics.diagnostic import Diagnostic, Severity, sort_key
 from trainc.diagnostics.display import one_line
+from trainc.regex import lazy
 from trainc.source import dotted
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n'
 NAME_WIDTH = 250
 """The most characters of a test case's name, before its number; GitLab keeps 255."""
 
-_NO_CHARACTER = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NO_CHARACTER = lazy("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 (2.2, Char) cannot hold, not even escaped."""
 
 # A failure makes Jenkins call a build unstable, and a merge request of GitLab show a test that newly fails. Both list

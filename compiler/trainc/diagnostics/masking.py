@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -10,6 +9,7 @@ from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from trainc.diagnostics.secrecy import MASK, hidden, known, looks_secret, merged, occurrences
+from trainc.regex import lazy
 from trainc.source import Document, Mark
 
 Span = tuple[int, int]
@@ -20,15 +20,15 @@ NEAR = 2000
 
 _END = Mark(2**63, 1)
 _VALUE = r"(\"(?:[^\"\\]|\\.)*\"?|'(?:[^']|'')*'?|[^\s,\]}]+)"
-_PAIR = re.compile(rf"(?<![\w.-])([\"']?)([\w.-]+)\1\s*(?::\s+|(?<=[\"'])\s*:\s*|=)(?![\[{{|>&*!]){_VALUE}")
-_NAME_VALUE = re.compile(rf"[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)[\"']?\s*,\s*[\"']?value[\"']?\s*:\s*{_VALUE}")
-_VALUE_NAME = re.compile(rf"[\"']?value[\"']?\s*:\s*{_VALUE}\s*,\s*[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)")
-_SECRET = re.compile(r"[\"']?kind[\"']?\s*:\s*[\"']?Secret\b")
-_SECRET_DATA = re.compile(r"[\"']?(?:data|stringData)[\"']?\s*:\s*\{([^}]*)")
-_KEY = re.compile(r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')\s*:\s*|.*?:(?:\s+|\Z)")
+_PAIR = lazy(rf"(?<![\w.-])([\"']?)([\w.-]+)\1\s*(?::\s+|(?<=[\"'])\s*:\s*|=)(?![\[{{|>&*!]){_VALUE}")
+_NAME_VALUE = lazy(rf"[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)[\"']?\s*,\s*[\"']?value[\"']?\s*:\s*{_VALUE}")
+_VALUE_NAME = lazy(rf"[\"']?value[\"']?\s*:\s*{_VALUE}\s*,\s*[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)")
+_SECRET = lazy(r"[\"']?kind[\"']?\s*:\s*[\"']?Secret\b")
+_SECRET_DATA = lazy(r"[\"']?(?:data|stringData)[\"']?\s*:\s*\{([^}]*)")
+_KEY = lazy(r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')\s*:\s*|.*?:(?:\s+|\Z)")
 _CLOSERS = frozenset(" \t\r,}]")
-_NAME_LINE = re.compile(r"\s*(?:-\s+)?[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)")
-_REST = re.compile(r"[^:]*:\s*(\S.*)")
+_NAME_LINE = lazy(r"\s*(?:-\s+)?[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)")
+_REST = lazy(r"[^:]*:\s*(\S.*)")
 _LITERALS = frozenset(("true", "false", "null", "~"))
 
 

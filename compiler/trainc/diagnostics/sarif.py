@@ -10,6 +10,7 @@ from trainc.diagnostics.codes import CODES, Code
 from trainc.diagnostics.counts import without_count
 from trainc.diagnostics.diagnostic import Diagnostic, Related, Severity, sort_key
 from trainc.diagnostics.explain import anchor, page
+from trainc.regex import lazy
 from trainc.source import Document, Json, JsonObject, Path, dotted, get
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -26,8 +27,8 @@ FINGERPRINT = "traincFinding/v1"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_LINK = re.compile(r"\[(?=[^\[\]]*\]\()")
+_SURROGATE = lazy("[\ud800-\udfff]")
+_LINK = lazy(r"\[(?=[^\[\]]*\]\()")
 
 
 def render(findings: Iterable[Diagnostic], colour: bool = False) -> str:

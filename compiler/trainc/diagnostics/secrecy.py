@@ -15,13 +15,14 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from trainc.regex import lazy
 from trainc.source import Document, Json, JsonObject, Path, get
 
 MASK = "***"
 """What stands for a hidden value."""
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_SECRET = re.compile(r".*(?:passwords?|passwd|passphrase|passcode|secret|token|apikey|accesskey|privatekey)\Z")
+_WORD = lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_SECRET = lazy(r".*(?:passwords?|passwd|passphrase|passcode|secret|token|apikey|accesskey|privatekey)\Z")
 _WORDS = frozenset(("pass", "pwd", "pw", "credential", "credentials", "creds", "bearer", "authorization"))
 _KEYS = frozenset(("api", "access", "secret", "private", "ssh", "signing", "encryption", "account", "auth", "license"))
 """What makes a secret of a key: API_KEY, accessKey."""
@@ -49,11 +50,11 @@ _ABOUT = frozenset(
 """Last words of names that say something of a secret, but do not hold it: secretName, PASSWORD_FILE."""
 
 _NO_SECRET = frozenset(("true", "false", "yes", "no", "on", "off", "null", "none", "~", ""))
-_MAYBE = re.compile("pass|pwd|pw|secret|token|key|cred|bearer|auth|://", re.I)
-_ASSIGNED = re.compile(r"(?<![\w.-])(?:--?)?([A-Za-z][\w.-]*)=(\"[^\"]*\"|'[^']*'|[^\s\"']+)")
-_FLAG = re.compile(r"--?([A-Za-z][\w.-]*)\Z")
-_URL = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
-_NUMBER = re.compile(r"(?<![\w.])[-+.]?[0-9][\w.+-]{2,}")
+_MAYBE = lazy("pass|pwd|pw|secret|token|key|cred|bearer|auth|://", re.I)
+_ASSIGNED = lazy(r"(?<![\w.-])(?:--?)?([A-Za-z][\w.-]*)=(\"[^\"]*\"|'[^']*'|[^\s\"']+)")
+_FLAG = lazy(r"--?([A-Za-z][\w.-]*)\Z")
+_URL = lazy(r"://[^\s/:@]*:([^\s/@]+)@")
+_NUMBER = lazy(r"(?<![\w.])[-+.]?[0-9][\w.+-]{2,}")
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 LEAST = 4

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from trainc.diagnostics import CODES, Diagnostic, report, suggest
 from trainc.findings.severities import immovable
 from trainc.load import comments
+from trainc.regex import lazy
 from trainc.source import Document, Mark, Source
 
 WORD = "trainc:"
@@ -21,10 +21,10 @@ ABOUT_COMMENTS = ("TC016", "TC017")
 """The codes of findings about comments, which no comment silences."""
 
 _BOM = "\ufeff"
-_CODE = re.compile(r"\s*,?\s*([Tt][Cc]\w*\d\w*)")
+_CODE = lazy(r"\s*,?\s*([Tt][Cc]\w*\d\w*)")
 """A code, or what was meant to be one."""
 
-_REASON = re.compile(r"\w")
+_REASON = lazy(r"\w")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
+
+from trainc.regex import lazy
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _STEPS = (
-    (re.compile(r"[0-9]{4}"), "2006"),
-    (re.compile("-"), "-"),
-    (re.compile(r"[0-9]{2}"), "01"),
-    (re.compile("-"), "-"),
-    (re.compile(r"[0-9]{2}"), "02"),
-    (re.compile("T"), "T"),
-    (re.compile(r"[0-9]{2}"), "15"),
-    (re.compile(":"), ":"),
-    (re.compile(r"[0-9]{2}"), "04"),
-    (re.compile(":"), ":"),
-    (re.compile(r"[0-9]{2}"), "05"),
-    (re.compile(r"(?:[.,][0-9]+)?"), ""),
-    (re.compile(r"Z|[+-][0-9]{2}:[0-9]{2}"), "Z07:00"),
+    (lazy(r"[0-9]{4}"), "2006"),
+    (lazy("-"), "-"),
+    (lazy(r"[0-9]{2}"), "01"),
+    (lazy("-"), "-"),
+    (lazy(r"[0-9]{2}"), "02"),
+    (lazy("T"), "T"),
+    (lazy(r"[0-9]{2}"), "15"),
+    (lazy(":"), ":"),
+    (lazy(r"[0-9]{2}"), "04"),
+    (lazy(":"), ":"),
+    (lazy(r"[0-9]{2}"), "05"),
+    (lazy(r"(?:[.,][0-9]+)?"), ""),
+    (lazy(r"Z|[+-][0-9]{2}:[0-9]{2}"), "Z07:00"),
 )
 _LIMITS = {"01": ("month", 1, 12), "15": ("hour", 0, 23), "04": ("minute", 0, 59), "05": ("second", 0, 59)}
 _CYCLE = 400

@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 from trainc.kube import scalars
 from trainc.kube.decode import MAX_DEPTH, Problem, Refused
+from trainc.regex import lazy
 from trainc.source import Json, JsonObject, Path
 
-_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.S)
-_SURROGATE = re.compile(
+_TOKEN = lazy(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.S)
+_SURROGATE = lazy(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.S
 )
-_SPACE = re.compile(r"[ \t\n\r]*")
+_SPACE = lazy(r"[ \t\n\r]*")
 
 
 class JsonText(NamedTuple):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from trainc.kube.digits import INT64_MAX, INT64_MIN, fits, int32, int64, read_digits, ten, without_tens, write_digits
 from trainc.kube.gojson import json_literal
+from trainc.regex import lazy
 from trainc.source import Json
 
 FORMAT_ERROR = (
@@ -28,8 +29,8 @@ _FAST_DIGITS = 18
 _MAX_SHIFT = 100_000
 """Powers of ten past this are refused, for Go would compute them until it runs out of memory; and so many digits."""
 
-_SCANNED = re.compile(r"([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
-_EXPONENT = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_SCANNED = lazy(r"([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
+_EXPONENT = lazy(r"[+-]?[0-9]+", re.ASCII)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}

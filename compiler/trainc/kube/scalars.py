@@ -16,6 +16,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TypeAlias
 
+from trainc.regex import lazy
+
 Scalar: TypeAlias = bool | int | float | str | None
 
 STR, INT, FLOAT, BOOL, NULL = "str", "int", "float", "bool", "null"
@@ -39,11 +41,11 @@ _CORE_WORDS: dict[str, Scalar] = {
 
 _INT64 = range(-(2**63), 2**63)
 _UINT64 = range(2**64)
-_GO_INT = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)", re.A)
-_GO_BINARY_SIGN = re.compile(r"(-?)0b([-+]?)([01]+)", re.A)
-_GO_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.A)
-_GO_DOT_FLOAT = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?", re.A)
-_CORE_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", re.A)
+_GO_INT = lazy(r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)", re.A)
+_GO_BINARY_SIGN = lazy(r"(-?)0b([-+]?)([01]+)", re.A)
+_GO_FLOAT = lazy(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.A)
+_GO_DOT_FLOAT = lazy(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?", re.A)
+_CORE_INT = lazy(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", re.A)
 _LONGEST_INT = 400  # digits; past a float's range, and int() refuses thousands of them
 
 
@@ -171,10 +173,10 @@ def core(text: str) -> Scalar:
 
 
 _PYYAML = (
-    (BOOL, re.compile(r"(?:yes|no|true|false|on|off)", re.I)),
+    (BOOL, lazy(r"(?:yes|no|true|false|on|off)", re.I)),
     (
         FLOAT,
-        re.compile(
+        lazy(
             r"[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?"
             r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
             re.A,
@@ -182,22 +184,22 @@ _PYYAML = (
     ),
     (
         INT,
-        re.compile(
+        lazy(
             r"[-+]?(?:0b[01_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+|[1-9][0-9_]*(?::[0-5]?[0-9])+)",
             re.A,
         ),
     ),
-    ("merge", re.compile(r"<<")),
-    (NULL, re.compile(r"~|null|Null|NULL|")),
+    ("merge", lazy(r"<<")),
+    (NULL, lazy(r"~|null|Null|NULL|")),
     (
         "timestamp",
-        re.compile(
+        lazy(
             r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}"
             r"(?:\.[0-9]*)?(?:[ \t]*(?:Z|[-+][0-9]{1,2}(?::[0-9]{2})?))?",
             re.A,
         ),
     ),
-    ("value", re.compile(r"=")),
+    ("value", lazy(r"=")),
 )
 
 

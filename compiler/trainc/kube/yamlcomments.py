@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 
 from trainc.kube.decode import Refused
 from trainc.kube.yamlevents import kinds, open_events, with_masks
+from trainc.regex import lazy
 
-_HASH = re.compile(r"(?<!\S)#")
+_HASH = lazy(r"(?<!\S)#")
 """What begins a comment, unless a scalar holds it or another comment does."""
 
-_REST = re.compile("[^\n\r\u0085\u2028\u2029]*")
+_REST = lazy("[^\n\r\u0085\u2028\u2029]*")
 
 
 def yaml_comments(text: str, word: str) -> list[tuple[int, str]]:

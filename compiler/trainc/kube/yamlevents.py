@@ -13,20 +13,21 @@ from itertools import islice
 from typing import Any
 
 from trainc.kube.decode import CONVERTING, Problem, Refused
+from trainc.regex import lazy
 
 _BOM = "\ufeff"
-_INNER_BOM = re.compile(r"(?<=[\n\r\u0085\u2028\u2029])\ufeff|\A\ufeff")
-_BARE_TAG = re.compile(r"(?:&\S+\s+)?!(?:\s|\Z)")
+_INNER_BOM = lazy(r"(?<=[\n\r\u0085\u2028\u2029])\ufeff|\A\ufeff")
+_BARE_TAG = lazy(r"(?:&\S+\s+)?!(?:\s|\Z)")
 
 _FLOW_COLON = "found unexpected ':'"
 _ESCAPE = "found unknown escape character"
 # A tag, or a colon inside a word; one at a word's start would be an indicator in flow collections.
-_WORD_COLON = re.compile(r"![^\s\[\]{},]*|(?<=[^\s\"'\[\]{},?:]):(?=\S)")
-_QUOTED_REST = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
-_PAIR = re.compile(r"\\(.)", re.DOTALL)
+_WORD_COLON = lazy(r"![^\s\[\]{},]*|(?<=[^\s\"'\[\]{},?:]):(?=\S)")
+_QUOTED_REST = lazy(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_PAIR = lazy(r"\\(.)", re.DOTALL)
 _MOST_READ = 1_500_000  # characters, all attempts together
 
-_SLASH_ESCAPE = re.compile(r'"[^"\\]*+(?:\\[^/][^"\\]*+)*+\\/')
+_SLASH_ESCAPE = lazy(r'"[^"\\]*+(?:\\[^/][^"\\]*+)*+\\/')
 
 
 @cache

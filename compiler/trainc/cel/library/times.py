@@ -16,17 +16,18 @@ from trainc.cel.types import DURATION, INT, STRING, TIMESTAMP
 from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, Timestamp, Value
 from trainc.data import time_zone
 from trainc.kube.digits import int64
+from trainc.regex import lazy
 
 SECOND, DAY = 10**9, 86400
 MIN_SECONDS, MAX_SECONDS = -62135596800, 253402300799
 """Seconds since 1970 of the first of year 1 and of the last second of year 9999."""
 TIMESTAMP_OVERFLOW = "timestamp overflow"
 
-_RFC3339 = re.compile(
+_RFC3339 = lazy(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))",
     re.ASCII,
 )
-_SPAN = re.compile(r"([0-9]*)(\.?)([0-9]*)([^0-9.]*)", re.ASCII)
+_SPAN = lazy(r"([0-9]*)(\.?)([0-9]*)([^0-9.]*)", re.ASCII)
 _UNITS = {
     "ns": 1,
     "us": 10**3,
@@ -40,7 +41,7 @@ _UNITS = {
 _MOST_NANOS = 2**63
 _MOST_DIGITS = 100
 """More digits than this are no int64, once zeros in front are gone."""
-_ATOI = re.compile("([+-]?)([0-9]+)(.*)", re.ASCII | re.DOTALL)
+_ATOI = lazy("([+-]?)([0-9]+)(.*)", re.ASCII | re.DOTALL)
 _CYCLE_DAYS, _CYCLE_YEARS = 146097, 400
 """The calendar repeats after so many days."""
 
