@@ -13,7 +13,7 @@ from trainc.load import load
 from trainc.options import Revision
 from trainc.source import Document, JsonObject, Source, get
 
-INPUTS = ("jobs/", "runtimes/")
+INPUTS = ("jobs/", "runtimes/", "policies/")
 BROKEN = "TC018"
 
 Identity: TypeAlias = tuple[str, str, str, str]
@@ -67,7 +67,7 @@ def identify(data: JsonObject) -> Identity:
 
 @lru_cache(maxsize=4)
 def _inputs(revision: Revision) -> _Found:
-    """Return the documents of jobs/ and runtimes/; that of two with one identity counts which counts in a build."""
+    """Return the documents of INPUTS; that of two with one identity counts which counts in a build."""
     loaded, notes = _load(revision.name, [s for s in revision.sources if s.name.startswith(INPUTS)])
     sorted_out, findings = classify(loaded)  # by path, so before sources are renamed
     found = tuple(sorted_out.cluster.values())

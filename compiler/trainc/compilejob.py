@@ -15,6 +15,7 @@ from trainc.documents import Key
 from trainc.findings.ruling import Ruling
 from trainc.gitops.queue import check_queue, shape_jobset
 from trainc.join import join
+from trainc.judges import Judges
 from trainc.kube.gotypes import GoDecodeError
 from trainc.kube.merge import MergeError
 from trainc.kube.quantity import QuantityError
@@ -23,11 +24,9 @@ from trainc.model import Model, Object, Objects
 from trainc.options import Options
 from trainc.plugins import BUILDS, CHECKS, SHAPES
 from trainc.plugins.jobset import runs_already
-from trainc.policing import Policing
 from trainc.runtimes import Runtimes
 from trainc.source import Document, Json, Path, dotted, get
 from trainc.trace import trace_jobset, trace_owned
-from trainc.transitions import Transitions
 
 _NAME: Path = ("metadata", "name")
 _CLAIM = "v1/PersistentVolumeClaim"
@@ -67,8 +66,7 @@ class JobCompiler:
     cluster: Mapping[Key, Document]
     options: Options
     ruling: Ruling = field(default_factory=Ruling)
-    policing: Policing = field(default_factory=Policing)
-    transitions: Transitions = field(default_factory=Transitions)
+    judges: Judges = field(default_factory=Judges)
 
     def compile(self, document: Document) -> Job:
         """Compile one job. A fault of ours becomes a finding, so that the other jobs are still compiled."""
@@ -89,7 +87,7 @@ class JobCompiler:
         findings = list(admitted.findings)
         if not _fits(findings) or (refused := check_kind(admitted.document)):
             return self._ended(job, [*findings, *(refused if _fits(findings) else ())])
-        job = replace(job, findings=self._of_input(admitted.document))
+        job = replace(job, findings=self.judges.of_input(admitted.document))
         found = self.runtimes.find(admitted.document)
         if isinstance(found, Diagnostic):
             return self._ended(job, [*findings, found])
@@ -108,13 +106,9 @@ class JobCompiler:
         objects, more = build(model)
         findings += more
         if not self.ruling.stops(findings):
-            findings += self.policing.of_made(model, objects)
-            findings += self.transitions.of_made(model, objects)
+            findings += self.judges.of_made(model, objects)
         job = replace(job, findings=(*findings, *job.findings))
         return replace(job, objects=() if self.ruling.stops(job.findings) else objects)
-
-    def _of_input(self, document: Document) -> tuple[Diagnostic, ...]:
-        return (*self.policing.of_input(document), *self.transitions.of_input(document))
 
     def _ended(self, job: Job, findings: list[Diagnostic]) -> Job:
         """Return a job without objects; under faithful, errors are those of the first stage that refuses.

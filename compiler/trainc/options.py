@@ -9,7 +9,7 @@ from trainc.source import JsonObject, Source
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What a revision holds of jobs/, runtimes/ and out/, under the names there. ``name`` is what its user calls it."""
+    """What a revision holds of inputs and out/, under the names there. ``name`` is what its user calls it."""
 
     name: str
     sources: tuple[Source, ...] = field(repr=False)

@@ -76,11 +76,7 @@ class Policing:
         """Return what policies say of objects that trainc makes, at the lines that caused it."""
         if self.policies is None:
             return ()
-        return tuple(
-            finding
-            for made in objects
-            for finding in self._of_one(model, made)
-        )
+        return tuple(finding for made in objects for finding in self._of_one(model, made))
 
     def _of_one(self, model: Model, made: Object) -> tuple[Diagnostic, ...]:
         old = self.previous.emitted(made.data)

@@ -113,7 +113,8 @@ def is_input(name: str) -> bool:
     """Tell whether read_tree reads a regular file of this name."""
     steps = name.split("/")
     hidden = any(step.startswith(".") for step in steps)
-    return len(steps) in _DEPTHS.get(steps[0], ()) and not hidden and name.lower().endswith(SUFFIXES)
+    placed = len(steps) in _DEPTHS.get(steps[0], ()) and not _is_test(name)
+    return placed and not hidden and name.lower().endswith(SUFFIXES)
 
 
 def read_given(root: Path, folder: Path, path: str) -> Inputs:

@@ -1,4 +1,4 @@
-"""Reads jobs/, runtimes/ and out/ of a git revision, with the git on the path and without any network.
+"""Reads jobs/, runtimes/, policies/ and out/ of a git revision, with the git on the path and without any network.
 
 Names are those of files in a working tree (see read.py): relative to the repository's root as trainc means it, which
 may be a folder of a larger git repository. Of out/ only what trainc wrote is read. Nothing is checked out.
@@ -17,7 +17,7 @@ from trainc.read import LIMIT, OUT, SUFFIXES, is_input
 from trainc.source import Source
 from trainc.write import OWNED
 
-FOLDERS: Final = ("jobs", "runtimes", "out")
+FOLDERS: Final = ("jobs", "runtimes", "policies", "out")
 _REGULAR: Final = ("100644", "100755")
 _MISSING: Final = "missing"
 

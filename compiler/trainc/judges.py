@@ -1,0 +1,37 @@
+"""What judges every object of a run beside schemas and webhooks: the policies given, and the base revision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from trainc.diagnostics import Diagnostic
+from trainc.model import Model, Objects
+from trainc.policing import Policing
+from trainc.source import Document
+from trainc.transitions import Transitions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judges:
+    """The judges; without policies and without a base revision nothing is found and nothing is read."""
+
+    policing: Policing = field(default_factory=Policing)
+    transitions: Transitions = field(default_factory=Transitions)
+
+    @property
+    def findings(self) -> tuple[Diagnostic, ...]:
+        """What is wrong with policies, and what of the base revision cannot be compared with."""
+        return (*self.policing.findings, *self.transitions.findings)
+
+    def of_input(self, document: Document) -> tuple[Diagnostic, ...]:
+        """Return what is said of a document given; ``document`` holds it as a cluster stores it."""
+        return _once(self.policing.of_input(document), self.transitions.of_input(document))
+
+    def of_made(self, model: Model, objects: Objects) -> tuple[Diagnostic, ...]:
+        """Return what is said of the objects of a job, at the lines that caused it."""
+        return _once(self.policing.of_made(model, objects), self.transitions.of_made(model, objects))
+
+
+def _once(*parts: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    """Return findings; the note that an old object is broken is everybody's."""
+    return tuple(dict.fromkeys(finding for part in parts for finding in part))
