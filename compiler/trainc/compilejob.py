@@ -10,10 +10,11 @@ from trainc.admit.generated import Refused, admit_jobset
 from trainc.admit.trainer import warn_deprecated
 from trainc.checks import check_model, check_objects
 from trainc.checks.place import blamed
-from trainc.diagnostics import Diagnostic, Severity, report
+from trainc.diagnostics import Diagnostic, Severity, has_errors, report
 from trainc.documents import Key
 from trainc.findings.ruling import Ruling
-from trainc.gitops.queue import check_queue, shape_jobset
+from trainc.gitops import passes
+from trainc.gitops.base import jobset_of
 from trainc.join import join
 from trainc.judges import Judges
 from trainc.kube.gotypes import GoDecodeError
@@ -25,7 +26,7 @@ from trainc.options import Options
 from trainc.plugins import BUILDS, CHECKS, SHAPES
 from trainc.plugins.jobset import runs_already
 from trainc.runtimes import Runtimes
-from trainc.source import Document, Json, Path, dotted, get
+from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, get
 from trainc.trace import trace_jobset, trace_owned
 
 _NAME: Path = ("metadata", "name")
@@ -151,7 +152,7 @@ def check(model: Model) -> list[Diagnostic]:
     findings += static_limits(model)
     findings += check_model(model)
     if not model.options.faithful:
-        findings += check_queue(model)
+        findings += passes.check(model)
     return findings
 
 
@@ -192,8 +193,24 @@ def build(model: Model) -> tuple[Objects, list[Diagnostic]]:
             traced = Object(jobset, trace_jobset(model))
             findings += [_refusal(model, traced, refusal) for refusal in refusals]
             findings += () if refusals else check_objects(model, traced)
-            objects.append(traced if model.options.faithful else shape_jobset(model, traced))
+            objects.append(traced)
+    if not model.options.faithful and not has_errors(findings):
+        return _passed(model, tuple(objects), findings)
     return tuple(objects), findings
+
+
+def _passed(model: Model, objects: Objects, findings: list[Diagnostic]) -> tuple[Objects, list[Diagnostic]]:
+    """Return the objects with what default output adds; a JobSet whose spec that changes is admitted once more."""
+    before, finished = jobset_of(objects), passes.shape(model, objects)
+    after = jobset_of(finished)
+    if before is not None and after is not None and _spec(before) != _spec(after):
+        _, refusals = admit_jobset(after.data, _Claims(model))
+        findings += [_refusal(model, after, refusal) for refusal in refusals]
+    return finished, [*findings, *passes.judge(model, finished)]
+
+
+def _spec(jobset: Object) -> JsonObject:
+    return {key: value for key, value in as_object(jobset.data["spec"]).items() if key != "suspend"}
 
 
 @dataclass(frozen=True, slots=True)

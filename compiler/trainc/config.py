@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from trainc.diagnostics import Diagnostic, has_errors, report, suggest
+from trainc.configschema import misfits
+from trainc.diagnostics import Diagnostic, has_errors, report, sort_key, suggest
 from trainc.findings import severities
+from trainc.findings.severities import Problem as Fault
 from trainc.kube.decode import Problem, Refused
 from trainc.kube.yamltext import read_yaml, yaml_offsets
-from trainc.source import Document, Json, JsonObject, Mark, Path, Source, as_object
-
-KEYS = ("environments", severities.KEY)
-ENVIRONMENT_KEYS: tuple[str, ...] = ()
+from trainc.options import FIXES
+from trainc.settings import RECOMMENDED, expanded
+from trainc.source import Document, Json, JsonObject, Mark, Path, Source, as_list, as_object, get
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LABEL_RULE = "at most 63 of a-z, 0-9 and -, beginning and ending with a letter or digit"
@@ -42,7 +43,7 @@ def parse(source: Source | None) -> tuple[Config, tuple[Diagnostic, ...]]:
         return Config(), ()
     data, document, findings = read_document(source)
     if not has_errors(findings):
-        findings = (*findings, *_check(data, document))
+        findings = (*findings, *sorted(_check(data, document), key=sort_key))
     if has_errors(findings) or not isinstance(data, dict):
         return Config(), findings
     data = {**_default(), **data}
@@ -85,26 +86,16 @@ def _check(data: Json, document: Document) -> Iterator[Diagnostic]:
     if data is None:
         return
     if not isinstance(data, dict):
-        yield _wrong_type(document, (), data, "a mapping")
+        yield report("TC013", document, (), "wrong type", found=_kind(data), expected="a mapping")
         return
-    yield from _unknown(document, (), data, KEYS)
-    if "environments" in data:
-        yield from _environments(document, data["environments"])
-    if severities.KEY in data:
-        yield from _severities(document, data[severities.KEY])
-
-
-def _severities(document: Document, value: Json) -> Iterator[Diagnostic]:
-    path = (severities.KEY,)
-    if not isinstance(value, dict):
-        yield _wrong_type(document, path, value, "a mapping from codes to severities, such as {TC409: error}")
-        return
-    for problem in severities.check(value):
-        place = (*path, *problem.path)
+    problems = [*misfits(data), *_environments(data), *_meanings(data)]
+    if isinstance(levels := data.get(severities.KEY), dict):
+        problems += (problem._replace(path=(severities.KEY, *problem.path)) for problem in severities.check(levels))
+    for problem in problems:
         yield report(
             "TC013",
             document,
-            place,
+            problem.path,
             problem.message,
             found=problem.found,
             expected=problem.expected,
@@ -112,34 +103,42 @@ def _severities(document: Document, value: Json) -> Iterator[Diagnostic]:
         )
 
 
-def _environments(document: Document, value: Json) -> Iterator[Diagnostic]:
+def _environments(data: JsonObject) -> Iterator[Fault]:
     path = ("environments",)
-    if not isinstance(value, dict):
-        yield _wrong_type(document, path, value, "a mapping from names of environments to their options")
+    if not isinstance(names := data.get("environments"), dict):
         return
-    if not value:
-        yield report("TC013", document, path, "no environment", expected="at least one, such as prod: {}")
-    for name, options in value.items():
+    if not names:
+        yield Fault(path, "no environment", expected="at least one, such as prod: {}")
+    for name in names:
         if not _LABEL.fullmatch(name):
             message = "the name of an environment is not a DNS label"
-            yield report("TC013", document, (*path, name), message, found=name, expected=_LABEL_RULE)
-        if isinstance(options, dict):
-            yield from _unknown(document, (*path, name), options, ENVIRONMENT_KEYS)
-        elif options is not None:
-            yield _wrong_type(document, (*path, name), options, "a mapping, {} for no options")
+            yield Fault((*path, name), message, found=name, expected=_LABEL_RULE)
 
 
-def _unknown(document: Document, path: Path, data: JsonObject, known: Collection[str]) -> Iterator[Diagnostic]:
-    for key in data:
-        if key not in known:
-            expected = " or ".join(known) or "no option: environments have none"
-            yield report(
-                "TC013", document, (*path, key), f"unknown key {key!r}", expected=expected, hint=suggest(key, known)
-            )
+def _meanings(data: JsonObject) -> Iterator[Fault]:
+    """Yield what no schema says, of every place that may hold options."""
+    yield from _fixes(data, ())
+    places: list[Path] = [("defaults",), *(("environments", name) for name in as_object(data.get("environments")))]
+    for path in places:
+        options = as_object(get(data, *path))
+        yield from _fixes(options, path)
+        yield from _keys(options, path)
+        if len(as_object(options.get("destination"))) > 1:
+            yield Fault((*path, "destination"), "name and server together", expected="one of name and server")
 
 
-def _wrong_type(document: Document, path: Path, value: Json, expected: str) -> Diagnostic:
-    return report("TC013", document, path, "wrong type", found=_kind(value), expected=expected)
+def _fixes(options: JsonObject, path: Path) -> Iterator[Fault]:
+    for index, name in enumerate(as_list(options.get("fixes"))):
+        if isinstance(name, str) and name != RECOMMENDED and name not in FIXES:
+            expected = f"{RECOMMENDED}, or a name from docs/fixes.md"
+            yield Fault((*path, "fixes", index), f"no fix {name!r}", name, expected, suggest(name, FIXES))
+
+
+def _keys(options: JsonObject, path: Path) -> Iterator[Fault]:
+    keys = expanded(options, "sshKeys")
+    if keys.get("mode") == "existing" and "secret" not in keys:
+        message = "sshKeys: existing needs the name of the Secret"
+        yield Fault((*path, "sshKeys"), message, expected="{mode: existing, secret: <name>}")
 
 
 def _kind(value: Json) -> str:

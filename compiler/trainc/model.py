@@ -146,6 +146,10 @@ class Model:
     pod_labels: Mapping[str, str] = field(default_factory=dict)
     pod_annotations: Mapping[str, str] = field(default_factory=dict)
 
+    def fixed(self, fix: str) -> bool:
+        """Tell whether a fix of the table is switched on; raises KeyError for a name that is none."""
+        return self.options.fixed(fix)
+
     def policy(self, name: str) -> JsonObject | None:
         """Return one source of the ML policy (torch, mpi, jax, xgboost, flux), or None."""
         value = self.ml_policy.get(name) if self.ml_policy else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from trainc.settings import RECOMMENDED, Settings, read_settings
 from trainc.source import JsonObject, Source
 
 
@@ -21,10 +22,11 @@ class Options:
 
     ``faithful``: exactly what API server, Trainer v2.3.0 and JobSet v0.12.0 make of the documents given.
     ``environment``: a key of ``environments`` in trainc.yaml; the first folder below out/.
-    ``config``: the parsed trainc.yaml. ``fixes``: names of FIXES to switch on. What they do instead comes with the
-    GitOps work; until then a name is refused with ValueError, rather than silently doing nothing.
+    ``config``: the parsed trainc.yaml; ``settings`` is what it says for the environment, and nothing under faithful.
+    ``fixes``: names of FIXES to switch on, beside those of trainc.yaml; ``recommended`` stands for those that are.
     ``crds``: files with CustomResourceDefinitions, by which objects beside TrainJobs and runtimes are judged.
     ``base``: what was there before; with it the changes that a cluster would refuse are findings, too.
+    Raises ValueError for fixes that are not there, and for fixes under faithful.
     """
 
     faithful: bool = False
@@ -33,10 +35,21 @@ class Options:
     fixes: tuple[str, ...] = ()
     crds: tuple[Source, ...] = ()
     base: Revision | None = None
+    settings: Settings = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.fixes:
-            raise ValueError(f"no fix can be switched on yet: {', '.join(self.fixes)}")
+        if self.faithful and self.fixes:
+            raise ValueError("faithful output has no fixes")
+        settings = Settings() if self.faithful else read_settings(self.config, self.environment)
+        for name in self.fixes:
+            if name != RECOMMENDED and name not in FIXES:
+                raise ValueError(f"no fix {name!r}")
+        object.__setattr__(self, "settings", settings)
+
+    def fixed(self, name: str) -> bool:
+        """Tell whether a fix is switched on. Raises KeyError for a name that is none."""
+        chosen = (*self.fixes, *self.settings.fixes)
+        return name in chosen or (RECOMMENDED in chosen and FIXES[name].recommended)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +57,7 @@ class Fix:
     """A known bug of Trainer v2.3.0 that trainc reproduces unless the fix is switched on.
 
     ``code`` is the warning's, ``issue`` upstream's, ``wrong`` what happens, ``right`` what the fix does instead.
+    ``recommended``: whether fixes: recommended switches it on, for the reason in docs/fixes.md.
     """
 
     code: str
@@ -51,6 +65,7 @@ class Fix:
     issue: str
     wrong: str
     right: str
+    recommended: bool = False
 
 
 FIXES: dict[str, Fix] = {

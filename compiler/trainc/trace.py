@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from trainc.admit.jobset import default
-from trainc.gitops.queue import KUEUE_LABELS, shape_jobset
+from trainc.gitops.base import jobset_of
+from trainc.gitops.passes import PASSES
 from trainc.join import patched
 from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration
-from trainc.model import Model, Object, Origin
+from trainc.model import Model, Object, Objects, Origin
 from trainc.origins import Cause, Step, blame, counterpart
-from trainc.plugins import SHAPES
+from trainc.plugins import BUILDS, SHAPES
 from trainc.plugins.jobset import JobSet
 from trainc.schema import read, resource
 from trainc.source import Json, JsonObject, Path, existing, get
@@ -163,19 +164,22 @@ def _admitted(model: Model) -> list[Step]:
     stored = read(resource("JobSet"), built).data
     defaulted = default(stored)
     found = [Step(stored, _default("JobSet CRD")), Step(defaulted, _default("JobSet webhook"))]
-    if not model.options.faithful:
-        found.append(Step(shape_jobset(model, Object(defaulted)).data, _queue(model)))
+    return found if model.options.faithful else found + _passed(model, defaulted)
+
+
+def _passed(model: Model, jobset: JsonObject) -> list[Step]:
+    """Return a step for every pass of default output that changes the JobSet."""
+    others = (made for plugin in BUILDS for made in plugin.build(model) if made.kind != "JobSet")
+    objects: Objects = (Object(jobset), *others)
+    found = []
+    for step in PASSES:
+        after = step.shape(model, objects)
+        made = jobset_of(after)
+        if made is not None and after is not objects:
+            found.append(Step(made.data, lambda path, root, step=step: step.cause(model, path, root)))  # type: ignore[misc]
+        objects = after
     return found
 
 
 def _default(name: str) -> Cause:
     return lambda path, root: Origin("default", name=name)
-
-
-def _queue(model: Model) -> Cause:
-    def cause(path: Path, root: Json) -> Origin:
-        if path[:2] == ("metadata", "labels") and path[-1] in (*KUEUE_LABELS, "labels"):
-            return Origin("input", model.job, path)
-        return Origin("default", name="trainc")
-
-    return cause

@@ -11,7 +11,8 @@ from syntax import imports, modules
 
 LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (0, ("source", "regex")),
-    (1, ("options", "data")),
+    (1, ("settings", "data")),
+    (1, ("options",)),
     (1, ("diagnostics", "kube")),
     (2, ("model", "load", "emit", "documents", "placing", "schema")),
     (2, ("findings",)),
@@ -27,6 +28,7 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (6, ("compilejob",)),
     (6, ("output",)),
     (6, ("pipeline",)),
+    (7, ("configschema",)),
     (7, ("config", "read", "write")),
     (7, ("policytests", "revisions")),
     (8, ("cli",)),

@@ -48,9 +48,9 @@ def test_environments_keep_the_order_of_the_file() -> None:
         ("environments:\n  prod:\n    runtime: x\n", (3, 5), "unknown key 'runtime'"),
         ("[]\n", (1, 1), "wrong type"),
         ("prod\n", (1, 1), "wrong type"),
-        ("environments: [prod]\n", (1, 1), "wrong type"),
-        ("environments:\n", (1, 1), "wrong type"),
-        ("environments: {prod: 1}\n", (1, 16), "wrong type"),
+        ("environments: [prod]\n", (1, 1), "environments must be a mapping"),
+        ("environments:\n", (1, 1), "environments must be a mapping"),
+        ("environments: {prod: 1}\n", (1, 16), "environments.prod must be a mapping"),
         ("environments: {}\n", (1, 1), "no environment"),
         ("environments:\n  Prod: {}\n", (2, 3), "the name of an environment is not a DNS label"),
         ("environments:\n  a.b: {}\n", (2, 3), "the name of an environment is not a DNS label"),
@@ -79,7 +79,7 @@ def test_the_nearest_spelling() -> None:
 
 def test_all_at_once() -> None:
     _, findings = check("a: 1\nenvironments:\n  B: {}\n  c: {x: 1}\nd: 1\n")
-    assert [finding[1] for finding in findings] == [1, 5, 3, 4]
+    assert [finding[1] for finding in findings] == [1, 3, 4, 5]
 
 
 @pytest.mark.parametrize(

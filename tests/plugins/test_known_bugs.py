@@ -143,8 +143,3 @@ def test_the_page_is_current() -> None:
     page = (Path(__file__).parents[2] / "docs" / "fixes.md").read_text(encoding="utf-8")
     for name, fix in FIXES.items():
         assert f"| `{name}` | {fix.code} | {fix.issue} | {fix.wrong} | {fix.right} |" in page
-
-
-def test_no_fix_is_silently_ignored() -> None:
-    with pytest.raises(ValueError, match="no fix can be switched on yet: ssh-key-mode"):
-        Options(fixes=("ssh-key-mode",))

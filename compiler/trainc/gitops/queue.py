@@ -7,8 +7,9 @@ start a job behind Kueue's back at the next self-heal, and a JobSet without the 
 from __future__ import annotations
 
 from trainc.diagnostics import report
-from trainc.model import Findings, Model, Object
-from trainc.source import JsonObject, get
+from trainc.gitops.base import Pass, by_environment, jobset_of, with_jobset
+from trainc.model import Findings, Model, Objects, Origin
+from trainc.source import Json, JsonObject, Path, as_object, get
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 KUEUE_LABELS = (QUEUE_LABEL, "kueue.x-k8s.io/priority-class", "kueue.x-k8s.io/max-exec-time-seconds")
@@ -24,23 +25,40 @@ def check_queue(model: Model) -> Findings:
 
 def queued(model: Model) -> bool:
     """Tell whether the JobSet will carry a queue's label."""
-    return QUEUE_LABEL in _labels(model) or QUEUE_LABEL in model.labels
+    return QUEUE_LABEL in _kueue(model) or QUEUE_LABEL in model.labels
 
 
-def shape_jobset(model: Model, jobset: Object) -> Object:
-    """Return the JobSet with Kueue's labels, and with spec.suspend only where it is true."""
-    metadata = jobset.data["metadata"]
-    spec = jobset.data["spec"]
-    assert isinstance(metadata, dict) and isinstance(spec, dict)
+def shape(model: Model, objects: Objects) -> Objects:
+    """Return the objects with Kueue's labels on the JobSet, and with spec.suspend only where it is true."""
+    jobset = jobset_of(objects)
+    if jobset is None:
+        return objects
+    metadata, spec = as_object(jobset.data["metadata"]), as_object(jobset.data["spec"])
     data: JsonObject = {**jobset.data}
     if spec.get("suspend") is not True:
         data["spec"] = {key: value for key, value in spec.items() if key != "suspend"}
-    if copied := {key: value for key, value in _labels(model).items() if key in KUEUE_LABELS}:
-        own = metadata.get("labels")
-        data["metadata"] = {**metadata, "labels": {**copied, **(own if isinstance(own, dict) else {})}}
-    return Object(data, jobset.origins)
+    if wanted := _kueue(model):
+        data["metadata"] = {**metadata, "labels": {**wanted, **as_object(metadata.get("labels"))}}
+    return with_jobset(objects, data)
+
+
+def _kueue(model: Model) -> JsonObject:
+    """Return Kueue's labels of the TrainJob; where there is no queue, that of the environment."""
+    wanted = {key: value for key, value in _labels(model).items() if key in KUEUE_LABELS}
+    queue = model.options.settings.queue
+    return {QUEUE_LABEL: queue, **wanted} if queue is not None else wanted
+
+
+def cause(model: Model, path: Path, root: Json) -> Origin:
+    """Return the origin of a label: the TrainJob's own, or the environment's queue."""
+    if path[:2] != ("metadata", "labels"):
+        return Origin("default", name="trainc")
+    own = path == ("metadata", "labels") or path[-1] in _labels(model)
+    return Origin("input", model.job, path) if own else by_environment("queue")
 
 
 def _labels(model: Model) -> JsonObject:
-    labels = get(model.job.data, "metadata", "labels")
-    return labels if isinstance(labels, dict) else {}
+    return as_object(get(model.job.data, "metadata", "labels"))
+
+
+PASS = Pass("queue", shape, cause, check=check_queue)

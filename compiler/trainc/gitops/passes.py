@@ -1,0 +1,29 @@
+"""The passes of default output, in order: what only a tree in git needs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from trainc.gitops import queue
+from trainc.gitops.base import Pass
+from trainc.model import Findings, Model, Objects
+
+PASSES: Final[tuple[Pass, ...]] = (queue.PASS,)
+"""One tuple, since order is part of the output. The queue's comes last: it leaves the spec as a server stores it."""
+
+
+def check(model: Model) -> Findings:
+    """Return what the passes find in a joined model."""
+    return tuple(finding for step in PASSES for finding in step.check(model))
+
+
+def shape(model: Model, objects: Objects) -> Objects:
+    """Return the objects after every pass."""
+    for step in PASSES:
+        objects = step.shape(model, objects)
+    return objects
+
+
+def judge(model: Model, objects: Objects) -> Findings:
+    """Return what the passes find in the finished objects."""
+    return tuple(finding for step in PASSES for finding in step.judge(model, objects))

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trainc import Options, Source
+from trainc.config import parse
+from trainc.data import load_json
+from trainc.settings import Naming, Patch, Settings, SshKeys, Transport, read_settings
+from trainc.source import JsonObject
+
+FULL = """\
+fixes: recommended
+output: 1
+lock: {required: [ghcr.io/]}
+policies: {pods: true}
+severities: {TC409: error}
+defaults:
+  queue: shared
+  transport: kubexec
+environments:
+  prod:
+    jobs: [team-*, '!team-x/old-*']
+    destination: {name: west}
+    namespaces: {team-a: a}
+    createNamespace: true
+    imagePullSecrets: [pull]
+    registries: {docker.io: mirror.example.com}
+    runtimes: {torch-distributed: torch-west}
+    serviceAccounts: [reader]
+    patches:
+    - target: {kind: JobSet, name: 'm*'}
+      patch: {metadata: {labels: {a: b}}}
+    sshKeys: {mode: existing, secret: keys}
+    naming: {mode: content, maxReruns: 3}
+    queue: fast
+    target: flux
+    argocd: {repoURL: 'https://example.com/x.git', per: namespace, automated: false, onDelete: keep}
+    fixes: [ssh-key-mode]
+  test:
+"""
+
+
+def settings(text: str, environment: str = "prod") -> Settings:
+    config, findings = parse(Source("trainc.yaml", text))
+    assert findings == ()
+    return read_settings(config.data, environment)
+
+
+def test_all_that_can_be_said() -> None:
+    found = settings(FULL)
+    assert (found.jobs, found.queue, found.target) == (("team-*", "!team-x/old-*"), "fast", "flux")
+    assert (found.destination, found.namespaces) == ({"name": "west"}, {"team-a": "a"})
+    assert (found.create_namespace, found.pods, found.lock_required) == (True, True, ("ghcr.io/",))
+    assert (found.image_pull_secrets, found.service_accounts) == (("pull",), ("reader",))
+    assert (found.registries, found.runtimes) == (
+        {"docker.io": "mirror.example.com"},
+        {"torch-distributed": "torch-west"},
+    )
+    assert found.patches == (Patch("JobSet", "m*", "*", {"metadata": {"labels": {"a": "b"}}}, 0),)
+    assert found.ssh_keys == SshKeys("existing", "keys")
+    assert found.naming == Naming("content", 3)
+    assert found.transport == Transport("kubexec"), "of defaults"
+    assert (found.argocd.per, found.argocd.automated, found.argocd.on_delete) == ("namespace", False, "keep")
+    assert found.fixes == ("ssh-key-mode",)
+
+
+def test_an_environment_without_options_has_the_defaults() -> None:
+    found = settings(FULL, "test")
+    assert (found.queue, found.transport.mode, found.fixes) == ("shared", "kubexec", ("recommended",))
+    assert (found.naming, found.ssh_keys, found.jobs) == (Naming(), SshKeys(), ())
+
+
+def test_nothing_said() -> None:
+    assert settings("") == Settings()
+
+
+def test_a_text_is_short_for_a_mapping() -> None:
+    one = settings("environments: {prod: {sshKeys: external-secrets, naming: content}}")
+    assert (one.ssh_keys.mode, one.naming.mode) == ("external-secrets", "content")
+
+
+@pytest.mark.parametrize(
+    ("jobs", "taken"),
+    [
+        ([], ["a/x", "b/y", "b/z"]),
+        (["*"], ["a/x", "b/y", "b/z"]),
+        (["b"], ["b/y", "b/z"]),
+        (["b/y", "a/*"], ["a/x", "b/y"]),
+        (["!b/y"], ["a/x", "b/z"]),
+        (["b/*", "!b/z"], ["b/y"]),
+        (["*/?"], ["a/x", "b/y", "b/z"]),
+        (["c*"], []),
+    ],
+)
+def test_which_jobs_an_environment_has(jobs: list[str], taken: list[str]) -> None:
+    found = Settings(jobs=tuple(jobs))
+    assert [name for name in ("a/x", "b/y", "b/z") if found.takes(*name.split("/"))] == taken
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "column"),
+    [
+        ("{sshKeys: existing}", "sshKeys: existing needs the name of the Secret", 23),
+        ("{sshKeys: none}", 'environments.prod.sshKeys must be one of "job", "external-secrets", "existing"', 23),
+        ("{destination: {name: a, server: b}}", "name and server together", 23),
+        ("{fixes: [ssh-keymode]}", "no fix 'ssh-keymode'", 31),
+        ("{naming: {mode: content, maxReruns: -1}}", "environments.prod.naming.maxReruns must be greater than", 47),
+        ("{patches: [{target: {kind: JobSet}}]}", "environments.prod.patches[0] lacks patch", 33),
+        ("{queue: 3}", "environments.prod.queue must be a string", 23),
+        ("{argocd: {per: jobs}}", 'environments.prod.argocd.per must be one of "job", "namespace"', 32),
+    ],
+)
+def test_what_does_not_fit(text: str, message: str, column: int) -> None:
+    _, findings = parse(Source("trainc.yaml", f"environments: {{prod: {text}}}"))
+    assert [(finding.code, finding.column) for finding in findings] == [("TC013", column)]
+    assert message in findings[0].message
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(load_json("config.schema.json"))
+
+
+VALUES = st.sampled_from(["job", "content", "ssh", "recommended", [], ["a"], {}, {"mode": "job"}, 1, True, None, "x"])
+KEYS = st.sampled_from(["sshKeys", "naming", "transport", "fixes", "jobs", "queue", "patches", "zzz", "argocd"])
+
+
+@given(st.dictionaries(KEYS, VALUES), st.dictionaries(KEYS, VALUES), st.booleans())
+def test_editors_and_trainc_take_the_same(own: JsonObject, shared: JsonObject, null: bool) -> None:
+    data = {"environments": {"prod": None if null else own}, "defaults": shared}
+    from trainc.configschema import misfits
+
+    fits = jsonschema.Draft202012Validator(load_json("config.schema.json")).is_valid(data)
+    assert fits == (not list(misfits(json.loads(json.dumps(data)))))
+
+
+@given(st.dictionaries(KEYS, VALUES))
+def test_what_was_never_checked_is_read_without_a_traceback(options: JsonObject) -> None:
+    assert Options(config={"environments": {"prod": options}}).settings is not None
+
+
+def test_faithful_knows_no_settings() -> None:
+    config: JsonObject = {"environments": {"prod": {"queue": "x"}}}
+    assert Options(config=config).settings.queue == "x"
+    assert Options(config=config, faithful=True).settings == Settings()
+
+
+def test_fixes_that_are_none() -> None:
+    with pytest.raises(ValueError, match="no fix 'zzz'"):
+        Options(fixes=("zzz",))
+    with pytest.raises(ValueError, match="faithful output has no fixes"):
+        Options(fixes=("ssh-key-mode",), faithful=True)
+    with pytest.raises(KeyError):
+        Options(fixes=("recommended",)).fixed("zzz")
+    assert Options(fixes=("ssh-key-mode",)).fixed("ssh-key-mode")
+    assert not Options().fixed("ssh-key-mode")
