@@ -9,7 +9,7 @@ from trainc.cel import exact, fast, work
 from trainc.cel.checker import Checked
 from trainc.cel.declarations import Environment
 from trainc.cel.exactattributes import Lazy, Run
-from trainc.cel.fastframe import Unusual
+from trainc.cel.fastframe import Built, Unusual
 from trainc.cel.folding import PlanError
 from trainc.cel.interpretable import Interpretable
 from trainc.cel.maps import MISSING
@@ -40,16 +40,15 @@ class Outcome(NamedTuple):
 class Program:
     """An expression that can be evaluated, any number of times and by several threads at once."""
 
-    __slots__ = ("_exact", "_fast", "_fixed_cost", "_frame", "_plan", "_variables")
+    __slots__ = ("_exact", "_fast", "_frame", "_plan", "_tried", "_variables")
 
     def __init__(self, planned: Interpretable, slots: Slots) -> None:
         self._plan = planned
         self._variables = tuple(slots.variables.items())
         self._frame: list[Any] = [MISSING] * slots.size
         self._frame[WORK] = BUDGET
-        built = fast.build(planned)
-        self._fast = built[0] if built is not None else None
-        self._fixed_cost = built[1] if built is not None else 0
+        self._fast: Built | None = None
+        self._tried = False
         self._exact: Run | None = None
 
     def evaluate(self, variables: Mapping[str, Value], limit: int = LIMIT) -> Outcome:
@@ -57,11 +56,13 @@ class Program:
 
         The work done is bounded, too, whatever the limit of cost (work.py).
         """
-        run = self._fast
-        if run is None:
+        if not self._tried:  # most expressions of a policy are checked, and never evaluated
+            self._fast, self._tried = fast.build(self._plan), True
+        if self._fast is None:
             return self._decide(variables, limit)
+        run, fixed_cost = self._fast
         frame = self._frame.copy()
-        frame[COST], frame[work.LIMIT] = self._fixed_cost, limit
+        frame[COST], frame[work.LIMIT] = fixed_cost, limit
         try:
             for name, slot in self._variables:
                 value = frame[slot] = variables.get(name, MISSING)
