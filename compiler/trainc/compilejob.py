@@ -86,9 +86,11 @@ class JobCompiler:
         faithful = self.options.faithful
         admitted = admit_document(job.document, "crd", "webhook", faithful=faithful)
         findings = list(admitted.findings)
-        if not _fits(findings) or (refused := check_kind(admitted.document)):
-            return self._ended(job, [*findings, *(refused if _fits(findings) else ())])
+        if not _fits(findings):
+            return self._ended(job, findings)
         job = replace(job, findings=self.judges.of_input(admitted.document))
+        if refused := check_kind(admitted.document):
+            return self._ended(job, [*findings, *refused])
         found = self.runtimes.find(admitted.document)
         if isinstance(found, Diagnostic):
             return self._ended(job, [*findings, found])

@@ -12,7 +12,7 @@ from trainc.kube.gotypes import GoDecodeError
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
 from trainc.schema import Resource, admit, read, validate_object
 from trainc.schema.registry import BUILT_IN, Registry, split_version
-from trainc.source import Document, JsonObject, existing, get, put
+from trainc.source import Document, JsonObject, Path, existing, get, put
 
 _WITH_WEBHOOK = "JobSet"
 """The kind whose mutating webhook has seen what was emitted."""
@@ -54,13 +54,18 @@ def as_stored(resource: Resource, old: Document, *, created: bool = False) -> Js
         try:
             data = read(resource, default(result.data)).data
         except GoDecodeError as error:
-            return report(BROKEN, old, existing(old.data, error.path), f"nothing here is compared: {error.message}")
+            return broken(old, error.path, error.message)
         result = replace(result, data=data)
         violations = validate_object(resource, data)
     wrong = next((violation for violation in violations if violation.decode or violation.blocking), None)
     if wrong is None:
         return result.data
-    return report(BROKEN, old, existing(old.data, wrong.path), f"nothing here is compared: {wrong.message}")
+    return broken(old, wrong.path, wrong.message)
+
+
+def broken(old: Document, path: Path, message: str) -> Diagnostic:
+    """Return the note (TC018) that no cluster could hold an old object."""
+    return report(BROKEN, old, existing(old.data, path), f"nothing here is compared: {message}")
 
 
 def standard(data: JsonObject) -> JsonObject:

@@ -11,16 +11,17 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from trainc.admit.rules import failures
-from trainc.admit.update import jobset_changes, trainjob_changes
+from trainc.admit.update import jobset_changes, rewritten, trainjob_changes
 from trainc.base import Base, identify
 from trainc.changes import Change, changes, same
 from trainc.checks.place import blamed
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.diagnostics.concealing import concealed
 from trainc.documents import RUNTIMES, TRAINJOB
+from trainc.kube.gotypes import GoDecodeError
 from trainc.model import Model, Object
 from trainc.origins import counterpart
-from trainc.previous import as_stored, standard
+from trainc.previous import as_stored, broken, standard
 from trainc.schema import Resource, has_rules, validate_object
 from trainc.schema.registry import BUILT_IN, Registry, split_version
 from trainc.schema.wording import show
@@ -32,6 +33,7 @@ _ADVISORY = frozenset((TRAINJOB, *RUNTIMES))
 """The kinds that need not reach a cluster."""
 
 _ABSENT = "nothing"
+_RESPELT = "it is spelt as it was, but Trainer's webhook respells quantities where it sets the time of a runtime patch"
 _NAMED = 3
 """So many further changes are named in a message."""
 
@@ -70,8 +72,13 @@ class Transitions:
         stored = as_stored(resource, old)
         if isinstance(stored, Diagnostic):
             return (stored,)
-        refusals = [*_by_rules(resource, document.data, stored, ""), *_by_trainer(document.data, stored)]
-        return tuple(self._of_input(document, old, stored, refusal) for refusal in refusals)
+        try:
+            new, before = _mutated(document.data, stored)
+            refusals = [*_by_rules(resource, new, before, ""), *_by_trainer(new, before)]
+        except GoDecodeError as error:  # of the old one: the new one has been decoded
+            return (broken(old, error.path, error.message),)
+        respelt = stored != before or document.data != new
+        return tuple(self._of_input(document, old, (new, before), refusal, respelt=respelt) for refusal in refusals)
 
     def of_made(self, model: Model, objects: Iterable[Object]) -> tuple[Diagnostic, ...]:
         """Return the changes of a job's JobSet that a cluster refuses, at the lines that caused them."""
@@ -93,8 +100,17 @@ class Transitions:
             for place, caused in self._by_cause(model, made, refusal.changes):
                 yield self._of_jobset(place, old, (made.data, stored), refusal._replace(changes=caused))
 
-    def _of_input(self, document: Document, old: Document, stored: JsonObject, refusal: _Refusal) -> Diagnostic:
+    def _of_input(
+        self,
+        document: Document,
+        old: Document,
+        data: tuple[JsonObject, JsonObject],
+        refusal: _Refusal,
+        *,
+        respelt: bool,
+    ) -> Diagnostic:
         kind = str(document.data["kind"])
+        new, stored = data
         first = refusal.changes[0]
         related = Related(self._was(first), old, existing(old.data, first.old_path))
         return report(
@@ -103,8 +119,11 @@ class Transitions:
             existing(document.data, first.path),
             f"{_named(refusal.changes)}: {refusal.message}",
             severity=Severity.WARNING if kind in _ADVISORY else None,
-            found=_shown(document.data, first.path, first.new),
+            found=_shown(new, first.path, first.new),
             expected=_shown(stored, first.old_path, first.old),
+            hint=_RESPELT
+            if respelt and same(get(document.data, *first.path), get(old.data, *first.old_path))
+            else None,
             related=(related,),
             upstream=refusal.upstream,
         )
@@ -174,6 +193,14 @@ class Transitions:
 
     def _resource(self, data: JsonObject) -> Resource | None:
         return self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
+
+
+def _mutated(new: JsonObject, old: JsonObject) -> tuple[JsonObject, JsonObject]:
+    """Return both versions of a document given as Trainer's mutating webhook leaves them."""
+    if new["kind"] != TRAINJOB:
+        return new, old
+    before = rewritten(old)
+    return rewritten(new, before), before
 
 
 def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) -> Iterator[_Refusal]:

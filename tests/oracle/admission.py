@@ -9,7 +9,7 @@ from trainc import Diagnostic, Options, Severity, Source
 from trainc.admit.crd import UNCHECKED, admit_document, rule_finding
 from trainc.admit.generated import admit_jobset
 from trainc.admit.rules import failures
-from trainc.admit.update import jobset_changes, trainjob_changes
+from trainc.admit.update import jobset_changes, rewritten, trainjob_changes
 from trainc.compilejob import STAGES
 from trainc.runtimes import admit_runtime
 from trainc.schema import resource
@@ -39,10 +39,11 @@ class Admission(NamedTuple):
 
 def request(asked: Mapping[str, Any]) -> Admission:
     """Admit ``new``; as an update of ``old``, if that is there."""
-    new = _create(asked["new"])
     if "old" not in asked:
-        return new
-    return Admission(new.stored, (*new.refusals, *_changes(new.stored, _create(asked["old"]).stored)))
+        return _create(asked["new"])
+    old = _create(asked["old"]).stored
+    new = _create(asked["new"], old)
+    return Admission(new.stored, (*new.refusals, *_changes(new.stored, old)))
 
 
 def _changes(new: JsonObject, old: JsonObject) -> Iterator[Refusal]:
@@ -54,15 +55,18 @@ def _changes(new: JsonObject, old: JsonObject) -> Iterator[Refusal]:
         yield Refusal(f"{prefix}webhook", change.upstream)
 
 
-def _create(data: JsonObject) -> Admission:
+def _create(data: JsonObject, before: JsonObject | None = None) -> Admission:
+    """Admit an object but for rules of changes; ``before`` is what mutating webhooks see as the old object."""
     document = _document(data)
     if data["kind"] == "JobSet":
         stored, refused = admit_jobset(document.data, {})
         return Admission(stored, tuple(Refusal(one.stage, one.upstream) for one in refused))
     if data["kind"] == "TrainJob":
         admitted = admit_document(document, "crd", "webhook", faithful=True)
-    else:
-        admitted = admit_runtime(document, Options(faithful=True))
+        refused = tuple(refusals(admitted.findings))
+        stored = admitted.document.data
+        return Admission(stored if refused else rewritten(stored, before), refused)
+    admitted = admit_runtime(document, Options(faithful=True))
     return Admission(admitted.document.data, tuple(refusals(admitted.findings)))
 
 

@@ -170,19 +170,21 @@ def _compare_errors(result: Result, errors: list[Diagnostic]) -> list[Difference
     if any(finding.code.startswith("TC0") for finding in errors):  # a document without a name: nothing else is said
         return []
     # As sets: upstream may say one thing twice, and we may say it of two places.
-    theirs = {_plain(_theirs(error)) for error in result["errors"]}
-    mine = {_plain(_mine(f)) for f in errors if f.stage == stage}
+    theirs = {error_text(error) for error in result["errors"]}
+    mine = {finding_text(f) for f in errors if f.stage == stage}
     return [_differ(result, "errors", sorted(theirs - mine), sorted(mine - theirs))] if theirs != mine else []
 
 
-def _theirs(error: Mapping[str, Any]) -> str:
+def error_text(error: Mapping[str, Any]) -> str:
     """Return an error's text; that of a rule without the value, which releases of Kubernetes show in different ways."""
-    return f"{error['field']}: {error['type']}: {error['detail']}" if error.get("cel") else str(error["message"])
+    by_rule = error.get("cel")
+    return _plain(f"{error['field']}: {error['type']}: {error['detail']}" if by_rule else str(error["message"]))
 
 
-def _mine(finding: Diagnostic) -> str:
+def finding_text(finding: Diagnostic) -> str:
+    """Return what a finding says in upstream's words, as error_text gives them."""
     text = finding.upstream or f"({finding.code} {finding.message})"
-    return RULE.sub(r"\1: \2", text) if finding.code == "TC201" else text
+    return _plain(RULE.sub(r"\1: \2", text) if finding.code in ("TC201", "TC202") else text)
 
 
 def _plain(text: str) -> str:

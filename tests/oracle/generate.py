@@ -55,8 +55,8 @@ def documents(rng: Rng) -> str:
     return "---\n".join(texts)
 
 
-def objects(rng: Rng) -> list[Map]:
-    """Return the documents of a random case."""
+def objects(rng: Rng, *, broken: bool = True) -> list[Map]:
+    """Return the documents of a random case; ``broken``: rules may be broken and documents damaged on purpose."""
     result: list[Map] = []
     runtimes: list[tuple[Context, Map]] = []
     for number in range(2 if rng.chance(8) else 1):
@@ -87,9 +87,9 @@ def objects(rng: Rng) -> list[Map]:
         metadata["generateName"] = rng.pick((metadata.pop("name"), "x-", ""))
     for _ in range(1 + rng.below(4) if rng.chance(40) else 0):
         enrich(rng, rng.pick(ours))
-    for _ in range(1 + rng.below(3) if rng.chance(20) else 0):
+    for _ in range(1 + rng.below(3) if broken and rng.chance(20) else 0):
         break_rules(rng, rng.pick(ours))
-    for _ in range(1 + rng.below(2) if rng.chance(22) else 0):
+    for _ in range(1 + rng.below(2) if broken and rng.chance(22) else 0):
         damage(rng, rng.pick(ours))
     return rng.shuffled(result)
 

@@ -1,8 +1,9 @@
 """What the webhooks of JobSet and Trainer say to a change of an object that is there already.
 
 Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go ValidateUpdate, with every feature gate at its default (off);
-Trainer v2.3.0 pkg/runtime/framework/plugins/jobset checkRuntimePatchesImmutability. Trainer's webhooks for runtimes
-compare nothing with what was before. JobSet's defaults are set on create only, so the objects compared are whole.
+Trainer v2.3.0 pkg/webhooks/trainjob_webhook.go (the defaulter) and pkg/runtime/framework/plugins/jobset
+checkRuntimePatchesImmutability. Trainer's webhooks for runtimes compare nothing with what was before. JobSet's defaults
+are set on create only, so the objects compared are whole.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from trainc.admit.jobset import overlay
 from trainc.diagnostics.concealing import concealed
 from trainc.kube.fielderror import forbidden, go_value
 from trainc.kube.goorder import typed
@@ -57,6 +59,23 @@ def jobset_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange
             shown = typed(shown, "v1alpha2.ReplicatedJob") if isinstance(shown, list) else shown
             text = f"{dotted(path)}: Invalid value: {go_value(shown, struct=True)}: {IMMUTABLE}"
             yield ForbiddenChange(path, value, was, IMMUTABLE, text)
+
+
+def rewritten(job: JsonObject, before: JsonObject | None = None) -> JsonObject:
+    """Return a TrainJob as Trainer's mutating webhook leaves it, but for the times that it sets.
+
+    Where it sets the time of a runtime patch, all of the TrainJob is written anew from Go's types: quantities get their
+    canonical form. ``before`` is the TrainJob that is updated. Raises GoDecodeError for what is none.
+    """
+    known = {patch.get("manager"): patch for patch in objects(get(before, *_PATCHES))}
+    if all(_is_timed(patch, known.get(patch.get("manager"))) for patch in objects(get(job, *_PATCHES))):
+        return job
+    return overlay(job, decode(job, TRAIN_JOB))
+
+
+def _is_timed(patch: JsonObject, before: JsonObject | None) -> bool:
+    """Tell whether a patch has the time already that the webhook gives it: its own, or that of what it was before."""
+    return "time" in patch and before in (None, patch)
 
 
 def trainjob_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:
