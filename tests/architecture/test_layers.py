@@ -24,6 +24,7 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (5, ("gitops", "questions")),
     (5, ("checks",)),
     (6, ("runtimes", "trace", "policing", "transitions")),
+    (5, ("children",)),
     (6, ("judges",)),
     (6, ("compilejob",)),
     (6, ("output",)),
