@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from trainc.base import Base
@@ -18,9 +19,9 @@ from trainc.source import Document, JsonObject, Path, as_object, existing
 
 if TYPE_CHECKING:
     from trainc.admit.policy import Decision, PolicySet, Request
+    from trainc.children import Child
 
 STAGE: Final = "policy"
-    from trainc.children import Child
 """Where a cluster refuses what a bound policy denies."""
 
 UNDECIDED: Final = "TC504"

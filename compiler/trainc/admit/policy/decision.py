@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from trainc.source import Document, JsonObject, Path
+from trainc.source import Document, JsonObject, Path, as_object
 
 DENIED, ERROR, UNDECIDED, ANNOTATION = "denied", "error", "undecided", "annotation"
 DENY, WARN, AUDIT = "Deny", "Warn", "Audit"
