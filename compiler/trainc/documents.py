@@ -66,7 +66,7 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Diagnostic
             jobs.append(document)
         elif kind in RUNTIMES and document.data["apiVersion"] == API_VERSION:
             runtimes.append(document)
-        elif document.source.name.startswith(JOBS):
+        elif document.source.name.startswith(JOBS) and document.data["apiVersion"] != API_VERSION:
             findings.append(_foreign(document))
     findings += _companions(runtimes, kept.values())
     return Documents(tuple(jobs), tuple(runtimes), kept), tuple(findings)

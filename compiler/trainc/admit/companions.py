@@ -15,7 +15,7 @@ from trainc.diagnostics import Diagnostic, Related, Severity, report, suggest
 from trainc.documents import RUNTIMES, TRAINJOB
 from trainc.load import load
 from trainc.schema import Resource, Violation, admit, unknown_field_hint
-from trainc.schema.registry import BUILT_IN, GroupKind, Registry, split_version
+from trainc.schema.registry import BUILT_IN, GroupKind, Registry, all_kinds, split_version
 from trainc.schema.structural import KINDS
 from trainc.source import Document, Path, Source, dotted, existing
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 _OWN = frozenset((*RUNTIMES, TRAINJOB))
 KIND = ("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
-_UNPARSED = "TC006"
-_AMBIGUOUS = "TC005"
+_OF_OBJECTS = ("TC005", "TC006")
+"""Of what cannot be read well in a file with CRDs, what matters in a CRD only."""
+
 _UNCHECKED = "TC110"
 
 
@@ -76,7 +77,7 @@ def read_definitions(crds: tuple[Source, ...]) -> tuple[tuple[Document, ...], tu
     for source in crds:
         loaded, found = load(source)
         documents += (document for document in loaded if _is_definition(document))
-        findings += (f for f in found if f.code != _AMBIGUOUS and (f.code != _UNPARSED or _is_definition(f.document)))
+        findings += (f for f in found if f.code not in _OF_OBJECTS or _is_definition(f.document))
     return tuple(documents), tuple(findings)
 
 
@@ -160,14 +161,21 @@ def _admit(document: Document, registry: Registry) -> tuple[Document, tuple[Diag
 
 
 def _no_match(document: Document, registry: Registry, group: str, kind: str) -> Iterator[Diagnostic]:
-    """Tell of a version that is not served, and of a kind that a group given does not have."""
+    """Tell of a version that is not served, and of a kind that its group does not have."""
     version = str(document.data["apiVersion"])
     upstream = f'no matches for kind "{kind}" in version "{version}"'
-    if served := registry.served(group, kind):
-        expected = " or ".join(resource.api_version for resource in served)
-        message = f"{kind} of apiVersion {version}"
+    known = all_kinds(group)
+    versions = [resource.api_version for resource in registry.served(group, kind)]
+    versions = versions or [f"{group}/{name}".lstrip("/") for name in known.get(kind, ())]
+    if version in versions:
+        return
+    if versions:
+        expected, message = " or ".join(versions), f"{kind} of apiVersion {version}"
         yield report("TC008", document, ("apiVersion",), message, found=version, expected=expected, upstream=upstream)
-    elif siblings := [known for of, known in registry.given if of == group]:
+    elif known:
+        message = f"there is no kind {kind} of {version}"
+        yield report("TC008", document, ("kind",), message, found=kind, hint=suggest(kind, known), upstream=upstream)
+    elif siblings := [sibling for of, sibling in registry.given if of == group]:
         hint, message = suggest(kind, siblings), f"no CRD given defines {kind} of {group}"
         yield report(
             "TC008", document, ("kind",), message, severity=Severity.WARNING, found=kind, hint=hint, upstream=upstream

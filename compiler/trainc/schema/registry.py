@@ -54,6 +54,17 @@ class Registry:
 
 
 def _compiled(group: str, kind: str) -> tuple[Resource, ...]:
+@cache
+def all_kinds(group: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the kinds of a group of which all are known, with their versions; empty for any other group.
+
+    Kubernetes 1.34's own groups, alpha and beta included, and the two that trainc compiles for.
+    """
+    own = {kind: (found.version,) for kind in KINDS if (found := resource(kind)).group == group}
+    native: dict[str, list[str]] = load_json("schemas/groups.json").get(group, {})
+    return own or {kind: tuple(versions) for kind, versions in sorted(native.items())}
+
+
     """Return the kind if it is one of KINDS, else nothing."""
     if kind in KINDS and (found := resource(kind)).group == group:
         return (found,)
