@@ -138,7 +138,7 @@ def _job_path(path: Path, root: Json) -> Path | None:
     if path[-1:] in (("parallelism",), ("completions",)):
         return ("spec", "trainer", "numNodes")
     field = path[CONTAINER_STEPS + 1] if len(path) > CONTAINER_STEPS + 1 else None
-    if field in ("image", "command", "args"):
+    if field in ("image", "command", "args") and path[CONTAINER_STEPS - 1] == "containers":
         return ("spec", "trainer", field, *path[CONTAINER_STEPS + 2 :])
     if field == "envFrom":
         kind = str(get(root, *path[: CONTAINER_STEPS + 1], "name")).removesuffix("-initializer")
