@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from trainc.checks.created import created_job
 from trainc.kube.gotypes import POD_SPEC, decode
 from trainc.kube.poddefaults import default_job, default_pod
+from trainc.records import dataclass
 from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects
 
 _PREFIX: Final = "jobset.sigs.k8s.io/"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
 from trainc.configschema import misfits
@@ -14,6 +14,7 @@ from trainc.findings.severities import Problem as Fault
 from trainc.kube.decode import Problem, Refused
 from trainc.kube.yamltext import read_yaml, yaml_offsets
 from trainc.options import FIXES
+from trainc.records import dataclass
 from trainc.settings import RECOMMENDED, expanded
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, as_list, as_object, get
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from trainc.records import dataclass
 from trainc.settings import RECOMMENDED, Settings, read_settings
 from trainc.source import JsonObject, Source
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from trainc.diagnostics import Diagnostic, Severity, report
+from trainc.records import dataclass
 from trainc.source import Document, Source
 
 CONFIG = "trainc.yaml"

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from pathlib import Path, PurePosixPath
 
 from trainc.diagnostics import Diagnostic, report
 from trainc.output import HEADER
+from trainc.records import dataclass
 from trainc.source import Document, Source
 
 OUT = "out"

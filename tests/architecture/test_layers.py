@@ -10,7 +10,8 @@ import pytest
 from syntax import imports, modules
 
 LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
-    (0, ("source", "regex")),
+    (0, ("regex", "records")),
+    (0, ("source",)),
     (1, ("settings", "data")),
     (1, ("options",)),
     (1, ("diagnostics", "kube")),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -17,6 +16,7 @@ from trainc.load import load
 from trainc.options import Options, Revision
 from trainc.pipeline import Job, compile  # noqa: A004 - its public name
 from trainc.read import CONFIG, Inputs, merge, name_below, read_config, read_given, read_tree
+from trainc.records import dataclass
 from trainc.source import Document, Source
 
 JOBS = "jobs"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from trainc.model import TRAINER_PORT, Findings, Model
 from trainc.plugins.base import JOB_COMPLETION_INDEX, env_names, from_field, known_bug, literal
+from trainc.records import dataclass
 
 VARIABLES = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
 

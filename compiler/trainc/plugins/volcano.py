@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainc.kube.fielderror import invalid, quote
 from trainc.model import Findings, Model, Objects
 from trainc.plugins.base import refused
 from trainc.plugins.podgroup import check_members, members, pod_group, pod_group_exists
+from trainc.records import dataclass
 from trainc.source import Document, JsonObject, Path, as_list, get
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import forbidden
 from trainc.model import TRAINER_PORT, Findings, Model
@@ -16,6 +14,7 @@ from trainc.plugins.base import (
     node_resources,
     refused,
 )
+from trainc.records import dataclass
 
 VARIABLES = ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from trainc.admit.companions import admit_companions
@@ -16,6 +16,7 @@ from trainc.kube.gotypes import GoDecodeError
 from trainc.load import load
 from trainc.policing import creation, is_policy
 from trainc.policytests.case import PASS, Case, Failure
+from trainc.records import dataclass
 from trainc.schema.registry import Registry
 from trainc.source import Document, JsonObject, Path, Source, as_object, existing, get, objects
 

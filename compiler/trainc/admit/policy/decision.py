@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from trainc.records import dataclass
 from trainc.source import Document, JsonObject, Path, as_object
 
 DENIED, ERROR, UNDECIDED, ANNOTATION = "denied", "error", "undecided", "annotation"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from trainc.cel.gotext import quote
@@ -15,6 +14,7 @@ from trainc.cel.library import ip
 from trainc.cel.library.ip import Address, AddressError, read_address
 from trainc.cel.types import Type, opaque
 from trainc.cel.values import EvalError, Opaque, Value
+from trainc.records import dataclass
 
 _LENGTH = re.compile(r"[0-9]|[1-9][0-9]+", re.ASCII)
 _MOST_DIGITS = 19

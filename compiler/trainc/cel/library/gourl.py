@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from trainc.cel.gotext import from_utf8, quote, utf8
 from trainc.cel.library.ip import V4_BITS, AddressError, read_address
+from trainc.records import dataclass
 
 Result = TypeVar("Result")
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from trainc.cel.gotext import quote
 from trainc.cel.types import Type, opaque
 from trainc.cel.values import EvalError, Opaque, Value
+from trainc.records import dataclass
 
 _HEX = re.compile(r"[0-9A-Fa-f]*", re.ASCII)
 _GROUPS, _GROUP_BITS = 8, 16

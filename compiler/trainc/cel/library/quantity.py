@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from trainc.cel.types import Type, struct
@@ -13,6 +12,7 @@ from trainc.kube import quantity as kube
 from trainc.kube.digits import fits, ten
 from trainc.kube.gojson import as_float
 from trainc.kube.quantity import Format, QuantityError
+from trainc.records import dataclass
 
 _MOST_SCALE = 18
 _MOST_POWER, _LEAST_POWER = 308, -323

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from trainc.cel.gotext import quote, utf8
 from trainc.cel.types import Type, struct
 from trainc.cel.values import UINT_MAX, EvalError, Opaque, Value
 from trainc.kube.digits import int64
+from trainc.records import dataclass
 
 _NUMBER = re.compile("[0-9]+", re.ASCII)
 _IDENTIFIER = re.compile("[-0-9A-Za-z]+", re.ASCII)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainc.diagnostics import Diagnostic
 from trainc.kube.fielderror import invalid
@@ -10,6 +10,7 @@ from trainc.kube.gojson import trim_space
 from trainc.model import NODE, Container, Findings, Model, Objects, PodSet, replace_named
 from trainc.plugins.base import config_map, known_bug, pod_containers, refused, secret_must_exist
 from trainc.plugins.flux.scripts import SHARED, entrypoint_script, init_script, settings
+from trainc.records import dataclass
 from trainc.source import JsonObject, Path, get
 
 INSTALLER = "flux-installer"

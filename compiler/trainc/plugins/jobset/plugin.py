@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from trainc.model import (
     DATASET_INITIALIZER,
@@ -22,6 +21,7 @@ from trainc.model import (
 )
 from trainc.plugins.base import environment, literal
 from trainc.plugins.jobset.checks import check
+from trainc.records import dataclass
 from trainc.source import Json, JsonObject, get, objects
 
 API_VERSION = "jobset.x-k8s.io/v1alpha2"

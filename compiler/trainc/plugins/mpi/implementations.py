@@ -6,10 +6,9 @@ MPICH's Hydra read today (HYDRA_LAUNCHER_EXTRA_ARGS, not the old HYDRA_LAUNCH_EX
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from trainc.model import Container
 from trainc.plugins.base import literal
+from trainc.records import dataclass
 from trainc.source import JsonObject
 
 HOSTFILE_DIRECTORY = "/etc/mpi"

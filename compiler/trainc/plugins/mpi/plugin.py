@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid
@@ -19,6 +19,7 @@ from trainc.plugins.base import (
 from trainc.plugins.mpi.hosts import MAX_HOSTS, host_count, hostfile
 from trainc.plugins.mpi.implementations import HOSTFILE, HOSTFILE_DIRECTORY, IMPLEMENTATION_PATH, IMPLEMENTATIONS
 from trainc.plugins.mpi.warnings import known_bugs
+from trainc.records import dataclass
 from trainc.source import JsonObject
 
 SSH_VOLUME = "mpi-ssh-auth"
