@@ -58,7 +58,7 @@ def admit_companions(documents: Iterable[Document], crds: tuple[Source, ...], *,
         findings += tuple(_of_definition(document, definition))
     stored: list[Document] = []
     for document in given:
-        admitted, found = (document, ()) if _is_definition(document) else _admit(document, registry)
+        admitted, found = (document, ()) if _is_definition(document) else admit_object(document, registry)
         stored.append(admitted)
         findings += found
     if faithful:
@@ -148,7 +148,8 @@ def _of_compiled(document: Document, given: Resource, own: Resource) -> Iterator
     yield report("TC113", document, path, message, found=f"first difference: {dotted(where)}")
 
 
-def _admit(document: Document, registry: Registry) -> tuple[Document, tuple[Diagnostic, ...]]:
+def admit_object(document: Document, registry: Registry) -> tuple[Document, tuple[Diagnostic, ...]]:
+    """Return an object as a cluster stores it, and what is wrong with it; as it is where its kind is not known."""
     group, version = split_version(str(document.data["apiVersion"]))
     kind = str(document.data["kind"])
     resource = registry.find(group, version, kind)
