@@ -144,7 +144,7 @@ def test_the_project_of_argo_cd_itself_is_used_and_not_replaced() -> None:
 def test_without_a_repository() -> None:
     found = tree("prod", {})
     for make in (lambda: applicationset(found), lambda: projects([found]), lambda: objects([found])):
-        with pytest.raises(ValueError, match="environment prod has no argocd.repoURL"):
+        with pytest.raises(ValueError, match=r"environment prod has no argocd\.repoURL"):
             make()
 
 
