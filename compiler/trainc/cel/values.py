@@ -106,6 +106,10 @@ class Opaque:
         """Return the size that run-time cost counts: of addresses the bytes, of everything else 1."""
         return 1
 
+    def weight(self) -> int:
+        """Return the work of reading, comparing or writing it once (work.py)."""
+        return 1
+
     def equals(self, other: Value) -> bool:
         """Tell whether CEL's == holds, self being on the left; other is not null.
 

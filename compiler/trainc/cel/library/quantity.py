@@ -31,6 +31,10 @@ class Quantity(Opaque):
         """Return the canonical form."""
         return self.number.canonical()
 
+    def weight(self) -> int:
+        """Return the work of reading it: digits by the thousand, and the powers of ten that a sum multiplies with."""
+        return 1 + (self.number.unscaled.bit_length() + 4 * abs(self.number.scale)) // 1000
+
     def equals(self, other: Value) -> bool:
         """Compare by value. Raises EvalError for another type, and for what add() or sub() returned."""
         if not isinstance(other, Quantity) or other.summed:

@@ -26,6 +26,11 @@ class UrlValue(Opaque):
         """Return the URL as Go writes it."""
         return self.url.text()
 
+    def weight(self) -> int:
+        """Return the characters of the parts that are escaped anew each time."""
+        url = self.url
+        return 1 + (len(url.path) + len(url.raw_path) + len(url.raw_query) + len(url.fragment) + len(url.host)) // 2
+
     def equals(self, other: Value) -> bool:
         """Compare the texts. Raises EvalError for another type."""
         if not isinstance(other, UrlValue):
