@@ -183,7 +183,7 @@ class Transitions:
         if change.old is not None and not any(self._cause_before(document, path)):
             for given in (model.job, model.runtime):
                 for lost in self._input_changes(given):
-                    if lost.old is not None and _holds(lost.old, change.old):
+                    if lost.old is not None and (_holds(lost.old, change.old) or _is_text_of(change, lost)):
                         return given, existing(given.data, lost.path)
         return document, path
 
@@ -265,6 +265,14 @@ def _holds(value: Json, wanted: Json) -> bool:
         return False
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return any(_holds(child, wanted) for child in inside)
+
+
+def _is_text_of(made: Change, given: Change) -> bool:
+    """Tell whether a text has changed as a number of the inputs has, such as a variable with the number of nodes."""
+    pairs = ((made.new, given.new), (made.old, given.old))
+    return all(
+        isinstance(text, str) and isinstance(number, int | float) and text == str(number) for text, number in pairs
+    )
 
 
 def _named(found: tuple[Change, ...]) -> str:
