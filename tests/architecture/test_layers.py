@@ -45,7 +45,7 @@ A room of several modules is a package; inside, modules import each other freely
 FACE = ""
 """The package itself shows the public names, so it is above all that they come from."""
 
-SHARED_BY_PLUGINS = ("base", "podgroup", "templates")
+SHARED_BY_PLUGINS = ("base", "gang", "podgroup", "templates")
 """Modules of plugins/ that are no plugins."""
 
 OWED: dict[tuple[str, str], str] = {}
