@@ -90,6 +90,12 @@ CASES: dict[str, tuple[str, Path]] = {
         (*NODES, 0, "template", "spec", "containers", 0),
     ),
     "int(object.spec.replicatedJobs[1].name) > 1": ("", (*NODES, 1, "name")),
+    "variables.x.size() == 0": (
+        "object.spec.replicatedJobs.map(j, j.template.spec.containers.map(c, '' + c.image)"
+        ".filter(i, !i.startsWith('good/')).join(', ')).filter(images, images != '')",
+        (*CONTAINER, "image"),
+    ),
+    "size(object.spec.replicatedJobs) == 0": ("", (*NODES, 0)),
     "request.name == 'other'": ("", ()),
 }
 

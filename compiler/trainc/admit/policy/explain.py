@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from trainc.admit.policy.blame import blamed
 from trainc.admit.policy.expressions import Expressions
-from trainc.cel.ast import Call, Comprehension, Ident, Node, Select
+from trainc.cel.ast import Call, Comprehension, Ident, Literal, Node, Select
 from trainc.cel.checker import Checked
 from trainc.cel.composition import Compiled, Problem, Variables
 from trainc.cel.runner import Outcome, PlanError, Program, plan
@@ -102,6 +102,8 @@ class _Explainer:
                 return self._of_elements(node, place, wanted)
             case Comprehension(macro="all" | "exists"):
                 return self._longest(node.iter_range, place)
+            case Call(function="_==_", args=(Call(function="size") as size, Literal(value=0))) if wanted is False:
+                return self._first(size.target or size.args[0], place) or self._longest(node, place)
         below = self._variable(node, place)
         return self.why(below.checked.root, below, wanted) if below is not None else self._longest(node, place)
 
@@ -119,6 +121,10 @@ class _Explainer:
             if self._gives(body, inside, wanted):
                 return self.why(body, inside, wanted) or path or ()
         return self._longest(node.iter_range, place)
+
+    def _first(self, node: Node, place: _Place) -> Path:
+        """Return where the first element is of what should have none."""
+        return next((item.path for _, item in self._elements(node, place) if item.path), ())
 
     def _bound(self, node: Comprehension, place: _Place) -> Iterator[tuple[Mapping[str, Item], Path | None]]:
         """Yield what the variables of a macro stand for, for each element, and where that is."""
