@@ -123,6 +123,12 @@ def _validate(args: Sequence[Value], _: Value) -> int:
     return 1 if pattern is None else _match(actual_size(args[1]), pattern)
 
 
+def _selector(args: Sequence[Value], _: Value) -> int:
+    """Return the cost of parsing a selector: of a list, of reading, and of a requirement for every two characters."""
+    size = actual_size(args[1])
+    return LIST + _walk(size) + math.ceil(size * 0.5) * (LIST + MESSAGE)
+
+
 def _extended_size(value: Value) -> int:
     """Return the size as cel-go's extensions take it: optionals have none."""
     return 1 if isinstance(value, Optional) else actual_size(value)
@@ -182,6 +188,7 @@ _BY_FUNCTION: Final[Mapping[str, Cost | int]] = {
     **dict.fromkeys(["cidr", "isIP", "isCIDR", "ip", "quantity", "isQuantity", "semver", "isSemver"], _first),
     **dict.fromkeys(["replace", "split", "ip.isCanonical"], _first_twice),
     "join": _result_twice,
+    **dict.fromkeys(("fieldSelector", "labelSelector"), _selector),
     **dict.fromkeys(("find", "findAll"), _pattern),
     "containsIP": lambda args, _: _contains_address(args, False),
     "containsCIDR": lambda args, _: _contains_network(args, False),

@@ -18,7 +18,7 @@ RESERVED_ACCUMULATORS = (ACCUMULATOR, "__result__")
 UNUSED, SORT_INPUT = "#unused", "@__sortBy_input__"
 MAP_INSERT = "cel.@mapInsert"
 
-COPIED_NODES = 100_000
+COPIED_NODES = 50_000
 """A bound of our own on what one expression's optMap and optFlatMap copy: in a chain each doubles its receiver."""
 
 
