@@ -99,7 +99,7 @@ def run(cases: Iterable[Case], platform: Platform) -> Run:
 
 
 def _result(case: Case, platform: Platform) -> tuple[Result, tuple[Decision, ...]]:
-    admitted, findings = _admitted(case, platform.registry)
+    admitted, findings = stored_case(case, platform.registry)
     findings += tuple(_unknown(case, platform.policies))
     if has_errors(findings):
         return Result(case, findings), ()
@@ -112,7 +112,7 @@ def _result(case: Case, platform: Platform) -> tuple[Result, tuple[Decision, ...
     return Result(case, found), decisions
 
 
-def _admitted(case: Case, registry: Registry) -> tuple[Case, tuple[Diagnostic, ...]]:
+def stored_case(case: Case, registry: Registry) -> tuple[Case, tuple[Diagnostic, ...]]:
     """Return a test with its objects as a cluster would store them, and what a cluster refuses of them."""
     found: list[Diagnostic] = []
     stored: list[Document | None] = []
