@@ -29,6 +29,7 @@ def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -
     ml_policy = runtime_spec.get("mlPolicy")
     pod_group_policy = runtime_spec.get("podGroupPolicy")
     trainer = spec.get("trainer")
+    home = str(get(job.data, "metadata", "namespace") or "default")
     merged = as_object(apply_configuration(patched(unpatched, spec), JOB_SET_SPEC))
     merged = _with_resources(merged, trainer, ml_policy)
     return Model(
@@ -36,7 +37,7 @@ def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -
         runtime=runtime,
         options=options,
         name=str(get(job.data, "metadata", "name")),
-        namespace=str(get(job.data, "metadata", "namespace") or "default"),
+        namespace=options.settings.namespaces.get(home, home),
         spec=merged,
         unpatched=unpatched,
         pod_sets=tuple(_pod_set(j, ml_policy) for j in objects(merged.get("replicatedJobs"))),

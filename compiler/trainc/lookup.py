@@ -41,12 +41,12 @@ def builtin(name: str) -> Document | None:
     return documents[0]
 
 
-def reference(job: Document) -> Key:
-    """Return the identity of the runtime that a TrainJob names."""
+def reference(job: Document, instead: Mapping[str, str]) -> Key:
+    """Return the identity of the runtime that a TrainJob names; ``instead`` has other names for some."""
     kind = str(get(job.data, "spec", "runtimeRef", "kind"))
     name = str(get(job.data, "spec", "runtimeRef", "name"))
     namespace = str(get(job.data, "metadata", "namespace")) if kind == "TrainingRuntime" else ""
-    return f"{API_VERSION}/{kind}", namespace, name
+    return f"{API_VERSION}/{kind}", namespace, instead.get(name, name)
 
 
 def check_kind(job: Document) -> tuple[Diagnostic, ...]:
@@ -72,9 +72,11 @@ def _no_reference(job: Document) -> Diagnostic:
     return refused("TC302", job, path, "unsupported runtime: ", "no runtime is named", expected=expected)
 
 
-def not_found(job: Document, known: Mapping[Key, object], faithful: bool) -> Diagnostic:
+def not_found(job: Document, wanted: Key, known: Mapping[Key, object], faithful: bool) -> Diagnostic:
     """Return the finding of a runtime that is not there, with the nearest name (L3: one field is spelt RuntimeRef)."""
-    version, _, name = reference(job)
+    version, _, name = wanted
+    own = str(get(job.data, "spec", "runtimeRef", "name"))
+    instead = "" if own == name else f", which this environment has instead of {own!r},"
     kind = version.rpartition("/")[2]
     field = "spec.runtimeRef" if kind == "TrainingRuntime" else "spec.RuntimeRef"
     what = kind[0].lower() + kind[1:]
@@ -88,7 +90,7 @@ def not_found(job: Document, known: Mapping[Key, object], faithful: bool) -> Dia
         job,
         ("spec", "runtimeRef", "name"),
         text,
-        f"{kind} {name!r} is not there",
+        f"{kind} {name!r}{instead} is not there",
         found=name,
         hint=suggest(name, names),
     )

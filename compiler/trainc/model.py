@@ -9,7 +9,7 @@ from typing import TypeVar
 from trainc.diagnostics import Diagnostic
 from trainc.kube.quantity import Quantity
 from trainc.options import Options
-from trainc.source import Document, Json, JsonObject, Path, as_list, objects
+from trainc.source import Document, Json, JsonObject, Path, as_list, get, objects
 
 ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
 TRAINER = "trainer"
@@ -122,6 +122,7 @@ class Model:
 
     ``spec`` is the JobSet's spec: the runtime's template with patches and resources merged in.
     ``unpatched`` is the runtime's template before the patches. ``trainer`` is spec.trainer or None;
+    ``namespace`` is that of the objects, which an environment may have called otherwise than ``home``.
     ``command`` and ``args`` are what the trainer's container gets, None for the runtime's own.
     ``ml_policy`` and ``pod_group_policy`` are the runtime's. ``cluster`` finds the other documents
     given, which stand for objects in the cluster, by ``apiVersion/kind``, namespace and name.
@@ -222,6 +223,11 @@ class Model:
     def master(self) -> str:
         """The host of rank 0, which Trainer always looks for in a job called node (X6)."""
         return f"{self.name}-{NODE}-0-0.{self.name}"
+
+    @property
+    def home(self) -> str:
+        """The namespace that the inputs have, by which the other documents given are found."""
+        return str(get(self.job.data, "metadata", "namespace") or "default")
 
     @property
     def subdomain(self) -> str:

@@ -16,6 +16,7 @@ from trainc.diagnostics import Diagnostic, has_errors, sort_key
 from trainc.documents import Key, classify, identity
 from trainc.findings.repeats import collapse
 from trainc.findings.ruling import Ruling
+from trainc.gitops.environment import idle_patches, meetings, split
 from trainc.judges import Judges
 from trainc.load import load
 from trainc.model import Object
@@ -36,11 +37,13 @@ class Build:
     ``jobs`` come in order of namespace and name. ``findings`` are sorted and hold those of every job once;
     one that several jobs have says so, and how many.
     ``files`` maps paths below out/ to bytes; it is empty if any finding is an error.
+    ``left`` are the TrainJobs that the environment does not have: they are not compiled.
     """
 
     jobs: tuple[Job, ...]
     findings: tuple[Diagnostic, ...]
     files: Mapping[str, bytes] = field(repr=False)
+    left: tuple[Document, ...] = ()
 
     @property
     def objects(self) -> tuple[Object, ...]:
@@ -64,7 +67,7 @@ def compile(sources: Iterable[Source], options: Options | None = None) -> Build:
     findings += companions.findings
     cluster = _cluster(sorted_out.cluster, companions.documents)
     base = Base.of(options.base, options.environment)
-    policing = Policing.of(sorted_out.cluster.values(), cluster, companions.registry, base)
+    policing = Policing.of(sorted_out.cluster.values(), cluster, companions.registry, base, options.settings.namespaces)
     judges = Judges(policing, Transitions(base, companions.registry))
     findings += judges.findings
     findings += (finding for document in companions.documents for finding in judges.of_input(document))
@@ -72,8 +75,12 @@ def compile(sources: Iterable[Source], options: Options | None = None) -> Build:
     findings += runtimes.findings
     ruling = Ruling.of((*sources, *options.crds), documents, options)
     compiler = JobCompiler(runtimes, sorted_out.cluster, options, ruling, judges)
-    jobs = tuple(sorted((compiler.compile(job) for job in sorted_out.jobs), key=lambda job: (job.namespace, job.name)))
-    return _finished(jobs, findings, ruling, options, _untried(sorted_out.runtimes, jobs))
+    chosen = split(sorted_out.jobs, options.settings)
+    jobs = tuple(sorted((compiler.compile(job) for job in chosen.taken), key=lambda job: (job.namespace, job.name)))
+    findings += meetings(((job.namespace, job.name, job.document) for job in jobs), options)
+    findings += idle_patches((made for job in jobs for made in job.objects), options)
+    build = _finished(jobs, findings, ruling, options, _untried(sorted_out.runtimes, jobs))
+    return replace(build, left=chosen.left)
 
 
 def _cluster(given: Mapping[Key, Document], stored: Iterable[Document]) -> Mapping[Key, Document]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from trainc.gitops import queue
+from trainc.gitops import accounts, images, patches, queue
 from trainc.gitops.base import Pass
 from trainc.model import Findings, Model, Objects
 
-PASSES: Final[tuple[Pass, ...]] = (queue.PASS,)
+PASSES: Final[tuple[Pass, ...]] = (images.PASS, patches.PASS, accounts.PASS, queue.PASS)
 """One tuple, since order is part of the output. The queue's comes last: it leaves the spec as a server stores it."""
 
 
