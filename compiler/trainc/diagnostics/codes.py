@@ -90,8 +90,8 @@ INPUT = {
     "TC015": Code(
         _N,
         "companion of a runtime",
-        "A runtime's file may hold what its jobs need: a ServiceAccount, a Role, a claim. trainc reads them, but does"
-        " not write them to out/ yet: apply them to the cluster yourself.",
+        "A runtime's file may hold what its jobs need: a ServiceAccount, a Role, a claim. They go to the folder"
+        " 0-shared of every namespace with a job of the runtime. Here no job uses it, or the output is faithful.",
     ),
     "TC016": Code(
         _W,

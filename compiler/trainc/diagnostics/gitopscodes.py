@@ -44,4 +44,17 @@ GITOPS = {
         "environment patch without a target",
         "A patch of the environment in trainc.yaml is meant for objects that no job of the environment has.",
     ),
+    "TC607": Code(
+        _N,
+        "companion of the whole cluster",
+        "A ClusterRole or ClusterRoleBinding stands beside a runtime. An Application of a namespace has no rights over"
+        " the whole cluster, so trainc does not write it to out/: a cluster's administrator must apply it.",
+    ),
+    "TC608": Code(
+        _E,
+        "two companions of one name",
+        "Two runtimes bring different objects of one kind and name to one namespace, or a companion has the name of an"
+        " object that trainc makes for a job. Argo CD would swap one for the other at every sync.",
+        "rename one of the two",
+    ),
 }

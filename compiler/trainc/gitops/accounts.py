@@ -31,8 +31,12 @@ def judge(model: Model, objects: Objects) -> Findings:
 def _is_known(model: Model, objects: Objects, name: str) -> bool:
     if name in model.options.settings.service_accounts:
         return True
-    made = any(one.kind == "ServiceAccount" and one.name == name for one in objects)
-    return made or any((ACCOUNT, place, name) in model.cluster for place in (model.home, model.namespace))
+    if any(one.kind == "ServiceAccount" and one.name == name for one in objects):
+        return True
+    if any((ACCOUNT, place, name) in model.cluster for place in (model.home, model.namespace)):
+        return True
+    beside = (key for key, document in model.cluster.items() if document.source == model.runtime.source)
+    return any((version, found) == (ACCOUNT, name) for version, _, found in beside)
 
 
 def _finding(model: Model, made: Object, path: Path, name: str) -> Diagnostic:
