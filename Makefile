@@ -32,7 +32,7 @@ check: $(READY) ## lint, check the format, check the types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/mypy --explicit-package-bases compiler/tools
+	$(BIN)/mypy --explicit-package-bases compiler/tools compiler/trainc/data/scripts
 
 schemas: $(READY) ## write what is generated: built-in runtimes, pages of codes and fixes, CRD schemas, CEL's functions and Go types (need Go)
 	$(BIN)/python compiler/tools/builtins.py
@@ -47,6 +47,8 @@ schemas: $(READY) ## write what is generated: built-in runtimes, pages of codes 
 goldens: $(READY) ## run the real Trainer, JobSet and CEL over their cases and write the goldens (needs Go)
 	$(BIN)/python tests/oracle/goldens.py $(ARGS)
 	$(BIN)/python tests/oracle/celgoldens.py $(ARGS)
+	$(BIN)/python tests/oracle/policygoldens.py
+	$(BIN)/python tests/oracle/childgoldens.py
 	$(BIN)/python tests/oracle/cellibrary.py $(ARGS)
 	$(BIN)/python tests/oracle/celtrees.py $(ARGS)
 

@@ -1,10 +1,14 @@
-"""What all tests share: --update, which writes expected output anew instead of comparing with it."""
+"""What all tests share: --update, which writes expected output anew instead of comparing with it; no deadlines."""
 
 from __future__ import annotations
 
 import os
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("trainc", deadline=None)  # a busy machine is no fault of the code
+settings.load_profile("trainc")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,27 +1,51 @@
-"""Writes docs/fixes.md from the table of fixes."""
+"""Writes docs/fixes.md from the table of fixes and from what each changes in its example, tests/fixes/<name>.yaml."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from difflib import unified_diff
 from pathlib import Path
+from textwrap import fill
 
-from trainc.options import FIXES
+from trainc import Build, Options, Source
+from trainc.diagnostics import Severity
+from trainc.emit import emit
+from trainc.options import FIXES, Fix
+from trainc.pipeline import compile as compile_sources
 
-TARGET = Path(__file__).parents[2] / "docs" / "fixes.md"
+ROOT = Path(__file__).parents[2]
+TARGET = ROOT / "docs" / "fixes.md"
+EXAMPLES = ROOT / "tests" / "fixes"
+WIDTH = 120
 
 INTRODUCTION = """# Known bugs of Trainer v2.3.0, and their fixes
 
 trainc makes what Trainer v2.3.0 makes, bugs included, so that a cluster's controller and a rendered tree agree.
 Wherever a job meets a known bug, trainc says so with a warning of the code below, in default and in faithful output
-alike. Each bug has a fix with a name; the switches (`fixes:` in trainc.yaml) come with the GitOps work and are not
-there yet.
+alike. Each bug has a fix, which is off until trainc.yaml names it:
 
-This page is generated from `compiler/trainc/options.py` by `make schemas`.
+```yaml
+fixes: [openmpi5-variables, env-to-workers]   # for every environment
+defaults:
+  fixes: recommended                          # instead, where an environment says nothing
+environments:
+  prod: {}
+  staging:
+    fixes: [recommended, env-to-workers]      # instead, for this one
+```
+
+`recommended` stands for all that are recommended below: with them the output is what the TrainJob says, and nothing
+that only the image knows can make a job fail. A fix that is on silences its warning; where it cannot help the warning
+stays. Faithful output (`build --faithful`) has no fixes, whatever trainc.yaml says. A change of `fixes` changes every
+job that met a bug, also those that are in a cluster: most of what fixes change in a JobSet cannot be changed while it
+is there.
+
+This page is generated from `compiler/trainc/options.py` and from the examples in `tests/fixes/` by `make schemas`.
 
 """
 
 
-DROPPED = """
-## Not in the table
+DROPPED = """## Not in the table
 
 - `flux-main-host`: upstream's init.sh is given `<job>-0` as the main host, where the host is `<job>-node-0-0`; nothing
   in that script uses it. trainc's Flux scripts are its own and name no host there, so there is nothing to fix.
@@ -30,9 +54,58 @@ DROPPED = """
 
 def markdown() -> str:
     """Return the page."""
-    rows = ["| fix | warning | upstream | what goes wrong | what the fix does |", "|---|---|---|---|---|"]
-    rows += [f"| `{name}` | {f.code} | {f.issue} | {f.wrong} | {f.right} |" for name, f in FIXES.items()]
-    return INTRODUCTION + "\n".join(rows) + "\n" + DROPPED
+    rows = ["| fix | warning | recommended | what goes wrong |", "|---|---|---|---|"]
+    rows += [
+        f"| [`{name}`](#{name}) | {fix.code} | {'yes' if fix.recommended else 'no'} | {fix.title} |"
+        for name, fix in FIXES.items()
+    ]
+    sections = (section(name, fix) for name, fix in FIXES.items())
+    return INTRODUCTION + "\n".join(rows) + "\n\n" + "\n".join(sections) + "\n" + DROPPED
+
+
+def section(name: str, fix: Fix) -> str:
+    """Return what the page says of one fix."""
+    recommended = "Recommended" if fix.recommended else "Not recommended"
+    paragraphs = (
+        f"Warning {fix.code}; upstream: {fix.issue}.",
+        f"Without it: {fix.wrong}",
+        f"With it: {fix.right}" + (f" {fix.limits}" if fix.limits else ""),
+        f"{recommended}: {fix.why}",
+        f"What changes in [its example](../tests/fixes/{name}.yaml):",
+    )
+    lines = [f"## {name}", ""]
+    for paragraph in paragraphs:
+        lines += [fill(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False), ""]
+    return "\n".join([*lines, "```diff", *changes(name), "```", ""])
+
+
+def changes(name: str) -> Iterator[str]:
+    """Yield the lines that a fix adds to and takes from the objects of its example, or the refusal that it changes."""
+    before, after = (built(name, fixes) for fixes in ((), (name,)))
+    if refusals(before) or refusals(after):
+        yield from (f"-{line}" for line in refusals(before))
+        yield from (f"+{line}" for line in refusals(after) or ["(compiles)"])
+        return
+    old, new = (
+        {(made.kind, made.name): emit(made.data).splitlines() for made in build.objects} for build in (before, after)
+    )
+    for kind, made in sorted({**old, **new}):
+        lines = list(unified_diff(old.get((kind, made), []), new.get((kind, made), []), n=3, lineterm=""))[2:]
+        if lines:
+            yield f" # {kind} {made}"
+        yield from (" ..." if line.startswith("@@") else line for line in lines)
+
+
+def refusals(build: Build) -> list[str]:
+    """Return the errors of an example."""
+    return [f"error[{f.code}]: {f.message}" for f in build.findings if f.severity is Severity.ERROR]
+
+
+def built(name: str, fixes: tuple[str, ...]) -> Build:
+    """Compile an example."""
+    path = EXAMPLES / f"{name}.yaml"
+    source = Source(path.name, path.read_text(encoding="utf-8"))
+    return compile_sources([source], Options(fixes=fixes))
 
 
 def main() -> None:

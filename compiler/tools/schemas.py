@@ -235,6 +235,20 @@ def kubernetes_folder() -> Path:
     return Path(json.loads(done.stdout)["Dir"])
 
 
+def served_kinds(folder: Path) -> dict[str, dict[str, list[str]]]:
+    """Return all kinds of Kubernetes that have a resource of their own: group, kind, versions."""
+    groups: dict[str, dict[str, list[str]]] = {}
+    for file in sorted(folder.glob("*_openapi.json")):
+        paths = json.loads(file.read_bytes()).get("paths", {})
+        of_objects = (operations for path, operations in paths.items() if "/{name}/" not in path)
+        for operation in (operation for operations in of_objects for operation in operations.values()):
+            identity = isinstance(operation, dict) and operation.get("x-kubernetes-group-version-kind")
+            if identity:
+                versions = groups.setdefault(identity["group"], {}).setdefault(identity["kind"], [])
+                versions += [identity["version"]] if identity["version"] not in versions else []
+    return groups
+
+
 def generate_compiled() -> Iterator[tuple[str, str]]:
     """Yield the files of the four CRDs: what identifies a kind in a file each, and their common table."""
     table = Table()
@@ -263,6 +277,7 @@ def generate_others() -> Iterator[tuple[str, str]]:
     yield "podgroups.json", table.text()
     lines = (json.dumps(row, separators=(",", ":"), sort_keys=True) for row in rows)
     yield "kinds.json", "[\n" + ",\n".join(lines) + "\n]\n"
+    yield "groups.json", json.dumps(served_kinds(folder), separators=(",", ":"), sort_keys=True) + "\n"
 
 
 def main() -> int:

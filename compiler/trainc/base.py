@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, lru_cache
 from typing import TypeAlias
 
@@ -11,9 +11,10 @@ from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.documents import CLUSTER_SCOPED, classify
 from trainc.load import load
 from trainc.options import Revision
+from trainc.records import dataclass
 from trainc.source import Document, JsonObject, Source, get
 
-INPUTS = ("jobs/", "runtimes/", "policies/")
+OUTPUT = "out/"
 BROKEN = "TC018"
 
 Identity: TypeAlias = tuple[str, str, str, str]
@@ -40,7 +41,7 @@ class Base:
         if revision is None:
             return cls()
         inputs, findings = _inputs(revision)
-        prefix = f"out/{environment}/"
+        prefix = f"{OUTPUT}{environment}/"
         out = tuple(source for source in revision.sources if source.name.startswith(prefix))
         return cls(revision.name, inputs, findings, cache(lambda kind: _emitted(revision.name, out, kind)))
 
@@ -67,8 +68,8 @@ def identify(data: JsonObject) -> Identity:
 
 @lru_cache(maxsize=4)
 def _inputs(revision: Revision) -> _Found:
-    """Return the documents of INPUTS; that of two with one identity counts which counts in a build."""
-    loaded, notes = _load(revision.name, [s for s in revision.sources if s.name.startswith(INPUTS)])
+    """Return the documents that are no output; that of two with one identity counts which counts in a build."""
+    loaded, notes = _load(revision.name, [s for s in revision.sources if not s.name.startswith(OUTPUT)])
     sorted_out, findings = classify(loaded)  # by path, so before sources are renamed
     found = tuple(sorted_out.cluster.values())
     notes += tuple(_broken(revision.name, (finding for finding in findings if finding.document not in found)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -50,6 +50,40 @@ def changes(new: Json, old: Json, path: Path = (), old_path: Path | None = None)
             yield from changes(new[key], old[old_key], (*path, key), (*before, old_key))  # type: ignore[index]
     if isinstance(new, list) and _reordered(pairs):
         yield Change(path, before, path, new, old)
+
+
+def undone(data: Json, change: Change) -> Json:
+    """Return data, the new object, with one of its changes taken back."""
+    if len(change.path) < len(change.name):  # it is gone
+        return _at(data, change.path, lambda owner: _with(owner, change.name[-1], change.old))
+    if len(change.old_path) < len(change.path):  # it is new
+        return _at(data, change.path[:-1], lambda owner: _without(owner, change.path[-1]))
+    return _at(data, change.path, lambda _: change.old)
+
+
+def _at(value: Json, path: Path, edit: Callable[[Json], Json]) -> Json:
+    """Return a copy of value in which what is at path is what edit makes of it."""
+    if not path:
+        return edit(value)
+    key, rest = path[0], path[1:]
+    if isinstance(value, list):
+        return [_at(item, rest, edit) if index == key else item for index, item in enumerate(value)]
+    assert isinstance(value, dict), "a change lies in the data it was found in"
+    return {**value, key: _at(value[key], rest, edit)}  # type: ignore[index,dict-item]
+
+
+def _with(owner: Json, key: str | int, child: Json) -> Json:
+    if isinstance(owner, list) and isinstance(key, int):
+        return [*owner[:key], child, *owner[key:]]
+    assert isinstance(owner, dict), "a change lies in the data it was found in"
+    return {**owner, key: child}  # type: ignore[dict-item]
+
+
+def _without(owner: Json, key: str | int) -> Json:
+    if isinstance(owner, list):
+        return [item for index, item in enumerate(owner) if index != key]
+    assert isinstance(owner, dict), "a change lies in the data it was found in"
+    return {name: child for name, child in owner.items() if name != key}
 
 
 def same(one: Json, other: Json) -> bool:

@@ -23,11 +23,11 @@ from trainc.lookup import check_kind
 from trainc.model import Model, Object, Objects
 from trainc.options import Options
 from trainc.origins import blamed
-from trainc.plugins import BUILDS, CHECKS, SHAPES
+from trainc.plugins import BUILDS, CHECKS
 from trainc.plugins.jobset import runs_already
 from trainc.runtimes import Runtimes
 from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, get
-from trainc.trace import trace_jobset, trace_owned
+from trainc.trace import shape, trace_jobset, trace_owned
 
 _NAME: Path = ("metadata", "name")
 _CLAIM = "v1/PersistentVolumeClaim"
@@ -174,13 +174,6 @@ def static_limits(model: Model) -> list[Diagnostic]:
         message = f"JobSet {model.namespace}/{model.name} runs already: no JobSet is emitted"
         findings.append(report("TC313", model.job, ("metadata", "name"), message))
     return findings
-
-
-def shape(model: Model) -> Model:
-    """Return the model after every plugin."""
-    for plugin in SHAPES:
-        model = plugin.shape(model)
-    return model
 
 
 def build(model: Model) -> tuple[Objects, list[Diagnostic]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import field
 from functools import cache
 
+from trainc.configdeploy import faults as deployment_faults
 from trainc.configschema import misfits
 from trainc.diagnostics import Diagnostic, has_errors, report, sort_key, suggest
 from trainc.findings import severities
@@ -14,6 +15,7 @@ from trainc.findings.severities import Problem as Fault
 from trainc.kube.decode import Problem, Refused
 from trainc.kube.yamltext import read_yaml, yaml_offsets
 from trainc.options import FIXES
+from trainc.records import dataclass
 from trainc.settings import RECOMMENDED, expanded
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, as_list, as_object, get
 
@@ -92,19 +94,22 @@ def _check(data: Json, document: Document) -> Iterator[Diagnostic]:
     if not isinstance(data, dict):
         yield report("TC013", document, (), "wrong type", found=_kind(data), expected="a mapping")
         return
-    problems = [*misfits(data), *_environments(data), *_meanings(data)]
+    problems = [*misfits(data), *_environments(data), *_meanings(data), *deployment_faults(data)]
     if isinstance(levels := data.get(severities.KEY), dict):
         problems += (problem._replace(path=(severities.KEY, *problem.path)) for problem in severities.check(levels))
-    for problem in problems:
-        yield report(
-            "TC013",
-            document,
-            problem.path,
-            problem.message,
-            found=problem.found,
-            expected=problem.expected,
-            hint=problem.hint,
-        )
+    yield from _told(document, problems)
+
+
+def report_faults(source: Source, faults: Iterable[Fault]) -> tuple[Diagnostic, ...]:
+    """Return the findings (TC013) of faults in a trainc.yaml that was read without any."""
+    _, document, _ = read_document(source)
+    return tuple(_told(document, faults))
+
+
+def _told(document: Document, faults: Iterable[Fault]) -> Iterator[Diagnostic]:
+    for fault in faults:
+        found, expected, hint = fault.found, fault.expected, fault.hint
+        yield report("TC013", document, fault.path, fault.message, found=found, expected=expected, hint=hint)
 
 
 def _environments(data: JsonObject) -> Iterator[Fault]:

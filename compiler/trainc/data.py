@@ -37,6 +37,13 @@ def installed(package: str, name: str) -> bytes:
 
 
 @cache
+def _zone_names(*folders: str) -> frozenset[str]:
+    from importlib import resources
+
+    return frozenset(entry.name for entry in resources.files("tzdata").joinpath("zoneinfo", *folders).iterdir())
+
+
+@cache
 def time_zone(name: str) -> ZoneInfo:
     """Return a zone of the package tzdata, never one of the machine. Raises LookupError with Go's message."""
     from importlib import resources
@@ -45,14 +52,16 @@ def time_zone(name: str) -> ZoneInfo:
     if ".." in name or name.startswith(("/", "\\")):
         raise LookupError("time: invalid location name")
     found = resources.files("tzdata").joinpath("zoneinfo")
+    folders: list[str] = []
     for part in name.split("/"):
         if part in ("", ".") and not name.endswith("/"):
             continue
         if not found.is_dir():
             raise LookupError("not a directory")
-        if part.startswith("__") or part not in {entry.name for entry in found.iterdir()}:
+        if part.startswith("__") or part not in _zone_names(*folders):
             raise LookupError(f"unknown time zone {name}")
         found = found.joinpath(part)
+        folders.append(part)
     if found.is_dir():
         raise LookupError("is a directory")
     with found.open("rb") as file:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from trainc.diagnostics import Diagnostic, Related, report
 from trainc.kube.gotypes import GoDecodeError, decode
+from trainc.records import dataclass
 from trainc.source import Document, JsonObject, get
 
 GROUP = "trainer.kubeflow.org"
@@ -66,7 +67,7 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Diagnostic
             jobs.append(document)
         elif kind in RUNTIMES and document.data["apiVersion"] == API_VERSION:
             runtimes.append(document)
-        elif document.source.name.startswith(JOBS):
+        elif document.source.name.startswith(JOBS) and document.data["apiVersion"] != API_VERSION:
             findings.append(_foreign(document))
     return Documents(tuple(jobs), tuple(runtimes), kept), tuple(findings)
 

@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from trainc.kube.gotypes import JOB_SET_SPEC, JOB_SET_SPEC_PATCH, apply_configuration, decode
 from trainc.kube.merge import merge, merge_resources
 from trainc.kube.podrequests import pod_requests
-from trainc.model import ANCESTOR_LABEL, NODE, TRAINER, Container, Model, PodSet
+from trainc.model import ANCESTOR_LABEL, LAUNCHER, NODE, TRAINER, Container, Model, PodSet
 from trainc.options import Options
 from trainc.source import Document, Json, JsonObject, as_list, as_object, get, objects
 
 Cluster = Mapping[tuple[str, str, str], Document]
 
+_POD_SPEC = ("template", "spec", "template", "spec")
 KEPT = ("limits", "requests")
 """What upstream copies of resources that it merges: claims are lost (V3)."""
 
@@ -30,8 +31,12 @@ def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -
     pod_group_policy = runtime_spec.get("podGroupPolicy")
     trainer = spec.get("trainer")
     home = str(get(job.data, "metadata", "namespace") or "default")
-    merged = as_object(apply_configuration(patched(unpatched, spec), JOB_SET_SPEC))
+    if trainer is None and options.fixed("trainer-omitted"):
+        trainer = {}
+    replacing = options.fixed("volume-source-replaced")
+    merged = as_object(apply_configuration(patched(unpatched, spec, replacing=replacing), JOB_SET_SPEC))
     merged = _with_resources(merged, trainer, ml_policy)
+    by_launcher = options.fixed("mpi-num-nodes") and get(ml_policy, "mpi") is not None
     return Model(
         job=job,
         runtime=runtime,
@@ -40,7 +45,7 @@ def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -
         namespace=options.settings.namespaces.get(home, home),
         spec=merged,
         unpatched=unpatched,
-        pod_sets=tuple(_pod_set(j, ml_policy) for j in objects(merged.get("replicatedJobs"))),
+        pod_sets=tuple(_pod_set(j, ml_policy, by_launcher) for j in objects(merged.get("replicatedJobs"))),
         labels=_propagated(template, spec, "labels"),
         annotations=_propagated(template, spec, "annotations"),
         trainer=trainer if isinstance(trainer, dict) else None,
@@ -52,22 +57,55 @@ def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -
     )
 
 
-def patched(unpatched: JsonObject, spec: JsonObject) -> JsonObject:
+def patched(unpatched: JsonObject, spec: JsonObject, *, replacing: bool = False) -> JsonObject:
     """Return the template's spec with every runtime patch merged in, in list order (P5).
 
     Strategic merge may reorder lists (P2); replicatedJobs alone return to the runtime's order, names that
-    the runtime lacks counting as its first.
+    the runtime lacks counting as its first. ``replacing``: a patch's source of a volume replaces the one there was.
     """
     merged = unpatched
     for patch in objects(spec.get("runtimePatches")):
         change = get(patch, "trainingRuntimeSpec", "template", "spec")
         if isinstance(change, dict):
-            merged = as_object(decode(merge(merged, decode(change, JOB_SET_SPEC_PATCH), JOB_SET_SPEC), JOB_SET_SPEC))
+            typed = decode(change, JOB_SET_SPEC_PATCH)
+            merged = as_object(decode(merge(merged, typed, JOB_SET_SPEC), JOB_SET_SPEC))
+            if replacing:
+                merged = _with_one_source(merged, as_object(typed))
     if merged is unpatched:
         return merged
     order = {job.get("name"): index for index, job in enumerate(objects(unpatched.get("replicatedJobs")))}
     jobs = sorted(objects(merged.get("replicatedJobs")), key=lambda job: order.get(job.get("name"), 0))
     return {**merged, "replicatedJobs": [*jobs]} if "replicatedJobs" in merged else merged
+
+
+def _with_one_source(merged: JsonObject, patch: JsonObject) -> JsonObject:
+    """Return the spec in which volumes to which a patch gives a source have no other (P3)."""
+    given = {
+        (job.get("name"), volume.get("name")): {"name", *volume}
+        for job in objects(patch.get("replicatedJobs"))
+        for volume in objects(get(job, *_POD_SPEC, "volumes"))
+        if len(volume) > 1
+    }
+    if not given:
+        return merged
+
+    def volume_of(job: JsonObject, volume: JsonObject) -> JsonObject:
+        kept = given.get((job.get("name"), volume.get("name")))
+        return volume if kept is None else {key: value for key, value in volume.items() if key in kept}
+
+    jobs: list[Json] = []
+    for job in objects(merged.get("replicatedJobs")):
+        volumes = objects(get(job, *_POD_SPEC, "volumes"))
+        jobs.append(_with_pod_field(job, "volumes", [volume_of(job, v) for v in volumes]) if volumes else job)
+    return {**merged, "replicatedJobs": jobs}
+
+
+def _with_pod_field(job: JsonObject, field: str, value: Json) -> JsonObject:
+    """Return a replicated job with one field of its pods' spec replaced."""
+    template, job_spec = as_object(job["template"]), as_object(get(job, "template", "spec"))
+    pod = as_object(job_spec["template"])
+    pod_spec = {**as_object(pod["spec"]), field: value}
+    return {**job, "template": {**template, "spec": {**job_spec, "template": {**pod, "spec": pod_spec}}}}
 
 
 def _propagated(template: JsonObject, spec: JsonObject, kind: str) -> dict[str, str]:
@@ -91,7 +129,7 @@ def _with_resources(spec: JsonObject, trainer: Json, ml_policy: Json) -> JsonObj
 
 
 def _job_with_resources(job: JsonObject, given: JsonObject) -> JsonObject:
-    containers = get(job, "template", "spec", "template", "spec", "containers")
+    containers = get(job, *_POD_SPEC, "containers")
     merged: list[Json] = [*objects(containers)]
     index = next((i for i, container in enumerate(merged) if get(container, "name") == NODE), None)
     if index is not None:
@@ -99,11 +137,7 @@ def _job_with_resources(job: JsonObject, given: JsonObject) -> JsonObject:
         own = as_object(container.get("resources"))
         found = merge_resources({key: own[key] for key in KEPT if key in own}, given)
         merged[index] = {**container, "resources": {key: found[key] for key in KEPT if key in found}}
-    template = as_object(job["template"])
-    job_spec = as_object(template["spec"])
-    pod = as_object(job_spec["template"])
-    pod_spec = {**as_object(pod["spec"]), "containers": merged} if merged else pod["spec"]
-    return {**job, "template": {**template, "spec": {**job_spec, "template": {**pod, "spec": pod_spec}}}}
+    return _with_pod_field(job, "containers", merged) if merged else job
 
 
 def ancestor(job: Json) -> str | None:
@@ -112,10 +146,12 @@ def ancestor(job: Json) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _pod_set(job: JsonObject, ml_policy: Json) -> PodSet:
-    pod_spec = as_object(get(job, "template", "spec", "template", "spec"))
+def _pod_set(job: JsonObject, ml_policy: Json, by_launcher: bool) -> PodSet:
+    """Return a replicated job as pods. ``by_launcher``: a launcher is not what mlPolicy.numNodes counts."""
+    pod_spec = as_object(get(job, *_POD_SPEC))
     parallelism = get(job, "template", "spec", "parallelism")
-    if ancestor(job) == TRAINER and isinstance(ml_policy, dict):
+    counted = not (by_launcher and job.get("name") == LAUNCHER)
+    if ancestor(job) == TRAINER and isinstance(ml_policy, dict) and counted:
         parallelism = ml_policy.get("numNodes")  # replaces the template's (N2)
     replicas = job.get("replicas")
     return PodSet(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
 from trainc.diagnostics import Diagnostic
 from trainc.kube.quantity import Quantity
 from trainc.options import Options
+from trainc.records import dataclass
 from trainc.source import Document, Json, JsonObject, Path, as_list, get, objects
 
 ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
@@ -40,10 +41,14 @@ def _no_origins() -> Mapping[Path, Origin]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Object:
-    """A Kubernetes object to emit. ``origins()`` maps paths to origins; the nearest ancestor counts."""
+    """A Kubernetes object to emit. ``origins()`` maps paths to origins; the nearest ancestor counts.
+
+    ``stem`` is the name of an object without the hash of its content that the real name ends in; None without one.
+    """
 
     data: JsonObject
     origins: Callable[[], Mapping[Path, Origin]] = field(default=_no_origins, repr=False)
+    stem: str | None = None
 
     @property
     def kind(self) -> str:
@@ -80,9 +85,9 @@ class Container:
         """Return the container with each mount in place of the one at its mountPath, or appended."""
         return replace(self, volume_mounts=upsert_mounts(self.volume_mounts, mounts))
 
-    def with_port(self, port: int) -> Container:
-        """Return the container with an unnamed port in place of an equal or unnamed one, or appended."""
-        return replace(self, ports=upsert_ports(self.ports, ({"containerPort": port},)))
+    def with_port(self, port: int, *, by_number: bool = False) -> Container:
+        """Return the container with an unnamed port, put in as upsert_ports does."""
+        return replace(self, ports=upsert_ports(self.ports, ({"containerPort": port},), by_number=by_number))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +128,8 @@ class Model:
     ``spec`` is the JobSet's spec: the runtime's template with patches and resources merged in.
     ``unpatched`` is the runtime's template before the patches. ``trainer`` is spec.trainer or None;
     ``namespace`` is that of the objects, which an environment may have called otherwise than ``home``.
-    ``command`` and ``args`` are what the trainer's container gets, None for the runtime's own.
+    ``command`` and ``args`` are what the trainer's container gets, None for the runtime's own. ``ungrouped`` are the
+    pod sets whose pods get neither ``pod_labels`` nor ``pod_annotations``.
     ``ml_policy`` and ``pod_group_policy`` are the runtime's. ``cluster`` finds the other documents
     given, which stand for objects in the cluster, by ``apiVersion/kind``, namespace and name.
     """
@@ -146,6 +152,7 @@ class Model:
     args: tuple[str, ...] | None = None
     pod_labels: Mapping[str, str] = field(default_factory=dict)
     pod_annotations: Mapping[str, str] = field(default_factory=dict)
+    ungrouped: frozenset[str] = frozenset()
 
     def fixed(self, fix: str) -> bool:
         """Tell whether a fix of the table is switched on; raises KeyError for a name that is none."""
@@ -222,7 +229,13 @@ class Model:
     @property
     def master(self) -> str:
         """The host of rank 0, which Trainer always looks for in a job called node (X6)."""
-        return f"{self.name}-{NODE}-0-0.{self.name}"
+        return self.rank0 if self.fixed("master-address") else f"{self.name}-{NODE}-0-0.{self.name}"
+
+    @property
+    def rank0(self) -> str:
+        """The host that the trainer's first Pod really has."""
+        found = self.trainer_set
+        return f"{self.name}-{found.name if found else NODE}-0-0.{self.subdomain}"
 
     @property
     def home(self) -> str:
@@ -250,16 +263,27 @@ def upsert_mounts(items: Iterable[JsonObject], new: Iterable[JsonObject]) -> tup
     return _upsert(items, new, "mountPath")
 
 
-def upsert_ports(items: Iterable[JsonObject], new: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
-    """Return ports with each new one in place of the first that Trainer takes for the same, or appended (C1, C2)."""
+def upsert_ports(
+    items: Iterable[JsonObject], new: Iterable[JsonObject], *, by_number: bool = False
+) -> tuple[JsonObject, ...]:
+    """Return ports with each new one in place of the first that Trainer takes for the same, or appended (C1, C2).
+
+    ``by_number``: the same are those of one number and protocol, and the old one keeps what the new one does not say.
+    """
     out = list(items)
     for item in new:
-        index = next((index for index, old in enumerate(out) if _same_port(old, item)), None)
+        same = _equal_port if by_number else _same_port
+        index = next((index for index, old in enumerate(out) if same(old, item)), None)
         if index is None:
             out.append(item)
         else:
-            out[index] = item
+            out[index] = {**out[index], **item} if by_number else item
     return tuple(out)
+
+
+def _equal_port(a: JsonObject, b: JsonObject) -> bool:
+    """Compare ports as Kubernetes does."""
+    return a.get("containerPort") == b.get("containerPort") and a.get("protocol", "TCP") == b.get("protocol", "TCP")
 
 
 def _same_port(a: JsonObject, b: JsonObject) -> bool:

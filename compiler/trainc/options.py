@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field, replace
 
+from trainc.records import dataclass
 from trainc.settings import RECOMMENDED, Settings, read_settings
 from trainc.source import Document, JsonObject, Source
 
@@ -53,13 +54,25 @@ class Options:
         chosen = (*self.fixes, *self.settings.fixes)
         return name in chosen or (RECOMMENDED in chosen and FIXES[name].recommended)
 
+    def chosen(self) -> tuple[str, ...]:
+        """Return the fixes that are switched on, in the table's order."""
+        return tuple(name for name in FIXES if self.fixed(name))
+
+    def with_fixes(self, names: tuple[str, ...]) -> Options:
+        """Return the same options with exactly these fixes; trainc.yaml's are not asked."""
+        made = replace(self, fixes=())
+        object.__setattr__(made, "settings", replace(made.settings, fixes=names))
+        return made
+
 
 @dataclass(frozen=True, slots=True)
 class Fix:
     """A known bug of Trainer v2.3.0 that trainc reproduces unless the fix is switched on.
 
     ``code`` is the warning's, ``issue`` upstream's, ``wrong`` what happens, ``right`` what the fix does instead.
-    ``recommended``: whether fixes: recommended switches it on, for the reason in docs/fixes.md.
+    ``recommended``: whether fixes: recommended switches it on, and ``why``: with it the output is what the TrainJob
+    says, and nothing that only the image knows can make a job fail. ``limits``: where it changes nothing, or what it
+    needs.
     """
 
     code: str
@@ -67,7 +80,9 @@ class Fix:
     issue: str
     wrong: str
     right: str
-    recommended: bool = False
+    why: str
+    limits: str = ""
+    recommended: bool = True
 
 
 FIXES: dict[str, Fix] = {
@@ -77,7 +92,10 @@ FIXES: dict[str, Fix] = {
         "kubeflow/trainer#4028",
         "Only Open MPI 4's variables (OMPI_MCA_orte_*) are set. Open MPI 5 and newer ignore them: all ranks run in the"
         " launcher's pod and the job reports success.",
-        "PRRTE's variables (PRTE_MCA_*) are set as well.",
+        "PRRTE's variables (PRTE_MCA_*) are set as well, and spec.trainer.env may not set them.",
+        "Open MPI 4 ignores the new variables; both were run with both sets.",
+        "Whole host names are off, as upstream's pull request has it: with them PRRTE runs ssh to its own host. So is"
+        " starting daemons from daemons, which PRRTE does beyond 64 hosts, with the arguments of ssh cut off.",
     ),
     "launcher-counts-as-node": Fix(
         "TC452",
@@ -85,6 +103,8 @@ FIXES: dict[str, Fix] = {
         "kubeflow/trainer#3954",
         "With runLauncherAsNode, numNodes 1 makes a launcher and one worker: two hosts, as numNodes 2 does.",
         "numNodes counts the launcher: 1 makes no worker.",
+        "A job gets the nodes that it asks for; a mpirun with a fixed -n for two hosts has to ask for two.",
+        "Job node stays in the JobSet, with no pods: it is complete at once, and a launcher that waits for it starts.",
     ),
     "unnamed-ports": Fix(
         "TC453",
@@ -92,7 +112,8 @@ FIXES: dict[str, Fix] = {
         "kubeflow/trainer pkg/apply (no issue known)",
         "Two ports without a name count as the same port. The trainer's port 29500 replaces an unnamed one of container"
         " node, and two unnamed ports in any container become duplicates that JobSet refuses.",
-        "Ports are told apart by number and protocol.",
+        "Ports are told apart by number and protocol; a port 29500 that the runtime names keeps its name.",
+        "A port that was lost is there, and nothing else changes.",
     ),
     "trainer-omitted": Fix(
         "TC454",
@@ -100,6 +121,8 @@ FIXES: dict[str, Fix] = {
         "kubeflow/trainer#4076",
         "A TrainJob without spec.trainer gets none of the variables of torch, JAX and XGBoost, and no port.",
         "An absent spec.trainer is the same as an empty one.",
+        "The variables are what the runtime is for; a value that the runtime itself gives one is replaced, as it is"
+        " with an empty spec.trainer.",
     ),
     "jax-reserved-env": Fix(
         "TC455",
@@ -107,20 +130,31 @@ FIXES: dict[str, Fix] = {
         "kubeflow/trainer#3669",
         "spec.trainer.env may set JAX_NUM_PROCESSES, JAX_PROCESS_ID and JAX_COORDINATOR_ADDRESS; that value wins.",
         "They are refused, as torch's and XGBoost's are.",
+        "One value for every pod is no process number, and a refusal is seen before anything runs.",
     ),
     "env-to-workers": Fix(
         "TC456",
         "variables do not reach MPI workers",
         "kubeflow/trainer#3427",
-        "spec.trainer.env reaches the launcher's container; ssh and mpirun do not forward it to the ranks.",
-        "The launcher's mpirun is told to forward them.",
+        "spec.trainer.env reaches the launcher's container; ssh and Open MPI's mpirun do not forward it to the ranks.",
+        "The launcher's mpirun is told to forward them (OMPI_MCA_mca_base_env_list).",
+        "mpirun of Open MPI 4 ends with an error where it finds both this list and its option -x. Where the launcher's"
+        " command line has -x trainc leaves the list out, but a script in the image may have it, too.",
+        "MPICH and Intel MPI hand over all variables by themselves. Left out are variables that the command line"
+        " forwards, all of them where runtime or TrainJob set the list, and values that have both a semicolon and an"
+        " equals sign. A semicolon in a value that comes from a Secret or a ConfigMap ends it.",
+        recommended=False,
     ),
     "ssh-key-mode": Fix(
         "TC457",
         "private key readable by the group",
         "kubeflow/trainer#3262",
         "id_rsa is mounted with mode 0640. ssh refuses it where the container runs as root without fsGroup.",
-        "The mode is 0600.",
+        "The mode is 0600 there.",
+        "It changes only what ssh refuses.",
+        "For another user than root 0640 is right: the key is root's, and only its group makes it readable. Where"
+        " fsGroup is set the kubelet makes it readable for that group, whatever the mode says: root's ssh refuses the"
+        " key either way.",
     ),
     "ssh-known-hosts": Fix(
         "TC458",
@@ -128,14 +162,21 @@ FIXES: dict[str, Fix] = {
         "kubeflow/trainer (no issue known)",
         "The Secret is mounted without known_hosts, so that images must switch off the check of host keys.",
         "known_hosts is mounted, and the check stays on where sshd serves the Secret's own key.",
+        "The keys that trainc has made, by sshKeys: job or external-secrets, come with known_hosts.",
+        "It needs sshd's command line in the runtime, with -h .../id_rsa (or -o HostKey): what an image's sshd_config"
+        " says cannot be seen, and nothing changes there. A Secret that somebody else made needs the key known_hosts,"
+        " with the lines `* <public key>` and `[*]:* <public key>`: without it no pod starts.",
     ),
     "gang-min-member": Fix(
         "TC459",
         "the gang counts pods that cannot run yet",
         "kubeflow/trainer (no issue known)",
         "minMember sums the pods of all replicated jobs, initializers included, though the trainer's pods start only"
-        " when the initializers are complete: the gang is never satisfied.",
-        "minMember counts the pods that run together.",
+        " when the initializers are complete: the gang is never satisfied. The same goes for a launcher that waits for"
+        " its nodes; replicas are not counted.",
+        "minMember and minResources count the pods that start together with the trainer; those that run before it stay"
+        " out of the group, and those that start later join it.",
+        "A gang that is satisfied today stays as it is, but for replicas, which then have to fit as well.",
     ),
     "master-address": Fix(
         "TC460",
@@ -144,6 +185,7 @@ FIXES: dict[str, Fix] = {
         "The address of rank 0 is made of job name node and the TrainJob's name, even if the trainer's job is called"
         " otherwise or network.subdomain is set: it then points to nothing.",
         "The address is made of the trainer's own job and the subdomain.",
+        "It changes only addresses that no pod has.",
     ),
     "volume-source-replaced": Fix(
         "TC461",
@@ -152,6 +194,7 @@ FIXES: dict[str, Fix] = {
         "A runtime patch that gives a volume another source leaves the old one in place. JobSet accepts that; no Pod"
         " can be made of it.",
         "The patch's source replaces the runtime's.",
+        "It changes only volumes of which no Pod can be made.",
     ),
     "cache-dataset-mount": Fix(
         "TC462",
@@ -160,6 +203,8 @@ FIXES: dict[str, Fix] = {
         "torch-distributed-with-cache has no volume mount called initializer, which a TrainJob with initializer.dataset"
         " is checked for: every such TrainJob is refused.",
         "The check passes where the data set goes to the cache.",
+        "It changes only what is refused.",
+        "The data set goes to the cache where its URI begins with cache://.",
     ),
     "mpi-num-nodes": Fix(
         "TC463",
@@ -167,21 +212,29 @@ FIXES: dict[str, Fix] = {
         "kubeflow/trainer (no issue known)",
         "With MPI, mlPolicy.numNodes sets the number of launchers, and job node keeps its own parallelism.",
         "mlPolicy.numNodes is the default of spec.trainer.numNodes.",
+        "Several launchers each run the whole job, over the same nodes.",
+        "A number of 1, which an API server writes where a runtime says nothing, leaves job node a parallelism of its"
+        " own.",
     ),
     "torchtune-dataset-args": Fix(
         "TC464",
         "torchtune is not told of the data set",
         "kubeflow/sdk#768",
-        "A data set that is not on Hugging Face is fetched, but torchtune gets no argument for it and trains on its"
-        " default data set.",
-        "The arguments for the fetched data set are added.",
+        "A data set is fetched, but torchtune gets no argument for it, since Trainer drops those of the runtime's"
+        " command, and trains on its default data set.",
+        "The arguments for the fetched data set are added: the runtime's, with the place of the data set.",
+        "Training on another data set than the one that was asked for is no result.",
+        "Arguments of the TrainJob that begin with dataset stand alone. A data set in the cache (cache://) has no"
+        " place in a folder, so there is nothing to add.",
     ),
     "flux-runtime-args": Fix(
         "TC465",
         "the runtime's args stay behind Flux' command",
         "kubeflow/trainer (no issue known)",
         "The container's command is replaced by Flux' entrypoint, but the runtime's args stay and are handed to it.",
-        "The runtime's args become part of the wrapped command.",
+        "The runtime's args become part of the wrapped command, where the TrainJob gives none; none stay behind it.",
+        "The entrypoint adds the args that it is handed to the command line: the program gets the same words, and"
+        " those of the TrainJob alone where it has args.",
     ),
 }
 """By name; names are part of the contract. docs/fixes.md is made from this table."""

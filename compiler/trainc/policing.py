@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from trainc.base import Base
@@ -13,11 +14,13 @@ from trainc.model import Model, Object
 from trainc.origins import blamed
 from trainc.placing import within
 from trainc.previous import Previous
+from trainc.records import dataclass
 from trainc.schema.registry import BUILT_IN, Registry, split_version
 from trainc.source import Document, JsonObject, Path, as_object, existing, get, put
 
 if TYPE_CHECKING:
     from trainc.admit.policy import Decision, PolicySet, Request
+    from trainc.children import Child
 
 STAGE: Final = "policy"
 """Where a cluster refuses what a bound policy denies."""
@@ -80,19 +83,37 @@ class Policing:
         return self._said(data, old, lambda path: (document, existing(document.data, path) or _NAME))
 
     def of_made(self, model: Model, objects: Iterable[Object]) -> tuple[Diagnostic, ...]:
-        """Return what policies say of objects that trainc makes, at the lines that caused it."""
+        """Return what policies say of objects that trainc makes, at the lines that caused it.
+
+        With ``policies: {pods: true}`` in trainc.yaml, also of the Jobs and pods that controllers make of a JobSet.
+        """
         if self.policies is None:
             return ()
         return tuple(finding for made in objects for finding in self._of_one(model, made))
 
-    def _of_one(self, model: Model, made: Object) -> tuple[Diagnostic, ...]:
+    def _of_one(self, model: Model, made: Object) -> Iterator[Diagnostic]:
         old = self.previous.emitted(made.data)
-        return self._said(made.data, old, lambda path: blamed(model, made, path))
+        yield from self._said(made.data, old, lambda path: blamed(model, made, path))
+        if made.kind == "JobSet" and model.options.settings.pods:
+            from trainc.children import children
 
-    def _said(self, data: JsonObject, old: JsonObject | Diagnostic | None, place: Place) -> tuple[Diagnostic, ...]:
+            for child in children(made.data):
+                yield from self._of_child(model, made, child)
+
+    def _of_child(self, model: Model, made: Object, child: Child) -> tuple[Diagnostic, ...]:
+        place = partial(_through, model, made, child.template)
+        return self._said(child.data, None, place, child.unknown)
+
+    def _said(
+        self,
+        data: JsonObject,
+        old: JsonObject | Diagnostic | None,
+        place: Place,
+        unknown: tuple[Path, ...] = (),
+    ) -> tuple[Diagnostic, ...]:
         """Return what policies say of an object; where the old one is not known, of its creation, and that note."""
         assert self.policies is not None, "its callers ask only where there are policies"
-        request = creation(data, self.registry)
+        request = creation(data, self.registry, unknown)
         if request is None:
             return ()
         notes: tuple[Diagnostic, ...] = ()
@@ -118,7 +139,12 @@ def is_policy(document: Document) -> bool:
     return document.data["kind"] in POLICIES
 
 
-def creation(data: JsonObject, registry: Registry) -> Request | None:
+def _through(model: Model, made: Object, template: Path, path: Path) -> tuple[Document, Path]:
+    """Return where a path of an object comes from that a controller makes of a template in a JobSet."""
+    return blamed(model, made, existing(made.data, (*template, *path)))
+
+
+def creation(data: JsonObject, registry: Registry, unknown: tuple[Path, ...] = ()) -> Request | None:
     """Return the request that creates an object; None of a kind that nothing here knows."""
     from trainc.admit.policy import Request
 
@@ -129,7 +155,8 @@ def creation(data: JsonObject, registry: Registry) -> Request | None:
     metadata = as_object(data.get("metadata"))
     namespace = str(metadata.get("namespace") or "default") if resource.namespaced else ""
     name = str(metadata.get("name", ""))
-    return Request("CREATE", data, None, group, version, resource.kind, resource.plural, namespace, name)
+    names = (group, version, resource.kind, resource.plural, namespace, name)
+    return Request("CREATE", data, None, *names, unknown=unknown)
 
 
 def named(decision: Decision) -> str:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from trainc.diagnostics import Diagnostic, Severity, report
+from trainc.records import dataclass
 from trainc.source import Document, Source
 
 CONFIG = "trainc.yaml"
@@ -115,6 +115,19 @@ def is_input(name: str) -> bool:
     hidden = any(step.startswith(".") for step in steps)
     placed = len(steps) in _DEPTHS.get(steps[0], ()) and not _is_test(name)
     return placed and not hidden and name.lower().endswith(SUFFIXES)
+
+
+def is_given(name: str, places: Iterable[str]) -> bool:
+    """Tell whether read_given, asked for one of places (names from root), reads a regular file of this name."""
+    if name.startswith(OUT) or name == CONFIG or _is_test(name) or not name.lower().endswith(SUFFIXES):
+        return False
+    return any(name == place or _is_listed(name, place) for place in places)
+
+
+def _is_listed(name: str, place: str) -> bool:
+    """Tell whether a file lies below a folder, with nothing hidden on the way there."""
+    prefix = "" if place == "." else f"{place}/"
+    return name.startswith(prefix) and not any(step.startswith(".") for step in name[len(prefix) :].split("/"))
 
 
 def read_given(root: Path, folder: Path, path: str) -> Inputs:

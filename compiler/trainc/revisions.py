@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from trainc.options import Revision
-from trainc.read import LIMIT, OUT, SUFFIXES, is_input
+from trainc.read import LIMIT, OUT, SUFFIXES, is_given, is_input
 from trainc.source import Source
 from trainc.write import OWNED
 
@@ -46,13 +46,14 @@ class _Entry(NamedTuple):
     content: str
 
 
-def read_revision(root: Path, revision: str) -> Revision:
+def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revision:
     """Return what a revision (a branch, a tag, a commit, ``HEAD~1``) holds of the folders, sorted by name.
 
-    RevisionError where there is no git, no repository, no such revision, or where its files are not there.
+    ``given`` are further files and folders, by their names from root. RevisionError where there is no git, no
+    repository, no such revision, or where its files are not there.
     """
     commit = _commit(root, revision)
-    entries = sorted(_entries(_git(root, "ls-tree", "-r", "-z", "-l", commit, "--", *FOLDERS)))
+    entries = sorted(_entries(_git(root, "ls-tree", "-r", "-z", "-l", commit, "--", *FOLDERS, *given), given))
     texts = _contents(root, entries)
     owned = ((e, t) for e, t in zip(entries, texts, strict=True) if not e.name.startswith(OUT) or t.startswith(OWNED))
     return Revision(revision, tuple(Source(entry.name, text) for entry, text in owned))
@@ -81,7 +82,7 @@ def _hint(root: Path, revision: str) -> str:
     return "git rev-parse --verify must know it"
 
 
-def _entries(listing: bytes) -> Iterator[_Entry]:
+def _entries(listing: bytes, given: Sequence[str]) -> Iterator[_Entry]:
     """Yield the files of a listing that are input or may be output: regular ones, of a size that is read."""
     for line in listing.split(b"\0"):
         if not line:
@@ -89,7 +90,7 @@ def _entries(listing: bytes) -> Iterator[_Entry]:
         head, _, raw = line.partition(b"\t")
         mode, _, content, size = head.decode("ascii").split()
         name = os.fsdecode(raw)
-        if mode in _REGULAR and int(size) <= LIMIT and (_is_output(name) or is_input(name)):
+        if mode in _REGULAR and int(size) <= LIMIT and (_is_output(name) or is_input(name) or is_given(name, given)):
             yield _Entry(name, content)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from trainc.admit.crd import Admitted, admit_document
@@ -13,6 +13,7 @@ from trainc.documents import Key, identity
 from trainc.lookup import builtin, not_found, reference
 from trainc.options import Options
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
+from trainc.records import dataclass
 from trainc.source import Document, get, put
 
 

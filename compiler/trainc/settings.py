@@ -7,10 +7,11 @@ trainc: then a value of a wrong type counts as absent.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import Final, TypeVar
 
+from trainc.records import dataclass
 from trainc.source import Json, JsonObject, as_list, as_object
 
 SHORT: Final[Mapping[str, str]] = {"sshKeys": "mode", "transport": "mode", "naming": "mode"}
@@ -54,7 +55,10 @@ class Naming:
 
 @dataclass(frozen=True, slots=True)
 class ArgoCD:
-    """What Argo CD's objects say. ``destination`` is one of name or server to its value."""
+    """What Argo CD's objects say, and the folder that render writes them to.
+
+    ``namespaces`` are those that the AppProject allows, patterns included; none: those that have jobs.
+    """
 
     repo_url: str | None = None
     revision: str = "HEAD"
@@ -62,6 +66,18 @@ class ArgoCD:
     project: str | None = None
     automated: bool = True
     per: str = "job"
+    on_delete: str = "stop"
+    write: str | None = None
+    namespaces: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Flux:
+    """What Flux's objects say: the GitRepository, its namespace and theirs, and how often a job is looked at."""
+
+    source: str = "flux-system"
+    namespace: str = "flux-system"
+    interval: str = "10m"
     on_delete: str = "stop"
     write: str | None = None
 
@@ -101,6 +117,7 @@ class Settings:
     queue: str | None = None
     target: str = "argocd"
     argocd: ArgoCD = ArgoCD()
+    flux: Flux = Flux()
     fixes: tuple[str, ...] = ()
     lock_required: tuple[str, ...] = ()
     pods: bool = False
@@ -152,6 +169,7 @@ def read_settings(config: JsonObject, environment: str) -> Settings:
         queue=_text(data, "queue"),
         target=_value(data, "target", "argocd"),
         argocd=_argocd(as_object(data.get("argocd"))),
+        flux=_flux(as_object(data.get("flux"))),
         fixes=(RECOMMENDED,) if data.get("fixes") == RECOMMENDED else _texts(data, "fixes"),
         lock_required=_texts(as_object(config.get("lock")), "required"),
         pods=_value(as_object(config.get("policies")), "pods", False),
@@ -185,6 +203,17 @@ def _argocd(data: JsonObject) -> ArgoCD:
         project=_text(data, "project"),
         automated=_value(data, "automated", True),
         per=_value(data, "per", "job"),
+        on_delete=_value(data, "onDelete", "stop"),
+        write=_text(data, "write"),
+        namespaces=_texts(data, "namespaces"),
+    )
+
+
+def _flux(data: JsonObject) -> Flux:
+    return Flux(
+        source=_value(data, "source", "flux-system"),
+        namespace=_value(data, "namespace", "flux-system"),
+        interval=_value(data, "interval", "10m"),
         on_delete=_value(data, "onDelete", "stop"),
         write=_text(data, "write"),
     )

@@ -7,8 +7,10 @@ read; ``Document.marks`` computes them when a finding has to be placed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, TypeAlias, Union
+
+from trainc.records import dataclass
 
 Json: TypeAlias = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]  # noqa: UP007 - recursive
 JsonObject: TypeAlias = dict[str, Json]

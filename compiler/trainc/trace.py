@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 
 from trainc.admit.jobset import default
 from trainc.gitops.base import jobset_of
 from trainc.gitops.passes import PASSES
-from trainc.join import patched
+from trainc.join import join, patched
 from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration
 from trainc.model import Model, Object, Objects, Origin
 from trainc.origins import Cause, Step, blame, counterpart
@@ -52,7 +53,11 @@ def trace_jobset(model: Model) -> Origins:
 
 
 def steps(model: Model) -> list[Step]:
-    """Compile the job once more, from the joined model, and keep what every step leaves."""
+    """Compile the job once more, from the joined model, and keep what every step leaves.
+
+    The fixes come after the plugins, one by one: a plugin's step is that of a run without them.
+    """
+    fixed, model = model, _joined(model, ())
     found = [_template(model), *_patches(model)]
     found.append(Step(_bare(model, model.spec), lambda path, root: _resources(model, path)))
     found.append(Step(_built(model), _by_plugin(model, "JobSet")))
@@ -60,7 +65,34 @@ def steps(model: Model) -> list[Step]:
     for plugin in SHAPES:
         shaped = plugin.shape(shaped)
         found.append(Step(_built(shaped), _by_plugin(model, plugin.name)))
-    return found + _admitted(shaped)
+    found += _fixes(fixed)
+    return found + _admitted(shape(fixed))
+
+
+def shape(model: Model) -> Model:
+    """Return the model after every plugin."""
+    for plugin in SHAPES:
+        model = plugin.shape(model)
+    return model
+
+
+def _joined(model: Model, fixes: tuple[str, ...]) -> Model:
+    """Return the model as it is with only these fixes."""
+    if model.options.chosen() == fixes:
+        return model
+    joined = join(model.job, model.runtime, model.cluster, model.options.with_fixes(fixes))
+    return replace(joined, name=model.name, namespace=model.namespace)
+
+
+def _fixes(model: Model) -> list[Step]:
+    """Return a step for every fix that is on, each with those before it."""
+    names = model.options.chosen()
+    steps = []
+    for index, name in enumerate(names):
+        origin = Origin("fix", model.runtime, ("spec",), name)
+        made = _built(shape(_joined(model, names[: index + 1])))
+        steps.append(Step(made, lambda path, root, origin=origin: origin))  # type: ignore[misc]
+    return steps
 
 
 def _resources(model: Model, path: Path) -> Origin:
@@ -138,7 +170,7 @@ def _job_path(path: Path, root: Json) -> Path | None:
     if path[-1:] in (("parallelism",), ("completions",)):
         return ("spec", "trainer", "numNodes")
     field = path[CONTAINER_STEPS + 1] if len(path) > CONTAINER_STEPS + 1 else None
-    if field in ("image", "command", "args"):
+    if field in ("image", "command", "args") and path[CONTAINER_STEPS - 1] == "containers":
         return ("spec", "trainer", field, *path[CONTAINER_STEPS + 2 :])
     if field == "envFrom":
         kind = str(get(root, *path[: CONTAINER_STEPS + 1], "name")).removesuffix("-initializer")

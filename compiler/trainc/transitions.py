@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from trainc.admit.rules import failures
+from trainc.admit.rules import RuleFailure, failures
 from trainc.admit.update import jobset_changes, rewritten, trainjob_changes
 from trainc.base import Base, identify
-from trainc.changes import Change, changes, same
+from trainc.changes import Change, changes, same, undone
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.diagnostics.concealing import concealed
 from trainc.documents import RUNTIMES, TRAINJOB
@@ -24,7 +24,7 @@ from trainc.previous import as_stored, broken, standard
 from trainc.schema import Resource, has_rules, validate_object
 from trainc.schema.registry import BUILT_IN, Registry, split_version
 from trainc.schema.wording import show
-from trainc.source import Document, Json, JsonObject, Path, dotted, existing, get
+from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, existing, get
 
 RULE: Final = "TC202"
 WEBHOOK: Final = "TC204"
@@ -33,6 +33,9 @@ _ADVISORY = frozenset((TRAINJOB, *RUNTIMES))
 
 _ABSENT = "nothing"
 _RESPELT = "it is spelt as it was, but Trainer's webhook respells quantities where it sets the time of a runtime patch"
+_TRIED = 16
+"""Of so many changes it is tried which of them a rule refuses."""
+
 _NAMED = 3
 """So many further changes are named in a message."""
 
@@ -179,7 +182,7 @@ class Transitions:
         if change.old is not None and not any(self._cause_before(document, path)):
             for given in (model.job, model.runtime):
                 for lost in self._input_changes(given):
-                    if lost.old is not None and _holds(lost.old, change.old):
+                    if lost.old is not None and (_holds(lost.old, change.old) or _is_text_of(change, lost)):
                         return given, existing(given.data, lost.path)
         return document, path
 
@@ -213,7 +216,29 @@ def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) 
         before = counterpart(old, new, path)
         found = tuple(changes(get(new, *path), get(old, *before), path, before))
         found = found or (Change(path, before, path, get(new, *path), get(old, *before)),)
+        found = _to_blame(resource, (new, old), skip, failure, found)
         yield _Refusal(RULE, stage, failure.message, failure.upstream, found)
+
+
+def _to_blame(
+    resource: Resource,
+    data: tuple[JsonObject, JsonObject],
+    skip: tuple[Path, ...],
+    failure: RuleFailure,
+    found: tuple[Change, ...],
+) -> tuple[Change, ...]:
+    """Return the changes without any one of which the rule would hold; all, where it takes several."""
+    if not 1 < len(found) <= _TRIED:
+        return found
+    new, old = data
+    failed = (failure.path, failure.rule)
+    tries = [(change, as_object(undone(new, change))) for change in found]
+    blamed = [
+        change
+        for change, tried in tries
+        if failed not in [(each.path, each.rule) for each in failures(resource.schema, tried, old, skip)]
+    ]
+    return tuple(blamed) or found
 
 
 def _by_trainer(new: JsonObject, old: JsonObject) -> Iterator[_Refusal]:
@@ -239,6 +264,14 @@ def _holds(value: Json, wanted: Json) -> bool:
         return False
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return any(_holds(child, wanted) for child in inside)
+
+
+def _is_text_of(made: Change, given: Change) -> bool:
+    """Tell whether a text has changed as a number of the inputs has, such as a variable with the number of nodes."""
+    pairs = ((made.new, given.new), (made.old, given.old))
+    return all(
+        isinstance(text, str) and isinstance(number, int | float) and text == str(number) for text, number in pairs
+    )
 
 
 def _named(found: tuple[Change, ...]) -> str:

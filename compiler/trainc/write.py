@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from pathlib import Path, PurePosixPath
 
 from trainc.diagnostics import Diagnostic, report
 from trainc.output import HEADER
+from trainc.records import dataclass
 from trainc.source import Document, Source
 
 OUT = "out"
@@ -49,6 +50,7 @@ class Plan:
     unchanged: tuple[str, ...] = ()
     blocked: tuple[Diagnostic, ...] = ()
     leftovers: tuple[str, ...] = ()
+    tops: tuple[str, ...] = (OUT,)
 
     @property
     def stale(self) -> bool:
@@ -70,15 +72,18 @@ class _Kind(Enum):
     OTHER = "a special file"
 
 
-def plan(root: Path, files: Mapping[str, bytes], scopes: Collection[str] = (OUT,)) -> Plan:
+def plan(
+    root: Path, files: Mapping[str, bytes], scopes: Collection[str] = (OUT,), tops: Collection[str] = (OUT,)
+) -> Plan:
     """Compare out/ with the files wanted; nothing is written.
 
     ``scopes`` are folders, out/ or below: only files in them are planned, and
     only there are files that trainc owns and no longer makes removed. OSError
-    where a folder cannot be listed.
+    where a folder cannot be listed. ``tops`` are the folders that files and
+    scopes may be below: out/, and what trainc.yaml says beside it.
     """
     for name in (*files, *scopes):
-        _guard(name)
+        _guard(name, tops)
     wanted = {name: data for name, data in files.items() if not set(scopes).isdisjoint(_parents(name))}
     there = _look(root, scopes)
     blocked = _folders_in_the_way(wanted, scopes, there)
@@ -99,7 +104,8 @@ def plan(root: Path, files: Mapping[str, bytes], scopes: Collection[str] = (OUT,
     leftovers = [name for name in extra if _TEMPORARY.fullmatch(PurePosixPath(name).name)]
     remove = [name for name in sorted(set(extra).difference(leftovers)) if _owned(root / name)]
     blocked |= _same_but_for_case(wanted, sorted(set(extra).difference(remove, leftovers)))
-    return Plan(root, tuple(create), tuple(change), tuple(remove), tuple(unchanged), _report(blocked), tuple(leftovers))
+    done = (tuple(create), tuple(change), tuple(remove), tuple(unchanged))
+    return Plan(root, *done, _report(blocked), tuple(leftovers), tuple(tops))
 
 
 def apply(todo: Plan) -> None:
@@ -122,13 +128,13 @@ def apply(todo: Plan) -> None:
             made.add(path.parent)
         _replace(path, file.data, number)
     for folder in sorted({PurePosixPath(name).parent for name in gone}, reverse=True):
-        _remove_empty(todo.root, folder)
+        _remove_empty(todo.root, folder, todo.tops)
 
 
-def _guard(name: str) -> None:
-    parts = name.split("/")
-    if parts[0] != OUT or not all(part and part not in (".", "..") for part in parts):
-        raise ValueError(f"not a path below {OUT}/: {name}")
+def _guard(name: str, tops: Collection[str]) -> None:
+    inside = any(f"{name}/".startswith(f"{top}/") for top in tops)
+    if not inside or not all(part and part not in (".", "..") for part in name.split("/")):
+        raise ValueError(f"not a path below {' or '.join(f'{top}/' for top in tops)}: {name}")
 
 
 def _parents(name: str) -> list[str]:
@@ -231,8 +237,8 @@ def _write(path: Path, data: bytes, number: int) -> None:
         raise
 
 
-def _remove_empty(root: Path, folder: PurePosixPath) -> None:
-    while folder.as_posix() != OUT:
+def _remove_empty(root: Path, folder: PurePosixPath, tops: Collection[str]) -> None:
+    while folder.as_posix() not in tops:
         try:
             (root / folder).rmdir()
         except OSError:  # not empty, or gone already

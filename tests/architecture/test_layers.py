@@ -10,7 +10,8 @@ import pytest
 from syntax import imports, modules
 
 LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
-    (0, ("source", "regex")),
+    (0, ("regex", "records")),
+    (0, ("source",)),
     (1, ("settings", "data")),
     (1, ("options",)),
     (1, ("diagnostics", "kube")),
@@ -23,12 +24,14 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (4, ("previous",)),
     (5, ("gitops", "questions")),
     (5, ("checks",)),
+    (5, ("children",)),
     (6, ("runtimes", "trace", "policing", "transitions")),
     (6, ("judges",)),
     (6, ("compilejob",)),
     (6, ("output",)),
+    (6, ("applications",)),
     (6, ("pipeline",)),
-    (7, ("configschema",)),
+    (7, ("configschema", "configdeploy")),
     (7, ("config", "read", "write")),
     (7, ("policytests", "revisions")),
     (8, ("cli",)),
@@ -42,7 +45,7 @@ A room of several modules is a package; inside, modules import each other freely
 FACE = ""
 """The package itself shows the public names, so it is above all that they come from."""
 
-SHARED_BY_PLUGINS = ("base", "podgroup", "templates")
+SHARED_BY_PLUGINS = ("base", "gang", "podgroup", "templates")
 """Modules of plugins/ that are no plugins."""
 
 OWED: dict[tuple[str, str], str] = {}

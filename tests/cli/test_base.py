@@ -207,6 +207,18 @@ def test_a_rule_of_a_crd_given(repository: Path, run: Run) -> None:
     assert heads(run, "--crd-dir", "crds") == []
 
 
+def test_a_file_that_lies_elsewhere(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(repository, "crds/store.yaml", DATABASE)
+    store = "apiVersion: example.com/v1\nkind: Store\nmetadata: {name: s}\nspec: {size: 5}\n"
+    put(repository, "stores/deep/store.yaml", store)
+    commit(repository)
+    put(repository, "stores/deep/store.yaml", store.replace("5", "4"))
+    expected = ["stores/deep/store.yaml:4:8: error[TC202]: spec.size has changed: a store does not shrink"]
+    assert heads(run, "--crd-dir", "crds", "stores") == expected
+    monkeypatch.chdir(repository / "stores")
+    assert heads(run, "--crd-dir", "../crds", "deep/store.yaml") == expected
+
+
 def test_some_paths(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     put(repository, PATH, trainjob(4))
     put(repository, "jobs/b/other.yaml", job("other"))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from trainc import Options, Source
 from trainc.config import parse
 from trainc.data import load_json
-from trainc.settings import Naming, Patch, Settings, SshKeys, Transport, read_settings
+from trainc.settings import Flux, Naming, Patch, Settings, SshKeys, Transport, read_settings
 from trainc.source import JsonObject
 
 FULL = """\
@@ -39,7 +39,9 @@ environments:
     naming: {mode: content, maxReruns: 3}
     queue: fast
     target: flux
-    argocd: {repoURL: 'https://example.com/x.git', per: namespace, automated: false, onDelete: keep}
+    argocd:
+      {repoURL: 'https://example.com/x.git', per: namespace, automated: false, onDelete: keep, namespaces: [a, 'b-*']}
+    flux: {source: ml, namespace: gitops, interval: 1h30m, onDelete: keep, write: deploy/flux}
     fixes: [ssh-key-mode]
   test:
 """
@@ -66,6 +68,8 @@ def test_all_that_can_be_said() -> None:
     assert found.naming == Naming("content", 3)
     assert found.transport == Transport("kubexec"), "of defaults"
     assert (found.argocd.per, found.argocd.automated, found.argocd.on_delete) == ("namespace", False, "keep")
+    assert found.argocd.namespaces == ("a", "b-*")
+    assert found.flux == Flux("ml", "gitops", "1h30m", "keep", "deploy/flux")
     assert found.fixes == ("ssh-key-mode",)
 
 
@@ -113,6 +117,17 @@ def test_which_jobs_an_environment_has(jobs: list[str], taken: list[str]) -> Non
         ("{patches: [{target: {kind: JobSet}}]}", "environments.prod.patches[0] lacks patch", 33),
         ("{queue: 3}", "environments.prod.queue must be a string", 23),
         ("{argocd: {per: jobs}}", 'environments.prod.argocd.per must be one of "job", "namespace"', 32),
+        ("{argocd: {namespaces: [A]}}", "environments.prod.argocd.namespaces[0] does not have the form", 45),
+        ("{flux: {interval: 10}}", "environments.prod.flux.interval must be a string", 30),
+        ("{flux: {interval: ten}}", "environments.prod.flux.interval does not have the form", 30),
+        ("{argocd: {write: argocd}}", "environment prod has no argocd.repoURL, which Argo CD's objects need", 23),
+        ("{argocd: {repoURL: x, write: out/a}}", "out/ has a meaning of its own", 44),
+        ("{argocd: {repoURL: x, write: Jobs}}", "Jobs/ has a meaning of its own", 44),
+        ("{flux: {write: runtimes}}", "runtimes/ has a meaning of its own", 30),
+        *(
+            (f"{{flux: {{write: '{folder}'}}}}", "not a plain path from the folder of trainc.yaml", 30)
+            for folder in (".", "/x", "a/../out", "a//b", "a/", "./a", "a\\b", ".git/x", "a\u200bb")
+        ),
     ],
 )
 def test_what_does_not_fit(text: str, message: str, column: int) -> None:

@@ -63,7 +63,8 @@ class Pair:
 def pair(seed: int, index: int) -> Pair:
     """Return the pair of a seed and an index."""
     rng = Rng(seed, index)
-    one, faithful = objects(rng, broken=False), rng.chance(60)
+    one = list({_key(document): document for document in objects(rng, broken=False)}.values())
+    faithful = rng.chance(60)
     other = copy.deepcopy(one)
     if rng.chance(50):
         for document in other:

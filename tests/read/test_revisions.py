@@ -58,6 +58,26 @@ def test_what_is_read(tmp_path: Path) -> None:
     assert list(read(tmp_path)) == sorted(read(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("given", "more"),
+    [
+        ([], []),
+        (["stores"], ["stores/a.yaml", "stores/deep/down/b.json"]),
+        (["stores/deep", "no/such"], ["stores/deep/down/b.json"]),
+        (["stores/a.yaml"], ["stores/a.yaml"]),
+        (["stores/.hidden"], ["stores/.hidden/c.yaml"]),
+        (["."], ["ci.yml", "stores/a.yaml", "stores/deep/down/b.json"]),
+    ],
+)
+def test_what_else_is_asked_for(tmp_path: Path, given: list[str], more: list[str]) -> None:
+    names = ("jobs/a/x.yaml", "stores/a.yaml", "stores/deep/down/b.json", "stores/.hidden/c.yaml", "stores/a.txt")
+    for name in (*names, "storesx/a.txt", "ci.yml", "trainc.yaml", "out/x.yaml", "policies/tests/t.yaml"):
+        put(tmp_path, name)
+    commit(tmp_path)
+    found = [source.name for source in read_revision(tmp_path, "HEAD", given).sources]
+    assert found == sorted(["jobs/a/x.yaml", *more])
+
+
 def test_revisions(tmp_path: Path) -> None:
     job = put(tmp_path, "jobs/a/x.yaml", b"old")
     first = commit(tmp_path)

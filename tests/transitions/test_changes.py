@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainc.changes import Change, changes, same
+from trainc.changes import Change, changes, same, undone
 from trainc.source import Json, Path, existing, get
 
 SCALARS = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from("abc")
@@ -73,3 +73,13 @@ def test_there_are_changes_where_values_differ(new: Json, old: Json) -> None:
 @given(VALUES)
 def test_a_value_does_not_differ_from_itself(value: Json) -> None:
     assert list(changes(value, copy.deepcopy(value))) == []
+
+
+@given(new=VALUES, old=VALUES)
+def test_with_its_only_change_taken_back_a_value_is_what_it_was(new: Json, old: Json) -> None:
+    found = list(changes(new, old))
+    if len(found) == 1:
+        assert same(undone(new, found[0]), old)
+    for change in found:
+        left = [each.name for each in changes(undone(new, change), old)]
+        assert len(left) < len(found) or change.name not in left

@@ -228,6 +228,26 @@ def test_no_name_leads_out_of_out(tmp_path: Path, name: str) -> None:
         plan(tmp_path, {}, [name])
 
 
+def test_a_folder_beside_out(tmp_path: Path) -> None:
+    tops = ("out", "deploy/argocd")
+    stale, foreign = (
+        put(tmp_path, "deploy/argocd/old/x.yaml", owned()),
+        put(tmp_path, "deploy/argocd/mine.yaml", b"a\n"),
+    )
+    put(tmp_path, "deploy/other.yaml", owned())
+    files = {JOBSET: owned(), "deploy/argocd/new.yaml": owned()}
+    todo = plan(tmp_path, files, tops, tops)
+    assert names(todo)["create"] == ["deploy/argocd/new.yaml", JOBSET]
+    assert todo.remove == ("deploy/argocd/old/x.yaml",)
+    apply(todo)
+    assert (stale.parent.exists(), foreign.read_bytes()) == (False, b"a\n")
+    assert sorted(tree(tmp_path)) == sorted([*files, "deploy/argocd/mine.yaml", "deploy/other.yaml"])
+    apply(plan(tmp_path, {}, tops, tops))
+    assert sorted(tree(tmp_path)) == ["deploy/argocd/mine.yaml", "deploy/other.yaml"]
+    with pytest.raises(ValueError, match="not a path below out/ or deploy/argocd/: deploy/x"):
+        plan(tmp_path, {"deploy/x": owned()}, tops, tops)
+
+
 @pytest.mark.parametrize("step", ["write", "replace"])
 @pytest.mark.parametrize("kill", [KeyboardInterrupt(), OSError(28, "No space left on device")])
 def test_a_run_that_is_stopped_leaves_whole_files(

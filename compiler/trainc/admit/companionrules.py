@@ -13,6 +13,8 @@ from trainc.source import Document, existing
 if TYPE_CHECKING:
     from trainc.schema.definition import Definition
 
+_UNCOMPILED = ("rule compile error: ", "rule compiler initialization error: ")
+
 
 def refused_rules(document: Document, definition: Definition) -> Iterator[Diagnostic]:
     """Yield what a server refuses of the rules of a CRD that is created."""
@@ -35,7 +37,10 @@ def refused_rules(document: Document, definition: Definition) -> Iterator[Diagno
 
 
 def broken_rules(document: Document, resource: Resource, result: Admitted) -> Iterator[Diagnostic]:
-    """Yield the rules of its CRD that an admitted object does not meet; ``document`` holds the object as admitted."""
+    """Yield the rules of its CRD that an admitted object does not meet; ``document`` holds the object as admitted.
+
+    What does not compile is told where the CRD is.
+    """
     if resource.native or not has_rules(resource.schema) or any(v.decode for v in result.violations):
         return
     from trainc.admit.crd import rule_finding
@@ -43,4 +48,5 @@ def broken_rules(document: Document, resource: Resource, result: Admitted) -> It
 
     blocking = tuple(violation.path for violation in result.violations if violation.blocking)
     for failure in failures(resource.schema, result.data, skip=blocking):
-        yield rule_finding(document, failure, None)
+        if not failure.message.startswith(_UNCOMPILED):
+            yield rule_finding(document, failure, None)

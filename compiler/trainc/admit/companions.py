@@ -6,7 +6,7 @@ They are not compiled. trainc says what an API server would refuse in them, sinc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,9 @@ from trainc.admit.companionrules import broken_rules, refused_rules
 from trainc.diagnostics import Diagnostic, Related, Severity, report, suggest
 from trainc.documents import RUNTIMES, TRAINJOB
 from trainc.load import load
+from trainc.records import dataclass
 from trainc.schema import Resource, Violation, admit, unknown_field_hint
-from trainc.schema.registry import BUILT_IN, GroupKind, Registry, split_version
+from trainc.schema.registry import BUILT_IN, GroupKind, Registry, all_kinds, split_version
 from trainc.schema.structural import KINDS
 from trainc.source import Document, Path, Source, dotted, existing
 
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
 _OWN = frozenset((*RUNTIMES, TRAINJOB))
 KIND = ("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
-_UNPARSED = "TC006"
-_AMBIGUOUS = "TC005"
+_OF_OBJECTS = ("TC005", "TC006")
+"""Of what cannot be read well in a file with CRDs, what matters in a CRD only."""
+
 _UNCHECKED = "TC110"
 
 
@@ -56,7 +58,7 @@ def admit_companions(documents: Iterable[Document], crds: tuple[Source, ...], *,
         findings += tuple(_of_definition(document, definition))
     stored: list[Document] = []
     for document in given:
-        admitted, found = (document, ()) if _is_definition(document) else _admit(document, registry)
+        admitted, found = (document, ()) if _is_definition(document) else admit_object(document, registry)
         stored.append(admitted)
         findings += found
     if faithful:
@@ -76,7 +78,7 @@ def read_definitions(crds: tuple[Source, ...]) -> tuple[tuple[Document, ...], tu
     for source in crds:
         loaded, found = load(source)
         documents += (document for document in loaded if _is_definition(document))
-        findings += (f for f in found if f.code != _AMBIGUOUS and (f.code != _UNPARSED or _is_definition(f.document)))
+        findings += (f for f in found if f.code not in _OF_OBJECTS or _is_definition(f.document))
     return tuple(documents), tuple(findings)
 
 
@@ -146,7 +148,8 @@ def _of_compiled(document: Document, given: Resource, own: Resource) -> Iterator
     yield report("TC113", document, path, message, found=f"first difference: {dotted(where)}")
 
 
-def _admit(document: Document, registry: Registry) -> tuple[Document, tuple[Diagnostic, ...]]:
+def admit_object(document: Document, registry: Registry) -> tuple[Document, tuple[Diagnostic, ...]]:
+    """Return an object as a cluster stores it, and what is wrong with it; as it is where its kind is not known."""
     group, version = split_version(str(document.data["apiVersion"]))
     kind = str(document.data["kind"])
     resource = registry.find(group, version, kind)
@@ -160,14 +163,21 @@ def _admit(document: Document, registry: Registry) -> tuple[Document, tuple[Diag
 
 
 def _no_match(document: Document, registry: Registry, group: str, kind: str) -> Iterator[Diagnostic]:
-    """Tell of a version that is not served, and of a kind that a group given does not have."""
+    """Tell of a version that is not served, and of a kind that its group does not have."""
     version = str(document.data["apiVersion"])
     upstream = f'no matches for kind "{kind}" in version "{version}"'
-    if served := registry.served(group, kind):
-        expected = " or ".join(resource.api_version for resource in served)
-        message = f"{kind} of apiVersion {version}"
+    known = all_kinds(group)
+    versions = [resource.api_version for resource in registry.served(group, kind)]
+    versions = versions or [f"{group}/{name}".lstrip("/") for name in known.get(kind, ())]
+    if version in versions:
+        return
+    if versions:
+        expected, message = " or ".join(versions), f"{kind} of apiVersion {version}"
         yield report("TC008", document, ("apiVersion",), message, found=version, expected=expected, upstream=upstream)
-    elif siblings := [known for of, known in registry.given if of == group]:
+    elif known:
+        message = f"there is no kind {kind} of {version}"
+        yield report("TC008", document, ("kind",), message, found=kind, hint=suggest(kind, known), upstream=upstream)
+    elif siblings := [sibling for of, sibling in registry.given if of == group]:
         hint, message = suggest(kind, siblings), f"no CRD given defines {kind} of {group}"
         yield report(
             "TC008", document, ("kind",), message, severity=Severity.WARNING, found=kind, hint=hint, upstream=upstream

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainc.admit.rules import RuleFailure, failures
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.kube.gotypes import GoDecodeError, decode
+from trainc.records import dataclass
 from trainc.schema import Admitted as Result
 from trainc.schema import Violation, admit, resource, unknown_field_hint
 from trainc.schema.wording import show as shown

@@ -6,12 +6,12 @@ Source: k8s.io/apiextensions-apiserver v0.34 pkg/apiserver/schema/cel/validation
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from trainc.cel.rule import OLD_SELF, CompiledRule, compile_rule
 from trainc.cel.schemavalues import reader
 from trainc.cel.values import Value
+from trainc.records import dataclass
 from trainc.schema import Structural
 from trainc.schema.structural import compiled
 from trainc.source import Json, JsonObject

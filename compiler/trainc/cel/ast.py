@@ -6,10 +6,10 @@ Nodes compare and hash by identity: tables of types and references are keyed by 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias, Union
 
 from trainc.cel.values import Uint
+from trainc.records import dataclass
 
 Constant: TypeAlias = Union[bool, int, Uint, float, str, bytes, None]  # noqa: UP007 - as the other aliases
 

@@ -7,7 +7,7 @@ may be ordered, but not tested for equality.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import NoneType
 from typing import Any, TypeAlias
 
@@ -21,6 +21,7 @@ from trainc.cel.scopes import Declared, qualified
 from trainc.cel.types import Type
 from trainc.cel.unification import TooLarge
 from trainc.cel.values import Uint
+from trainc.records import dataclass
 
 __all__ = ["Checked", "Reference", "check", "unchecked"]
 

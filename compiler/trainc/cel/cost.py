@@ -7,7 +7,8 @@ functions of Kubernetes' libraries are found by name, those of cel-go by the one
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Final, TypeAlias
 
 from trainc.cel.attributes import go_type
@@ -24,6 +25,8 @@ MESSAGE: Final = 40
 
 _TRAVERSAL: Final = 0.1
 _PATTERN: Final = 0.25
+_UNAFFORDABLE: Final = 2_000_000
+"""More than an expression may ever cost: of a value that holds another many times over, the server walks on and on."""
 
 Cost: TypeAlias = Callable[[Sequence[Value], Value], int]
 """The cost of a call with arguments and a result."""
@@ -46,16 +49,24 @@ def actual_size(value: Value) -> int:
 
 
 def traversal(value: Value) -> int:
-    """Return the cost of walking over all of a value."""
+    """Return the cost of walking over all of a value; the walk ends where no limit allows it, _UNAFFORDABLE."""
     if value.__class__ is str:
         return int((len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))) * _TRAVERSAL)
     if value.__class__ is bytes:
         return int(len(value) * _TRAVERSAL)
+    parts: Iterable[Value]
     if is_list(value):
-        return sum(map(traversal, value))
-    if is_map(value):
-        return sum(traversal(key) + traversal(entry) for key, entry in items(value))
-    return 1
+        parts = value
+    elif is_map(value):
+        parts = chain.from_iterable(items(value))
+    else:
+        return 1
+    cost = 0
+    for part in parts:
+        cost += traversal(part)
+        if cost > _UNAFFORDABLE:
+            break
+    return cost
 
 
 def _walk(size: int) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from trainc.cel.types import Kind, Type
 from trainc.cel.values import Value
+from trainc.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

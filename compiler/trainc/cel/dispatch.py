@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from trainc.cel import operators, optionals
 from trainc.cel.declarations import Environment, Overload
-from trainc.cel.library.table import OVERLOADS
+from trainc.cel.library.table import METERED, OVERLOADS
 from trainc.cel.maps import inserted, is_list, is_map, items
 from trainc.cel.typenames import type_name, type_of
 from trainc.cel.types import Kind, Type
@@ -75,11 +75,13 @@ def find(function: str, overload: str, count: int, environment: Environment) -> 
         overloads = tuple(each for each in overloads if each.id == overload)
     if not any(each.id in _BOUND for each in overloads):
         return None
+    metered = any(each.id in METERED for each in overloads)
     if len(overloads) > 1:
-        return Target(_several(function, overloads), early=True)
+        return Target(_several(function, overloads, metered), early=True, metered=metered)
     if len(overloads[0].args) != count:
         return _SHAPES.get(count, "...")
-    return Target(_one(function, overloads[0]), early=count > 2 or overloads[0].id in _EARLY)
+    early = count > 2 or overloads[0].id in _EARLY
+    return Target(_one(function, overloads[0], metered), early, metered)
 
 
 _SHAPES: Final = {0: "", 1: "arg", 2: "lhs, rhs"}
@@ -122,7 +124,7 @@ def mismatch(function: str, args: Sequence[Value]) -> EvalError:
     return EvalError(f"no such overload: {function}({', '.join(type_name(type_of(arg)) for arg in args)})")
 
 
-def _one(function: str, overload: Overload) -> Implementation:
+def _one(function: str, overload: Overload, metered: bool) -> Implementation:
     implementation = _BOUND[overload.id]
     if function == "flatten":
         return _flattening(implementation)
@@ -130,13 +132,13 @@ def _one(function: str, overload: Overload) -> Implementation:
     unguarded = function in _UNGUARDED
     if not guards or overload.id == "not_strictly_false":
         return implementation
-    if len(guards) == 1:
+    if len(guards) == 1 and not metered:
         return _one_of_one(function, guards[0], implementation)
 
     def call(*args: Value) -> Value:
-        for check, arg in zip(guards, args, strict=True):
+        for check, arg in zip(guards, args, strict=not metered):
             if not check(arg):
-                raise EvalError("no such overload") if unguarded else mismatch(function, args)
+                raise EvalError("no such overload") if unguarded else mismatch(function, args[: len(guards)])
         return implementation(*args)
 
     return call
@@ -145,10 +147,11 @@ def _one(function: str, overload: Overload) -> Implementation:
 def _flattening(implementation: Implementation) -> Implementation:
     """Return flatten(), which looks at its arguments itself and takes flat lists, too (ext/lists.go)."""
 
-    def call(items: Value, *depth: Value) -> Value:
+    def call(items: Value, *rest: Value) -> Value:
+        *depth, meter = rest
         if not is_list(items) or any(each.__class__ is not int for each in depth):
             raise EvalError(f"no such overload: {_type_text(items)}.flatten({''.join(map(_type_text, depth))})")
-        return implementation(items, *depth)
+        return implementation(items, *(depth or (1,)), meter)
 
     return call
 
@@ -169,14 +172,17 @@ def _one_of_one(function: str, check: Guard, implementation: Implementation) -> 
     return call
 
 
-def _several(function: str, overloads: Sequence[Overload]) -> Implementation:
-    candidates = [(tuple(map(guard, each.args)), _BOUND[each.id]) for each in overloads if each.id in _BOUND]
+def _several(function: str, overloads: Sequence[Overload], metered: bool) -> Implementation:
+    candidates = [
+        (tuple(map(guard, each.args)), _BOUND[each.id], each.id in METERED) for each in overloads if each.id in _BOUND
+    ]
 
     def call(*args: Value) -> Value:
-        for guards, implementation in candidates:
-            if len(guards) == len(args) and all(check(arg) for check, arg in zip(guards, args, strict=True)):
-                return implementation(*args)
-        raise mismatch(function, args)
+        given = args[:-1] if metered else args
+        for guards, implementation, takes_meter in candidates:
+            if len(guards) == len(given) and all(check(arg) for check, arg in zip(guards, given, strict=True)):
+                return implementation(*(args if takes_meter else given))
+        raise mismatch(function, given)
 
     return call
 

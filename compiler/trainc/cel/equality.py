@@ -25,6 +25,12 @@ from trainc.cel.values import (
 from trainc.cel.work import WORK, Exhausted, Meter, spend
 
 _NO_OVERLOAD = "no such overload"
+_COMPARED: Final = 4
+"""The work of comparing two lists or maps, besides that of their elements."""
+
+_KEYED: Final = 3
+"""The work of finding the entry of a key that is no string."""
+
 _SIMPLE: Final = frozenset((str, int, bool, float, bytes, type(None), Uint, Timestamp, Duration))
 """Kinds of which two values are equal where Python says so."""
 _NUMBERS: Final = frozenset((int, float, Uint))
@@ -50,6 +56,8 @@ def equal(left: Value, right: Value, meter: Meter | None = None) -> bool:
     if left is None or right is None:
         return left is right
     if isinstance(left, Opaque | Container):
+        if meter is not None and isinstance(left, Opaque):
+            spend(meter, left.weight() + (right.weight() if isinstance(right, Opaque) else 0))
         return left.equals(right)
     if kind is list:
         return is_list(right) and _lists(left, right, meter)
@@ -69,7 +77,7 @@ def _lists(left: Value, right: Value, meter: Meter | None) -> bool:
     if size != len(right):
         return False
     if meter is not None:
-        meter[WORK] -= size
+        meter[WORK] -= size + _COMPARED
         if meter[WORK] < 0:
             raise Exhausted
     for one, two in zip(left, right, strict=True):
@@ -90,7 +98,7 @@ def _dicts(left: dict[str, Value], right: dict[str, Value], meter: Meter | None)
     if len(left) != len(right):
         return False
     if meter is not None:
-        meter[WORK] -= len(left)
+        meter[WORK] -= len(left) + _COMPARED
         if meter[WORK] < 0:
             raise Exhausted
     for key, one in left.items():
@@ -112,7 +120,7 @@ def _maps(left: Value, right: Value, meter: Meter | None) -> bool:
     if length(left) != length(right):
         return False
     if meter is not None:
-        spend(meter, length(left))
+        spend(meter, _KEYED * length(left) + _COMPARED)
     for key, value in items(left):
         other = find(right, key)
         if other is MISSING:

@@ -175,7 +175,7 @@ def _order(node: plan.Call) -> Steps:
 def _make_less(left: Run, right: Run, implementation: Callable[..., Value]) -> Run:
     def call(frame: Frame) -> Value:
         one, two = left(frame), right(frame)
-        return one < two if one.__class__ is int and two.__class__ is int else implementation(one, two)
+        return one < two if one.__class__ is int and two.__class__ is int else implementation(one, two, frame)
 
     return call
 
@@ -183,7 +183,7 @@ def _make_less(left: Run, right: Run, implementation: Callable[..., Value]) -> R
 def _make_at_most(left: Run, right: Run, implementation: Callable[..., Value]) -> Run:
     def call(frame: Frame) -> Value:
         one, two = left(frame), right(frame)
-        return one <= two if one.__class__ is int and two.__class__ is int else implementation(one, two)
+        return one <= two if one.__class__ is int and two.__class__ is int else implementation(one, two, frame)
 
     return call
 
@@ -191,7 +191,7 @@ def _make_at_most(left: Run, right: Run, implementation: Callable[..., Value]) -
 def _make_greater(left: Run, right: Run, implementation: Callable[..., Value]) -> Run:
     def call(frame: Frame) -> Value:
         one, two = left(frame), right(frame)
-        return one > two if one.__class__ is int and two.__class__ is int else implementation(one, two)
+        return one > two if one.__class__ is int and two.__class__ is int else implementation(one, two, frame)
 
     return call
 
@@ -199,7 +199,7 @@ def _make_greater(left: Run, right: Run, implementation: Callable[..., Value]) -
 def _make_at_least(left: Run, right: Run, implementation: Callable[..., Value]) -> Run:
     def call(frame: Frame) -> Value:
         one, two = left(frame), right(frame)
-        return one >= two if one.__class__ is int and two.__class__ is int else implementation(one, two)
+        return one >= two if one.__class__ is int and two.__class__ is int else implementation(one, two, frame)
 
     return call
 

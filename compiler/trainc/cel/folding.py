@@ -17,10 +17,10 @@ from trainc.cel.interpretable import Call, Constant, Interpretable, MakeList, Ma
 from trainc.cel.issues import CompileError, Issue
 from trainc.cel.library import regex
 from trainc.cel.maps import key_form, make_map
-from trainc.cel.metering import metered
+from trainc.cel.metering import matched, prepared
 from trainc.cel.typenames import type_name
 from trainc.cel.values import EvalError, TypeValue, Uint, Value
-from trainc.cel.work import Panic
+from trainc.cel.work import Panic, fresh
 
 CONVERSIONS: Final = frozenset(
     ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")
@@ -73,7 +73,7 @@ def fold_call(call: Call, parts: tuple[Node, ...], checked: bool) -> Interpretab
 
 def _converted(call: Call, value: Value) -> Constant:
     try:
-        return Constant(call.id, call.implementation(value))
+        return Constant(call.id, call.implementation(value, *((fresh(),) if call.metered else ())))
     except EvalError as error:
         raise PlanError(call.id.position, error.message) from None
 
@@ -124,10 +124,11 @@ def _find(pattern: str) -> Callable[..., Value]:
 
 
 def _find_all(pattern: str) -> Callable[..., Value]:
-    def find_all(text: Value, _: Value, limit: Value = -1) -> list[str]:
-        if limit.__class__ is not int:
+    def find_all(text: Value, _: Value, *rest: Value) -> list[str]:
+        *limit, meter = rest
+        if any(each.__class__ is not int for each in limit):
             raise EvalError("no such overload")
-        return regex.find_all(_text(text), pattern, limit)
+        return regex.find_all(_text(text), pattern, limit[0] if limit else -1, meter)
 
     return find_all
 
@@ -149,5 +150,5 @@ def _patterned(call: Call, pattern: Value, known: bool) -> Interpretable:
         except EvalError as error:
             raise PlanError(call.id.position, error.message) from None
     implementation = _PATTERNS[call.function](pattern)
-    heavy = metered(call.function, implementation)
-    return replace(call, implementation=heavy or implementation, early=True)
+    measured = prepared(matched(pattern), implementation, taken=call.function == "findAll")
+    return replace(call, implementation=measured, metered=True, early=True)

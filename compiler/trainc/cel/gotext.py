@@ -6,7 +6,7 @@ Python's "surrogateescape" does. Source: Go's strconv and fmt, cel-go v0.26.0 co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -18,6 +18,12 @@ from trainc.regex import lazy
 
 _BAD_BYTE = lazy("[\udc80-\udcff]")
 _ASIDE = lazy("[\udc80-\udcff]+")
+_MOST = 120
+"""The most characters of a value that an error quotes."""
+
+_ELLIPSIS = "..."
+_HEAVY = 1000
+"""Values whose text is this much work are not written into errors."""
 
 
 def quote(text: str) -> str:
@@ -58,32 +64,69 @@ def shortest(number: float) -> str:
     return text[:-2] if text.endswith(".0") else text
 
 
+def cut(text: str) -> str:
+    """Return a text as an error quotes it: an input may hold megabytes, and secrets behind its first words."""
+    return text if len(text) <= _MOST else text[: _MOST - len(_ELLIPSIS)] + _ELLIPSIS
+
+
+def quote_cut(text: str) -> str:
+    """Return ``strconv.Quote`` of a text, cut."""
+    return quote(cut(text))
+
+
 def shown(value: Value) -> str:
-    """Return what fmt's ``%v`` prints for a value of cel-go."""
+    """Return what fmt's ``%v`` prints for a value of cel-go, cut, in time that does not depend on its size."""
+    parts, size = [], 0
+    for part in _pieces(value):
+        parts.append(part)
+        size += len(part)
+        if size > _MOST:
+            break
+    return cut("".join(parts))
+
+
+def _pieces(value: Value) -> Iterator[str]:
     known = _SHOWN.get(value.__class__)
     if known is not None:
-        return known(value)
-    if isinstance(value, Opaque):
-        return value.text()
-    if isinstance(value, Container):
-        return _list(list(value)) if value.is_list() else _map({key: value.get(key, None) for key in value})
-    return str(value)
+        yield known(value)
+    elif value.__class__ is str:
+        yield value[: _MOST + 1]
+    elif isinstance(value, Opaque):
+        yield value.text() if value.weight() < _HEAVY else f"{type_name(value.type)}{_ELLIPSIS}"
+    elif isinstance(value, Optional):
+        yield "optional(" if value.present else "optional.none()"
+        if value.present:
+            yield from _pieces(value.value)
+            yield ")"
+    elif value.__class__ is list or (isinstance(value, Container) and value.is_list()):
+        yield from _enclosed("[", map(_pieces, value), "]")
+    else:
+        yield from _enclosed("{", map(_entry, _entries(value)), "}")
 
 
-def _list(value: list[Value]) -> str:
-    return f"[{', '.join(map(shown, value))}]"
+def _enclosed(begin: str, members: Iterable[Iterator[str]], end: str) -> Iterator[str]:
+    yield begin
+    for index, member in enumerate(members):
+        if index:
+            yield ", "
+        yield from member
+    yield end
 
 
-def _map(value: dict[str, Value]) -> str:
-    return f"{{{', '.join(f'{key}: {shown(value[key])}' for key in value)}}}"
+def _entry(entry: tuple[Value, Value]) -> Iterator[str]:
+    yield from _pieces(entry[0])
+    yield ": "
+    yield from _pieces(entry[1])
 
 
-def _keyed_map(value: KeyedMap) -> str:
-    return f"{{{', '.join(f'{shown(key)}: {shown(item)}' for key, item in value.entries.values())}}}"
+def _entries(value: Value) -> Iterable[tuple[Value, Value]]:
+    if isinstance(value, KeyedMap):
+        return value.entries.values()
+    return value.items() if value.__class__ is dict else ((key, value.get(key, None)) for key in value)
 
 
 def _bytes(value: bytes) -> str:
-    return f"[{' '.join(map(str, value))}]"
+    return f"[{' '.join(map(str, value[:_MOST]))}]"
 
 
 def _timestamp(value: Timestamp) -> str:
@@ -116,23 +159,14 @@ def shortest_ratio(number: int, unit: int) -> str:
     return f"{whole}.{digits}" if digits else str(whole)
 
 
-def _optional(value: Optional) -> str:
-    return f"optional({shown(value.value)})" if value.present else "optional.none()"
-
-
 _SHOWN: Mapping[type, Callable[[Any], str]] = {
     type(None): lambda _: "0",  # cel-go's Null is Go's int32 0
     bool: lambda value: "true" if value else "false",
     int: str,
-    str: str,
     float: general,
     bytes: _bytes,
-    list: _list,
-    dict: _map,
-    KeyedMap: _keyed_map,
     Uint: lambda value: str(value.value),
     Timestamp: _timestamp,
     Duration: _duration,
     TypeValue: lambda value: type_name(value.type),
-    Optional: _optional,
 }

@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from trainc.data import installed, load_json
+from trainc.records import dataclass
 
 TABLES = "cel_grammar.json"
 START, END = "expr", "$END"

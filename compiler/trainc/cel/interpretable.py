@@ -8,12 +8,12 @@ them as cel-go does; fast.py runs those without surprises quicker.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias, Union
 
 from trainc.cel.ast import Node
 from trainc.cel.cost import Cost
 from trainc.cel.values import Value
+from trainc.records import dataclass
 
 Id: TypeAlias = Node
 """What cel-go numbers; here the node of the tree itself."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from trainc.cel import types
 from trainc.cel.ast import Call, Node
 from trainc.cel.declarations import Environment, Overload
@@ -14,6 +12,7 @@ from trainc.cel.scopes import Names
 from trainc.cel.types import Kind, Type
 from trainc.cel.unification import Bindings, general, is_dynamic, unwrap
 from trainc.cel.values import Value
+from trainc.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ Sources: parser/macro.go, cel/library.go (optMap, optFlatMap), ext/comprehension
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from trainc.cel.ast import Call, Comprehension, Constant, Ident, ListLiteral, Literal, MapLiteral, Node, Select
 from trainc.cel.walk import copied, postorder
+from trainc.records import dataclass
 
 ACCUMULATOR = "@result"
 RESERVED_ACCUMULATORS = (ACCUMULATOR, "__result__")

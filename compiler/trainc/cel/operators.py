@@ -25,11 +25,14 @@ from trainc.cel.values import (
     Uint,
     Value,
 )
-from trainc.cel.work import Meter, spend
+from trainc.cel.work import CHARACTERS, Meter, spend
 
 _SECOND: Final = 10**9
 _FIRST_SECOND, _LAST_SECOND = -62135596800, 253402300799
 _RECEIVERS: Final = frozenset((str, Timestamp, Duration))
+_STRINGS: Final = 16
+"""How many elements of a list are compared with a string for one unit of work."""
+
 _NO_OVERLOAD = "no such overload"
 
 
@@ -67,12 +70,16 @@ def _moved(time: Timestamp, nanos: int) -> Timestamp:
 
 
 def add(left: Value, right: Value, meter: Meter | None = None) -> Value:
-    """Return ``left + right``; the work of concatenating lists is taken from meter."""
+    """Return ``left + right``; the work of copying texts and lists is taken from meter."""
     kind = left.__class__
     if kind is right.__class__:
         if kind is int:
             return _int(left + right)
-        if kind is str or kind is float or kind is bytes:
+        if kind is float:
+            return left + right
+        if kind is str or kind is bytes:
+            if meter is not None:
+                spend(meter, (len(left) + len(right)) // CHARACTERS)
             return left + right
         if kind is Uint:
             return _uint(left.value + right.value)
@@ -200,10 +207,13 @@ def logical_not(value: Value) -> bool:
     _mismatch()
 
 
-def _ordered(function: str, holds: Callable[[int], bool]) -> Callable[[Value, Value], bool]:
-    def ordered(left: Value, right: Value) -> bool:
-        if left.__class__ not in ORDERED:
+def _ordered(function: str, holds: Callable[[int], bool]) -> Callable[[Value, Value, Meter], bool]:
+    def ordered(left: Value, right: Value, meter: Meter) -> bool:
+        kind = left.__class__
+        if kind not in ORDERED:
             refuse(function, left)
+        if kind is right.__class__ and (kind is str or kind is bytes):
+            spend(meter, min(len(left), len(right)) // CHARACTERS)
         return holds(compare(left, right))
 
     return ordered
@@ -212,14 +222,23 @@ def _ordered(function: str, holds: Callable[[int], bool]) -> Callable[[Value, Va
 def contains(element: Value, container: Value, meter: Meter | None = None) -> bool:
     """Return ``element in container``: whether a list has an equal element, a map the key."""
     if container.__class__ is list:
-        if element.__class__ is str:
-            return element in container  # nothing else equals a string, in Python neither
-        return any(_same(element, other, meter) for other in container)
+        return _in_list(element, container, meter)
     if is_map(container):
         return find(container, element) is not MISSING
     if isinstance(container, Container):
         return _in_container(element, container, meter)
     _mismatch()
+
+
+def _in_list(element: Value, container: list[Value], meter: Meter | None) -> bool:
+    if element.__class__ is str:
+        if meter is not None:
+            spend(meter, len(container) // _STRINGS)
+        return element in container  # nothing else equals a string, in Python neither
+    at = next((at for at, other in enumerate(container) if _same(element, other, meter)), -1)
+    if meter is not None:
+        spend(meter, len(container) if at < 0 else at)
+    return at >= 0
 
 
 def _same(element: Value, other: Value, meter: Meter | None) -> bool:
@@ -255,13 +274,13 @@ BINARY: Final[Mapping[str, Callable[[Value, Value], Value]]] = {
     "_*_": multiply,
     "_/_": divide,
     "_%_": modulo,
+}
+METERED: Final[Mapping[str, Callable[[Value, Value, Meter], Value]]] = {
+    "_+_": add,
     "_<_": _ordered("_<_", lambda sign: sign < 0),
     "_<=_": _ordered("_<=_", lambda sign: sign <= 0),
     "_>_": _ordered("_>_", lambda sign: sign > 0),
     "_>=_": _ordered("_>=_", lambda sign: sign >= 0),
-}
-METERED: Final[Mapping[str, Callable[[Value, Value, Meter], Value]]] = {
-    "_+_": add,
     "@in": contains,
     "_in_": contains,
     "in": contains,

@@ -14,21 +14,60 @@ from typing import Any
 
 from trainc.cel.gotext import general, runes
 from trainc.cel.typenames import type_name
-from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
+from trainc.cel.values import (
+    Container,
+    Duration,
+    EvalError,
+    KeyedMap,
+    Opaque,
+    Optional,
+    Timestamp,
+    TypeValue,
+    Uint,
+    Value,
+)
+from trainc.cel.work import Exhausted, Meter, spend
 from trainc.source import Json
+
+_MOST = 500_000
+"""The most elements of lists and entries of maps that are written."""
+
+_CHARACTERS = 16
+"""How many characters count as one element."""
 
 
 def plain(value: Value) -> Json:
-    """Return a value as JSON. Raises TypeError for what is no value."""
-    write = _WRITERS.get(value.__class__)
+    """Return a value as JSON. Raises EvalError for one too large or too deep to be written."""
+    try:
+        return _write(value, [0, _MOST, 0])
+    except Exhausted:
+        raise EvalError("the value is too large to be written") from None
+    except RecursionError:
+        raise EvalError("the value is nested too deeply to be written") from None
+
+
+def _write(value: Value, meter: Meter) -> Json:
+    kind = value.__class__
+    if kind is list:
+        return _list(value, meter)
+    if kind is dict:
+        return _pairs(list(value.items()), meter)
+    if kind is str or kind is bytes:
+        spend(meter, len(value) // (_CHARACTERS if kind is str else 1))
+    write = _WRITERS.get(kind)
     if write is not None:
         return write(value)
+    if isinstance(value, KeyedMap):
+        return _pairs(list(value.entries.values()), meter)
+    if isinstance(value, Optional):
+        return _write(value.value, meter) if value.present else None
     if isinstance(value, Opaque):
+        spend(meter, value.weight())
         return value.text()
     if isinstance(value, Container):
         if value.is_list():
-            return _list(list(value))
-        return _pairs([(key, value.get(key, None)) for key in value])
+            return _list(list(value), meter)
+        return _pairs([(key, value.get(key, None)) for key in value], meter)
     raise TypeError(f"no value of CEL: {value.__class__.__name__}")
 
 
@@ -42,14 +81,16 @@ def _double(value: float) -> Json:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _list(value: list[Value]) -> Json:
-    return [plain(item) for item in value]
+def _list(value: list[Value], meter: Meter) -> Json:
+    spend(meter, len(value))
+    return [_write(item, meter) for item in value]
 
 
-def _pairs(pairs: list[tuple[Value, Value]]) -> Json:
+def _pairs(pairs: list[tuple[Value, Value]], meter: Meter) -> Json:
+    spend(meter, len(pairs))
     if all(isinstance(key, str) for key, _ in pairs):
-        return {runes(key): plain(item) for key, item in pairs}
-    rows = sorted(((plain(key), plain(item)) for key, item in pairs), key=lambda row: _key_text(row[0]))
+        return {runes(key): _write(item, meter) for key, item in pairs}
+    rows = sorted(((_write(key, meter), _write(item, meter)) for key, item in pairs), key=lambda row: _key_text(row[0]))
     return [list(row) for row in rows]
 
 
@@ -73,12 +114,8 @@ _WRITERS: Mapping[type, Callable[[Any], Json]] = {
     float: _double,
     str: runes,
     bytes: list,
-    list: _list,
-    dict: lambda value: _pairs(list(value.items())),
-    KeyedMap: lambda value: _pairs(list(value.entries.values())),
     Uint: lambda value: value.value,
     Timestamp: lambda value: list(divmod(value.nanos, 10**9)),
     Duration: _duration,
     TypeValue: lambda value: type_name(value.type),
-    Optional: lambda value: plain(value.value) if value.present else None,
 }

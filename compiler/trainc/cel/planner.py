@@ -184,7 +184,7 @@ class _Planner:
             found = dispatch.Target(_unknown(function), early=len(args) > 2)
         if isinstance(found, str):
             raise PlanError(node.position, f"no such overload: {function}({found})")
-        heavy = metered(function, found.implementation)
+        heavy = metered(function, found.implementation, found.metered)
         call = PlannedCall(
             node,
             function,

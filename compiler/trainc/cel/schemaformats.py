@@ -9,6 +9,7 @@ import base64
 import binascii
 from collections.abc import Callable, Mapping
 
+from trainc.cel.gotext import cut
 from trainc.cel.library.times import days_before, days_in, duration_nanos, parse_timestamp
 from trainc.cel.values import INT_MAX, INT_MIN, Duration, EvalError, Timestamp, Value
 from trainc.regex import lazy
@@ -38,13 +39,13 @@ def to_duration(text: str) -> Duration:
     total, known = 0, False
     for number, unit in _NUMBER_AND_UNIT.findall(text):
         if len(number.lstrip("0")) > 19 or int(number[-20:]) > INT_MAX:
-            value = f'strconv.Atoi: parsing "{number}": value out of range'
-            raise EvalError(f"Invalid duration {text}: {value}")
+            value = f'strconv.Atoi: parsing "{cut(number)}": value out of range'
+            raise EvalError(f"Invalid duration {cut(text)}: {value}")
         for size, names, long in _UNITS:
             if unit.lower() in names or unit.lower().startswith(long):
                 total, known = total + int(number) * size, True
     if not known:
-        raise EvalError(f"Invalid duration {text}: unable to parse {text} as duration")
+        raise EvalError(f"Invalid duration {cut(text)}: unable to parse {cut(text)} as duration")
     return Duration((total - INT_MIN) % 2**64 + INT_MIN)  # as int64 wraps
 
 
@@ -55,7 +56,7 @@ def to_date(text: str) -> Timestamp:
         year, month, day = (int(part) for part in found.groups())
         if 1 <= month <= 12 and 1 <= day <= days_in(year, month):
             return Timestamp(days_before(year, month, day) * 86400 * 10**9)
-    raise EvalError(f"Invalid date formatted string {text}: it is no day of the calendar")
+    raise EvalError(f"Invalid date formatted string {cut(text)}: it is no day of the calendar")
 
 
 def to_date_time(text: str) -> Timestamp:
@@ -65,7 +66,7 @@ def to_date_time(text: str) -> Timestamp:
     try:
         return parse_timestamp(f"{text}Z" if _LOCAL.fullmatch(text) else text)
     except EvalError as error:
-        raise EvalError(f"Invalid date-time formatted string {text}: {error.message}") from None
+        raise EvalError(f"Invalid date-time formatted string {cut(text)}: {error.message}") from None
 
 
 def to_bytes(text: str) -> bytes:
@@ -77,7 +78,7 @@ def to_bytes(text: str) -> bytes:
             return base64.urlsafe_b64decode(text.replace("\r", "").replace("\n", ""))
         except binascii.Error:
             at = max(at - 1, 0)
-    raise EvalError(f"Invalid byte formatted string {text}: illegal base64 data at input byte {at}")
+    raise EvalError(f"Invalid byte formatted string {cut(text)}: illegal base64 data at input byte {at}")
 
 
 FORMATS: Mapping[str, Callable[[str], Value]] = {

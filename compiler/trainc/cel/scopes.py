@@ -5,7 +5,6 @@ Source: cel-go v0.26.0 checker/env.go, checker/scopes.go and common/containers/c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 from trainc.cel import types
@@ -13,6 +12,7 @@ from trainc.cel.ast import Ident, Node, Select
 from trainc.cel.declarations import Environment, Overload
 from trainc.cel.types import Type
 from trainc.cel.values import Value
+from trainc.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,10 @@ looks for tokens. Terminals are spelt as in its messages.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
+
+from trainc.records import dataclass
 
 EPSILON = "<EPSILON>"
 """In a set of terminals: the rule may end here."""

@@ -7,10 +7,11 @@ maps with string keys are dicts, never changed once made. Python's True equals 1
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, TypeAlias
 
 from trainc.cel.types import Type
+from trainc.records import dataclass
 
 Value: TypeAlias = Any
 """One of the kinds above, or an instance of a class below."""
@@ -103,6 +104,10 @@ class Opaque:
 
     def size(self) -> int:
         """Return the size that run-time cost counts: of addresses the bytes, of everything else 1."""
+        return 1
+
+    def weight(self) -> int:
+        """Return the work of reading, comparing or writing it once (work.py)."""
         return 1
 
     def equals(self, other: Value) -> bool:

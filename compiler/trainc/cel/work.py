@@ -19,6 +19,9 @@ LIMIT: Final = 2
 BUDGET: Final = 5_000_000
 """Nodes of loops, elements compared or copied: what the limit of cost allows stays well below, a second or two does."""
 
+CHARACTERS: Final = 64
+"""How many characters are copied or compared for one unit of work."""
+
 MESSAGE: Final = "the expression does too much work"
 
 
@@ -32,6 +35,11 @@ class Panic(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = f"internal error: {message}"
+
+
+def fresh() -> Meter:
+    """Return a meter with the whole budget."""
+    return [0, BUDGET, 0]
 
 
 def spend(meter: Meter, amount: int) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from trainc.kube.fielderror import go_value, quote
 from trainc.kube.gojson import go_json
+from trainc.records import dataclass
 from trainc.source import Json, Path
 
 NOT_NEGATIVE = "must be greater than or equal to 0"

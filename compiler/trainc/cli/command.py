@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
@@ -14,6 +13,7 @@ from trainc.cli.failure import ENVIRONMENT, failure
 from trainc.diagnostics import Diagnostic, Severity, has_errors
 from trainc.diagnostics.formats import FORMATS
 from trainc.diagnostics.text import summary
+from trainc.records import dataclass
 
 CLEAN = 0
 ERRORS = 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trainc.cli.command import Command, Reporter, finding_options
-from trainc.cli.work import POLICIES, nothing, read_platform
+from trainc.cli.work import POLICIES, crd_option, nothing, read_crds, read_platform
 from trainc.diagnostics import Diagnostic, Severity, has_errors, sort_key
 from trainc.policytests.case import Case
 from trainc.policytests.case import read as read_cases
@@ -32,9 +32,18 @@ def command() -> None:
 
 
 @command.command("test", cls=Command, epilog=EPILOG)
+@crd_option
 @finding_options
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
-def test(*, format_: str, fail_on: str, quiet: bool, verbose: bool, paths: tuple[str, ...]) -> int:
+def test(
+    *,
+    crd_dirs: tuple[str, ...],
+    format_: str,
+    fail_on: str,
+    quiet: bool,
+    verbose: bool,
+    paths: tuple[str, ...],
+) -> int:
     """Run the tests beside the policies, in policies/tests/ or in PATHs.
 
     Each gives the policies of policies/ an object, and compares what they say
@@ -45,11 +54,12 @@ def test(*, format_: str, fail_on: str, quiet: bool, verbose: bool, paths: tuple
     folder = Path.cwd()
     root = find_root(folder)
     platform, inputs = read_platform(root), read_policy_tests(root, folder, paths)
+    crds = read_crds(root, folder, crd_dirs)
     cases, findings = _read(inputs)
-    findings = (*platform.findings, *findings)
+    findings = (*platform.findings, *crds.findings, *findings)
     if not cases and not has_errors(findings):
         findings = (*findings, *(nothing(path, "no test of a policy here") for path in paths or (POLICY_TESTS,)))
-    return _run(reporter, cases, platform, findings, complete=not paths)
+    return _run(reporter, cases, (platform, crds), findings, complete=not paths)
 
 
 def _read(inputs: Inputs) -> tuple[tuple[Case, ...], tuple[Diagnostic, ...]]:
@@ -59,14 +69,21 @@ def _read(inputs: Inputs) -> tuple[tuple[Case, ...], tuple[Diagnostic, ...]]:
 
 
 def _run(
-    reporter: Reporter, cases: tuple[Case, ...], platform: Inputs, findings: Iterable[Diagnostic], *, complete: bool
+    reporter: Reporter,
+    cases: tuple[Case, ...],
+    given: tuple[Inputs, Inputs],
+    findings: Iterable[Diagnostic],
+    *,
+    complete: bool,
 ) -> int:
+    """Run the tests against what is given, the platform's files and CRDs. Return the exit status."""
     from trainc.policytests.run import Run, load_platform, run
 
     others = list(findings)
     result = Run(())
     if cases:
-        loaded, found = load_platform(platform.sources)
+        platform, crds = given
+        loaded, found = load_platform(platform.sources, crds.sources)
         result = run(cases, loaded)
         others += (finding for finding in found if _concerns(finding))
         others += result.untested if complete and not has_errors(findings) else ()

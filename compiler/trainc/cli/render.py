@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command, Reporter, finding_options
+from trainc.cli.deployment import deployment_files, deployment_folders
 from trainc.cli.work import JOBS, Outcome, choose, compile_for, load_config, nothing, read_platform
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.read import find_root, merge, name_below, read_tree
@@ -41,7 +42,8 @@ def command(
     With PATHs, files or folders below jobs/, only the output of their jobs is
     touched. The repository is the nearest folder upward with a trainc.yaml, so
     the result is the same from any folder in it. If anything is an error, or
-    what --fail-on names, nothing is written.
+    what --fail-on names, nothing is written. Without --env and PATHs, what
+    argocd.write of trainc.yaml asks for is written, too.
     """
     reporter = Reporter(format_, fail_on, quiet, verbose)
     root = find_root(Path.cwd())
@@ -59,7 +61,11 @@ def command(
         reporter.findings(findings)
         return reporter.status(findings)
     whole = environment is None and JOBS in names
-    todo = plan(root, outcome.files, (OUT,) if whole else _scopes(outcome, names))
+    if whole:
+        folders = (OUT, *deployment_folders(config, environments))
+        todo = plan(root, {**outcome.files, **deployment_files(config, outcome)}, folders, folders)
+    else:
+        todo = plan(root, outcome.files, _scopes(outcome, names))
     return _carry_out(todo, findings, check, reporter)
 
 
@@ -103,8 +109,9 @@ def _carry_out(todo: Plan, findings: tuple[Diagnostic, ...], check: bool, report
         else:
             reporter.detail(line)
     count = f"{len(todo.create)} created, {len(todo.change)} changed, {len(todo.remove)} removed"
+    places = " and ".join(f"{top}/" for top in todo.tops)
     if not check:
-        reporter.remark(f"{OUT}/: {count}, {len(todo.unchanged)} unchanged")
+        reporter.remark(f"{places}: {count}, {len(todo.unchanged)} unchanged")
     elif todo.stale:
-        reporter.remark(f"{OUT}/ is stale; trainc render brings: {count}")
+        reporter.remark(f"{places} {'is' if len(todo.tops) == 1 else 'are'} stale; trainc render brings: {count}")
     return STALE if check and todo.stale else CLEAN

@@ -76,7 +76,7 @@ def command(
         findings,
         partly=partly,
         crds=crds,
-        base=read_base(root, base),
+        base=read_base(root, base, folder, paths),
     )
     findings = outcome.findings
     if not has_errors(findings):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -17,7 +16,8 @@ from trainc.gitops.environment import nowhere
 from trainc.load import load
 from trainc.options import Options, Revision
 from trainc.pipeline import Job, compile  # noqa: A004 - its public name
-from trainc.read import CONFIG, Inputs, merge, read_config, read_given, read_tree
+from trainc.read import CONFIG, Inputs, merge, name_below, read_config, read_given, read_tree
+from trainc.records import dataclass
 from trainc.source import Document, Source
 
 JOBS = "jobs"
@@ -153,14 +153,17 @@ def base_option(function: F) -> F:
     )(function)
 
 
-def read_base(root: Path, revision: str | None) -> Revision | None:
-    """Read the revision of --base, if there is one. BadParameter for one that cannot be read."""
+def read_base(root: Path, revision: str | None, folder: Path, paths: Iterable[str] = ()) -> Revision | None:
+    """Read the revision of --base, if there is one. BadParameter for one that cannot be read.
+
+    ``paths`` are the files and folders given, meant from ``folder``; those outside of root no revision holds.
+    """
     if revision is None:
         return None
     from trainc.revisions import RevisionError, read_revision
 
     try:
-        return read_revision(root, revision)
+        return read_revision(root, revision, [name for path in paths if (name := name_below(root, folder, path))])
     except RevisionError as error:
         hint = f"\nHint: {error.hint}." if error.hint else ""
         raise click.BadParameter(f"{error.message}.{hint}", param_hint="'--base'") from None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from trainc.diagnostics.diagnostic import Severity
+from trainc.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ INPUT = {
         _E,
         "wrong apiVersion",
         "trainc compiles trainer.kubeflow.org/v1alpha1, the version that Trainer v2.3.0 serves. For other kinds: the"
-        " CRD given, or Kubernetes 1.34, does not serve this version.",
+        " CRD given, or Kubernetes 1.34, does not serve this version. Or the group has no kind of this name at all.",
     ),
     "TC009": Code(
         _E,

@@ -86,7 +86,7 @@ def looks_secret(name: str) -> bool:
     if _MAYBE.search(name) is None:
         return False
     words = [word.lower() for word in _WORD.findall(name)]
-    if not words or words[-1] in _ABOUT:
+    if not words or words[-1] in _ABOUT or words[0] == "automount":  # automountServiceAccountToken: yes or no
         return False
     if any(word in _WORDS or _SECRET.match(word) for word in words):
         return True

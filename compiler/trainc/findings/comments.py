@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from trainc.diagnostics import CODES, Diagnostic, report, suggest
 from trainc.findings.severities import immovable
 from trainc.load import comments
+from trainc.records import dataclass
 from trainc.regex import lazy
 from trainc.source import Document, Mark, Source
 

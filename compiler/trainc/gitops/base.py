@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainc.model import Findings, Model, Object, Objects, Origin
+from trainc.records import dataclass
 from trainc.source import Json, JsonObject, Path
 
 JOBSET = "JobSet"

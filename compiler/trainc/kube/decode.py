@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 from trainc.kube import scalars
+from trainc.records import dataclass
 from trainc.source import Json, Path
 
 MAX_DEPTH = 100

@@ -44,6 +44,9 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
     ("mountPath", "subPath", "subPathExpr", "readOnly"),
     ("resource", "resourceNames", "nonResourceURLs", "verbs"),
     ("limits", "requests", "claims", "matchLabels", "matchExpressions", "matchFields", "path", "mode", "optional"),
+    # Argo CD's objects: what is taken from where, where it goes, how.
+    ("goTemplate", "goTemplateOptions", "generators", "description", "sourceRepos", "project", "source"),
+    ("repoURL", "targetRevision", "revision", "directories", "destination", "destinations", "syncPolicy"),
     ("action", "targetReplicatedJobs", "templates", "template", "spec"),
     ("data", "binaryData", "stringData", "items", "status"),
 )  # fmt: skip

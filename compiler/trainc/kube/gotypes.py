@@ -10,7 +10,6 @@ cached reads both go through apimachinery's serializer, which does.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
@@ -18,6 +17,7 @@ from trainc.data import load_json
 from trainc.kube.gojson import float_literal, json_literal
 from trainc.kube.gotime import TimeError, normalize_time
 from trainc.kube.quantity import QuantityError, canonical
+from trainc.records import dataclass
 from trainc.source import Json, JsonObject, Path, dotted
 
 JOB_SET = "v1alpha2.JobSet"

@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 import re
 import struct
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from typing import TypeAlias
 
+from trainc.records import dataclass
 from trainc.regex import lazy
 
 Scalar: TypeAlias = bool | int | float | str | None

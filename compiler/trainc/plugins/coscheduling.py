@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainc.model import Findings, Model, Objects
-from trainc.plugins.podgroup import check_members, members, pod_group, pod_group_exists
+from trainc.plugins.podgroup import check_members, members, pod_group, pod_group_exists, ungrouped
+from trainc.records import dataclass
 from trainc.source import JsonObject
 
 POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
@@ -23,10 +24,11 @@ class CoScheduling:
         return check_members(model) if model.pod_group("coscheduling") is not None else ()
 
     def shape(self, model: Model) -> Model:
-        """Put every pod into the group."""
+        """Put every pod into the group; with the fix those that run at another time stay out."""
         if model.pod_group("coscheduling") is None:
             return model
-        return replace(model, pod_labels={**model.pod_labels, POD_GROUP_LABEL: model.name})
+        labels = {**model.pod_labels, POD_GROUP_LABEL: model.name}
+        return replace(model, pod_labels=labels, ungrouped=ungrouped(model))
 
     def build(self, model: Model) -> Objects:
         """Return the PodGroup."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from trainc.diagnostics import report
 from trainc.model import TRAINER_PORT, Findings, Model
 from trainc.plugins.base import JOB_COMPLETION_INDEX, env_names, from_field, known_bug, literal
+from trainc.records import dataclass
+from trainc.source import Path
 
 VARIABLES = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
 
@@ -17,20 +18,11 @@ class Jax:
     name: str = "JAX"
 
     def check(self, model: Model) -> Findings:
-        """Warn of variables that the user's own would replace (J1)."""
+        """Warn of variables that the user's own would replace (J1); with the fix refuse them."""
         if model.policy("jax") is None:
             return ()
-        return tuple(
-            finding
-            for index, name in enumerate(env_names(model))
-            if name in VARIABLES
-            for finding in known_bug(
-                "jax-reserved-env",
-                model.job,
-                ("spec", "trainer", "env", index, "name"),
-                f"{name} replaces the value that Trainer sets; nothing refuses it",
-            )
-        )
+        found = ((index, name) for index, name in enumerate(env_names(model)) if name in VARIABLES)
+        return tuple(finding for index, name in found for finding in _reserved(model, index, name))
 
     def shape(self, model: Model) -> Model:
         """Add the three variables and the port to the trainer's container."""
@@ -45,5 +37,13 @@ class Jax:
                 literal("JAX_NUM_PROCESSES", str(trainer_set.count)),
                 from_field("JAX_PROCESS_ID", JOB_COMPLETION_INDEX),
                 literal("JAX_COORDINATOR_ADDRESS", f"{model.master}:{TRAINER_PORT}"),
-            ).with_port(TRAINER_PORT)
+            ).with_port(TRAINER_PORT, by_number=model.fixed("unnamed-ports"))
         )
+
+
+def _reserved(model: Model, index: int, name: str) -> Findings:
+    place: Path = ("spec", "trainer", "env", index, "name")
+    if model.fixed("jax-reserved-env"):
+        return (report("TC401", model.job, place, f"{name} is reserved for the JAX runtime", found=name),)
+    message = f"{name} replaces the value that Trainer sets; nothing refuses it"
+    return known_bug("jax-reserved-env", model.job, place, message)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from trainc.model import Model
 from trainc.plugins.base import environment
+from trainc.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

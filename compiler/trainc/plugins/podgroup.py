@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from trainc.kube.digits import int32
 from trainc.kube.quantity import Quantity
-from trainc.model import Findings, Model, Object
+from trainc.model import DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, Findings, Model, Object, PodSet
 from trainc.plugins.base import known_bug
-from trainc.source import Json, JsonObject, as_list, get
+from trainc.plugins.gang import Gang, gang
+from trainc.source import Json, JsonObject, get
+
+FIX = "gang-min-member"
 
 
 def members(model: Model, *, after_another: bool = False) -> tuple[int, dict[str, Json]]:
     """Return the number of pods over all pod sets, and their requests summed (S1, S2).
 
     Replicas do not multiply the count; initializers count, too. Go multiplies quantities past 64 bits in place,
-    so where both schedulers are configured the second finds them multiplied already.
+    so where both schedulers are configured the second finds them multiplied already. With the fix it is the pods
+    that start together, replicas included.
     """
+    if model.fixed(FIX):
+        return _together(model)
     total: dict[str, Quantity] = {}
     count = 0
     for pod_set in model.pod_sets:
@@ -24,7 +32,37 @@ def members(model: Model, *, after_another: bool = False) -> tuple[int, dict[str
             if after_another and quantity.wide:
                 share = share.mul(pod_set.count)
             total[name] = total.get(name, Quantity()).add(share)
-    return count, {name: total[name].canonical() for name in sorted(total)}
+    return count, _canonical(total)
+
+
+def _together(model: Model) -> tuple[int, dict[str, Json]]:
+    """Return the number of pods that start together, and their requests summed."""
+    total: dict[str, Quantity] = {}
+    count = 0
+    for pod_set in _counted(model, gang(model)):
+        pods = pod_set.count * _replicas(pod_set)
+        count += pods
+        for name, quantity in pod_set.requests.items():
+            total[name] = total.get(name, Quantity()).add(quantity.mul(pods))
+    return count, _canonical(total)
+
+
+def _canonical(total: Mapping[str, Quantity]) -> dict[str, Json]:
+    return {name: total[name].canonical() for name in sorted(total)}
+
+
+def _counted(model: Model, found: Gang) -> Iterable[PodSet]:
+    return (pod_set for pod_set in model.pod_sets if pod_set.name in found.counted)
+
+
+def _replicas(pod_set: PodSet) -> int:
+    """Return the replicas that the JobSet will have: trainer and initializers get one."""
+    return 1 if pod_set.ancestor in (TRAINER, DATASET_INITIALIZER, MODEL_INITIALIZER) else pod_set.replicas
+
+
+def ungrouped(model: Model) -> frozenset[str]:
+    """Return the pod sets that stay out of the group: none without the fix."""
+    return gang(model).outside if model.fixed(FIX) else frozenset()
 
 
 def pod_group(model: Model, api_version: str, spec: JsonObject) -> Object:
@@ -40,16 +78,19 @@ def pod_group_exists(model: Model, api_version: str) -> bool:
 
 
 def check_members(model: Model) -> Findings:
-    """Warn where the gang counts pods that start only when others have finished."""
-    waits = any(
-        get(dependency, "status") == "Complete" for job in model.jobs for dependency in as_list(get(job, "dependsOn"))
-    )
-    if not waits:
+    """Warn where minMember is not the number of pods that start together (S1, S2)."""
+    if model.fixed(FIX):
         return ()
-    return known_bug(
-        "gang-min-member",
-        model.runtime,
-        ("spec", "podGroupPolicy"),
-        "minMember counts every pod of the JobSet, also those that start only when the initializers are complete:"
-        " the gang can never be satisfied",
-    )
+    found = gang(model)
+    if found.outside:
+        what = "counts every pod of the JobSet, also those that start only when the initializers are complete"
+        effect = "the gang can never be satisfied"
+    elif len(found.counted) < len(model.pod_sets):
+        what = "counts every pod of the JobSet, also those that start only when others are ready"
+        effect = "the gang can never be satisfied"
+    elif any(_replicas(pod_set) != 1 for pod_set in model.pod_sets):
+        what = "counts the pods of one replica of each job"
+        effect = "the gang starts before all of its pods have a place"
+    else:
+        return ()
+    return known_bug(FIX, model.runtime, ("spec", "podGroupPolicy"), f"minMember {what}: {effect}")

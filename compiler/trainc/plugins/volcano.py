@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainc.kube.fielderror import invalid, quote
 from trainc.model import Findings, Model, Objects
 from trainc.plugins.base import refused
-from trainc.plugins.podgroup import check_members, members, pod_group, pod_group_exists
+from trainc.plugins.podgroup import check_members, members, pod_group, pod_group_exists, ungrouped
+from trainc.records import dataclass
 from trainc.source import Document, JsonObject, Path, as_list, get
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"
@@ -66,10 +67,11 @@ class Volcano:
         return tuple(findings)
 
     def shape(self, model: Model) -> Model:
-        """Put every pod into the group."""
+        """Put every pod into the group; with the fix those that run at another time stay out."""
         if model.pod_group("volcano") is None:
             return model
-        return replace(model, pod_annotations={**model.pod_annotations, GROUP_NAME: model.name})
+        annotations = {**model.pod_annotations, GROUP_NAME: model.name}
+        return replace(model, pod_annotations=annotations, ungrouped=ungrouped(model))
 
     def build(self, model: Model) -> Objects:
         """Return the PodGroup."""

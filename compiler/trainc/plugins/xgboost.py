@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import forbidden
 from trainc.model import TRAINER_PORT, Findings, Model
@@ -16,6 +14,7 @@ from trainc.plugins.base import (
     node_resources,
     refused,
 )
+from trainc.records import dataclass
 
 VARIABLES = ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER")
 
@@ -59,5 +58,5 @@ class XGBoost:
                 literal("DMLC_TRACKER_PORT", str(TRAINER_PORT)),
                 from_field("DMLC_TASK_ID", JOB_COMPLETION_INDEX),
                 literal("DMLC_NUM_WORKER", str(total)),
-            ).with_port(TRAINER_PORT)
+            ).with_port(TRAINER_PORT, by_number=model.fixed("unnamed-ports"))
         )

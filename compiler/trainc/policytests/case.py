@@ -14,12 +14,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Final
 
 from trainc.config import read_document
 from trainc.diagnostics import Diagnostic, has_errors, report, suggest
+from trainc.records import dataclass
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, as_object, objects
 
 PASS: Final = "pass"

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
-from trainc.admit.companions import admit_companions
+from trainc.admit.companions import admit_companions, admit_object
 from trainc.admit.crd import admit_document
 from trainc.admit.generated import admit_jobset
 from trainc.admit.policy import Decision, PolicySet
 from trainc.diagnostics import Diagnostic, Severity, has_errors, report, suggest
 from trainc.documents import POLICIES, RUNTIMES, TRAINJOB, Key, classify, identity
+from trainc.findings.repeats import collapse
 from trainc.kube.gotypes import GoDecodeError
 from trainc.load import load
 from trainc.policing import creation, is_policy
 from trainc.policytests.case import PASS, Case, Failure
-from trainc.schema.registry import Registry
+from trainc.records import dataclass
+from trainc.schema.registry import Registry, split_version
 from trainc.source import Document, JsonObject, Path, Source, as_object, existing, get, objects
 
 _FAILED: Final = "TC505"
@@ -67,8 +69,8 @@ class Platform:
         return judges.decide(replace(request, operation=case.operation, object=data, old_object=old))
 
 
-def load_platform(sources: Iterable[Source]) -> tuple[Platform, tuple[Diagnostic, ...]]:
-    """Return what the tests meet, of the sources that any run meets, and what is wrong with it."""
+def load_platform(sources: Iterable[Source], crds: tuple[Source, ...] = ()) -> tuple[Platform, tuple[Diagnostic, ...]]:
+    """Return what the tests meet, of the sources that any run meets and of CRDs, and what is wrong with it."""
     documents: list[Document] = []
     findings: list[Diagnostic] = []
     for source in sources:
@@ -76,13 +78,13 @@ def load_platform(sources: Iterable[Source]) -> tuple[Platform, tuple[Diagnostic
         documents += loaded
         findings += found
     sorted_out, more = classify(documents)
-    companions = admit_companions(sorted_out.cluster.values(), (), faithful=False)
+    companions = admit_companions(sorted_out.cluster.values(), crds, faithful=False)
     objects = {**sorted_out.cluster, **{identity(document): document for document in companions.documents}}
     given = tuple(document for document in sorted_out.cluster.values() if is_policy(document))
     policies = {identity(d)[2]: d for d in given if d.data["kind"] == POLICIES[0]}
     judges = PolicySet.load(given, objects, companions.registry)
     findings += (*more, *companions.findings, *judges.findings)
-    return Platform(policies, given, objects, companions.registry, judges), tuple(findings)
+    return Platform(policies, given, objects, companions.registry, judges), tuple(collapse(findings, ()))
 
 
 def run(cases: Iterable[Case], platform: Platform) -> Run:
@@ -122,25 +124,29 @@ def _admitted(case: Case, registry: Registry) -> tuple[Case, tuple[Diagnostic, .
 
 
 def _stored(document: Document, registry: Registry) -> tuple[Document, tuple[Diagnostic, ...]]:
-    document, kind = _in_namespace(document, registry), document.data["kind"]
+    document, kind = _in_namespace(document), document.data["kind"]
+    known = registry.find(*split_version(str(document.data["apiVersion"])), str(kind))
+    if known is None:
+        message = f"no {kind} of {document.data['apiVersion']} is known here"
+        return document, (report(_INVALID, document, ("kind",), message, hint="give its CRD with --crd-dir"),)
     if kind in (TRAINJOB, *RUNTIMES):
         admitted = admit_document(document, "crd", "webhook", faithful=False)
         return admitted.document, admitted.findings
-    if kind == "JobSet":
-        try:
-            data, refused = admit_jobset(document.data, {})
-        except GoDecodeError as error:
-            place = existing(document.data, error.path)
-            return document, (report("TC109", document, place, f"cannot be decoded: {error.message}"),)
-        places = [existing(document.data, each.path) for each in refused]
-        return replace(document, data=data), tuple(
-            report(each.code, document, place, each.message) for each, place in zip(refused, places, strict=True)
-        )
-    companions = admit_companions((document,), (), faithful=False)
-    return companions.documents[0], companions.findings
+    stored, findings = admit_object(document, registry)
+    if kind != "JobSet" or has_errors(findings):
+        return stored, findings
+    try:
+        data, refused = admit_jobset(document.data, {})
+    except GoDecodeError as error:
+        place = existing(document.data, error.path)
+        return document, (report("TC109", document, place, f"cannot be decoded: {error.message}"),)
+    places = [existing(document.data, each.path) for each in refused]
+    return replace(document, data=data), tuple(
+        report(each.code, document, place, each.message) for each, place in zip(refused, places, strict=True)
+    )
 
 
-def _in_namespace(document: Document, registry: Registry | None = None) -> Document:
+def _in_namespace(document: Document) -> Document:
     metadata = as_object(document.data.get("metadata"))
     if identity(document)[1] == "" or metadata.get("namespace"):
         return document

@@ -6,10 +6,9 @@ pkg/registry/customresource (strategy.go, validator.go).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from trainc.diagnostics import suggest
 from trainc.kube.fielderror import NO_FIELD
+from trainc.records import dataclass
 from trainc.schema.defaulting import default
 from trainc.schema.embedded import EmbeddedError, embedded_violations, read_embedded
 from trainc.schema.judge import is_clean

@@ -52,14 +52,17 @@ def read_embedded(schema: Structural, data: Json) -> tuple[Json, tuple[Path, ...
     def read(value: JsonObject, path: Path, text: str) -> JsonObject:
         for key in ("apiVersion", "kind"):
             if not isinstance(value.get(key, ""), str):
-                raise EmbeddedError(_undecodable((*path, key), f"{text}.{key}", value[key], "must be a string"))
+                detail = "must be a string"
+                upstream = f"{text}.{key}: Invalid value: {go_value(value[key])}: {detail}"
+                raise EmbeddedError(_undecodable((*path, key), detail, upstream))
         if "metadata" not in value:
             return value
         given = value["metadata"]
         try:
             metadata = decode(given, OBJECT_META)
         except GoDecodeError as error:
-            raise EmbeddedError(_undecodable((*path, "metadata"), f"{text}.metadata", given, error.message)) from None
+            upstream = f"{text}.metadata: Invalid value: {go_value(given)}: {error.message}"
+            raise EmbeddedError(_undecodable((*path, "metadata", *error.path), error.message, upstream)) from None
         dropped.extend((*path, "metadata", *inner) for inner in unknown_fields(given, OBJECT_META))
         return {**value, "metadata": metadata}
 
@@ -86,9 +89,9 @@ def embedded_violations(schema: Structural, data: Json) -> tuple[Violation, ...]
     return tuple(found)
 
 
-def _undecodable(path: Path, text: str, value: Json, detail: str) -> Violation:
-    upstream = f"{text}: Invalid value: {go_value(value)}: {detail}"
-    return Violation("TC108", path, f"{dotted(path)} cannot be decoded", upstream, expected=detail, decode=True)
+def _undecodable(path: Path, detail: str, upstream: str) -> Violation:
+    message = f"{dotted(path)} cannot be decoded: {detail.removeprefix('json: ')}"
+    return Violation("TC108", path, message, upstream, decode=True)
 
 
 def _walk(schema: Structural, value: Any, place: tuple[Path, str], visit: _Visit) -> Any:

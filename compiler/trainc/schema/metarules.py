@@ -107,9 +107,11 @@ def _namespace_violations(metadata: JsonObject, path: Path, *, namespaced: bool)
 
 def _label_violations(labels: Any, path: Path) -> Iterator[Violation]:
     for key in sorted(labels):
-        for upstream in validate_labels({key: labels[key]}, dotted(path)):
+        of_key = len(is_qualified_name(key))
+        for number, upstream in enumerate(validate_labels({key: labels[key]}, dotted(path))):
             expected = upstream.partition('": ')[2]
-            yield _keyed(path, key, "is not a valid label", upstream, value=labels[key], expected=expected)
+            at_fault = key if number < of_key else labels[key]
+            yield _keyed(path, key, "is not a valid label", upstream, value=at_fault, expected=expected)
 
 
 def _annotation_violations(annotations: Any, path: Path) -> Iterator[Violation]:

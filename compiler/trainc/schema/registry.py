@@ -12,11 +12,12 @@ Four sources, in this order, since a cluster decides so too or trainc is made fo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
 from trainc.data import load_json
+from trainc.records import dataclass
 from trainc.schema.structural import KINDS, Resource, resource, table
 
 GroupKind = tuple[str, str]
@@ -54,6 +55,17 @@ class Registry:
 
 
 def _compiled(group: str, kind: str) -> tuple[Resource, ...]:
+@cache
+def all_kinds(group: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the kinds of a group of which all are known, with their versions; empty for any other group.
+
+    Kubernetes 1.34's own groups, alpha and beta included, and the two that trainc compiles for.
+    """
+    own = {kind: (found.version,) for kind in KINDS if (found := resource(kind)).group == group}
+    native: dict[str, list[str]] = load_json("schemas/groups.json").get(group, {})
+    return own or {kind: tuple(versions) for kind, versions in sorted(native.items())}
+
+
     """Return the kind if it is one of KINDS, else nothing."""
     if kind in KINDS and (found := resource(kind)).group == group:
         return (found,)

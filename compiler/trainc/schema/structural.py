@@ -8,11 +8,12 @@ for a container of a runtime also serves the containers of a JobSet. Passes keep
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any, Final
 
 from trainc.data import load_json
+from trainc.records import dataclass
 from trainc.source import Json, JsonObject, Path
 
 KINDS: Final = ("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet")

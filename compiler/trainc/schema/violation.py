@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from trainc.records import dataclass
 from trainc.source import Path
 
 

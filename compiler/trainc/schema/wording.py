@@ -20,6 +20,27 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 _Words: TypeAlias = Callable[[Any, Path], Violation]
+_DIGITS = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+_QUANTITY = rf"^(\+|-)?{_DIGITS}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_DIGITS}))?$"
+"""The pattern of quantities in every CRD made from Go's types."""
+
+_FORMS = {
+    _QUANTITY: "a quantity such as 500m or 2Gi",
+    "cidr": "a CIDR block such as 10.0.0.0/8",
+    "date": "a date such as 2006-01-02",
+    "date-time": "a time such as 2006-01-02T15:04:05Z",
+    "datetime": "a time such as 2006-01-02T15:04:05Z",
+    "duration": "a duration such as 1h30m",
+    "email": "an e-mail address",
+    "ipv4": "an IPv4 address",
+    "ipv6": "an IPv6 address",
+    "isbn": "an ISBN",
+    "mac": "a MAC address",
+    "uri": "a URI",
+    "uuid": "a UUID",
+}
+"""What people call a pattern or a format."""
+
 _ARTICLES = {
     "object": "a mapping",
     "array": "a list",
@@ -189,25 +210,27 @@ def _too_few(what: str) -> _Words:
 
 def _pattern(error: Any, path: Path) -> Violation:
     pattern = error.validator_value
+    form = _FORMS.get(pattern)
     return Violation(
         "TC106",
         path,
-        f"{_place(path)} does not have the form that is asked for",
+        f"{_place(path)} " + (f"must be {form}" if form else "does not have the form that is asked for"),
         _invalid(path, quote(error.instance), f"{dotted(path)} in body should match '{pattern}'"),
         found=show(error.instance),
-        expected=f"a match of {pattern}",
+        expected=form or f"a match of {pattern}",
     )
 
 
 def _format(error: Any, path: Path) -> Violation:
     form, text = error.validator_value, quote(error.instance)
+    wanted = _FORMS.get(form, f"a {form}")
     return Violation(
         "TC106",
         path,
-        f"{_place(path)} must be a {form}",
+        f"{_place(path)} must be {wanted}",
         _invalid(path, text, f"{dotted(path)} in body must be of type {form}: {text}"),
         found=show(error.instance),
-        expected=f"a {form}",
+        expected=wanted,
         blocking=True,
     )
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
-from trainc.source import Document, JsonObject, Path
+from trainc.records import dataclass
+from trainc.source import Document, JsonObject, Path, as_object
 
 DENIED, ERROR, UNDECIDED, ANNOTATION = "denied", "error", "undecided", "annotation"
 DENY, WARN, AUDIT = "Deny", "Warn", "Audit"
@@ -18,7 +18,8 @@ class Request:
     """A request to an API server: what it changes, before and after.
 
     ``operation`` is CREATE, UPDATE, DELETE or CONNECT; ``object`` is None on DELETE, ``old_object`` on CREATE.
-    ``resource`` is the plural. ``namespace`` is empty for objects that have none.
+    ``resource`` is the plural. ``namespace`` is empty for objects that have none. ``unknown`` are the paths of what in
+    ``object`` only a cluster knows, whatever stands there.
     """
 
     operation: str
@@ -31,6 +32,7 @@ class Request:
     namespace: str
     name: str
     sub_resource: str = ""
+    unknown: tuple[Path, ...] = ()
 
     @property
     def label(self) -> str:
@@ -38,7 +40,8 @@ class Request:
         from trainc.kube.fielderror import quote
 
         resource = f"{self.resource}.{self.group}" if self.group else self.resource
-        return f"{resource} {quote(self.name)}"
+        prefix = as_object((self.object or {}).get("metadata")).get("generateName")
+        return f"{resource} {quote(self.name or str(prefix or ''))}"
 
     @property
     def is_namespace(self) -> bool:

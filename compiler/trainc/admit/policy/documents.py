@@ -6,8 +6,7 @@ Source of the defaults: k8s.io/kubernetes v1.34 pkg/apis/admissionregistration/v
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from trainc.records import dataclass
 from trainc.schema import Violation, admit
 from trainc.schema.registry import BUILT_IN
 from trainc.source import Document, JsonObject, Path, as_list, as_object

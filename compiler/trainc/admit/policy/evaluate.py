@@ -14,7 +14,7 @@ from trainc.admit.policy.expressions import Expression, Expressions
 from trainc.cel.composition import Compiled, Problem, Variables
 from trainc.cel.values import Undecided, Value
 from trainc.kube.gojson import trim_space
-from trainc.source import Path
+from trainc.source import JsonObject, Path
 
 BUDGET: Final = 10_000_000
 """What the validations of a policy may cost for one param, and again what its audit annotations may cost."""
@@ -91,6 +91,15 @@ class Evaluation:
         """Return what is to be said; nothing: the request is admitted."""
         blocked = self._blocked()
         return blocked if blocked is not None else self._validated()
+
+    def explain(self, verdict: Verdict, data: JsonObject | None) -> Path:
+        """Return the path of the field in ``data``, the object, that a verdict is about, best effort; () if none."""
+        if verdict.blame is None or verdict.outcome not in (DENIED, ERROR):
+            return ()
+        from trainc.admit.policy.explain import explained
+
+        failed = verdict.outcome == ERROR
+        return explained(self._expressions, self._names, verdict.blame, data, failed=failed)
 
     def _blocked(self) -> tuple[Verdict, ...] | None:
         """Return what there is instead of validations, or None if the match conditions let them run."""

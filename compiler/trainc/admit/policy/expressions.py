@@ -73,7 +73,7 @@ class Expressions:
     @cached_property
     def validations(self) -> tuple[Expression, ...]:
         """The validations."""
-        return tuple(self._compiled("validations", "expression", self._environment, CONDITION))
+        return tuple(self._compiled("validations", "expression", self.environment, CONDITION))
 
     @cached_property
     def messages(self) -> tuple[Expression, ...]:
@@ -84,11 +84,12 @@ class Expressions:
     @cached_property
     def annotations(self) -> tuple[Expression, ...]:
         """The values of audit annotations."""
-        found = self._compiled("auditAnnotations", "valueExpression", self._environment, ANNOTATION, trimmed=self._new)
+        found = self._compiled("auditAnnotations", "valueExpression", self.environment, ANNOTATION, trimmed=self._new)
         return tuple(found)
 
     @cached_property
-    def _environment(self) -> Environment:
+    def environment(self) -> Environment:
+        """What validations and audit annotations may use."""
         return admission(new=self._new, params=self._params, variables=self._known)
 
     @cached_property

@@ -7,8 +7,26 @@ from collections.abc import Iterator, Mapping
 from trainc.cel import types
 from trainc.cel.types import Type
 from trainc.cel.values import Container, EvalError, Undecided, Value
+from trainc.source import Json, Path
 
 _NOTHING = object()
+
+
+def hiding(name: str, data: Json, paths: tuple[Path, ...]) -> Value:
+    """Return data of which what lies at some paths is not known; where it is copied, dicts and lists stay such."""
+    if not paths:
+        return data
+    below: dict[str | int, list[Path]] = {}
+    for first, *rest in paths:
+        below.setdefault(first, []).extend([tuple(rest)] if rest else [])
+    if isinstance(data, list):
+        return [hiding(f"{name}[{index}]", item, tuple(below.get(index, ()))) for index, item in enumerate(data)]
+    if not isinstance(data, dict):
+        return data
+    hidden = frozenset(str(path[0]) for path in paths if len(path) == 1)
+    shown = data.items() if not hidden else [(key, value) for key, value in data.items() if key not in hidden]
+    known = {key: hiding(f"{name}.{key}", value, tuple(below.get(key, ()))) for key, value in shown}
+    return Partial(name, known, hidden) if hidden else known
 
 
 class Partial(Container):

@@ -7,9 +7,8 @@ that it finds, in no fixed order; here all are returned, by policy, binding and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
-from trainc.admit.policy.blame import blamed
 from trainc.admit.policy.cluster import Cluster
 from trainc.admit.policy.creation import creation_findings
 from trainc.admit.policy.decision import ANNOTATION, AUDIT, DENY, ERROR, INVALID, UNDECIDED, Decision, Request
@@ -20,9 +19,10 @@ from trainc.admit.policy.matching import Match, match, own
 from trainc.admit.policy.params import ConfigurationError, collect, scope
 from trainc.admit.policy.request import names, namespace_value, object_names
 from trainc.admit.policy.wording import upstream
-from trainc.cel.values import Undecided, Value
+from trainc.cel.values import Undecided
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.documents import Key, identity
+from trainc.records import dataclass
 from trainc.schema.registry import BUILT_IN, Registry
 from trainc.source import Document, Path, as_object
 
@@ -154,11 +154,10 @@ class _Asking:
                 ignores=self._policy.ignores_failures,
             )
             for verdict in evaluation.verdicts():
-                yield from self._decisions(binding, verdict, objects)
+                yield from self._decisions(binding, verdict, evaluation)
 
-    def _decisions(self, binding: Stored, verdict: Verdict, objects: Mapping[str, Value]) -> Iterator[Decision]:
-        data = self._request.object
-        path = blamed(verdict.blame, self._bound.expressions.variables, data) if verdict.blame is not None else ()
+    def _decisions(self, binding: Stored, verdict: Verdict, evaluation: Evaluation) -> Iterator[Decision]:
+        path = evaluation.explain(verdict, self._request.object)
         decision = Decision(
             self._policy.document,
             binding.document,

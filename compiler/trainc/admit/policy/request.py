@@ -13,9 +13,9 @@ from typing import Final
 from trainc.admit.policy.cluster import NAME_LABEL, Cluster
 from trainc.admit.policy.decision import Request
 from trainc.admit.policy.matching import GroupVersionName, Match, own
-from trainc.admit.policy.partial import Partial
+from trainc.admit.policy.partial import Partial, hiding
 from trainc.cel.values import Undecided, Value
-from trainc.source import Document, JsonObject, as_object
+from trainc.source import Document, JsonObject, Path, as_object
 
 _CREATED: Final = frozenset(("uid", "creationTimestamp", "managedFields"))
 _STORED: Final = _CREATED | {"resourceVersion", "generation"}
@@ -34,7 +34,11 @@ def object_names(request: Request, matched: Match) -> dict[str, Value]:
     created = request.operation == "CREATE"
     return {
         "object": _object(
-            "object", request.object, _CREATED if created else _STORED, frozenset() if created else _STATUS
+            "object",
+            request.object,
+            _CREATED if created else _STORED,
+            frozenset() if created else _STATUS,
+            request.unknown,
         ),
         "oldObject": _object("oldObject", request.old_object, _STORED, _STATUS),
     }
@@ -98,14 +102,22 @@ def namespace_value(request: Request, cluster: Cluster) -> Value:
     return Partial("namespaceObject", known, frozenset(("spec", "status")))
 
 
-def _object(name: str, data: JsonObject | None, hidden: frozenset[str], top: frozenset[str]) -> Value:
+def _object(
+    name: str,
+    data: JsonObject | None,
+    hidden: frozenset[str],
+    top: frozenset[str],
+    unknown: tuple[Path, ...] = (),
+) -> Value:
+    """Return an object of which ``hidden`` in metadata and ``top`` are not known unless given, ``unknown`` never."""
     if data is None:
         return None
     metadata = data.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         return data
-    known: dict[str, Value] = {**data, "metadata": Partial(f"{name}.metadata", metadata or {}, hidden)}
-    return Partial(name, known, top) if top and not top <= data.keys() else known
+    inside = hidden - (metadata or {}).keys()
+    places: tuple[Path, ...] = (*((key,) for key in top - data.keys()), *(("metadata", key) for key in inside))
+    return hiding(name, {**data, "metadata": metadata or {}}, (*places, *unknown))
 
 
 def _named(field: str, names: GroupVersionName) -> dict[str, Value]:

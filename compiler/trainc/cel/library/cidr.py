@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
-from trainc.cel.gotext import quote
+from trainc.cel.gotext import quote_cut
 from trainc.cel.library import ip
 from trainc.cel.library.ip import Address, AddressError, read_address
 from trainc.cel.types import Type, opaque
 from trainc.cel.values import EvalError, Opaque, Value
+from trainc.records import dataclass
 
 _LENGTH = re.compile(r"[0-9]|[1-9][0-9]+", re.ASCII)
 _MOST_DIGITS = 19
@@ -61,16 +61,16 @@ def _read(text: str) -> Network:
     if address.zone:
         raise _refuse(text, "IPv6 zones cannot be present in a prefix")
     if not _LENGTH.fullmatch(length) or len(length) > _MOST_DIGITS or int(length) >= 2**63:
-        raise _refuse(text, f"bad bits after slash: {quote(length)}")
+        raise _refuse(text, f"bad bits after slash: {quote_cut(length)}")
     if int(length) > address.bits:
         raise _refuse(text, "prefix length out of range")
     if address.is_mapped():
-        raise EvalError(f"IPv4-mapped IPv6 address {quote(text)} is not allowed")
+        raise EvalError(f"IPv4-mapped IPv6 address {quote_cut(text)} is not allowed")
     return Network(address, int(length))
 
 
 def _refuse(text: str, problem: str) -> EvalError:
-    return EvalError(f"{_PARSE_ERROR}netip.ParsePrefix({quote(text)}): {problem}")
+    return EvalError(f"{_PARSE_ERROR}netip.ParsePrefix({quote_cut(text)}): {problem}")
 
 
 def parse(text: str) -> Network:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
-from trainc.cel.gotext import from_utf8, quote, utf8
+from trainc.cel.gotext import from_utf8, quote, quote_cut, utf8
 from trainc.cel.library.ip import V4_BITS, AddressError, read_address
+from trainc.records import dataclass
 
 Result = TypeVar("Result")
 
@@ -133,7 +134,7 @@ def _named(text: str, read: Callable[[], Result]) -> Result:
     try:
         return read()
     except UrlError as error:
-        raise UrlError(f"parse {quote(text)}: {error}") from None
+        raise UrlError(f"parse {quote_cut(text)}: {error}") from None
 
 
 def _read(text: str, absolute: bool) -> Url:
@@ -198,7 +199,7 @@ def _read_host(scheme: str, host: str) -> str:
 
 def _check_port(port: str) -> None:
     if not _PORT.fullmatch(port):
-        raise UrlError(f"invalid port {quote(port)} after host")
+        raise UrlError(f"invalid port {quote_cut(port)} after host")
 
 
 def _read_literal(host: str) -> str:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
-from trainc.cel.gotext import quote
+from trainc.cel.gotext import quote_cut
 from trainc.cel.types import Type, opaque
 from trainc.cel.values import EvalError, Opaque, Value
+from trainc.records import dataclass
 
 _HEX = re.compile(r"[0-9A-Fa-f]*", re.ASCII)
 _GROUPS, _GROUP_BITS = 8, 16
@@ -85,7 +85,7 @@ def read_address(text: str) -> Address:
 
 
 def _refuse(text: str, problem: str, rest: str = "") -> AddressError:
-    return AddressError(f"ParseAddr({quote(text)}): {problem}{f' (at {quote(rest)})' if rest else ''}")
+    return AddressError(f"ParseAddr({quote_cut(text)}): {problem}{f' (at {quote_cut(rest)})' if rest else ''}")
 
 
 def _read_v4(text: str, part: str) -> int:
@@ -173,12 +173,12 @@ def parse(text: str) -> Address:
     try:
         address = read_address(text)
     except AddressError as error:
-        problem = f"IP Address {quote(text)} parse error during conversion from string: {error}"
+        problem = f"IP Address {quote_cut(text)} parse error during conversion from string: {error}"
         raise EvalError(problem) from None
     if address.zone:
-        raise EvalError(f"IP address {quote(text)} with zone value is not allowed")
+        raise EvalError(f"IP address {quote_cut(text)} with zone value is not allowed")
     if address.is_mapped():
-        raise EvalError(f"IPv4-mapped IPv6 address {quote(text)} is not allowed")
+        raise EvalError(f"IPv4-mapped IPv6 address {quote_cut(text)} is not allowed")
     return address
 
 

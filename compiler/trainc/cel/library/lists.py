@@ -8,7 +8,7 @@ count as not holding, as there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from trainc.cel.conversions import INT_OVERFLOW, UINT_OVERFLOW
 from trainc.cel.equality import equal, length
@@ -27,6 +27,7 @@ from trainc.cel.values import (
     Uint,
     Value,
 )
+from trainc.cel.work import Meter, spend
 
 List: TypeAlias = Sequence[Value]
 
@@ -37,10 +38,10 @@ _HASHABLE = _PLAIN | {Uint, Timestamp, type(None)}
 _COMPARABLE = (bool, int, Uint, float, str, bytes, Timestamp, Duration)
 
 
-def same(left: Value, right: Value) -> bool:
+def same(left: Value, right: Value, meter: Meter | None = None) -> bool:
     """Tell whether two values are equal; an equality that fails is none."""
     try:
-        return bool(equal(left, right))
+        return bool(equal(left, right, meter))
     except EvalError:
         return False
 
@@ -128,15 +129,15 @@ def sum_durations(items: List) -> Duration:
     return Duration(total)
 
 
-def index_of(items: List, wanted: Value) -> int:
+def index_of(items: List, wanted: Value, meter: Meter | None = None) -> int:
     """Return where wanted is found first, else -1."""
-    return next((index for index, item in enumerate(items) if same(item, wanted)), -1)
+    return next((index for index, item in enumerate(items) if same(item, wanted, meter)), -1)
 
 
-def last_index_of(items: List, wanted: Value) -> int:
+def last_index_of(items: List, wanted: Value, meter: Meter | None = None) -> int:
     """Return where wanted is found last, else -1."""
     elements = list(items)
-    return next((index for index in range(len(elements) - 1, -1, -1) if same(elements[index], wanted)), -1)
+    return next((index for index in range(len(elements) - 1, -1, -1) if same(elements[index], wanted, meter)), -1)
 
 
 def slice_of(items: List, start: int, end: int) -> list[Value]:
@@ -153,14 +154,16 @@ def slice_of(items: List, start: int, end: int) -> list[Value]:
     return list(items)[start:end]
 
 
-def flatten(items: List, depth: int = 1) -> list[Value]:
+def flatten(items: List, depth: int = 1, meter: Meter | None = None) -> list[Value]:
     """Put the elements of lists in their place, depth levels down. Raises EvalError."""
     if depth < 0:
         raise EvalError("level must be non-negative")
+    if meter is not None:
+        spend(meter, len(items))  # of every list, for one may be in another many times over
     flat: list[Value] = []
     for item in items:
         if depth > 0 and _is_list(item):
-            flat += flatten(item, depth - 1)
+            flat += flatten(item, depth - 1, meter)
         else:
             flat.append(item)
     return flat
@@ -221,7 +224,7 @@ def _form(item: Value) -> object:
     return item.value if item.__class__ is Uint else item
 
 
-def distinct(items: List) -> List:
+def distinct(items: List, meter: Meter | None = None) -> List:
     """Return the elements without those equal to an earlier one."""
     elements = list(items)
     keys = forms(elements)
@@ -233,7 +236,7 @@ def distinct(items: List) -> List:
     check_length(len(elements) ** 2)
     found: list[Value] = []
     for item in elements:
-        if not any(same(item, other) for other in found):
+        if not any(same(item, other, meter) for other in found):
             found.append(item)
     return found
 
@@ -259,6 +262,11 @@ _SORTABLE_NAMES = (
     "google.protobuf.Timestamp",
 )
 _min, _max = _extreme("min", 1), _extreme("max", -1)
+
+METERED: Final = frozenset(
+    ("list_a_index_of_int", "list_a_last_index_of_int", "list_flatten", "list_flatten_int", "list_distinct")
+)
+"""Overloads that take a meter behind their arguments."""
 
 OVERLOADS: Mapping[str, Callable[..., Value]] = {
     "size_list": len,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from trainc.cel.library.gourl import UrlError, parse_request_uri
@@ -16,6 +15,7 @@ from trainc.cel.library.times import days_in
 from trainc.cel.types import Type, opaque
 from trainc.cel.values import NONE, EvalError, Opaque, Optional, Value
 from trainc.kube import names
+from trainc.records import dataclass
 
 Check: TypeAlias = Callable[[str], tuple[str, ...]]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from trainc.cel.types import Type, struct
@@ -13,6 +12,7 @@ from trainc.kube import quantity as kube
 from trainc.kube.digits import fits, ten
 from trainc.kube.gojson import as_float
 from trainc.kube.quantity import Format, QuantityError
+from trainc.records import dataclass
 
 _MOST_SCALE = 18
 _MOST_POWER, _LEAST_POWER = 308, -323
@@ -30,6 +30,10 @@ class Quantity(Opaque):
     def text(self) -> str:
         """Return the canonical form."""
         return self.number.canonical()
+
+    def weight(self) -> int:
+        """Return the work of reading it: digits by the thousand, and the powers of ten that a sum multiplies with."""
+        return 1 + (self.number.unscaled.bit_length() + 4 * abs(self.number.scale)) // 1000
 
     def equals(self, other: Value) -> bool:
         """Compare by value. Raises EvalError for another type, and for what add() or sub() returned."""

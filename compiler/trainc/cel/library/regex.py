@@ -10,13 +10,17 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from trainc.cel.gotext import from_utf8, utf8
+from trainc.cel.gotext import cut, from_utf8, utf8
 from trainc.cel.values import EvalError, Value
+from trainc.cel.work import Meter, spend
 
 _MAX_MEMORY = 8 << 20
 """Bytes that RE2 may use for one pattern, and what bounds the size of patterns."""
 
 _ESCAPES = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
+_MATCH = 10
+"""The work of finding one match of several."""
+
 _MESSAGES = {
     "invalid escape sequence": "invalid escape sequence",
     "invalid character class": "invalid character class",
@@ -61,8 +65,8 @@ def _go_message(found: bytes | str, text: str) -> str:
         if words == message or words.startswith(f"{message}: "):
             about = words[len(message) + 2 :]
             shown = text if message.startswith(("missing )", "unexpected )", "pattern too large")) else about
-            return f"error parsing regexp: {_MESSAGES[message]}: `{shown}`"
-    return f"error parsing regexp: {words}"
+            return f"error parsing regexp: {_MESSAGES[message]}: `{cut(shown)}`"
+    return f"error parsing regexp: {cut(words)}"
 
 
 def matches(text: str, regex: str) -> bool:
@@ -80,11 +84,13 @@ def find(text: str, regex: str) -> str:
     return "" if found is None else from_utf8(data[found[0] : found[1]])
 
 
-def find_all(text: str, regex: str, limit: int = -1) -> list[str]:
+def find_all(text: str, regex: str, limit: int = -1, meter: Meter | None = None) -> list[str]:
     """Return the matches of regex in text, at most limit unless that is negative. Raises EvalError."""
     compiled, found = _illegal(regex), []
     if limit != 0:
         for match in _all(compiled, utf8(text)):
+            if meter is not None:
+                spend(meter, _MATCH)
             found.append(from_utf8(match))
             if len(found) == limit:
                 break
@@ -128,10 +134,21 @@ def _is_inside(data: bytes, at: int) -> bool:
     return at < len(data) and data[at] & 0xC0 == 0x80
 
 
+def weight(regex: str) -> int:
+    """Return the number of instructions of a compiled regular expression; 0 for a wrong one."""
+    try:
+        return int(pattern(regex).programsize)
+    except EvalError:
+        return 0
+
+
+METERED = frozenset(("string_find_all_string", "string_find_all_string_int"))
+"""Overloads that take a meter behind their arguments."""
+
 OVERLOADS: Mapping[str, Callable[..., Value]] = {
     "matches": matches,
     "matches_string": matches,
     "string_find_string": find,
-    "string_find_all_string": find_all,
+    "string_find_all_string": lambda text, regex, meter=None: find_all(text, regex, -1, meter),
     "string_find_all_string_int": find_all,
 }

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
-from trainc.cel.gotext import quote, utf8
+from trainc.cel.gotext import quote_cut, utf8
 from trainc.cel.types import Type, struct
 from trainc.cel.values import UINT_MAX, EvalError, Opaque, Value
 from trainc.kube.digits import int64
+from trainc.records import dataclass
 
 _NUMBER = re.compile("[0-9]+", re.ASCII)
 _IDENTIFIER = re.compile("[-0-9A-Za-z]+", re.ASCII)
@@ -33,6 +33,10 @@ class Version(Opaque):
         """Return the version as it was given, normalized where that was asked for."""
         pre, build = ".".join(map(str, self.pre)), ".".join(self.build)
         return ".".join(map(str, self.numbers)) + (f"-{pre}" if self.pre else "") + (f"+{build}" if self.build else "")
+
+    def weight(self) -> int:
+        """Return the number of identifiers."""
+        return 1 + len(self.pre) + len(self.build)
 
     def equals(self, other: Value) -> bool:
         """Compare by precedence, so without build metadata. Raises EvalError for another type."""
@@ -69,15 +73,15 @@ def _number(text: str, name: str, title: str) -> int:
     if not text:
         raise EvalError('strconv.ParseUint: parsing "": invalid syntax')
     if not _NUMBER.fullmatch(text):
-        raise EvalError(f"Invalid character(s) found in {name} number {quote(text)}")
+        raise EvalError(f"Invalid character(s) found in {name} number {quote_cut(text)}")
     if len(text) > 1 and text[0] == "0":
-        raise EvalError(f"{title} number must not contain leading zeroes {quote(text)}")
+        raise EvalError(f"{title} number must not contain leading zeroes {quote_cut(text)}")
     return _uint(text)
 
 
 def _uint(digits: str) -> int:
     if len(digits) > _MOST_DIGITS or int(digits) > UINT_MAX:
-        raise EvalError(f"strconv.ParseUint: parsing {quote(digits)}: value out of range")
+        raise EvalError(f"strconv.ParseUint: parsing {quote_cut(digits)}: value out of range")
     return int(digits)
 
 
@@ -85,11 +89,11 @@ def _identifier(text: str) -> int | str:
     if not text:
         raise EvalError("Prerelease is empty")
     if not _IDENTIFIER.fullmatch(text):
-        raise EvalError(f"Invalid character(s) found in prerelease {quote(text)}")
+        raise EvalError(f"Invalid character(s) found in prerelease {quote_cut(text)}")
     if not _NUMBER.fullmatch(text):
         return text
     if len(text) > 1 and text[0] == "0":
-        raise EvalError(f"Numeric PreRelease version must not contain leading zeroes {quote(text)}")
+        raise EvalError(f"Numeric PreRelease version must not contain leading zeroes {quote_cut(text)}")
     return _uint(text)
 
 
@@ -97,7 +101,7 @@ def _metadata(text: str) -> str:
     if not text:
         raise EvalError("Build meta data is empty")
     if not _IDENTIFIER.fullmatch(text):
-        raise EvalError(f"Invalid character(s) found in build meta data {quote(text)}")
+        raise EvalError(f"Invalid character(s) found in build meta data {quote_cut(text)}")
     return text
 
 

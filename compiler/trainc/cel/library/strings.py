@@ -48,7 +48,7 @@ def index_of(text: str, wanted: str, start: int = 0) -> int:
 
 def last_index_of(text: str, wanted: str) -> int:
     """Return where wanted is found last, else -1."""
-    return runes(text).rfind(runes(wanted)) if wanted else len(text)
+    return _last(runes(text), runes(wanted)) if wanted else len(text)
 
 
 def last_index_of_from(text: str, wanted: str, start: int) -> int:
@@ -62,7 +62,13 @@ def last_index_of_from(text: str, wanted: str, start: int) -> int:
         raise _out_of_range(start)
     if start >= len(text):
         return -1
-    return runes(text).rfind(runes(wanted), 0, start + len(wanted))
+    return _last(runes(text)[: start + len(wanted)], runes(wanted))
+
+
+def _last(text: str, wanted: str) -> int:
+    # Backwards, since str.rfind takes the product of both lengths at worst, and str.find their sum.
+    at = text[::-1].find(wanted[::-1])
+    return at if at < 0 else len(text) - len(wanted) - at
 
 
 def lower_ascii(text: str) -> str:

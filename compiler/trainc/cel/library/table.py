@@ -129,3 +129,6 @@ OVERLOADS: Overloads = MappingProxyType(
     | {overload: _later(library, overload) for library, names in _LATER.items() for overload in names.split()}
 )
 """The implementations by overload id."""
+
+METERED = lists.METERED | sets.METERED | regex.METERED
+"""The overloads whose implementation takes a meter (work.py) behind its arguments."""

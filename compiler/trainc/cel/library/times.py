@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from trainc.cel.conversions import no_conversion
-from trainc.cel.gotext import quote
+from trainc.cel.gotext import cut, quote_cut
 from trainc.cel.types import DURATION, INT, STRING, TIMESTAMP
 from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, Timestamp, Value
 from trainc.data import time_zone
@@ -210,7 +210,7 @@ def _named_offset(name: str, time: Timestamp) -> int:
     try:
         zone = time_zone(name)
     except LookupError as error:
-        raise EvalError(str(error)) from None
+        raise EvalError(str(error).replace(name, cut(name))) from None
     # A little inwards at both ends, for datetime cannot leave the years 1 to 9999. Nothing changes there.
     seconds, days = time.nanos // SECOND, 0
     if seconds < MIN_SECONDS + 2 * DAY:
@@ -230,10 +230,10 @@ def _atoi(text: str) -> int:
     number = int(digits) if len(digits) <= _MOST_DIGITS else _MOST_NANOS * 2
     # Go reads from the left, and meets an overflow of 64 bits before what follows the digits.
     if junk and number <= UINT_MAX:
-        raise EvalError(f"strconv.Atoi: parsing {quote(text)}: invalid syntax")
+        raise EvalError(f"strconv.Atoi: parsing {quote_cut(text)}: invalid syntax")
     number = -number if sign == "-" else number
     if junk or not INT_MIN <= number <= INT_MAX:
-        raise EvalError(f"strconv.Atoi: parsing {quote(text)}: value out of range")
+        raise EvalError(f"strconv.Atoi: parsing {quote_cut(text)}: value out of range")
     return number
 
 

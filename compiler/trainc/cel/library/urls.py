@@ -6,13 +6,13 @@ Source: k8s.io/apiserver v0.34.4 pkg/cel/url.go and pkg/cel/library/urls.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from trainc.cel.library.gourl import Url, UrlError, parse_request_uri
 from trainc.cel.library.gourl import parse as parse_any
 from trainc.cel.types import Type, struct
 from trainc.cel.values import EvalError, Opaque, Value
+from trainc.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,6 +25,11 @@ class UrlValue(Opaque):
     def text(self) -> str:
         """Return the URL as Go writes it."""
         return self.url.text()
+
+    def weight(self) -> int:
+        """Return the characters of the parts that are escaped anew each time."""
+        url = self.url
+        return 1 + (len(url.path) + len(url.raw_path) + len(url.raw_query) + len(url.fragment) + len(url.host)) // 2
 
     def equals(self, other: Value) -> bool:
         """Compare the texts. Raises EvalError for another type."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainc.diagnostics import Diagnostic
 from trainc.kube.fielderror import invalid
@@ -10,8 +10,10 @@ from trainc.kube.gojson import trim_space
 from trainc.model import NODE, Container, Findings, Model, Objects, PodSet, replace_named
 from trainc.plugins.base import config_map, known_bug, pod_containers, refused, secret_must_exist
 from trainc.plugins.flux.scripts import SHARED, entrypoint_script, init_script, settings
-from trainc.source import JsonObject, Path, get
+from trainc.records import dataclass
+from trainc.source import Json, JsonObject, Path, as_list, get
 
+FIX = "flux-runtime-args"
 INSTALLER = "flux-installer"
 CONFIG_DIRECTORY = "/etc/flux-config"
 PANIC = "runtime error: invalid memory address or nil pointer dereference"
@@ -28,12 +30,26 @@ def certificate_name(model: Model) -> str:
 
 
 def wrapped_command(model: Model) -> str:
-    """Return the command that Flux runs: the TrainJob's or the runtime's, and the TrainJob's args, joined by blanks."""
+    """Return the command that Flux runs: the TrainJob's or the runtime's, and the TrainJob's args, joined by blanks.
+
+    With the fix the runtime's args stand in for those of a TrainJob that gives none, as in any container.
+    """
     trainer_set = model.trainer_set
     container = trainer_set.container(NODE) if trainer_set else None
     own = model.trainer_value("command")
     command = own if isinstance(own, list) else list(container.command if container else ())
-    return trim_space(" ".join(str(word) for word in (*command, *model.trainer_list("args"))))
+    args = model.trainer_list("args")
+    if model.fixed(FIX) and model.trainer_value("args") is None:
+        args = _runtime_args(model)
+    return trim_space(" ".join(str(word) for word in (*command, *args)))
+
+
+def _runtime_args(model: Model) -> list[Json]:
+    """Return the args of container node of the trainer's job, as the runtime and its patches have them."""
+    name = model.trainer_set.name if model.trainer_set else NODE
+    job = next((job for job in model.jobs if get(job, "name") == name), None)
+    container = next((c for c in pod_containers(job) if c.get("name") == NODE), None)
+    return as_list(get(container, "args"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +65,7 @@ class Flux:
             return ()
         findings = [*_check_processes(model, policy), *_check_installer(model), *_check_panics(model)]
         findings += secret_must_exist(model, certificate_name(model), "key curve.cert, as flux keygen makes it")
-        return (*findings, *_runtime_args(model))
+        return (*findings, *_check_args(model))
 
     def shape(self, model: Model) -> Model:
         """Wrap the command, and add the installer, volumes and mounts to job node."""
@@ -57,7 +73,8 @@ class Flux:
             return model
         command = ("/bin/bash", f"{CONFIG_DIRECTORY}/entrypoint.sh", wrapped_command(model))
         shaped = (_pod_set(model, p) if p.name == NODE else p for p in model.pod_sets)
-        return replace(model, command=command, args=None, pod_sets=tuple(shaped))
+        args = () if model.fixed(FIX) else None  # nothing is left behind the new command; None leaves the runtime's
+        return replace(model, command=command, args=args, pod_sets=tuple(shaped))
 
     def build(self, model: Model) -> Objects:
         """Return the ConfigMap with the scripts."""
@@ -144,11 +161,13 @@ def _check_panics(model: Model) -> list[Diagnostic]:
     return [refused("TC405", model.job, path, PANIC, detail, stage="build", hint=hint)]
 
 
-def _runtime_args(model: Model) -> Findings:
+def _check_args(model: Model) -> Findings:
+    if model.fixed(FIX):
+        return ()
     for index, job in enumerate(model.jobs):
         if get(job, "name") == NODE and any(c.get("args") for c in pod_containers(job) if c.get("name") == NODE):
             return known_bug(
-                "flux-runtime-args",
+                FIX,
                 model.runtime,
                 ("spec", "template", "spec", "replicatedJobs", index),
                 "the runtime's args stay behind the command that Trainer replaces, and are handed to Flux' entrypoint",

@@ -14,6 +14,7 @@ from trainc.plugins.base import fix_hint, is_gpu, known_bug, node_resources, pod
 from trainc.source import Json, JsonObject, Path, as_list, get, objects
 
 INITIALIZER_MOUNT = "initializer"
+CACHE_FIX = "cache-dataset-mount"
 PATCHES = "spec.runtimePatches"
 NO_ENV = (DATASET_INITIALIZER, MODEL_INITIALIZER, NODE)
 
@@ -50,16 +51,25 @@ def _check_initializer(model: Model, field: str, name: str) -> Iterator[Diagnost
     elif not any(c.get("name") == name for c in containers):
         detail = f"must have container with name - {name} in the {name} job"
     elif not any(get(mount, "name") == INITIALIZER_MOUNT for mount in mounts):
+        cached = field == "dataset" and _goes_to_cache(model)
+        if cached and model.fixed(CACHE_FIX):
+            return
         detail = f"must have volumeMount with name - {INITIALIZER_MOUNT} in container {name} of the {name} job"
-        if field == "dataset":
-            code = FIXES["cache-dataset-mount"].code
+        if cached:
+            code = FIXES[CACHE_FIX].code
     else:
         return
     reference = typed(get(model.job.data, "spec", "runtimeRef"), "v1alpha1.RuntimeRef")
     path = ("spec", "initializer", field)
     text = invalid("spec.runtimeRef", reference, detail)
-    hint = None if code == "TC306" else fix_hint("cache-dataset-mount")
+    hint = None if code == "TC306" else fix_hint(CACHE_FIX)
     yield refused(code, model.job, path, text, detail, severity=Severity.ERROR, hint=hint)
+
+
+def _goes_to_cache(model: Model) -> bool:
+    """Tell whether the data set is streamed from a cache, so that no volume has to hold it."""
+    uri = get(model.job.data, "spec", "initializer", "dataset", "storageUri")
+    return isinstance(uri, str) and uri.startswith("cache://")
 
 
 def _check_patches(model: Model) -> Iterator[Diagnostic]:
@@ -119,6 +129,8 @@ def _check_env(model: Model, patch: Json, path: Path) -> Iterator[Diagnostic]:
 
 
 def _unnamed_ports(model: Model) -> Iterator[Diagnostic]:
+    if model.fixed("unnamed-ports"):
+        return
     injects = any(model.policy(kind) is not None for kind in ("torch", "jax", "xgboost"))
     for index, job in enumerate(model.jobs):
         trains = get(job, "template", "metadata", "labels", ANCESTOR_LABEL) == TRAINER and injects
@@ -162,7 +174,7 @@ def _volume_sources(jobs: list[JsonObject], name: str) -> dict[str, list[str]]:
 
 def _trainer_omitted(model: Model) -> Findings:
     policy = next((kind for kind in ("torch", "jax", "xgboost") if model.policy(kind) is not None), None)
-    if policy is None or model.trainer is not None:
+    if policy is None or model.trainer is not None:  # with the fix it never is
         return ()
     message = f"without spec.trainer the job gets no variable and no port of {policy}; 'trainer: {{}}' is enough"
     return known_bug("trainer-omitted", model.job, ("spec",), message)
@@ -171,12 +183,10 @@ def _trainer_omitted(model: Model) -> Findings:
 def _master_address(model: Model) -> Findings:
     trainer_set = model.trainer_set
     sets_it = any(model.policy(kind) is not None for kind in ("torch", "jax", "xgboost"))
-    if not sets_it or trainer_set is None or model.trainer is None:
+    injected = model.trainer is not None or get(model.ml_policy, "torch", "envInjection", "targets")
+    if not sets_it or trainer_set is None or not injected or model.master == model.rank0:
         return ()
-    if trainer_set.name == NODE and model.subdomain == model.name:
-        return ()
-    real = f"{model.name}-{trainer_set.name}-0-0.{model.subdomain}"
-    message = f"the variables name rank 0 as {model.master}; its Pod is {real}"
+    message = f"the variables name rank 0 as {model.master}; its Pod is {model.rank0}"
     return known_bug("master-address", model.runtime, ("spec", "template", "spec"), message)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from trainc.model import (
     DATASET_INITIALIZER,
@@ -22,6 +21,7 @@ from trainc.model import (
 )
 from trainc.plugins.base import environment, literal
 from trainc.plugins.jobset.checks import check
+from trainc.records import dataclass
 from trainc.source import Json, JsonObject, get, objects
 
 API_VERSION = "jobset.x-k8s.io/v1alpha2"
@@ -72,17 +72,18 @@ def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObjec
         if pod_set.volumes:
             out["volumes"] = [*upsert_named(objects(spec.get("volumes")), pod_set.volumes)]
         finish = _finisher(model, pod_set)
+        by_number = model.fixed("unnamed-ports")
         for kind, containers in (("containers", pod_set.containers), ("initContainers", pod_set.init_containers)):
             if containers:
                 templates = objects(spec.get(kind))
                 out[kind] = [
-                    finish(kind, _container(templates[i] if i < len(templates) else {"name": c.name}, c))
+                    finish(kind, _container(templates[i] if i < len(templates) else {"name": c.name}, c, by_number))
                     for i, c in enumerate(containers)
                 ]
         return out
 
     out = _at(job, ("template", "spec", "template", "spec"), pod_spec)
-    out = _at(out, ("template", "spec", "template"), lambda pod: _pod_metadata(model, pod))
+    out = _at(out, ("template", "spec", "template"), lambda pod: _pod_metadata(model, pod_set, pod))
     counts: JsonObject = {"parallelism": pod_set.count, "completions": pod_set.count}
     out = _at(out, ("template", "spec"), lambda spec: {**spec, **counts})
     if pod_set.ancestor in (TRAINER, *INITIALIZERS):
@@ -98,29 +99,28 @@ def _at(value: JsonObject, path: tuple[str, ...], change: Callable[[JsonObject],
     return {**value, path[0]: _at(child if isinstance(child, dict) else {}, path[1:], change)}
 
 
-def _pod_metadata(model: Model, template: JsonObject) -> JsonObject:
+def _pod_metadata(model: Model, pod_set: PodSet, template: JsonObject) -> JsonObject:
     metadata = template.get("metadata")
     out: JsonObject = dict(metadata) if isinstance(metadata, dict) else {}
     for key, more in (("labels", model.pod_labels), ("annotations", model.pod_annotations)):
-        if more:
+        if more and pod_set.name not in model.ungrouped:
             own = out.get(key)
             out[key] = {**(own if isinstance(own, dict) else {}), **more}
     return {**template, "metadata": out}
 
 
-def _container(template: JsonObject, container: Container) -> JsonObject:
+def _container(template: JsonObject, container: Container, by_number: bool) -> JsonObject:
     out = {**template}
     if container.command:
         out["command"] = [*container.command]
     if container.image:
         out["image"] = container.image
-    for key, new, upsert in (
-        ("env", container.env, upsert_named),
-        ("ports", container.ports, upsert_ports),
-        ("volumeMounts", container.volume_mounts, upsert_mounts),
-    ):
-        if new:
-            out[key] = [*upsert(objects(template.get(key)), new)]
+    if container.env:
+        out["env"] = [*upsert_named(objects(template.get("env")), container.env)]
+    if container.ports:
+        out["ports"] = [*upsert_ports(objects(template.get("ports")), container.ports, by_number=by_number)]
+    if container.volume_mounts:
+        out["volumeMounts"] = [*upsert_mounts(objects(template.get("volumeMounts")), container.volume_mounts)]
     return out
 
 

@@ -1,22 +1,26 @@
 """What differs between MPI implementations, in one table.
 
-OpenMPI is upstream's. Intel and MPICH are extensions: their variables are those that Intel MPI's and
-MPICH's Hydra read today (HYDRA_LAUNCHER_EXTRA_ARGS, not the old HYDRA_LAUNCH_EXTRA_ARGS).
+OpenMPI is upstream's, which speaks to Open MPI 4 alone; PRRTE is what Open MPI 5 starts its daemons with. Intel and
+MPICH are extensions: their variables are those that Intel MPI's and MPICH's Hydra read today
+(HYDRA_LAUNCHER_EXTRA_ARGS, not the old HYDRA_LAUNCH_EXTRA_ARGS).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 from trainc.model import Container
 from trainc.plugins.base import literal
+from trainc.records import dataclass
 from trainc.source import JsonObject
 
 HOSTFILE_DIRECTORY = "/etc/mpi"
 HOSTFILE = "hostfile"
 _HOSTFILE_PATH = f"{HOSTFILE_DIRECTORY}/{HOSTFILE}"
-_SSH_ARGUMENTS = "-o ConnectionAttempts=10"
+SSH_ARGUMENTS = "-o ConnectionAttempts=10"
 SLOTS = "{slots}"
+SSH = "{ssh}"
+Variables = tuple[tuple[str, str], ...]
 IMPLEMENTATION_PATH = ("spec", "mlPolicy", "mpi", "mpiImplementation")
 
 
@@ -25,24 +29,27 @@ class Implementation:
     """One MPI implementation.
 
     ``line`` is a line of the hostfile. ``variables`` are set on the launcher, in this order; ``{slots}``
-    stands for the processes of a node. ``defaults`` are set only where the runtime does not.
+    stands for the processes of a node, ``{ssh}`` for the arguments of ssh. ``defaults`` are set only where the
+    runtime does not. ``forwards``: its mpirun hands all of its own variables to every rank.
     """
 
     line: str
-    variables: tuple[tuple[str, str], ...]
-    defaults: tuple[tuple[str, str], ...] = ()
+    variables: Variables
+    defaults: Variables = ()
     upstream: bool = False
+    forwards: bool = True
 
     @property
     def reserved(self) -> frozenset[str]:
         """The variables that spec.trainer.env may not set."""
         return frozenset(name for name, _ in self.variables)
 
-    def environment(self, container: Container, slots: int) -> tuple[JsonObject, ...]:
+    def environment(self, container: Container, slots: int, ssh: str) -> tuple[JsonObject, ...]:
         """Return the launcher's variables."""
         given = {variable.get("name") for variable in container.env}
+        texts = ((name, value.replace(SLOTS, str(slots)).replace(SSH, ssh)) for name, value in self.variables)
         return (
-            *(literal(name, value.replace(SLOTS, str(slots))) for name, value in self.variables),
+            *(literal(name, value) for name, value in texts),
             *(literal(name, value) for name, value in self.defaults if name not in given),
         )
 
@@ -54,15 +61,16 @@ IMPLEMENTATIONS = {
             ("OMPI_MCA_orte_default_hostfile", _HOSTFILE_PATH),
             ("OMPI_MCA_orte_keep_fqdn_hostnames", "true"),
             ("OMPI_MCA_orte_set_default_slots", SLOTS),
-            ("OMPI_MCA_plm_rsh_args", _SSH_ARGUMENTS),
+            ("OMPI_MCA_plm_rsh_args", SSH),
         ),
         upstream=True,
+        forwards=False,
     ),
     "Intel": Implementation(
         line="{host}:{slots}",
         variables=(
             ("I_MPI_HYDRA_HOST_FILE", _HOSTFILE_PATH),
-            ("I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", _SSH_ARGUMENTS),
+            ("I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", SSH),
             ("I_MPI_PERHOST", SLOTS),
         ),
     ),
@@ -70,12 +78,32 @@ IMPLEMENTATIONS = {
         line="{host}:{slots}",
         variables=(
             ("HYDRA_HOST_FILE", _HOSTFILE_PATH),
-            ("HYDRA_LAUNCHER_EXTRA_ARGS", _SSH_ARGUMENTS),
+            ("HYDRA_LAUNCHER_EXTRA_ARGS", SSH),
         ),
         # Hydra's proxies call back by the launcher's bare host name, which no DNS answers, unless told an interface.
         defaults=(("HYDRA_IFACE", "eth0"),),
     ),
 }
 """By the value of mlPolicy.mpi.mpiImplementation."""
+
+PRRTE: Variables = (
+    ("PRTE_MCA_prte_default_hostfile", _HOSTFILE_PATH),
+    # With full names PRRTE does not know the launcher's own line, and runs ssh to itself.
+    ("PRTE_MCA_prte_keep_fqdn_hostnames", "false"),
+    ("PRTE_MCA_prte_set_default_slots", SLOTS),
+    ("PRTE_MCA_plm_ssh_args", SSH),
+    # Its daemons would start others from the 65th host on, with these arguments cut off at the first =.
+    ("PRTE_MCA_plm_ssh_no_tree_spawn", "1"),
+)
+"""What Open MPI 5 needs beside OpenMPI's variables, tried on 5.0.11; Open MPI 4 ignores it."""
+
+
+def implementation_of(policy: JsonObject, *, prrte: bool = False) -> Implementation | None:
+    """Return the implementation that a policy names, or None; ``prrte``: for Open MPI 5, too."""
+    found = IMPLEMENTATIONS.get(str(policy.get("mpiImplementation")))
+    if found is None or not found.upstream or not prrte:
+        return found
+    return replace(found, variables=found.variables + PRRTE)
+
 
 EXTENSIONS = tuple(name for name, entry in IMPLEMENTATIONS.items() if not entry.upstream)

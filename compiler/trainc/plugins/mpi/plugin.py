@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from trainc.diagnostics import report
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid
 from trainc.model import LAUNCHER, NODE, Container, Findings, Model, Objects, PodSet
@@ -16,35 +17,24 @@ from trainc.plugins.base import (
     secret_must_exist,
     typed_env,
 )
+from trainc.plugins.mpi.forwarding import forwarded
 from trainc.plugins.mpi.hosts import MAX_HOSTS, host_count, hostfile
-from trainc.plugins.mpi.implementations import HOSTFILE, HOSTFILE_DIRECTORY, IMPLEMENTATION_PATH, IMPLEMENTATIONS
-from trainc.plugins.mpi.warnings import known_bugs
-from trainc.source import JsonObject
+from trainc.plugins.mpi.implementations import (
+    HOSTFILE,
+    HOSTFILE_DIRECTORY,
+    IMPLEMENTATION_PATH,
+    IMPLEMENTATIONS,
+    PRRTE,
+    implementation_of,
+)
+from trainc.plugins.mpi.ssh import SSH_VOLUME, check_known_hosts, secret_keys, secret_name, ssh_arguments, ssh_volume
+from trainc.plugins.mpi.warnings import counts_launchers, known_bugs
+from trainc.records import dataclass
+from trainc.source import JsonObject, get
 
-SSH_VOLUME = "mpi-ssh-auth"
+__all__ = ["Mpi", "secret_name"]
+
 HOSTFILE_VOLUME = "mpi-hostfile"
-SECRET_KEYS = "keys ssh-privatekey and ssh-publickey, as ssh-keygen makes them"
-
-
-def secret_name(model: Model) -> str:
-    """Return the name of the Secret with the SSH keys."""
-    return f"{model.name}-mpi-ssh-auth"
-
-
-def ssh_volume(model: Model) -> JsonObject:
-    """Return the volume with the keys, in upstream's modes (M7)."""
-    return {
-        "name": SSH_VOLUME,
-        "secret": {
-            "secretName": secret_name(model),
-            "defaultMode": 0o400,
-            "items": [
-                {"key": "ssh-privatekey", "path": "id_rsa", "mode": 0o640},
-                {"key": "ssh-publickey", "path": "id_rsa.pub", "mode": 0o644},
-                {"key": "ssh-publickey", "path": "authorized_keys", "mode": 0o644},
-            ],
-        },
-    }
 
 
 def hostfile_volume(model: Model) -> JsonObject:
@@ -64,12 +54,28 @@ def slots(model: Model, policy: JsonObject) -> int:
 
 
 def counted(model: Model, policy: JsonObject) -> Model:
-    """Return the model with spec.trainer.numNodes given to job node; a launcher that is a node takes one (M1)."""
-    node = model.pod_set(NODE)
-    if node is None or model.num_nodes is None:
+    """Return the model with the number of nodes given to job node; a launcher that is a node takes one (M1)."""
+    node, wanted = model.pod_set(NODE), nodes(model)
+    if node is None or wanted is None:
         return model
-    as_node = policy.get("runLauncherAsNode") is True
-    return model.with_pod_set(replace(node, count=max(model.num_nodes - 1, 1) if as_node else model.num_nodes))
+    if policy.get("runLauncherAsNode") is True:
+        wanted = max(wanted - 1, 0 if model.fixed("launcher-counts-as-node") else 1)
+    return model.with_pod_set(replace(node, count=wanted))
+
+
+def nodes(model: Model) -> int | None:
+    """Return the number of nodes: spec.trainer.numNodes; None for what job node has itself.
+
+    With the fix it is the runtime's where the TrainJob gives none (M3). An API server writes numNodes 1 into a runtime
+    that says nothing, so 1 takes second place to a parallelism of job node.
+    """
+    if model.num_nodes is not None or not model.fixed("mpi-num-nodes") or not counts_launchers(model):
+        return model.num_nodes
+    own = model.ml_policy.get("numNodes") if model.ml_policy else None
+    node = next((job for job in model.jobs if job.get("name") == NODE), None)
+    if not isinstance(own, int) or (own == 1 and get(node, "template", "spec", "parallelism") is not None):
+        return None
+    return own
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +91,12 @@ class Mpi:
             return ()
         findings = [*_check_launcher(model, policy), *_check_reserved(model, policy)]
         findings += _check_implementation(model, policy)
+        findings += check_known_hosts(model, policy)
         if (count := host_count(counted(model, policy))) > MAX_HOSTS:
             detail = f"the hostfile would have {count} lines, more than {MAX_HOSTS}"
             path = ("spec", "trainer", "numNodes")
             findings.append(refused("TC407", model.job, path, detail, detail, stage="build"))
-        findings += secret_must_exist(model, secret_name(model), SECRET_KEYS)
+        findings += secret_must_exist(model, secret_name(model), secret_keys(model, policy))
         return (*findings, *known_bugs(model, policy))
 
     def shape(self, model: Model) -> Model:
@@ -108,7 +115,7 @@ class Mpi:
         policy = model.policy("mpi")
         if policy is None:
             return ()
-        implementation = IMPLEMENTATIONS.get(str(policy["mpiImplementation"]))
+        implementation = implementation_of(policy)
         count = policy["numProcPerNode"]
         assert isinstance(count, int)
         text = hostfile(model, implementation, count) if implementation else ""
@@ -116,34 +123,37 @@ class Mpi:
 
 
 def _pod_set(model: Model, policy: JsonObject, pod_set: PodSet) -> PodSet:
-    pod_set = pod_set.with_volumes(ssh_volume(model))
+    pod_set = pod_set.with_volumes(ssh_volume(model, policy, pod_set.name))
     if pod_set.name == LAUNCHER:
         pod_set = pod_set.with_volumes(hostfile_volume(model))
-    containers = (_container(policy, pod_set.name, c) if c.name == NODE else c for c in pod_set.containers)
+    containers = (_container(model, policy, pod_set.name, c) if c.name == NODE else c for c in pod_set.containers)
     return replace(pod_set, containers=tuple(containers))
 
 
-def _container(policy: JsonObject, job: str, container: Container) -> Container:
+def _container(model: Model, policy: JsonObject, job: str, container: Container) -> Container:
     container = container.with_mounts({"name": SSH_VOLUME, "mountPath": policy["sshAuthMountPath"]})
     if job != LAUNCHER:
         return container
     container = container.with_mounts({"name": HOSTFILE_VOLUME, "mountPath": HOSTFILE_DIRECTORY})
-    implementation = IMPLEMENTATIONS.get(str(policy["mpiImplementation"]))
+    implementation = implementation_of(policy, prrte=model.fixed("openmpi5-variables"))
     count = policy["numProcPerNode"]
     assert isinstance(count, int)
-    return container.with_env(*implementation.environment(container, count)) if implementation else container
+    if implementation is None:
+        return container
+    variables = implementation.environment(container, count, ssh_arguments(model, policy))
+    return forwarded(model, implementation, container.with_env(*variables))
 
 
 def _check_launcher(model: Model, policy: JsonObject) -> Findings:
-    nodes = 1 if model.num_nodes is None else model.num_nodes
+    count = 1 if model.num_nodes is None else model.num_nodes
     complete = model.pod_set(LAUNCHER) is not None and model.pod_set(NODE) is not None
-    if model.trainer is None or nodes < 2 or policy.get("runLauncherAsNode") is not True or complete:
+    if model.trainer is None or count < 2 or policy.get("runLauncherAsNode") is not True or complete:
         return ()
     detail = (
         "must have 1 when MPI trainingRuntime with enabled runLauncherAsNode does not have either launcher and node"
     )
-    text = invalid("spec.trainer.numNodes", nodes, detail)
-    return (refused("TC404", model.job, ("spec", "trainer", "numNodes"), text, detail, found=str(nodes)),)
+    text = invalid("spec.trainer.numNodes", count, detail)
+    return (refused("TC404", model.job, ("spec", "trainer", "numNodes"), text, detail, found=str(count)),)
 
 
 def _check_reserved(model: Model, policy: JsonObject) -> Findings:
@@ -151,19 +161,26 @@ def _check_reserved(model: Model, policy: JsonObject) -> Findings:
     own = IMPLEMENTATIONS.get(str(policy.get("mpiImplementation")))
     if own is not None:
         reserved |= own.reserved
+    place = ("spec", "trainer", "env")
     found = sorted({name for name in env_names(model) if name in reserved})
     if not found:
-        return ()
+        added = {name for name, _ in PRRTE} & set(env_names(model)) if _prrte(model, policy) else ()
+        text = "must not have envs that fix 'openmpi5-variables' sets"
+        return (report("TC401", model.job, place, text, found=" ".join(sorted(added))),) if added else ()
     detail = f"must not have reserved envs, invalid envs configured: [{' '.join(found)}]"
     text = invalid("spec.trainer.env", typed_env(model), detail)
-    return (refused("TC401", model.job, ("spec", "trainer", "env"), text, detail),)
+    return (refused("TC401", model.job, place, text, detail),)
+
+
+def _prrte(model: Model, policy: JsonObject) -> bool:
+    return policy.get("mpiImplementation") == "OpenMPI" and model.fixed("openmpi5-variables")
 
 
 def _check_implementation(model: Model, policy: JsonObject) -> Findings:
     """Refuse an unknown implementation where the launcher would need its variables (M4)."""
     launcher = model.pod_set(LAUNCHER)
     needed = launcher is not None and launcher.container(NODE) is not None
-    if not needed or policy.get("mpiImplementation") in IMPLEMENTATIONS:
+    if not needed or implementation_of(policy) is not None:
         return ()
     expected = "one of " + ", ".join(IMPLEMENTATIONS)
     return (

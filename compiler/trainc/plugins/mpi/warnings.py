@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from trainc.model import LAUNCHER, NODE, Findings, Model
-from trainc.plugins.base import known_bug, pod_containers
-from trainc.source import Json, JsonObject, get
+from trainc.model import LAUNCHER, TRAINER, Findings, Model
+from trainc.plugins.base import env_names, known_bug
+from trainc.plugins.mpi.forwarding import left_behind
+from trainc.plugins.mpi.implementations import implementation_of
+from trainc.plugins.mpi.ssh import roots_alone, strict
+from trainc.source import JsonObject
 
 POLICY = ("spec", "mlPolicy", "mpi")
 
@@ -17,12 +20,18 @@ def known_bugs(model: Model, policy: JsonObject) -> Findings:
         *_num_nodes(model),
         *_env_to_workers(model, policy),
         *_key_mode(model),
-        *_known_hosts(model),
+        *_known_hosts(model, policy),
     )
 
 
+def counts_launchers(model: Model) -> bool:
+    """Tell whether mlPolicy.numNodes is the number of launchers: they are what the trainer's label marks."""
+    launcher = model.pod_set(LAUNCHER)
+    return launcher is not None and launcher.ancestor == TRAINER
+
+
 def _openmpi5(model: Model, policy: JsonObject) -> Findings:
-    if policy.get("mpiImplementation") != "OpenMPI":
+    if policy.get("mpiImplementation") != "OpenMPI" or model.fixed("openmpi5-variables"):
         return ()
     return known_bug(
         "openmpi5-variables",
@@ -34,7 +43,8 @@ def _openmpi5(model: Model, policy: JsonObject) -> Findings:
 
 
 def _launcher_as_node(model: Model, policy: JsonObject) -> Findings:
-    if policy.get("runLauncherAsNode") is not True or model.num_nodes != 1:
+    fixed = model.fixed("launcher-counts-as-node")
+    if policy.get("runLauncherAsNode") is not True or model.num_nodes != 1 or fixed:
         return ()
     return known_bug(
         "launcher-counts-as-node",
@@ -46,8 +56,7 @@ def _launcher_as_node(model: Model, policy: JsonObject) -> Findings:
 
 def _num_nodes(model: Model) -> Findings:
     nodes = model.ml_policy.get("numNodes") if model.ml_policy else None
-    trainer_set = model.trainer_set
-    if nodes in (None, 1) or trainer_set is None or trainer_set.name != LAUNCHER:
+    if nodes in (None, 1) or not counts_launchers(model) or model.fixed("mpi-num-nodes"):
         return ()
     return known_bug(
         "mpi-num-nodes",
@@ -58,41 +67,31 @@ def _num_nodes(model: Model) -> Findings:
 
 
 def _env_to_workers(model: Model, policy: JsonObject) -> Findings:
-    if not model.trainer_list("env"):
+    implementation = implementation_of(policy)
+    if implementation is None or not (left := left_behind(model, implementation)):
         return ()
+    these = "these variables reach" if left == env_names(model) else f"of these variables {' and '.join(left)} reach"
     where = "launcher's and the node's containers" if policy.get("runLauncherAsNode") is True else "launcher only"
-    return known_bug(
-        "env-to-workers",
-        model.job,
-        ("spec", "trainer", "env"),
-        f"these variables reach the {where}; ssh and mpirun do not hand them to the ranks on other hosts",
-    )
+    message = f"{these} the {where}; ssh and mpirun do not hand them to the ranks on other hosts"
+    return known_bug("env-to-workers", model.job, ("spec", "trainer", "env"), message)
 
 
 def _key_mode(model: Model) -> Findings:
-    for index, job in enumerate(model.jobs):
-        if get(job, "name") == LAUNCHER and _runs_as_root_without_group(job):
-            return known_bug(
-                "ssh-key-mode",
-                model.runtime,
-                ("spec", "template", "spec", "replicatedJobs", index),
-                "id_rsa is mounted with mode 0640, which ssh refuses where the container runs as root without fsGroup",
-            )
-    return ()
-
-
-def _runs_as_root_without_group(job: Json) -> bool:
-    context = get(job, "template", "spec", "template", "spec", "securityContext")
-    if get(context, "fsGroup") is not None:
-        return False
-    users = [get(c, "securityContext", "runAsUser") for c in pod_containers(job) if c.get("name") == NODE]
-    return any((user if user is not None else get(context, "runAsUser")) in (None, 0) for user in users)
-
-
-def _known_hosts(model: Model) -> Findings:
+    if not roots_alone(model, LAUNCHER) or model.fixed("ssh-key-mode"):
+        return ()
+    index = next(index for index, job in enumerate(model.jobs) if job.get("name") == LAUNCHER)
     return known_bug(
-        "ssh-known-hosts",
+        "ssh-key-mode",
         model.runtime,
-        POLICY,
-        "no known_hosts is mounted: ssh either skips the check of host keys (StrictHostKeyChecking no) or fails",
+        ("spec", "template", "spec", "replicatedJobs", index),
+        "id_rsa is mounted with mode 0640, which ssh refuses where the container runs as root without fsGroup",
     )
+
+
+def _known_hosts(model: Model, policy: JsonObject) -> Findings:
+    if strict(model, policy):
+        return ()
+    message = "no known_hosts is mounted: ssh either skips the check of host keys (StrictHostKeyChecking no) or fails"
+    if model.fixed("ssh-known-hosts"):
+        message += "; the nodes' command line does not say that sshd serves the job's key (-h .../id_rsa)"
+    return known_bug("ssh-known-hosts", model.runtime, POLICY, message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trainc.diagnostics import Diagnostic
 from trainc.kube.digits import int32
@@ -23,6 +23,7 @@ from trainc.plugins.base import (
     typed_env,
 )
 from trainc.plugins.torch import torchtune
+from trainc.records import dataclass
 from trainc.source import JsonObject, get
 
 VARIABLES = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
@@ -83,11 +84,12 @@ class Torch:
         if model.policy("torch") is None:
             return ()
         findings = [_unknown_target(model, t) for t in targets(model) if find_target(model, t) is None]
-        reserved = sorted({name for name in env_names(model) if name in VARIABLES})
-        if reserved:
+        names = env_names(model)
+        if reserved := sorted({name for name in names if name in VARIABLES}):
             detail = f"must not have reserved envs, invalid envs configured: [{' '.join(reserved)}]"
             text = invalid("spec.trainer.env", typed_env(model), detail)
-            findings.append(refused("TC401", model.job, ("spec", "trainer", "env"), text, detail))
+            first = next(index for index, name in enumerate(names) if name in VARIABLES)
+            findings.append(refused("TC401", model.job, ("spec", "trainer", "env", first, "name"), text, detail))
         if torchtune.is_entrypoint(model):
             findings += torchtune.check(model, processes_given(model))
         return tuple(findings)
@@ -110,7 +112,8 @@ class Torch:
                 model = replace(model, command=torchtune.command(model, nodes, processes(model)))
             else:
                 container = container.with_env(*master)
-            model = model.with_trainer_container(container.with_port(TRAINER_PORT))
+            by_number = model.fixed("unnamed-ports")
+            model = model.with_trainer_container(container.with_port(TRAINER_PORT, by_number=by_number))
         for target in targets(model):
             if (found := find_target(model, target)) is not None:
                 pod_set, container = found

@@ -19,6 +19,14 @@ MODELS = (LLAMA_1B, LLAMA_3B, LLAMA_70B, QWEN)
 MANAGED = ("output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file")
 """Settings that only the runtime's own command may carry."""
 
+FIX = "torchtune-dataset-args"
+PLACE = "/workspace/dataset"
+"""Where Trainer's initializers put a data set."""
+
+INSTRUCTIONS = "torchtune.datasets.instruct_dataset"
+FORMATS = {"parquet": "parquet", "json": "json", "jsonl": "json", "csv": "csv"}
+"""Endings of files to the loaders of the datasets library."""
+
 
 def is_entrypoint(model: Model) -> bool:
     """Tell whether the TrainJob asks for torchtune."""
@@ -74,10 +82,12 @@ def command(model: Model, nodes: int, procs: int | str) -> tuple[str, ...]:
     many = nodes > 1 or (procs > 1 if isinstance(procs, int) else gpus > 1)
     rendezvous = [f"--rdzv_endpoint={model.master}:{TRAINER_PORT}"] if many else []
     name, config = recipe(model, nodes, procs, gpus)
-    return (*ENTRYPOINT, *rendezvous, name, "--config", config, *_runtime_settings(model))
+    own = [word for word in _runtime_words(model) if word.split("=")[0] in MANAGED]
+    return (*ENTRYPOINT, *rendezvous, name, "--config", config, *own, *_dataset(model))
 
 
-def _runtime_settings(model: Model) -> list[str]:
+def _runtime_words(model: Model) -> list[str]:
+    """Return the command of container node in the trainer's jobs of the runtime."""
     return [
         word
         for job in model.jobs
@@ -85,8 +95,47 @@ def _runtime_settings(model: Model) -> list[str]:
         for container in pod_containers(job)
         if container.get("name") == NODE
         for word in _strings(container.get("command"))
-        if word.split("=")[0] in MANAGED
     ]
+
+
+def _dataset(model: Model) -> list[str]:
+    """Return the settings of the data set that the initializer fetches; none without the fix.
+
+    They are those of the runtime's command, which Trainer drops, but for the place. A URI that ends in a file says
+    what format it has; without a word from either, torchtune takes instructions from Parquet files.
+    """
+    fetched = _fetched(model)
+    if fetched is None or not model.fixed(FIX):
+        return []
+    words = (word.partition("=")[::2] for word in _runtime_words(model))
+    own = {name: value for name, value in words if name == "dataset" or name.startswith("dataset.")}
+    format_of_file = FORMATS.get(fetched.rpartition(".")[2].lower()) if "." in fetched else None
+    settings = {"dataset": INSTRUCTIONS, "dataset.source": "parquet", **own}
+    settings.pop("dataset.data_dir", None)
+    settings.pop("dataset.data_files", None)
+    if format_of_file is not None:
+        settings["dataset.source"] = format_of_file
+    settings["dataset.data_files" if format_of_file else "dataset.data_dir"] = "/".join(filter(None, (PLACE, fetched)))
+    return [f"{name}={value}" for name, value in settings.items()]
+
+
+def _fetched(model: Model) -> str | None:
+    """Return what of the data set's folder training is to read: a path in it, "" for all; None where none is fetched.
+
+    Source: Trainer v2.3.0 pkg/initializers/dataset. Of s3 it is what lies below the prefix, a file by its own name; of
+    hf the whole repository, in which a longer path is a place. What is cached is in no folder.
+    """
+    uri = get(model.job.data, "spec", "initializer", "dataset", "storageUri")
+    if not isinstance(uri, str) or not uri or uri.startswith("cache://"):
+        return None
+    if any(argument.startswith("dataset") for argument in arguments(model)):
+        return None  # the TrainJob says it itself
+    scheme, _, rest = uri.partition("://")
+    path = rest.strip("/")
+    if scheme == "hf":
+        return path.split("/", 2)[2] if path.count("/") > 1 else ""
+    name = path.rpartition("/")[2]
+    return name if name.rpartition(".")[2].lower() in FORMATS and "." in name else ""
 
 
 def _strings(value: Json) -> list[str]:
@@ -137,10 +186,12 @@ def _check_qlora(model: Model, name: str, nodes: int, procs: int | str) -> list[
 
 def _check_dataset(model: Model, args: list[str]) -> Findings:
     uri = get(model.job.data, "spec", "initializer", "dataset", "storageUri")
-    if not isinstance(uri, str) or not uri or uri.startswith("hf://") or any(a.startswith("dataset") for a in args):
+    if not isinstance(uri, str) or not uri or any(a.startswith("dataset") for a in args):
+        return ()
+    if model.fixed(FIX) and _fetched(model) is not None:
         return ()
     return known_bug(
-        "torchtune-dataset-args",
+        FIX,
         model.job,
         ("spec", "initializer", "dataset", "storageUri"),
         "torchtune is not told of this data set and trains on its default one; set dataset.* in spec.trainer.args",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from trainc.records import dataclass
 from trainc.schema.definition.defaults import default_violations
 from trainc.schema.definition.invariants import structural_violations
 from trainc.schema.definition.keywords import normal, shape_violations

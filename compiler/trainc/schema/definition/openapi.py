@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from trainc.records import dataclass
 from trainc.schema.definition.place import Place, forbidden, invalid, required, unsupported
 from trainc.schema.violation import Violation
 

@@ -8,10 +8,10 @@ Source of the texts: k8s.io/apimachinery pkg/util/validation/field.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from trainc.diagnostics import suggest
 from trainc.kube.fielderror import go_value, quote
+from trainc.records import dataclass
 from trainc.schema.violation import Violation
 from trainc.schema.wording import show
 from trainc.source import Json, Path

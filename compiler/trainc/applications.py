@@ -1,0 +1,53 @@
+"""The objects by which Argo CD finds out/: what `trainc argocd` prints, and the files that render writes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trainc.emit import emit_file
+from trainc.gitops.argocd import Tree, applicationset, health_checks, projects
+from trainc.output import HEADER
+from trainc.source import JsonObject, get
+
+HEADER_LINES = (
+    f"{HEADER}trainc.yaml and jobs/",
+    "Do not edit: change the sources and run 'make render'.",
+)
+
+
+def objects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
+    """Return AppProjects, ApplicationSets and the part of argocd-cm, in the order in which they can be applied.
+
+    Raises ValueError for a tree without argocd.repoURL.
+    """
+    trees = tuple(trees)
+    namespaces = sorted({tree.settings.argocd.namespace for tree in trees})
+    return (*projects(trees), *map(applicationset, trees), *map(health_checks, namespaces))
+
+
+def files(trees: Iterable[Tree]) -> dict[str, bytes]:
+    """Return path to bytes for the trees that have a folder to be written to (argocd.write).
+
+    The part of argocd-cm lies in a folder of its own: who syncs the others must not sync it as if it were the whole.
+    Raises ValueError as ``objects`` does.
+    """
+    folders: dict[str, list[Tree]] = {}
+    for tree in trees:
+        if tree.settings.argocd.write is not None:
+            folders.setdefault(tree.settings.argocd.write, []).append(tree)
+    return {
+        f"{folder}/{name}": emit_file(data, HEADER_LINES)
+        for folder, found in sorted(folders.items())
+        for name, data in _named(objects(found))
+    }
+
+
+def _named(made: tuple[JsonObject, ...]) -> list[tuple[str, JsonObject]]:
+    """Return a file name for each object; the namespace is in it only where there are several."""
+    several = len({get(data, "metadata", "namespace") for data in made}) > 1
+    named = []
+    for data in made:
+        kind, place = str(data["kind"]).lower(), str(get(data, "metadata", "namespace"))
+        name = f"{place}.{get(data, 'metadata', 'name')}" if several else str(get(data, "metadata", "name"))
+        named.append((f"{'argocd-cm/' if kind == 'configmap' else ''}{kind}-{name}.yaml", data))
+    return named

@@ -1,0 +1,91 @@
+"""`trainc argocd`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trainc.applications import objects
+from trainc.cli.command import CLEAN, Command, Reporter, finding_options
+from trainc.cli.deployment import settings, trees
+from trainc.cli.work import JOBS, choose, compile_for, load_config, read_platform
+from trainc.config import Config, report_faults
+from trainc.configdeploy import without_repository
+from trainc.diagnostics import Diagnostic
+from trainc.emit import emit
+from trainc.gitops.argocd import health_checks, plugin_definition
+from trainc.read import CONFIG, find_root, merge, read_config, read_tree
+from trainc.source import JsonObject, Source
+
+EPILOG = """\b
+Examples:
+  trainc argocd             all objects, for kubectl apply --server-side -f -
+  trainc argocd --env prod  those of one environment
+  trainc argocd --health    the health checks alone
+  trainc argocd --cmp       plugin.yaml for the sidecar that runs trainc cmp
+"""
+
+
+@click.command("argocd", cls=Command, epilog=EPILOG)
+@click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
+@click.option("--health", is_flag=True, help="Only the health checks, a part of ConfigMap argocd-cm.")
+@click.option("--cmp", "plugin", is_flag=True, help="Only the definition of the config management plugin.")
+@finding_options
+def command(
+    *,
+    environment: str | None,
+    health: bool,
+    plugin: bool,
+    format_: str,
+    fail_on: str,
+    quiet: bool,
+    verbose: bool,
+) -> int:
+    """Print the objects by which Argo CD syncs out/: AppProjects, ApplicationSets, and health checks for argocd-cm.
+
+    An AppProject allows what the jobs of its environment need and no more, so
+    jobs/ is compiled for it; after an error nothing is printed. With
+    argocd.write in trainc.yaml, trainc render writes the same as files.
+    """
+    if health and plugin:
+        raise click.UsageError("--health and --cmp are two things: ask for one")
+    if plugin:
+        _print((plugin_definition(),))
+        return CLEAN
+    reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
+    root = find_root(Path.cwd())
+    config, findings = load_config(root)
+    environments = () if reporter.fails(findings) else _synced(config, choose(config, environment))
+    if health:
+        reporter.findings(findings)
+        namespaces = {settings(config, name).argocd.namespace for name in environments}
+        _print(tuple(map(health_checks, sorted(namespaces))))
+        return reporter.status(findings)
+    findings = (*findings, *_lacking(root, config, environments))
+    if reporter.fails(findings):
+        reporter.findings(findings)
+        return reporter.status(findings)
+    outcome = compile_for(merge([read_tree(root, JOBS), read_platform(root)]), config, environments, findings)
+    reporter.findings(outcome.findings)
+    if not reporter.fails(outcome.findings):
+        _print(objects(trees(config, outcome)))
+    return reporter.status(outcome.findings)
+
+
+def _synced(config: Config, environments: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the environments that Argo CD syncs. UsageError where it syncs none."""
+    synced = tuple(name for name in environments if settings(config, name).target == "argocd")
+    if not synced:
+        raise click.UsageError(f"target: flux in every environment asked for ({', '.join(environments)}): trainc flux")
+    return synced
+
+
+def _lacking(root: Path, config: Config, environments: tuple[str, ...]) -> tuple[Diagnostic, ...]:
+    sources = read_config(root).sources
+    source = sources[0] if sources else Source(CONFIG, b"")
+    return report_faults(source, without_repository(config.data, environments))
+
+
+def _print(made: tuple[JsonObject, ...]) -> None:
+    click.echo("---\n".join(emit(data) for data in made).encode("utf-8"), nl=False)

@@ -1,0 +1,121 @@
+"""`trainc cmp`: what Argo CD runs as a config management plugin, in the folder of an Application's source."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from trainc.cli.command import CLEAN, Command, Reporter, finding_options
+from trainc.cli.work import JOBS, choose, compile_for, load_config, nothing, read_platform
+from trainc.config import Config
+from trainc.diagnostics import has_errors
+from trainc.gitops.argocd.plugin import ENV, JOB, PARAMETERS
+from trainc.read import has_config, merge, name_below, read_tree
+
+EPILOG = """\b
+Examples:
+  trainc cmp               in the folder of the Application's source
+
+\b
+Argo CD sets what is read:
+  ARGOCD_APP_SOURCE_PATH  jobs/<namespace>, or the folder of trainc.yaml: all
+  ARGOCD_APP_PARAMETERS   spec.source.plugin.parameters: env, job
+  ARGOCD_ENV_TRAINC_ENV   and ARGOCD_ENV_TRAINC_JOB: the same by
+                          spec.source.plugin.env; parameters win
+"""
+
+PATH = "ARGOCD_APP_SOURCE_PATH"
+GIVEN = "ARGOCD_APP_PARAMETERS"
+VARIABLE = "ARGOCD_ENV_TRAINC_{}"
+
+
+@click.command("cmp", cls=Command, epilog=EPILOG)
+@finding_options
+def command(*, format_: str, fail_on: str, quiet: bool, verbose: bool) -> int:
+    """Print the objects of a namespace or a job, as a config management plugin of Argo CD.
+
+    They are the files that trainc render would write. Findings go to standard
+    error. Argo CD prunes everything if a plugin prints nothing and succeeds,
+    so that never happens: nothing to print is an error.
+    """
+    reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
+    chosen = _parameters(os.environ)
+    root, name = _place(os.environ, Path.cwd())
+    config, findings = load_config(root)
+    if has_errors(findings):
+        reporter.findings(findings)
+        return reporter.status(findings)
+    environment = _environment(config, chosen.get(ENV))
+    inputs, platform = read_tree(root, name), read_platform(root)
+    outcome = compile_for(
+        merge([inputs, platform]), config, (environment,), findings, partly=() if name == JOBS else platform.sources
+    )
+    text = _stream(outcome.files, chosen.get(JOB))
+    findings = outcome.findings
+    if not text and not has_errors(findings):
+        what = f"job {chosen[JOB]}" if JOB in chosen else "TrainJob"
+        findings = (*findings, nothing(name, f"no {what} here for environment {environment}"))
+    reporter.findings(findings)
+    if reporter.fails(findings):
+        return reporter.status(findings)
+    click.echo(text, nl=False)
+    return CLEAN
+
+
+def _stream(files: Mapping[str, bytes], job: str | None) -> bytes:
+    """Return the files of out/<environment>/<namespace>/<job>/ as one YAML stream; all of them without a job."""
+    return b"---\n".join(data for path, data in files.items() if job is None or path.split("/")[3] == job)
+
+
+def _parameters(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return what the Application says, by parameter. UsageError for what is no parameter of trainc's."""
+    named = ((name, variables.get(VARIABLE.format(name.upper()), "")) for name in PARAMETERS)
+    found = {name: value for name, value in named if value}
+    try:
+        given = json.loads(variables.get(GIVEN) or "[]")
+    except ValueError as error:
+        raise click.UsageError(f"{GIVEN} is not JSON: {error}") from None
+    for item in given if isinstance(given, list) else [given]:
+        name = item.get("name") if isinstance(item, dict) else None
+        if name not in PARAMETERS:
+            raise click.UsageError(f"no parameter {name!r}: there are {' and '.join(PARAMETERS)}")
+        if not isinstance(value := item.get("string"), str) or not value:
+            raise click.UsageError(f"parameter {name!r} is no text")
+        found[name] = value
+    return found
+
+
+def _place(variables: Mapping[str, str], folder: Path) -> tuple[Path, str]:
+    """Return the folder of trainc.yaml and the name below it of what to compile. UsageError outside of Argo CD.
+
+    Nothing above the clone is looked at: its root is where the source path begins.
+    """
+    path = variables.get(PATH)
+    if path is None:
+        raise click.UsageError(f"{PATH} is not set: Argo CD runs trainc cmp, people run trainc build or trainc render")
+    steps = [step for step in path.split("/") if step not in ("", ".")]
+    if ".." in steps or list(folder.parts[len(folder.parts) - len(steps) :]) != steps:
+        raise click.UsageError(f"{folder} is not the folder {path} of a clone: Argo CD runs trainc cmp there")
+    places = (folder, *folder.parents[: len(steps)])
+    root = next((place for place in places if has_config(place)), places[-1])
+    name = name_below(root, folder, ".")
+    if name == ".":
+        return root, JOBS
+    if name is None or name.partition("/")[0] != JOBS or name.count("/") > 1:
+        raise click.UsageError(
+            f"the Application's path {path} is neither jobs/<namespace> nor the folder of trainc.yaml"
+        )
+    return root, name
+
+
+def _environment(config: Config, name: str | None) -> str:
+    """Return the environment asked for, or the only one. BadParameter for one that is not there."""
+    if name is None and len(config.environments) > 1:
+        names = ", ".join(config.environments)
+        raise click.UsageError(f"parameter {ENV!r} is needed: trainc.yaml has {names}")
+    (found,) = choose(config, name)
+    return found

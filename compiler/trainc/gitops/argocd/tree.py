@@ -1,0 +1,61 @@
+"""What Argo CD's objects have to know of one environment: its options, and what render makes of its jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trainc.records import dataclass
+from trainc.settings import Settings
+from trainc.source import JsonObject, get
+
+IN_CLUSTER = "https://kubernetes.default.svc"
+"""The address by which Argo CD knows the cluster that it runs in."""
+
+API_VERSION = "argoproj.io/v1alpha1"
+
+Kind = tuple[str, str]
+"""Group and kind; the group of core kinds is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """One environment's part of out/. ``namespaces`` and ``kinds`` are those of its objects, sorted."""
+
+    environment: str
+    settings: Settings
+    namespaces: tuple[str, ...] = ()
+    kinds: tuple[Kind, ...] = ()
+
+    @classmethod
+    def of(cls, environment: str, settings: Settings, objects: Iterable[JsonObject]) -> Tree:
+        """Return the tree that holds the objects."""
+        objects = tuple(objects)
+        namespaces = {str(get(data, "metadata", "namespace")) for data in objects}
+        kinds = {(_group(str(data["apiVersion"])), str(data["kind"])) for data in objects}
+        return cls(environment, settings, tuple(sorted(namespaces)), tuple(sorted(kinds)))
+
+    @property
+    def repository(self) -> str:
+        """The repository's URL; ValueError where trainc.yaml has none: callers tell of that before."""
+        if self.settings.argocd.repo_url is None:
+            raise ValueError(f"environment {self.environment} has no argocd.repoURL")
+        return self.settings.argocd.repo_url
+
+    @property
+    def name(self) -> str:
+        """The name of the ApplicationSet, and of the AppProject unless trainc.yaml names another."""
+        return f"trainc-{self.environment}"
+
+    @property
+    def project(self) -> str:
+        """The name of the AppProject."""
+        return self.settings.argocd.project or self.name
+
+    @property
+    def cluster(self) -> JsonObject:
+        """The destination without its namespace: the name or the server of the cluster."""
+        return {**self.settings.destination} if self.settings.destination else {"server": IN_CLUSTER}
+
+
+def _group(api_version: str) -> str:
+    return api_version.rpartition("/")[0]

@@ -1,0 +1,184 @@
+"""With Go: the template as Argo CD expands it, the health checks in its Lua, every object by its own CRDs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from environments import OPTIONS, REPOSITORY, tree
+from test_health import STATUSES, script
+
+from trainc.applications import objects
+from trainc.cli.root import trainc
+from trainc.emit import emit
+from trainc.gitops.argocd import applicationset
+from trainc.source import JsonObject
+
+ORACLE = Path(__file__).parents[1] / "oracle" / "argocd"
+BINARY = ORACLE / "argocd"
+ARGO_CD = "github.com/argoproj/argo-cd/v3@v3.5.7"
+
+pytestmark = pytest.mark.go
+
+DIRECTORIES = [
+    "jobs",
+    "jobs/team-a",
+    "out",
+    *(f"out/{name}" for name in OPTIONS),
+    *(f"out/{name}/{place}" for name in OPTIONS for place in ("team-a", "team-b")),
+    *(f"out/{name}/team-a/{job}" for name in OPTIONS for job in ("0-shared", "bert", "bert-2")),
+    *(f"out/{name}/team-b/bert" for name in OPTIONS),
+    "out/plain/team-b/bert/deeper",
+    "out/plainer/team-a/bert",
+]
+
+
+def go(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["go", *command], cwd=ORACLE, capture_output=True, text=True, check=False)
+
+
+@cache
+def missing() -> str | None:
+    """Build the program, and say why that cannot be done on this machine, or None."""
+    if shutil.which("go") is None:
+        return "no Go toolchain (go is not on the PATH)"
+    if (done := go("mod", "download")).returncode:
+        return f"the Go modules of tests/oracle/argocd/go.mod are not there: {done.stderr.strip()[-300:]}"
+    done = go("build", "-o", BINARY.name, ".")
+    assert done.returncode == 0, done.stderr
+    return None
+
+
+def ask(question: dict[str, Any]) -> dict[str, Any]:
+    if (reason := missing()) is not None:
+        pytest.skip(reason)
+    done = subprocess.run([BINARY], input=json.dumps(question), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def expand(data: JsonObject, directories: list[str] = DIRECTORIES) -> dict[str, Any]:
+    return ask({"ApplicationSet": data, "Directories": directories})
+
+
+def test_an_application_a_job() -> None:
+    answer = expand(applicationset(tree("plain")))
+    assert answer["Error"] == ""
+    found = {made["metadata"]["name"]: made["spec"] for made in answer["Applications"]}
+    assert {name: spec["source"]["path"] for name, spec in found.items()} == {
+        "plain.team-a.0-shared": "out/plain/team-a/0-shared",
+        "plain.team-a.bert": "out/plain/team-a/bert",
+        "plain.team-a.bert-2": "out/plain/team-a/bert-2",
+        "plain.team-b.bert": "out/plain/team-b/bert",
+    }
+    assert found["plain.team-b.bert"]["destination"] == {
+        "server": "https://kubernetes.default.svc",
+        "namespace": "team-b",
+    }
+    assert found["plain.team-a.bert"]["project"] == "trainc-plain"
+
+
+def test_an_application_a_namespace() -> None:
+    answer = expand(applicationset(tree("namespaces")))
+    found = {made["metadata"]["name"]: made["spec"]["source"] for made in answer["Applications"]}
+    assert {name: source["path"] for name, source in found.items()} == {
+        "namespaces.team-a": "out/namespaces/team-a",
+        "namespaces.team-b": "out/namespaces/team-b",
+    }
+    assert all(source["directory"] == {"recurse": True} for source in found.values())
+
+
+def test_what_looks_like_a_template_and_is_none() -> None:
+    (made, *_) = expand(applicationset(tree("all")))["Applications"]
+    assert made["spec"]["source"]["repoURL"] == "ssh://git@git.example.com/{{ml}}/training.git"
+    assert made["spec"]["destination"]["name"] == "gpu-west"
+
+
+def test_names_of_two_jobs_never_meet() -> None:
+    answer = expand(applicationset(tree("plain")), ["out/plain/a/b-c", "out/plain/a-b/c"])
+    assert [made["metadata"]["name"] for made in answer["Applications"]] == ["plain.a.b-c", "plain.a-b.c"]
+
+
+def test_a_template_that_asks_for_what_is_not_there_makes_no_application() -> None:
+    """missingkey=error: otherwise the text would be <no value>."""
+    for asked in ("{{ .path.nothing }}", "{{ index .path.segments 9 }}"):
+        data: Any = json.loads(json.dumps(applicationset(tree("plain"))))
+        data["spec"]["template"]["spec"]["project"] = asked
+        answer = expand(data)
+        assert answer["Error"] != ""
+        assert answer["Applications"] == []
+
+
+def test_health_checks_in_the_lua_of_argo_cd() -> None:
+    checks = [
+        {"Script": script(case["kind"]), "Object": {"spec": case["spec"], "status": case["status"]}}
+        for case in STATUSES
+    ]
+    expected = [{"status": case["health"], "message": case["message"]} for case in STATUSES]
+    assert ask({"Checks": checks})["Checks"] == expected
+
+
+@pytest.fixture(scope="session")
+def crds() -> str:
+    if shutil.which("go") is None:
+        pytest.skip("no Go toolchain (go is not on the PATH)")
+    done = go("mod", "download", "-json", ARGO_CD)
+    if done.returncode:
+        pytest.skip(f"{ARGO_CD} is not there: {done.stdout.strip()[-300:]}")
+    return str(Path(json.loads(done.stdout)["Dir"]) / "manifests" / "crds")
+
+
+def validate(root: Path, crds: str, made: list[JsonObject]) -> tuple[int, str]:
+    (root / "objects.yaml").write_text("---\n".join(map(emit, made)), encoding="utf-8")
+    result = CliRunner().invoke(trainc, ["validate", "--crd-dir", crds, "objects.yaml"], prog_name="trainc")
+    return result.exit_code, result.output
+
+
+def every_object() -> list[JsonObject]:
+    """All objects, and the Applications that Argo CD makes of them."""
+    made = [data for name in OPTIONS for data in objects([tree(name)])[:-1]]
+    head: JsonObject = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
+    applications = [each for name in OPTIONS for each in expand(applicationset(tree(name)))["Applications"]]
+    assert len(applications) == 10
+    return [*made, *({**head, **each} for each in applications)]
+
+
+def test_every_object_fits_the_crds(crds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, output = validate(tmp_path, crds, every_object())
+    assert (status, output) == (0, "no TrainJob given; what was given is valid\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("spec", "goTemplat"), True),
+        (("spec", "template", "spec", "syncPolicy", "retry", "limit"), "5"),
+        (("spec", "template", "spec", "syncPolicy", "automated", "prun"), True),
+        (("spec", "template", "spec", "source", "repoURL"), 1),
+        (("spec", "generators", 0, "git", "directories", 0, "path"), None),
+        (("spec", "syncPolicy"), {"applicationsSync": "never"}),
+    ],
+)
+def test_the_crds_refuse_what_is_wrong(
+    crds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: tuple[str | int, ...], value: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data: Any = json.loads(json.dumps(applicationset(tree("prod", {"argocd": {"repoURL": REPOSITORY}}))))
+    place = data
+    for step in path[:-1]:
+        place = place[step]
+    if value is None:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    status, output = validate(tmp_path, crds, [data])
+    assert status == 1
+    assert str(path[-1]) in output

@@ -1,0 +1,183 @@
+"""ApplicationSets, AppProjects, health checks and the plugin's definition, to the letter and by what must hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from environments import OPTIONS, REPOSITORY, tree
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trainc.applications import files, objects
+from trainc.emit import emit
+from trainc.gitops.argocd import applicationset, health_checks, plugin_definition, projects
+from trainc.source import JsonObject, get
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def text(made: tuple[JsonObject, ...]) -> str:
+    return "---\n".join(emit(data) for data in made)
+
+
+SHOWN = {
+    **{name: lambda name=name: objects([tree(name)])[:-1] for name in OPTIONS},
+    "health": lambda: (health_checks("argocd"),),
+    "plugin": lambda: (plugin_definition(),),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_golden(name: str, update: bool) -> None:
+    path, found = GOLDEN / f"{name}.yaml", text(SHOWN[name]())
+    if update:
+        path.write_text(found, encoding="utf-8", newline="\n")
+    assert found == path.read_text(encoding="utf-8")
+
+
+def test_every_golden_is_shown() -> None:
+    assert sorted(path.stem for path in GOLDEN.iterdir()) == sorted(SHOWN)
+
+
+def test_all_objects_in_the_order_of_applying() -> None:
+    made = objects([tree("plain"), tree("all")])
+    named = [f"{data['kind']} {get(data, 'metadata', 'namespace')}/{get(data, 'metadata', 'name')}" for data in made]
+    assert named == [
+        "AppProject argocd/trainc-plain",
+        "AppProject gitops/training",
+        "ApplicationSet argocd/trainc-plain",
+        "ApplicationSet gitops/trainc-all",
+        "ConfigMap argocd/argocd-cm",
+        "ConfigMap gitops/argocd-cm",
+    ]
+
+
+def application(options: JsonObject) -> JsonObject:
+    spec = get(applicationset(tree("prod", options)), "spec", "template", "spec")
+    assert isinstance(spec, dict)
+    return spec
+
+
+def test_what_keeps_finished_jobs_finished() -> None:
+    """The options without which a real Argo CD runs jobs again, or holds back commits."""
+    template = get(applicationset(tree("plain")), "spec", "template")
+    assert get(template, "metadata", "annotations") == {
+        "argocd.argoproj.io/compare-options": "ServerSideDiff=true",
+        "argocd.argoproj.io/manifest-generate-paths": ".",
+    }
+    policy = get(template, "spec", "syncPolicy")
+    assert get(policy, "automated") == {"prune": True, "selfHeal": False}
+    assert get(policy, "syncOptions") == ["ServerSideApply=true"]
+    assert get(policy, "retry", "refresh") is True
+    assert get(policy, "retry", "limit") == 5
+
+
+def test_not_automated_says_nothing_of_pruning() -> None:
+    policy = application({"argocd": {"repoURL": REPOSITORY, "automated": False}})["syncPolicy"]
+    assert isinstance(policy, dict)
+    assert sorted(policy) == ["retry", "syncOptions"]
+
+
+@pytest.mark.parametrize(("on_delete", "expected"), [("stop", None), ("keep", {"preserveResourcesOnDeletion": True})])
+def test_on_delete(on_delete: str, expected: JsonObject | None) -> None:
+    made = applicationset(tree("prod", {"argocd": {"repoURL": REPOSITORY, "onDelete": on_delete}}))
+    assert get(made, "spec", "syncPolicy") == expected
+
+
+def spec(made: tuple[JsonObject, ...]) -> JsonObject:
+    (project,) = made
+    found = project["spec"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_a_project_allows_what_is_there_and_no_more() -> None:
+    found = spec(projects([tree("plain")]))
+    assert found["sourceRepos"] == [REPOSITORY]
+    kinds = [f"{get(item, 'group')}/{get(item, 'kind')}" for item in found["namespaceResourceWhitelist"]]
+    assert kinds == [
+        "/ConfigMap",
+        "/Secret",
+        "batch/Job",
+        "jobset.x-k8s.io/JobSet",
+        "rbac.authorization.k8s.io/Role",
+    ]
+    assert "clusterResourceWhitelist" not in found
+    assert not {"namespaceResourceBlacklist", "clusterResourceBlacklist"} & set(found)
+    assert [get(item, "namespace") for item in found["destinations"]] == ["team-a", "team-b"]
+
+
+def test_a_missing_namespace_is_a_cluster_resource_that_needs_leave() -> None:
+    found = spec(projects([tree("namespaces")]))
+    assert found["clusterResourceWhitelist"] == [
+        {"group": "", "kind": "Namespace", "name": "team-a"},
+        {"group": "", "kind": "Namespace", "name": "team-b"},
+    ]
+
+
+def test_without_jobs_nothing_is_allowed() -> None:
+    found = spec(projects([type(tree("plain"))("plain", tree("plain").settings)]))
+    assert (found["destinations"], found["namespaceResourceWhitelist"]) == ([], [])
+
+
+def test_environments_share_a_project() -> None:
+    one = {"argocd": {"repoURL": REPOSITORY, "project": "shared"}, "destination": {"server": "https://a.example.com"}}
+    two = {"argocd": {"repoURL": "https://other.example.com/x", "project": "shared", "namespaces": ["x"]}}
+    found = spec(projects([tree("one", one), tree("two", two)]))
+    assert found["description"] == "TrainJobs of one, two, compiled by trainc"
+    assert found["sourceRepos"] == [REPOSITORY, "https://other.example.com/x"]
+    assert [(get(item, "server"), get(item, "namespace")) for item in found["destinations"]] == [
+        ("https://a.example.com", "team-a"),
+        ("https://a.example.com", "team-b"),
+        ("https://kubernetes.default.svc", "x"),
+    ]
+
+
+def test_the_project_of_argo_cd_itself_is_used_and_not_replaced() -> None:
+    found = tree("prod", {"argocd": {"repoURL": REPOSITORY, "project": "default"}})
+    assert projects([found]) == ()
+    assert get(applicationset(found), "spec", "template", "spec", "project") == "default"
+
+
+def test_without_a_repository() -> None:
+    found = tree("prod", {})
+    for make in (lambda: applicationset(found), lambda: projects([found]), lambda: objects([found])):
+        with pytest.raises(ValueError, match=r"environment prod has no argocd\.repoURL"):
+            make()
+
+
+def test_files_lie_where_each_environment_says() -> None:
+    one = {"argocd": {"repoURL": REPOSITORY, "write": "deploy/argocd"}}
+    two = {"argocd": {"repoURL": REPOSITORY, "write": "elsewhere"}}
+    made = files([tree("one", one), tree("two", two), tree("three", {"argocd": {"repoURL": REPOSITORY}})])
+    assert list(made) == [
+        "deploy/argocd/appproject-trainc-one.yaml",
+        "deploy/argocd/applicationset-trainc-one.yaml",
+        "deploy/argocd/argocd-cm/configmap-argocd-cm.yaml",
+        "elsewhere/appproject-trainc-two.yaml",
+        "elsewhere/applicationset-trainc-two.yaml",
+        "elsewhere/argocd-cm/configmap-argocd-cm.yaml",
+    ]
+    for data in made.values():
+        assert data.startswith(b"# Generated by trainc from trainc.yaml and jobs/\n# Do not edit: ")
+
+
+def test_two_argo_cds_in_one_folder_do_not_meet() -> None:
+    options = {"repoURL": REPOSITORY, "project": "same", "write": "argocd"}
+    one, two = ({"argocd": {**options, "namespace": place}} for place in ("a", "b"))
+    made = files([tree("one", one), tree("two", two)])
+    assert len(made) == 6
+    assert "argocd/appproject-a.same.yaml" in made
+    assert "argocd/argocd-cm/configmap-b.argocd-cm.yaml" in made
+
+
+NAMES = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,6}[a-z0-9])?", fullmatch=True)
+
+
+@given(NAMES, st.sets(NAMES, max_size=4), st.booleans(), st.sampled_from(["job", "namespace"]))
+def test_what_is_printed_is_plain_yaml(name: str, namespaces: set[str], create: bool, per: str) -> None:
+    argocd: JsonObject = {"repoURL": REPOSITORY, "per": per, "namespaces": sorted(namespaces)}
+    made = objects([tree(name, {"argocd": argocd, "createNamespace": create})])
+    assert list(yaml.safe_load_all(text(made))) == list(made)

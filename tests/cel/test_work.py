@@ -1,0 +1,121 @@
+"""No expression works for long, whatever it costs: the meter of cel/work.py sees what cost does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from trainc.cel import runner, work
+from trainc.questions import answer, read_question
+from trainc.source import Json, JsonObject
+
+MANY: Json = list(range(2000))
+BUDGET = 50_000
+"""A hundredth of the usual budget, so that a hundredth of the usual inputs is enough."""
+
+
+def outcome(expression: str, **variables: Json) -> JsonObject:
+    return answer(read_question({"env": "dyn", "expr": expression, "vars": {"many": MANY, **variables}}))
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "BUDGET", BUDGET)
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("int(s) > 0", "9" * 2000),
+        ("uint(s) > 0u", "9" * 2000),
+        ("double(s) > 0.0", "0." + "9" * 2000),
+        ("timestamp(s) > timestamp(0)", "2024-01-01T00:00:00." + "1" * 2000 + "Y"),
+        ("duration(s) > duration('0s')", "1ns" * 500),
+        ("timestamp(0).getHours(s) > 0", "A" * 2000),
+        ("timestamp(0).getHours(s) > 0", "1" * 2000 + ":1"),
+        ("isQuantity(s)", "1" * 2000),
+        ("isSemver(s)", "1.1.1-" + "1." * 500 + "a"),
+        ("isIP(s)", "1:" * 2000),
+        ("isCIDR(s)", "::/" + "1" * 2000),
+        ("isURL(s)", "http://a/" + "%41" * 500),
+        ("s.findAll('').size() > 0", "a" * 200),
+        ("s.findAll('a|').size() > 0", "a" * 200),
+        ("s.replace('', s).size() > 0", "a" * 200),
+        ("s.matches('[ab]*a[ab]{200}c')", "ab" * 500),
+        ("s.matches(string(x) + '(a|b){100}')", "ab"),
+        ("s.find(string(x) + '[a-zé-ü]{300}') != ''", "ab"),
+        ("bytes(s).size() > 0", "a" * 5000),
+        ("s + s != ''", "a" * 5000),
+        ("s < s + 'a'", "a" * 5000),
+        ("'%s'.format([s]) != ''", "a" * 2000),
+    ],
+)
+@pytest.mark.usefixtures("small")
+def test_texts_are_read(expression: str, text: str) -> None:
+    found = outcome(f"many.all(x, ({expression}) || true)", s=text)
+    assert (found["error"], found["stage"]) == (work.MESSAGE, "eval")
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("[semver(v)].all(a, many.all(x, a.compareTo(a) == 0))", "1.1.1-" + "1." * 500 + "a"),
+        ("[semver(v)].all(a, many.all(x, a == a))", "1.1.1-" + "1." * 500 + "a"),
+        ("[url(v)].all(a, many.all(x, a.getEscapedPath() != ''))", "http://a/" + "%41" * 500),
+        ("[quantity(v)].all(a, many.all(x, a.add(a).isInteger() || true))", "1" * 10_000),
+        ("many.all(x, x in v || true)", [[number] for number in range(200)]),
+        ("many.all(x, 'a' in v || true)", ["b"] * 5000),
+        ("sets.contains(v, v)", [[0] * 200 + [number] for number in range(50)]),
+        ("v.distinct().size() > 0", [[0] * 200 + [number] for number in range(50)]),
+        ("v.flatten(200).size() > 0", [[[[[1] * 30] * 30] * 30] * 2]),
+        ("[many.transformMapEntry(i, x, {x: x})].all(m, many.all(x, m == m))", None),
+    ],
+)
+@pytest.mark.usefixtures("small")
+def test_values_are_compared(expression: str, value: Json) -> None:
+    found = outcome(expression, v=value)
+    assert (found["error"], found["stage"]) == (work.MESSAGE, "eval")
+
+
+def test_what_is_usual_is_far_below() -> None:
+    expression = "many.all(x, ['web-1', 'db-2'].exists(n, n.matches('^[a-z]+-[0-9]+$') && isQuantity('10Gi')))"
+    assert outcome(expression)["value"] is True
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        *("{} == {}", "{} in [{}]", "[{}].indexOf({}) == 0", "[{}].lastIndexOf({}) == 0", "sets.contains([{}], [{}])"),
+        *("sets.equivalent([{}], [{}])", "[dyn({}), {}].distinct().size() == 1", "{}.flatten(99).size() > 0"),
+        *("'%s'.format([{}]) == ''", "[{}].sum() == 0", "{{'a': {}}} == {{'a': {}}}", "dyn([{}]).isSorted()"),
+        *("dyn([{}]).join(',') == ''", "{{'a': 1}}[dyn({})] == 1", "[1][dyn({})] == 1", "{{{}: 1}}[{}] == 1"),
+        *("optional.of({}) == optional.of({})", "dyn({}).orValue(1) == 1", "dyn([{}]).sort() == []"),
+        *("dyn([{}]).min() == 1", "[1, 2].transformMapEntry(i, v, {{{}: 1}}).size() == 1", "dyn({}).matches('a')"),
+        *("{} + {} == {} + {}", "[{}].map(x, x) == [{}]", "type({}) == type({})", "dyn({}) < dyn({})", "has({}.a)"),
+    ],
+)
+@pytest.mark.usefixtures("small")
+def test_values_that_hold_each_other_twice(use: str) -> None:
+    first = {"name": "v0", "expression": "dyn([1, 2])"}
+    rows = [{"name": f"v{i + 1}", "expression": f"dyn([variables.v{i}, variables.v{i}])"} for i in range(60)]
+    value = "variables.v60"
+    question = {"env": "vap", "expr": use.format(*[value] * 4), "vars": {}, "variables": [first, *rows]}
+    found = answer(read_question(question))
+    assert found["ok"] is (found["error"] is None)
+    assert len(str(found["error"])) < 400
+
+
+def test_values_that_hold_each_other_twice_are_not_written_out() -> None:
+    rows = [{"name": f"v{i + 1}", "expression": f"dyn([variables.v{i}, variables.v{i}])"} for i in range(60)]
+    variables = [{"name": "v0", "expression": "dyn([1, 2])"}, *rows]
+    found = answer(read_question({"env": "vap", "expr": "variables.v60", "vars": {}, "variables": variables}))
+    assert (found["ok"], found["stage"]) == (False, "eval")
+
+
+@pytest.mark.parametrize("use", ["variables.v60 == ''", "variables.v60.size() > 0", "variables.v60"])
+@pytest.mark.parametrize("first", ["dyn('aaaaaaaa')", "dyn(b'aaaaaaaa')", "dyn([1, 2, 3])"])
+@pytest.mark.usefixtures("small")
+def test_sums_that_double(first: str, use: str) -> None:
+    rows = [{"name": f"v{i + 1}", "expression": f"variables.v{i} + variables.v{i}"} for i in range(60)]
+    variables = [{"name": "v0", "expression": first}, *rows]
+    found = answer(read_question({"env": "vap", "expr": use, "vars": {}, "variables": variables}))
+    assert work.MESSAGE in str(found["error"])

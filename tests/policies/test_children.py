@@ -1,0 +1,83 @@
+"""The Jobs and pods to be, against those that upstream's own code makes (tests/oracle/childgoldens.py)."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from oracle import celrunner, childgoldens
+from trainc.children import children
+from trainc.kube.poddefaults import default_pod
+from trainc.source import Path
+
+CASES = childgoldens.read()
+BY_PLUGINS = ("tolerations", "serviceAccountName", "serviceAccount")
+"""What admission plugins, which the oracle does not run, fill in of a pod's spec."""
+
+
+def without(value: Any, path: Path) -> None:
+    first, *rest = path
+    if isinstance(value, list):
+        without(value[first], tuple(rest))  # type: ignore[call-overload]
+    elif rest and first in value:
+        without(value[first], tuple(rest))
+    elif first in value:
+        del value[first]
+
+
+@pytest.mark.parametrize("jobset, expected", CASES, ids=[jobset["metadata"]["name"] for jobset, _ in CASES])
+def test_controllers_make_the_same(jobset: dict[str, Any], expected: list[Any]) -> None:
+    made = list(children(jobset))
+    assert [child.data["kind"] for child in made] == [one["kind"] for one in expected]
+    for child, one in zip(made, expected, strict=True):
+        ours, theirs = copy.deepcopy(child.data), copy.deepcopy(one)
+        # The Jobs of the oracle have no owner: the controller sets it when it sends them.
+        owners = theirs["metadata"].setdefault("ownerReferences", ours["metadata"]["ownerReferences"])
+        assert owners[0]["kind"] == {"Job": "JobSet", "Pod": "Job"}[theirs["kind"]]
+        for path in child.unknown:
+            without(ours, path)
+            without(theirs, path)
+        theirs["metadata"].pop("uid", None)
+        if theirs["kind"] == "Pod":
+            for field in BY_PLUGINS:
+                ours["spec"].pop(field, None)  # type: ignore[union-attr]
+                theirs["spec"].pop(field, None)
+        assert ours == theirs
+
+
+def test_places_in_the_jobset() -> None:
+    jobset, _ = CASES[0]
+    templates = [child.template for child in children(jobset)]
+    assert templates[:2] == [
+        ("spec", "replicatedJobs", 0, "template"),
+        ("spec", "replicatedJobs", 0, "template", "spec", "template"),
+    ]
+    assert len(templates) == 6, "one of four replicated jobs has no replica"
+
+
+def test_without_pods() -> None:
+    jobset = copy.deepcopy(CASES[1][0])
+    jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] = 0
+    assert [child.data["kind"] for child in children(jobset)] == ["Job"]
+
+
+def test_what_admission_plugins_add() -> None:
+    spec = default_pod({"containers": []})
+    assert spec["serviceAccountName"] == spec["serviceAccount"] == "default"
+    assert [rule["key"] for rule in spec["tolerations"]] == [  # type: ignore[union-attr, index, call-overload]
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+    ]
+    tolerant = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}
+    for given, count in ((tolerant, 2), ({"operator": "Exists"}, 1), ({**tolerant, "effect": "NoSchedule"}, 3)):
+        assert len(default_pod({"tolerations": [given]})["tolerations"]) == count  # type: ignore[arg-type]
+
+
+@pytest.mark.go
+def test_live() -> None:
+    if reason := celrunner.missing():
+        pytest.skip(reason)
+    questions = childgoldens.jobsets()
+    assert childgoldens.answers(questions[:1]) == [CASES[0][1]]
