@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from functools import cache
 from typing import Any
 
@@ -16,6 +16,7 @@ from trainc.load import load
 from trainc.plugins.base import refused
 from trainc.source import Document, JsonObject, Path, Source, get
 
+CLUSTER_WIDE = "ClusterTrainingRuntime"
 BUILTIN = "trainc:"
 """How the names of built-in sources begin."""
 
@@ -72,9 +73,9 @@ def _no_reference(job: Document) -> Diagnostic:
     return refused("TC302", job, path, "unsupported runtime: ", "no runtime is named", expected=expected)
 
 
-def not_found(job: Document, wanted: Key, known: Mapping[Key, object], faithful: bool) -> Diagnostic:
+def not_found(job: Document, wanted: Key, known: Iterable[Key], faithful: bool) -> Diagnostic:
     """Return the finding of a runtime that is not there, with the nearest name (L3: one field is spelt RuntimeRef)."""
-    version, _, name = wanted
+    version, namespace, name = wanted
     own = str(get(job.data, "spec", "runtimeRef", "name"))
     instead = "" if own == name else f", which this environment has instead of {own!r},"
     kind = version.rpartition("/")[2]
@@ -82,9 +83,7 @@ def not_found(job: Document, wanted: Key, known: Mapping[Key, object], faithful:
     what = kind[0].lower() + kind[1:]
     detail = f"{kind}.{GROUP} {quote(name)} not found: specified {what} must be created before the TrainJob is created"
     text = invalid(field, typed(get(job.data, "spec", "runtimeRef"), "v1alpha1.RuntimeRef"), detail)
-    names = [key[2] for key in known if key[0] == version]
-    if not faithful and kind == "ClusterTrainingRuntime":
-        names += builtin_names()
+    there = {*known, *((f"{API_VERSION}/{CLUSTER_WIDE}", "", own) for own in (() if faithful else builtin_names()))}
     return refused(
         "TC301",
         job,
@@ -92,5 +91,18 @@ def not_found(job: Document, wanted: Key, known: Mapping[Key, object], faithful:
         text,
         f"{kind} {name!r}{instead} is not there",
         found=name,
-        hint=suggest(name, names),
+        hint=_elsewhere(job, wanted, there)
+        or suggest(name, sorted(key[2] for key in there if key[:2] == (version, namespace))),
     )
+
+
+def _elsewhere(job: Document, wanted: Key, known: Set[Key]) -> str | None:
+    """Return what to do where a runtime of the name is there, but not of the kind or in the namespace asked for."""
+    version, _, name = wanted
+    own = str(get(job.data, "metadata", "namespace"))
+    for kind, namespace in ((CLUSTER_WIDE, ""), ("TrainingRuntime", own)):
+        if (f"{API_VERSION}/{kind}", namespace, name) in known:
+            return f"there is a {kind} of this name: write kind: {kind}"
+    if places := sorted(key[1] for key in known if (key[0], key[2]) == (version, name)):
+        return f"there is one in namespace {places[0]}: a TrainJob uses those of its own namespace only"
+    return None

@@ -13,10 +13,14 @@ PACKAGE = "trainc"
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Return the tree of every module below trainc, by its name without the package: ``plugins.mpi.plugin``."""
+    """Return the tree of every module below trainc, by its name without the package: ``plugins.mpi.plugin``.
+
+    What lies in data/ is no module: scripts that run in pods.
+    """
     return {
         name_of(path): ast.parse(path.read_text(encoding="utf-8"), str(path))
         for path in sorted((ROOT / PACKAGE).rglob("*.py"))
+        if not path.is_relative_to(ROOT / PACKAGE / "data")
     }
 
 

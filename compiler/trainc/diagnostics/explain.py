@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping
 
 from trainc.diagnostics.codes import CODES, Code
@@ -49,6 +48,8 @@ def listing(codes: Mapping[str, Code] = CODES) -> str:
 
 def _fill(text: str) -> str:
     # Names such as volume-source-replaced stay whole, to be found and copied.
+    import textwrap  # used by few runs, and 1 ms to import
+
     return textwrap.fill(text, WIDTH, break_on_hyphens=False)
 
 

@@ -5,16 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
-from trainc.diagnostics import github, json, junit, sarif, text
+from trainc.diagnostics import text
 from trainc.diagnostics.diagnostic import Diagnostic
 
 Renderer: TypeAlias = Callable[[Iterable[Diagnostic], bool], str]
 """Takes the findings and whether to use colour; returns text that ends with a line break, or is empty."""
 
+# The others are imported when they are used: most runs write text.
+
+
+def _json(findings: Iterable[Diagnostic], colour: bool = False) -> str:
+    from trainc.diagnostics import json
+
+    return json.render(findings, colour)
+
+
+def _sarif(findings: Iterable[Diagnostic], colour: bool = False) -> str:
+    from trainc.diagnostics import sarif
+
+    return sarif.render(findings, colour)
+
+
+def _github(findings: Iterable[Diagnostic], colour: bool = False) -> str:
+    from trainc.diagnostics import github
+
+    return github.render(findings, colour)
+
+
+def _junit(findings: Iterable[Diagnostic], colour: bool = False) -> str:
+    from trainc.diagnostics import junit
+
+    return junit.render(findings, colour)
+
+
 FORMATS: Mapping[str, Renderer] = {
     "text": text.render,
-    "json": json.render,
-    "sarif": sarif.render,
-    "github": github.render,
-    "junit": junit.render,
+    "json": _json,
+    "sarif": _sarif,
+    "github": _github,
+    "junit": _junit,
 }

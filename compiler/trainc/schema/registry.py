@@ -54,7 +54,6 @@ class Registry:
         return tuple(sorted(built_in | set(self.given)))
 
 
-def _compiled(group: str, kind: str) -> tuple[Resource, ...]:
 @cache
 def all_kinds(group: str) -> Mapping[str, tuple[str, ...]]:
     """Return the kinds of a group of which all are known, with their versions; empty for any other group.
@@ -66,6 +65,7 @@ def all_kinds(group: str) -> Mapping[str, tuple[str, ...]]:
     return own or {kind: tuple(versions) for kind, versions in sorted(native.items())}
 
 
+def _compiled(group: str, kind: str) -> tuple[Resource, ...]:
     """Return the kind if it is one of KINDS, else nothing."""
     if kind in KINDS and (found := resource(kind)).group == group:
         return (found,)

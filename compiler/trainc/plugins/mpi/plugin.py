@@ -96,7 +96,8 @@ class Mpi:
             detail = f"the hostfile would have {count} lines, more than {MAX_HOSTS}"
             path = ("spec", "trainer", "numNodes")
             findings.append(refused("TC407", model.job, path, detail, detail, stage="build"))
-        findings += secret_must_exist(model, secret_name(model), secret_keys(model, policy))
+        if model.options.faithful:  # else gitops/keys brings the Secret
+            findings += secret_must_exist(model, secret_name(model), secret_keys(model, policy))
         return (*findings, *known_bugs(model, policy))
 
     def shape(self, model: Model) -> Model:
