@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from trainc.admit.crd import admit_document
+from trainc.admit.crd import UNCHECKED, admit_document
 from trainc.admit.generated import Refused, admit_jobset
 from trainc.admit.trainer import warn_deprecated
 from trainc.checks import check_model, check_objects
-from trainc.checks.place import blamed
 from trainc.diagnostics import Diagnostic, Severity, has_errors, report
 from trainc.documents import Key
 from trainc.findings.ruling import Ruling
 from trainc.gitops import passes
-from trainc.gitops.base import jobset_of
+from trainc.gitops.base import jobset_of, with_jobset
 from trainc.join import join
 from trainc.judges import Judges
 from trainc.kube.gotypes import GoDecodeError
@@ -23,6 +22,7 @@ from trainc.kube.quantity import QuantityError
 from trainc.lookup import check_kind
 from trainc.model import Model, Object, Objects
 from trainc.options import Options
+from trainc.origins import blamed
 from trainc.plugins import BUILDS, CHECKS
 from trainc.plugins.jobset import runs_already
 from trainc.runtimes import Runtimes
@@ -49,7 +49,10 @@ STAGES = (
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One TrainJob compiled: no objects if any of its findings, or of its runtime's, is an error."""
+    """One TrainJob compiled: no objects if any of its findings, or of its runtime's, is an error.
+
+    ``namespace`` is that of its objects.
+    """
 
     namespace: str
     name: str
@@ -71,9 +74,8 @@ class JobCompiler:
 
     def compile(self, document: Document) -> Job:
         """Compile one job. A fault of ours becomes a finding, so that the other jobs are still compiled."""
-        job = Job(
-            str(get(document.data, "metadata", "namespace")), str(get(document.data, "metadata", "name")), document
-        )
+        home, name = (str(get(document.data, "metadata", key)) for key in ("namespace", "name"))
+        job = Job(self.options.settings.namespaces.get(home, home), name, document)
         try:
             return self._compile(job)
         except QuantityError:
@@ -199,8 +201,9 @@ def _passed(model: Model, objects: Objects, findings: list[Diagnostic]) -> tuple
     before, finished = jobset_of(objects), passes.shape(model, objects)
     after = jobset_of(finished)
     if before is not None and after is not None and _spec(before) != _spec(after):
-        _, refusals = admit_jobset(after.data, _Claims(model))
-        findings += [_refusal(model, after, refusal) for refusal in refusals]
+        data, refusals = admit_jobset(after.data, _Claims(model))
+        finished = with_jobset(finished, data)
+        findings += [_refusal(model, after, refusal) for refusal in refusals if refusal.code != UNCHECKED]
     return finished, [*findings, *passes.judge(model, finished)]
 
 
@@ -215,10 +218,10 @@ class _Claims(Mapping[str, Json]):
     model: Model
 
     def __getitem__(self, name: str) -> Json:
-        return self.model.cluster[_CLAIM, self.model.namespace, name].data.get("spec")
+        return self.model.cluster[_CLAIM, self.model.home, name].data.get("spec")
 
     def __iter__(self) -> Iterator[str]:
-        return (name for kind, place, name in self.model.cluster if kind == _CLAIM and place == self.model.namespace)
+        return (name for kind, place, name in self.model.cluster if kind == _CLAIM and place == self.model.home)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

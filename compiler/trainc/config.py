@@ -30,10 +30,14 @@ def _default() -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What trainc.yaml says. ``environments`` are in the order of the file; ``data`` is the whole of it."""
+    """What trainc.yaml says. ``environments`` are in the order of the file; ``data`` is the whole of it.
+
+    ``document`` is its text, None where there is no file.
+    """
 
     environments: tuple[str, ...] = ("prod",)
     data: JsonObject = field(default_factory=_default, hash=False)
+    document: Document | None = field(default=None, compare=False, repr=False)
 
 
 def parse(source: Source | None) -> tuple[Config, tuple[Diagnostic, ...]]:
@@ -49,7 +53,7 @@ def parse(source: Source | None) -> tuple[Config, tuple[Diagnostic, ...]]:
     if has_errors(findings) or not isinstance(data, dict):
         return Config(), findings
     data = {**_default(), **data}
-    return Config(tuple(as_object(data["environments"])), data), findings
+    return Config(tuple(as_object(data["environments"])), data, document), findings
 
 
 def read_document(source: Source) -> tuple[Json, Document, tuple[Diagnostic, ...]]:

@@ -69,7 +69,6 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Diagnostic
             runtimes.append(document)
         elif document.source.name.startswith(JOBS) and document.data["apiVersion"] != API_VERSION:
             findings.append(_foreign(document))
-    findings += _companions(runtimes, kept.values())
     return Documents(tuple(jobs), tuple(runtimes), kept), tuple(findings)
 
 
@@ -154,19 +153,6 @@ def _wrong_claim(document: Document) -> Iterator[Diagnostic]:
 def _foreign(document: Document) -> Diagnostic:
     message = f"{document.data['kind']} below jobs/ is not compiled"
     return report("TC007", document, ("kind",), message, found=str(document.data["kind"]), expected=TRAINJOB)
-
-
-def _companions(runtimes: Iterable[Document], documents: Iterable[Document]) -> Iterator[Diagnostic]:
-    """Yield one note for each file in which a runtime's companions stand: they are read, not emitted."""
-    files = {runtime.source.name for runtime in runtimes}
-    found: dict[str, list[Document]] = {}
-    for document in documents:
-        if document.data["kind"] in COMPANIONS and document.source.name in files:
-            found.setdefault(document.source.name, []).append(document)
-    for companions in found.values():
-        kinds = ", ".join(dict.fromkeys(str(document.data["kind"]) for document in companions))
-        message = f"{kinds} beside a runtime: read, not emitted"
-        yield report("TC015", companions[0], ("kind",), message)
 
 
 def _twice(document: Document, first: Document) -> Diagnostic:

@@ -30,6 +30,7 @@ def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -
     ml_policy = runtime_spec.get("mlPolicy")
     pod_group_policy = runtime_spec.get("podGroupPolicy")
     trainer = spec.get("trainer")
+    home = str(get(job.data, "metadata", "namespace") or "default")
     if trainer is None and options.fixed("trainer-omitted"):
         trainer = {}
     replacing = options.fixed("volume-source-replaced")
@@ -41,7 +42,7 @@ def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -
         runtime=runtime,
         options=options,
         name=str(get(job.data, "metadata", "name")),
-        namespace=str(get(job.data, "metadata", "namespace") or "default"),
+        namespace=options.settings.namespaces.get(home, home),
         spec=merged,
         unpatched=unpatched,
         pod_sets=tuple(_pod_set(j, ml_policy, by_launcher) for j in objects(merged.get("replicatedJobs"))),

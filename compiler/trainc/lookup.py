@@ -42,12 +42,12 @@ def builtin(name: str) -> Document | None:
     return documents[0]
 
 
-def reference(job: Document) -> Key:
-    """Return the identity of the runtime that a TrainJob names."""
+def reference(job: Document, instead: Mapping[str, str]) -> Key:
+    """Return the identity of the runtime that a TrainJob names; ``instead`` has other names for some."""
     kind = str(get(job.data, "spec", "runtimeRef", "kind"))
     name = str(get(job.data, "spec", "runtimeRef", "name"))
     namespace = str(get(job.data, "metadata", "namespace")) if kind == "TrainingRuntime" else ""
-    return f"{API_VERSION}/{kind}", namespace, name
+    return f"{API_VERSION}/{kind}", namespace, instead.get(name, name)
 
 
 def check_kind(job: Document) -> tuple[Diagnostic, ...]:
@@ -73,9 +73,11 @@ def _no_reference(job: Document) -> Diagnostic:
     return refused("TC302", job, path, "unsupported runtime: ", "no runtime is named", expected=expected)
 
 
-def not_found(job: Document, known: Iterable[Key], faithful: bool) -> Diagnostic:
+def not_found(job: Document, wanted: Key, known: Iterable[Key], faithful: bool) -> Diagnostic:
     """Return the finding of a runtime that is not there, with the nearest name (L3: one field is spelt RuntimeRef)."""
-    version, namespace, name = reference(job)
+    version, namespace, name = wanted
+    own = str(get(job.data, "spec", "runtimeRef", "name"))
+    instead = "" if own == name else f", which this environment has instead of {own!r},"
     kind = version.rpartition("/")[2]
     field = "spec.runtimeRef" if kind == "TrainingRuntime" else "spec.RuntimeRef"
     what = kind[0].lower() + kind[1:]
@@ -87,16 +89,16 @@ def not_found(job: Document, known: Iterable[Key], faithful: bool) -> Diagnostic
         job,
         ("spec", "runtimeRef", "name"),
         text,
-        f"{kind} {name!r} is not there",
+        f"{kind} {name!r}{instead} is not there",
         found=name,
-        hint=_elsewhere(job, there)
+        hint=_elsewhere(job, wanted, there)
         or suggest(name, sorted(key[2] for key in there if key[:2] == (version, namespace))),
     )
 
 
-def _elsewhere(job: Document, known: Set[Key]) -> str | None:
+def _elsewhere(job: Document, wanted: Key, known: Set[Key]) -> str | None:
     """Return what to do where a runtime of the name is there, but not of the kind or in the namespace asked for."""
-    version, _, name = reference(job)
+    version, _, name = wanted
     own = str(get(job.data, "metadata", "namespace"))
     for kind, namespace in ((CLUSTER_WIDE, ""), ("TrainingRuntime", own)):
         if (f"{API_VERSION}/{kind}", namespace, name) in known:

@@ -10,7 +10,7 @@ from trainc.diagnostics import Diagnostic
 from trainc.kube.quantity import Quantity
 from trainc.options import Options
 from trainc.records import dataclass
-from trainc.source import Document, Json, JsonObject, Path, as_list, objects
+from trainc.source import Document, Json, JsonObject, Path, as_list, get, objects
 
 ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
 TRAINER = "trainer"
@@ -127,6 +127,7 @@ class Model:
 
     ``spec`` is the JobSet's spec: the runtime's template with patches and resources merged in.
     ``unpatched`` is the runtime's template before the patches. ``trainer`` is spec.trainer or None;
+    ``namespace`` is that of the objects, which an environment may have called otherwise than ``home``.
     ``command`` and ``args`` are what the trainer's container gets, None for the runtime's own. ``ungrouped`` are the
     pod sets whose pods get neither ``pod_labels`` nor ``pod_annotations``.
     ``ml_policy`` and ``pod_group_policy`` are the runtime's. ``cluster`` finds the other documents
@@ -235,6 +236,11 @@ class Model:
         """The host that the trainer's first Pod really has."""
         found = self.trainer_set
         return f"{self.name}-{found.name if found else NODE}-0-0.{self.subdomain}"
+
+    @property
+    def home(self) -> str:
+        """The namespace that the inputs have, by which the other documents given are found."""
+        return str(get(self.job.data, "metadata", "namespace") or "default")
 
     @property
     def subdomain(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import field, replace
 
 from trainc.records import dataclass
 from trainc.settings import RECOMMENDED, Settings, read_settings
-from trainc.source import JsonObject, Source
+from trainc.source import Document, JsonObject, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class Options:
     ``faithful``: exactly what API server, Trainer v2.3.0 and JobSet v0.12.0 make of the documents given.
     ``environment``: a key of ``environments`` in trainc.yaml; the first folder below out/.
     ``config``: the parsed trainc.yaml; ``settings`` is what it says for the environment, and nothing under faithful.
+    ``config_document``: its text, where findings in it are placed.
     ``fixes``: names of FIXES to switch on, beside those of trainc.yaml; ``recommended`` stands for those that are.
     ``crds``: files with CustomResourceDefinitions, by which objects beside TrainJobs and runtimes are judged.
     ``base``: what was there before; with it the changes that a cluster would refuse are findings, too.
@@ -36,6 +37,7 @@ class Options:
     fixes: tuple[str, ...] = ()
     crds: tuple[Source, ...] = ()
     base: Revision | None = None
+    config_document: Document | None = field(default=None, repr=False, compare=False)
     settings: Settings = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

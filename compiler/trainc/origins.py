@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from trainc.model import Origin
-from trainc.source import Json, Path
+from trainc.model import Model, Object, Origin
+from trainc.source import Document, Json, Path, existing
 
 Cause = Callable[[Path, Json], Origin]
 """Tells the origin of a value that a step brought, by its path in the snapshot and the snapshot."""
@@ -53,6 +53,19 @@ def nearest(origins: Mapping[Path, Origin], path: Path) -> Origin | None:
         if (found := origins.get(path[:end])) is not None:
             return found
     return None
+
+
+def blamed(model: Model, made: Object, path: Path) -> tuple[Document, Path]:
+    """Return the document and the place in it that the value at a path of an object comes from.
+
+    Of a default, which nobody wrote, it is where that was left out; the TrainJob's name if nothing was written.
+    """
+    origins = made.origins()
+    for end in range(len(path), 0, -1):
+        origin = nearest(origins, path[:end])
+        if origin is not None and origin.document is not None:
+            return origin.document, existing(origin.document.data, origin.path)
+    return model.job, ("metadata", "name")
 
 
 def _carry(before: Json, tree: _Node | None, after: Json, path: Path, cause: Callable[[Path], Origin]) -> _Node:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from trainc.compilejob import Job
 from trainc.emit import emit_file, visible
+from trainc.gitops.companions import FOLDER, Shared
 from trainc.lookup import BUILTIN
 from trainc.model import Object, Objects
 from trainc.options import Options
@@ -26,6 +27,20 @@ def files(jobs: Iterable[Job], options: Options) -> dict[str, bytes]:
     return out
 
 
+def shared_files(shared: Iterable[Shared], options: Options) -> dict[str, bytes]:
+    """Return path to bytes of what the jobs of a namespace share: a folder, and so an Application, of its own."""
+    out: dict[str, bytes] = {}
+    folders: dict[str, list[Shared]] = {}
+    for one in shared:
+        folders.setdefault(one.namespace, []).append(one)
+    for namespace, found in folders.items():
+        names = file_names(tuple(one.made for one in found))
+        for name, one in zip(names, found, strict=True):
+            lines = _lines((one.document.source.name,))
+            out[f"out/{options.environment}/{namespace}/{FOLDER}/{name}"] = emit_file(one.made.data, lines)
+    return out
+
+
 def header(job: Job) -> tuple[str, ...]:
     """Return the header: the sources, and how to make the file again; no version, for an upgrade touches nothing."""
     sources = [job.document.source.name]
@@ -33,6 +48,10 @@ def header(job: Job) -> tuple[str, ...]:
         name = job.runtime.source.name
         built_in = name.startswith(BUILTIN)
         sources.append(f"built-in {name.removeprefix(BUILTIN)}" if built_in else name)
+    return _lines(sources)
+
+
+def _lines(sources: Iterable[str]) -> tuple[str, ...]:
     return (
         f"{HEADER}{visible(' and '.join(dict.fromkeys(sources)))}",
         "Do not edit: change the sources and run 'make render'.",

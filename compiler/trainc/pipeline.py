@@ -13,14 +13,16 @@ from trainc.admit.companions import admit_companions
 from trainc.base import Base
 from trainc.compilejob import Job, JobCompiler
 from trainc.diagnostics import Diagnostic, has_errors, sort_key
-from trainc.documents import Key, classify, identity
+from trainc.documents import Documents, Key, classify, identity
 from trainc.findings.repeats import collapse
 from trainc.findings.ruling import Ruling
+from trainc.gitops.companions import Shared, Use, collisions, idle, placed_by_folder, share
+from trainc.gitops.environment import idle_patches, meetings, split
 from trainc.judges import Judges
 from trainc.load import load
 from trainc.model import Object
 from trainc.options import Options
-from trainc.output import files
+from trainc.output import files, shared_files
 from trainc.policing import Policing
 from trainc.records import dataclass
 from trainc.runtimes import Runtimes
@@ -37,16 +39,21 @@ class Build:
     ``jobs`` come in order of namespace and name. ``findings`` are sorted and hold those of every job once;
     one that several jobs have says so, and how many.
     ``files`` maps paths below out/ to bytes; it is empty if any finding is an error.
+    ``left`` are the TrainJobs that the environment does not have: they are not compiled. ``shared`` are companions
+    of runtimes, which all jobs of a namespace have together.
     """
 
     jobs: tuple[Job, ...]
     findings: tuple[Diagnostic, ...]
     files: Mapping[str, bytes] = field(repr=False)
+    left: tuple[Document, ...] = ()
+    shared: tuple[Shared, ...] = ()
 
     @property
     def objects(self) -> tuple[Object, ...]:
-        """The objects of all jobs, in emit order."""
-        return tuple(found for job in self.jobs for found in job.objects)
+        """All objects, in emit order: what jobs share, then those of every job."""
+        own = (found for job in self.jobs for found in job.objects)
+        return (*(one.made for one in self.shared), *own)
 
 
 def compile(sources: Iterable[Source], options: Options | None = None) -> Build:  # noqa: A001 - the public name
@@ -65,16 +72,48 @@ def compile(sources: Iterable[Source], options: Options | None = None) -> Build:
     findings += companions.findings
     cluster = _cluster(sorted_out.cluster, companions.documents)
     base = Base.of(options.base, options.environment)
-    policing = Policing.of(sorted_out.cluster.values(), cluster, companions.registry, base)
+    policing = Policing.of(sorted_out.cluster.values(), cluster, companions.registry, base, options.settings.namespaces)
     judges = Judges(policing, Transitions(base, companions.registry))
     findings += judges.findings
-    findings += (finding for document in companions.documents for finding in judges.of_input(document))
     runtimes = Runtimes.admit(sorted_out.runtimes, options).judged(judges.of_input)
     findings += runtimes.findings
     ruling = Ruling.of((*sources, *options.crds), documents, options)
     compiler = JobCompiler(runtimes, sorted_out.cluster, options, ruling, judges)
-    jobs = tuple(sorted((compiler.compile(job) for job in sorted_out.jobs), key=lambda job: (job.namespace, job.name)))
-    return _finished(jobs, findings, ruling, options, _untried(sorted_out.runtimes, jobs))
+    chosen = split(sorted_out.jobs, options.settings)
+    jobs = tuple(sorted((compiler.compile(job) for job in chosen.taken), key=lambda job: (job.namespace, job.name)))
+    findings += meetings(((job.namespace, job.name, job.document) for job in jobs), options)
+    findings += idle_patches((made for job in jobs for made in job.objects), options)
+    shared, found = _companions(sorted_out, documents, cluster, jobs, options)
+    findings += found
+    emitted = {(one.document.source.name, one.document.index) for one in shared}
+    others = (document for document in companions.documents if (document.source.name, document.index) not in emitted)
+    judged = (*others, *(replace(one.document, data=one.made.data) for one in shared))
+    findings += (finding for document in judged for finding in judges.of_input(document))
+    build = _finished(jobs, findings, ruling, options, _untried(sorted_out.runtimes, jobs))
+    return replace(_with_shared(build, shared, options), left=chosen.left)
+
+
+def _companions(
+    given: Documents,
+    documents: Iterable[Document],
+    cluster: Mapping[Key, Document],
+    jobs: tuple[Job, ...],
+    options: Options,
+) -> tuple[tuple[Shared, ...], tuple[Diagnostic, ...]]:
+    """Return the companions of the runtimes that jobs use, and what is to say of all companions."""
+    uses = [Use(job.runtime, job.namespace) for job in jobs if job.runtime is not None]
+    findings = [*idle(given.cluster.values(), given.runtimes, uses, faithful=options.faithful)]
+    if options.faithful:
+        return (), tuple(findings)
+    shared, found = share(cluster, placed_by_folder(given.cluster.values(), documents), uses, options)
+    return shared, (*findings, *found, *collisions(shared, (made for job in jobs for made in job.objects)))
+
+
+def _with_shared(build: Build, shared: tuple[Shared, ...], options: Options) -> Build:
+    if has_errors(build.findings):
+        return build
+    files = {**build.files, **shared_files(shared, options)}
+    return replace(build, shared=shared, files=dict(sorted(files.items())))
 
 
 def _cluster(given: Mapping[Key, Document], stored: Iterable[Document]) -> Mapping[Key, Document]:

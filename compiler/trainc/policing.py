@@ -8,15 +8,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from trainc.base import Base
-from trainc.checks.place import blamed
 from trainc.diagnostics import Diagnostic, Related, report
 from trainc.documents import POLICIES, Key
 from trainc.model import Model, Object
+from trainc.origins import blamed
 from trainc.placing import within
 from trainc.previous import Previous
 from trainc.records import dataclass
 from trainc.schema.registry import BUILT_IN, Registry, split_version
-from trainc.source import Document, JsonObject, Path, as_object, existing
+from trainc.source import Document, JsonObject, Path, as_object, existing, get, put
 
 if TYPE_CHECKING:
     from trainc.admit.policy import Decision, PolicySet, Request
@@ -47,21 +47,27 @@ class Policing:
     policies: PolicySet | None = None
     registry: Registry = BUILT_IN
     previous: Previous = field(default_factory=Previous)
+    namespaces: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, documents: Iterable[Document], cluster: Mapping[Key, Document], registry: Registry, base: Base
+        cls,
+        documents: Iterable[Document],
+        cluster: Mapping[Key, Document],
+        registry: Registry,
+        base: Base,
+        namespaces: Mapping[str, str],
     ) -> Policing:
         """Load the policies and bindings among documents; ``cluster`` holds namespaces and params.
 
-        What is there at ``base`` is updated, all else is created.
+        What is there at ``base`` is updated, all else is created. ``namespaces`` are called otherwise in the cluster.
         """
         given = tuple(document for document in documents if is_policy(document))
         if not given:
             return cls()
         from trainc.admit.policy import PolicySet
 
-        return cls(PolicySet.load(given, cluster, registry), registry, Previous(base, registry))
+        return cls(PolicySet.load(given, cluster, registry), registry, Previous(base, registry), namespaces)
 
     @property
     def findings(self) -> tuple[Diagnostic, ...]:
@@ -73,7 +79,8 @@ class Policing:
         if self.policies is None or is_policy(document):
             return ()
         old = self.previous.input(document.data)
-        return self._said(document.data, old, lambda path: (document, existing(document.data, path) or _NAME))
+        data = moved(document.data, self.namespaces)
+        return self._said(data, old, lambda path: (document, existing(document.data, path) or _NAME))
 
     def of_made(self, model: Model, objects: Iterable[Object]) -> tuple[Diagnostic, ...]:
         """Return what policies say of objects that trainc makes, at the lines that caused it.
@@ -117,6 +124,14 @@ class Policing:
         decisions = self.policies.decide(request)
         found = (finding for decision in decisions for finding in _findings(decision, request.kind, place))
         return (*notes, *found)
+
+
+def moved(data: JsonObject, namespaces: Mapping[str, str]) -> JsonObject:
+    """Return an input with the namespace that it has in the cluster."""
+    home = get(data, "metadata", "namespace")
+    if not isinstance(home, str) or home not in namespaces:
+        return data
+    return put(data, ("metadata", "namespace"), namespaces[home])
 
 
 def is_policy(document: Document) -> bool:

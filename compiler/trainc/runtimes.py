@@ -45,15 +45,18 @@ class Runtimes:
         return Runtimes(judged, self.options)
 
     def find(self, job: Document) -> Admitted | Diagnostic:
-        """Return the admitted runtime that a TrainJob names, or the finding that it is not there."""
-        key = reference(job)
+        """Return the admitted runtime that a TrainJob names, or the finding that it is not there.
+
+        An environment may have another in its place.
+        """
+        key = reference(job, self.options.settings.runtimes)
         if (found := self.given.get(key)) is not None:
             return found
         if not self.options.faithful and key[0].endswith("/ClusterTrainingRuntime"):
             own = admit_builtin(key[2])
             if own is not None:
                 return own
-        return not_found(job, self.given, self.options.faithful)
+        return not_found(job, key, self.given, self.options.faithful)
 
 
 @cache

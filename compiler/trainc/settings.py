@@ -143,6 +143,13 @@ def options_of(config: JsonObject, environment: str) -> JsonObject:
     return {**shared, **as_object(config.get("defaults")), **own}
 
 
+def of_every_job(config: JsonObject, environment: str) -> JsonObject:
+    """Return trainc.yaml, parsed, with an environment that has every job, for jobs that are given one by one."""
+    environments = as_object(config.get("environments"))
+    own = {**as_object(environments.get(environment)), "jobs": []}
+    return {**config, "environments": {**environments, environment: own}}
+
+
 def read_settings(config: JsonObject, environment: str) -> Settings:
     """Return what trainc.yaml, parsed, says for an environment."""
     data = options_of(config, environment)

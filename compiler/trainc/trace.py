@@ -16,7 +16,7 @@ from trainc.origins import Cause, Step, blame, counterpart
 from trainc.plugins import BUILDS, SHAPES
 from trainc.plugins.jobset import JobSet
 from trainc.schema import read, resource
-from trainc.source import Json, JsonObject, Path, existing, get
+from trainc.source import Json, JsonObject, Path, as_object, existing, get
 
 Origins = Callable[[], Mapping[Path, Origin]]
 
@@ -210,6 +210,9 @@ def _passed(model: Model, jobset: JsonObject) -> list[Step]:
         if made is not None and after is not objects:
             found.append(Step(made.data, lambda path, root, step=step: step.cause(model, path, root)))  # type: ignore[misc]
         objects = after
+    if found:
+        stored = read(resource("JobSet"), default(read(resource("JobSet"), as_object(found[-1].snapshot)).data)).data
+        found.append(Step(stored, _default("JobSet webhook")))
     return found
 
 

@@ -14,13 +14,12 @@ from trainc.admit.rules import RuleFailure, failures
 from trainc.admit.update import jobset_changes, rewritten, trainjob_changes
 from trainc.base import Base, identify
 from trainc.changes import Change, changes, same, undone
-from trainc.checks.place import blamed
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.diagnostics.concealing import concealed
 from trainc.documents import RUNTIMES, TRAINJOB
 from trainc.kube.gotypes import GoDecodeError
 from trainc.model import Model, Object
-from trainc.origins import counterpart
+from trainc.origins import blamed, counterpart
 from trainc.previous import as_stored, broken, standard
 from trainc.schema import Resource, has_rules, validate_object
 from trainc.schema.registry import BUILT_IN, Registry, split_version

@@ -93,10 +93,10 @@ def test_what_fails_is_not_written(repository: Path, run: Run) -> None:
 
 
 def test_a_note_never_fails(repository: Path, run: Run) -> None:
-    account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: x}\n"
+    account = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: x}\n"
     put(repository, "runtimes/plain.yaml", f"{RUNTIME}---\n{account}")
     result = run("validate", "--fail-on", "warning")
-    assert "note[TC015]" in result.stdout
+    assert "note[TC607]" in result.stdout
     assert result.exit_code == 0
 
 

@@ -93,8 +93,8 @@ def test_findings_on_comments_have_severities_too() -> None:
         ("{TC001: note}", "TC001 cannot be lowered: what cannot be read or told apart", ("severities", "TC001")),
         ("{TC902: ignore}", "TC902 cannot be lowered: trainc cannot go on after it", ("severities", "TC902")),
         ("{TC103: warning}", "TC103 cannot be lowered: the cluster refuses it, too", ("severities", "TC103")),
-        ("[TC103]", "wrong type", ("severities",)),
-        ("", "wrong type", ("severities",)),
+        ("[TC103]", "severities must be a mapping", ("severities",)),
+        ("", "severities must be a mapping", ("severities",)),
     ],
 )
 def test_what_is_wrong_in_the_file_is_placed(value: str, message: str, path: tuple[str, ...]) -> None:

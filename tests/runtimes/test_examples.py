@@ -11,6 +11,7 @@ import pytest
 
 import trainc
 from trainc import Build, Options, Source
+from trainc.config import parse
 from trainc.diagnostics import Severity
 from trainc.load import load
 from trainc.plugins import PLUGINS
@@ -53,7 +54,8 @@ def name_of(item: dict[str, Any]) -> str:
 
 @pytest.fixture(scope="module")
 def build() -> Build:
-    return trainc.compile([*JOBS, *RUNTIMES], Options())
+    config, _ = parse(Source("trainc.yaml", (ROOT / "trainc.yaml").read_bytes()))
+    return trainc.compile([*JOBS, *RUNTIMES], Options(config=config.data))
 
 
 def test_all_jobs_compile_without_error(build: Build) -> None:

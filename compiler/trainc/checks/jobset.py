@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from trainc.checks.claims import claim_problems
 from trainc.checks.created import created_job
 from trainc.checks.job import job_problems
-from trainc.checks.place import blamed
 from trainc.checks.pod import pod_problems, template_problems
 from trainc.checks.pod.volumes import TWO_SOURCES
 from trainc.checks.problem import Place, Problem
 from trainc.checks.rules import labels
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.model import Model, Object
+from trainc.origins import blamed
 from trainc.plugins.jobset import patched_sources
 from trainc.source import JsonObject, Path, as_object, dotted, get, objects
 

@@ -13,13 +13,23 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN, Command, Reporter, finding_options
-from trainc.cli.work import crd_option, load_config, no_document, nothing, read_crds, read_platform, worth_telling
+from trainc.cli.work import (
+    choose,
+    crd_option,
+    load_config,
+    no_document,
+    nothing,
+    read_crds,
+    read_platform,
+    worth_telling,
+)
 from trainc.diagnostics import Diagnostic, has_errors, sort_key
 from trainc.emit import emit
 from trainc.kube.fieldorder import ordered_object
 from trainc.options import Options
 from trainc.pipeline import compile  # noqa: A004 - its public name
 from trainc.read import Inputs, find_root, has_config, merge, read_given, read_stdin
+from trainc.settings import of_every_job
 from trainc.source import JsonObject
 
 EPILOG = """\b
@@ -50,6 +60,7 @@ OUTPUTS: dict[str, Callable[[Iterable[JsonObject]], str]] = {"yaml": _yaml, "jso
     "-o", "--output", type=click.Choice(tuple(OUTPUTS)), default="yaml", show_default=True, help="How to print."
 )
 @click.option("--faithful", is_flag=True, help="Exactly what the API server, Trainer and JobSet make of the documents.")
+@click.option("--env", "environment", metavar="ENV", help="The environment of trainc.yaml; without it the first one.")
 @crd_option
 @finding_options
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True))
@@ -58,6 +69,7 @@ def command(
     output: str,
     faithful: bool,
     crd_dirs: tuple[str, ...],
+    environment: str | None,
     format_: str,
     fail_on: str,
     quiet: bool,
@@ -76,7 +88,7 @@ def command(
     _require_streams(paths)
     folder = Path.cwd()
     given = merge(_read(folder, path) for path in paths)
-    options, known, findings = _surroundings(folder, faithful)
+    options, known, findings = _surroundings(folder, faithful, environment)
     crds = read_crds(find_root(folder), folder, crd_dirs)
     result = compile(merge([given, known]).sources, replace(options, crds=crds.sources))
     found = worth_telling([result.findings], known.sources)
@@ -98,14 +110,22 @@ def _require_streams(paths: Iterable[str]) -> None:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), name)
 
 
-def _surroundings(folder: Path, faithful: bool) -> tuple[Options, Inputs, tuple[Diagnostic, ...]]:
-    """Return what a repository adds to the documents given: options and runtimes, and what is wrong with its file."""
+def _surroundings(
+    folder: Path, faithful: bool, environment: str | None
+) -> tuple[Options, Inputs, tuple[Diagnostic, ...]]:
+    """Return what a repository adds to the documents given: options and runtimes, and what is wrong with its file.
+
+    Without an environment, it is the first one. BadParameter for one that is not there.
+    """
     if faithful:
         return Options(faithful=True), Inputs(), ()
     if not has_config(folder):
         return Options(), Inputs(), ()
     config, findings = load_config(folder)
-    return Options(environment=config.environments[0], config=config.data), read_platform(folder), findings
+    environment = config.environments[0] if environment is None else choose(config, environment)[0]
+    data = of_every_job(config.data, environment)
+    options = Options(environment=environment, config=data, config_document=config.document)
+    return options, read_platform(folder), findings
 
 
 def _read(folder: Path, path: str) -> Inputs:

@@ -12,6 +12,7 @@ from trainc.cli.command import F
 from trainc.config import Config, parse
 from trainc.diagnostics import Diagnostic, Severity, report, sort_key
 from trainc.findings.silences import UNUSED
+from trainc.gitops.environment import nowhere
 from trainc.load import load
 from trainc.options import Options, Revision
 from trainc.pipeline import Job, compile  # noqa: A004 - its public name
@@ -75,12 +76,21 @@ def compile_for(
     files: dict[str, bytes] = {}
     found = [*findings, *inputs.findings, *crds.findings]
     builds: list[tuple[Diagnostic, ...]] = []
+    left: list[tuple[Document, ...]] = []
     for environment in environments:
-        options = Options(environment=environment, config=config.data, crds=crds.sources, base=base)
+        options = Options(
+            environment=environment,
+            config=config.data,
+            config_document=config.document,
+            crds=crds.sources,
+            base=base,
+        )
         build = compile(inputs.sources, options)
         jobs[environment] = build.jobs
         files |= build.files
         builds.append(build.findings)
+        left.append(build.left)
+    found += nowhere(left) if set(config.environments) == set(jobs) else ()
     found += worth_telling(builds, partly)
     # A finding is about the input, so environments repeat it.
     once = {(sort_key(finding), finding.path): finding for finding in reversed(found)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from trainc.diagnostics.code import Code
 from trainc.diagnostics.creationcodes import POLICY_CREATION
 from trainc.diagnostics.diagnostic import Severity
+from trainc.diagnostics.gitopscodes import GITOPS
 from trainc.diagnostics.outputcodes import OUTPUT
 from trainc.diagnostics.policycodes import POLICY
 from trainc.diagnostics.refusals import JOBSET
@@ -89,8 +90,8 @@ INPUT = {
     "TC015": Code(
         _N,
         "companion of a runtime",
-        "A runtime's file may hold what its jobs need: a ServiceAccount, a Role, a claim. trainc reads them, but does"
-        " not write them to out/ yet: apply them to the cluster yourself.",
+        "A runtime's file may hold what its jobs need: a ServiceAccount, a Role, a claim. They go to the folder"
+        " 0-shared of every namespace with a job of the runtime. Here no job uses it, or the output is faithful.",
     ),
     "TC016": Code(
         _W,
@@ -329,16 +330,6 @@ KNOWN_BUGS = {
         f"A known bug of Trainer v2.3.0 ({fix.issue}), which trainc reproduces. {fix.wrong} Fix {name}: {fix.right}",
     )
     for name, fix in FIXES.items()
-}
-
-GITOPS = {
-    "TC601": Code(
-        _E,
-        "suspended job in a queue",
-        "Kueue starts and stops a JobSet through spec.suspend. With suspend: true in git, Argo CD's self-heal would"
-        " stop the job whenever Kueue has admitted it.",
-        "leave spec.suspend to Kueue",
-    ),
 }
 
 _TABLES = (INPUT, SCHEMA, RULES, JOIN, PLUGINS, KNOWN_BUGS, POLICY, POLICY_CREATION, GITOPS, JOBSET, OUTPUT)

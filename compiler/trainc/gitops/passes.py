@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from trainc.gitops import keys, queue, sealing
+from trainc.gitops import accounts, images, keys, patches, queue, sealing
 from trainc.gitops.base import Pass
 from trainc.model import Findings, Model, Objects
 
-PASSES: Final[tuple[Pass, ...]] = (keys.PASS, queue.PASS, sealing.PASS)
+PASSES: Final[tuple[Pass, ...]] = (
+    keys.PASS,
+    images.PASS,
+    patches.PASS,
+    accounts.PASS,
+    queue.PASS,
+    sealing.PASS,
+)
 """One tuple, since order is part of the output. The queue's comes after all that change the JobSet: it leaves the spec
 as a server stores it. Sealing comes last: it names objects by their final content.
 """

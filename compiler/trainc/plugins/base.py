@@ -171,7 +171,7 @@ def fix_hint(fix: str) -> str:
 
 def secret_must_exist(model: Model, name: str, keys: str) -> Findings:
     """Return the warning that a Secret is mounted which is not among the documents; ``keys`` says what it holds."""
-    if ("v1/Secret", model.namespace, name) in model.cluster:
+    if ("v1/Secret", model.home, name) in model.cluster:
         return ()
     message = f"Secret {model.namespace}/{name} must exist: trainc never writes a private key"
     return (report("TC408", model.job, ("metadata", "name"), message, hint=keys),)

@@ -73,7 +73,7 @@ def pod_group(model: Model, api_version: str, spec: JsonObject) -> Object:
 
 def pod_group_exists(model: Model, api_version: str) -> bool:
     """Tell whether the cluster has the PodGroup already; it is then left alone unless the TrainJob is suspended."""
-    found = model.cluster.get((f"{api_version}/PodGroup", model.namespace, model.name))
+    found = model.cluster.get((f"{api_version}/PodGroup", model.home, model.name))
     return found is not None and get(model.job.data, "spec", "suspend") is not True
 
 

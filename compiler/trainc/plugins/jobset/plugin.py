@@ -31,7 +31,7 @@ INITIALIZERS = {DATASET_INITIALIZER: "dataset", MODEL_INITIALIZER: "model"}
 
 def runs_already(model: Model) -> bool:
     """Tell whether the cluster has the JobSet and neither it nor the TrainJob is suspended: it is then left alone."""
-    there = model.cluster.get((f"{API_VERSION}/JobSet", model.namespace, model.name))
+    there = model.cluster.get((f"{API_VERSION}/JobSet", model.home, model.name))
     return there is not None and not any(get(d.data, "spec", "suspend") is True for d in (model.job, there))
 
 

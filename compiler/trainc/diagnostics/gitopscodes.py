@@ -1,0 +1,60 @@
+"""The codes of what only a tree in git needs: TC6xx."""
+
+from __future__ import annotations
+
+from trainc.diagnostics.code import Code
+from trainc.diagnostics.diagnostic import Severity
+
+_E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+GITOPS = {
+    "TC601": Code(
+        _E,
+        "suspended job in a queue",
+        "Kueue starts and stops a JobSet through spec.suspend. With suspend: true in git, Argo CD's self-heal would"
+        " stop the job whenever Kueue has admitted it.",
+        "leave spec.suspend to Kueue",
+    ),
+    "TC602": Code(
+        _E,
+        "two jobs meet",
+        "namespaces of the environment in trainc.yaml leads two jobs of one name to the same namespace, where one would"
+        " replace the other.",
+        "rename one of the jobs, or keep their namespaces apart",
+    ),
+    "TC603": Code(
+        _N,
+        "job in no environment",
+        "No environment of trainc.yaml has this TrainJob among its jobs: it is not compiled, and hardly checked.",
+    ),
+    "TC604": Code(
+        _W,
+        "unknown service account",
+        "A pod names a service account that trainc does not make, and that is among no documents given. Where it is"
+        " missing, the pods are never created.",
+        "add the ServiceAccount beside the runtime, or list it under serviceAccounts in trainc.yaml",
+    ),
+    "TC605": Code(
+        _E,
+        "environment patch that cannot be merged",
+        "A patch of the environment in trainc.yaml does not fit the objects that it is meant for.",
+    ),
+    "TC606": Code(
+        _W,
+        "environment patch without a target",
+        "A patch of the environment in trainc.yaml is meant for objects that no job of the environment has.",
+    ),
+    "TC607": Code(
+        _N,
+        "companion of the whole cluster",
+        "A ClusterRole or ClusterRoleBinding stands beside a runtime. An Application of a namespace has no rights over"
+        " the whole cluster, so trainc does not write it to out/: a cluster's administrator must apply it.",
+    ),
+    "TC608": Code(
+        _E,
+        "two companions of one name",
+        "Two runtimes bring different objects of one kind and name to one namespace, or a companion has the name of an"
+        " object that trainc makes for a job. Argo CD would swap one for the other at every sync.",
+        "rename one of the two",
+    ),
+}

@@ -1,0 +1,55 @@
+"""Service accounts that pods name: whether anything makes them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from trainc.diagnostics import Diagnostic, report
+from trainc.gitops.base import Pass, by_environment
+from trainc.gitops.pods import pod_specs
+from trainc.model import Findings, Model, Object, Objects, Origin
+from trainc.origins import blamed
+from trainc.source import Json, Path
+
+DEFAULT: Final = "default"
+"""The service account that every namespace has."""
+
+ACCOUNT: Final = "v1/ServiceAccount"
+
+
+def judge(model: Model, objects: Objects) -> Findings:
+    """Warn of service accounts that neither trainc, nor a document given, nor trainc.yaml knows."""
+    found = []
+    for made in objects:
+        for path, spec in pod_specs(made.data):
+            name = spec.get("serviceAccountName")
+            if isinstance(name, str) and name not in ("", DEFAULT) and not _is_known(model, objects, name):
+                found.append(_finding(model, made, (*path, "serviceAccountName"), name))
+    return tuple(dict.fromkeys(found))
+
+
+def _is_known(model: Model, objects: Objects, name: str) -> bool:
+    if name in model.options.settings.service_accounts:
+        return True
+    if any(one.kind == "ServiceAccount" and one.name == name for one in objects):
+        return True
+    if any((ACCOUNT, place, name) in model.cluster for place in (model.home, model.namespace)):
+        return True
+    beside = (key for key, document in model.cluster.items() if document.source == model.runtime.source)
+    return any((version, found) == (ACCOUNT, name) for version, _, found in beside)
+
+
+def _finding(model: Model, made: Object, path: Path, name: str) -> Diagnostic:
+    return report("TC604", *blamed(model, made, path), f"service account {name!r} is made by nothing here", found=name)
+
+
+def _same(model: Model, objects: Objects) -> Objects:
+    return objects
+
+
+def cause(model: Model, path: Path, root: Json) -> Origin:
+    """Return an origin that is never asked for: the pass adds nothing."""
+    return by_environment("serviceAccounts")
+
+
+PASS: Final = Pass("accounts", _same, cause, judge=judge)

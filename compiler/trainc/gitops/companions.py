@@ -1,0 +1,162 @@
+"""What stands beside a runtime in its file because its jobs need it: emitted once a namespace, in a folder of its own.
+
+A companion that names no namespace goes to every namespace that has a job of its runtime, one that names a namespace
+to that one. What the whole cluster has, a ClusterRole, is for an administrator to apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from trainc.diagnostics import Diagnostic, Related, report
+from trainc.documents import CLUSTER_SCOPED, COMPANIONS, Key, identity
+from trainc.model import Object, Origin
+from trainc.options import Options
+from trainc.source import Document, Json, JsonObject, Path, Source, as_list, as_object, get
+
+FOLDER: Final = "0-shared"
+"""The folder of a namespace's companions; no job is called so, since names of jobs begin with a letter."""
+
+KEPT: Final[Mapping[str, str]] = {
+    "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+    "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+}
+"""Annotations of claims: their data outlives their file. Argo CD reads the first from the live object, so they are
+there from the first day."""
+
+_NAME: Path = ("metadata", "name")
+_RBAC: Final = "rbac.authorization.k8s.io"
+
+
+class Use(NamedTuple):
+    """A compiled job, as companions see it: its runtime, and its namespace in the cluster."""
+
+    runtime: Document
+    namespace: str
+
+
+class Shared(NamedTuple):
+    """A companion to emit: the object, its namespace in the cluster, and the document."""
+
+    made: Object
+    namespace: str
+    document: Document
+
+
+def share(
+    stored: Mapping[Key, Document], unplaced: frozenset[Key], uses: Iterable[Use], options: Options
+) -> tuple[tuple[Shared, ...], tuple[Diagnostic, ...]]:
+    """Return the companions of the runtimes in use, and what is wrong with them.
+
+    ``stored`` holds the documents given as a cluster stores them, ``unplaced`` names those without a namespace of
+    their own.
+    """
+    uses = tuple(uses)
+    found: dict[tuple[str, str, str, str], Shared] = {}
+    findings: list[Diagnostic] = []
+    for key, document in stored.items():
+        mine = [use for use in uses if use.runtime.source == document.source]
+        if document.data["kind"] not in COMPANIONS or not mine:
+            continue
+        if document.data["kind"] in CLUSTER_SCOPED:
+            findings.append(_for_administrators(document))
+            continue
+        own = str(get(document.data, "metadata", "namespace"))
+        places = [use.namespace for use in mine]
+        if key not in unplaced:
+            places = [options.settings.namespaces.get(own, own)]
+        for place in sorted(set(places)):
+            made = Shared(_made(document, place, own, options), place, document)
+            version = str(document.data["apiVersion"]).rpartition("/")[0]
+            first = found.setdefault((version, made.made.kind, place, made.made.name), made)
+            if first.made.data != made.made.data:
+                findings.append(_twice(made, first.document))
+    return tuple(found[key] for key in sorted(found)), tuple(findings)
+
+
+def collisions(shared: Iterable[Shared], objects: Iterable[Object]) -> tuple[Diagnostic, ...]:
+    """Return an error for every companion that is also an object of a job: no object is in two folders."""
+    made = {_identity(one) for one in objects}
+    return tuple(
+        report(
+            "TC608",
+            one.document,
+            _NAME,
+            f"{one.made.kind} {one.namespace}/{one.made.name} is also made for a job",
+            found=one.made.name,
+        )
+        for one in shared
+        if _identity(one.made) in made
+    )
+
+
+def _identity(made: Object) -> tuple[str, str, str, str]:
+    group = str(made.data["apiVersion"]).rpartition("/")[0]
+    return group, made.kind, str(get(made.data, "metadata", "namespace")), made.name
+
+
+def idle(
+    documents: Iterable[Document], runtimes: Iterable[Document], uses: Iterable[Use], *, faithful: bool
+) -> tuple[Diagnostic, ...]:
+    """Return one note for each file whose companions are read, and not emitted: no job uses its runtimes.
+
+    Under faithful nothing is emitted for them at all.
+    """
+    used = frozenset() if faithful else frozenset(use.runtime.source for use in uses)
+    files = {runtime.source for runtime in runtimes} - used
+    found: dict[Source, list[Document]] = {}
+    for document in documents:
+        if document.data["kind"] in COMPANIONS and document.source in files:
+            found.setdefault(document.source, []).append(document)
+    return tuple(_idle(companions) for companions in found.values())
+
+
+def _idle(companions: list[Document]) -> Diagnostic:
+    kinds = ", ".join(dict.fromkeys(str(document.data["kind"]) for document in companions))
+    return report("TC015", companions[0], ("kind",), f"{kinds} beside a runtime: read, not emitted")
+
+
+def _for_administrators(document: Document) -> Diagnostic:
+    kind, name = document.data["kind"], get(document.data, *_NAME)
+    message = f"{kind} {name} is for the whole cluster: not emitted, an administrator must apply it"
+    return report("TC607", document, _NAME, message, found=str(name))
+
+
+def _twice(one: Shared, first: Document) -> Diagnostic:
+    message = f"{one.made.kind} {one.namespace}/{one.made.name} is there twice, and differently"
+    return report("TC608", one.document, _NAME, message, related=(Related("the first one", first, _NAME),))
+
+
+def _made(document: Document, namespace: str, own: str, options: Options) -> Object:
+    """Return a companion as it is emitted: with its namespace, and with what a server would add."""
+    data = document.data
+    metadata = {**as_object(data["metadata"]), "namespace": namespace}
+    if data["kind"] == "PersistentVolumeClaim":
+        metadata["annotations"] = {**KEPT, **as_object(metadata.get("annotations"))}
+        data = {**data, "spec": {"volumeMode": "Filesystem", **as_object(data.get("spec"))}}
+    if data["kind"] == "RoleBinding":
+        data = _bound(data, namespace, own, options.settings.namespaces)
+    whole: JsonObject = {key: value for key, value in data.items() if key != "status"}
+    return Object({**whole, "metadata": metadata}, lambda: {(): Origin("input", document)})
+
+
+def _bound(data: JsonObject, namespace: str, own: str, elsewhere: Mapping[str, str]) -> JsonObject:
+    """Return a RoleBinding whose service accounts are those of its namespace in the cluster."""
+    subjects: list[Json] = []
+    for subject in map(as_object, as_list(data.get("subjects"))):
+        place = subject.get("namespace")
+        if subject.get("kind") != "ServiceAccount":
+            subjects.append({"apiGroup": _RBAC, **subject})
+        elif place is None or place == own:
+            subjects.append({**subject, "namespace": namespace})
+        else:
+            subjects.append({**subject, "namespace": elsewhere.get(str(place), str(place))})
+    reference = {"apiGroup": _RBAC, **as_object(data.get("roleRef"))}
+    return {**data, "roleRef": reference, **({"subjects": subjects} if subjects else {})}
+
+
+def placed_by_folder(documents: Iterable[Document], given: Iterable[Document]) -> frozenset[Key]:
+    """Return the identities of documents that got a namespace because they had none of their own."""
+    bare = {(d.source.name, d.index) for d in given if not get(d.data, "metadata", "namespace")}
+    return frozenset(identity(document) for document in documents if (document.source.name, document.index) in bare)

@@ -1,0 +1,67 @@
+"""Which jobs an environment has, and what can go wrong between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from trainc.diagnostics import Diagnostic, Related, report
+from trainc.gitops.patches import is_meant, place
+from trainc.model import Object
+from trainc.options import Options
+from trainc.settings import Settings
+from trainc.source import Document, Path, get
+
+_NAME: Path = ("metadata", "name")
+
+
+class Split(NamedTuple):
+    """The TrainJobs that an environment has, and the others."""
+
+    taken: tuple[Document, ...]
+    left: tuple[Document, ...]
+
+
+def split(jobs: Iterable[Document], settings: Settings) -> Split:
+    """Return the TrainJobs divided by the environment's patterns; the namespace is that below jobs/."""
+    taken: list[Document] = []
+    left: list[Document] = []
+    for job in jobs:
+        home, name = (str(get(job.data, "metadata", key)) for key in ("namespace", "name"))
+        (taken if settings.takes(home, name) else left).append(job)
+    return Split(tuple(taken), tuple(left))
+
+
+def meetings(placed: Iterable[tuple[str, str, Document]], options: Options) -> tuple[Diagnostic, ...]:
+    """Return an error for every job whose namespace and name in the cluster are those of one before it."""
+    first: dict[tuple[str, str], Document] = {}
+    found = []
+    for namespace, name, document in sorted(placed, key=lambda job: (job[0], job[1], job[2].source.name, job[2].index)):
+        other = first.setdefault((namespace, name), document)
+        if other is not document:
+            message = f"in environment {options.environment} another job becomes {namespace}/{name}, too"
+            related = (Related("the other one", other, _NAME),)
+            found.append(report("TC602", document, _NAME, message, found=name, related=related))
+    return tuple(found)
+
+
+def idle_patches(objects: Iterable[Object], options: Options) -> tuple[Diagnostic, ...]:
+    """Return a warning for every patch that is meant for none of the objects; none where there are no objects."""
+    made = tuple(objects)
+    found = []
+    for patch in options.settings.patches if made else ():
+        where = place(options, patch, ("target",))
+        if where is not None and not any(is_meant(one, patch) for one in made):
+            message = f"no {patch.kind} of environment {options.environment} is meant by this patch"
+            found.append(report("TC606", *where, message))
+    return tuple(found)
+
+
+def nowhere(left: Iterable[Iterable[Document]]) -> tuple[Diagnostic, ...]:
+    """Return a note for every TrainJob that every environment leaves out, from what each leaves out."""
+    sets = [{(job.source.name, job.index): job for job in jobs} for jobs in left]
+    everywhere = set.intersection(*(set(jobs) for jobs in sets)) if sets else set()
+    return tuple(
+        report("TC603", sets[0][key], _NAME, "no environment has this job: it is not compiled")
+        for key in sorted(everywhere)
+    )

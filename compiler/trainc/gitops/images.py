@@ -1,0 +1,58 @@
+"""Registries and pull secrets of an environment, on every pod: initializers, init containers and key Jobs, too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trainc.gitops.base import Pass, by_environment
+from trainc.gitops.pods import with_images, with_pods
+from trainc.model import Model, Objects, Origin
+from trainc.source import Json, JsonObject, Path, as_list, get
+
+DOCKER_HUB = "docker.io"
+"""The registry of an image that names none; one without a folder is in ``library`` there."""
+
+
+def shape(model: Model, objects: Objects) -> Objects:
+    """Return the objects with images from the environment's registries, and its pull secrets."""
+    settings = model.options.settings
+    if not settings.registries and not settings.image_pull_secrets:
+        return objects
+    return with_pods(objects, lambda spec: _shaped(spec, settings.registries, settings.image_pull_secrets))
+
+
+def _shaped(spec: JsonObject, registries: Mapping[str, str], secrets: tuple[str, ...]) -> JsonObject:
+    spec = with_images(spec, lambda image: rewritten(image, registries))
+    own = as_list(spec.get("imagePullSecrets"))
+    there = {get(secret, "name") for secret in own}
+    added: list[Json] = [{"name": name} for name in dict.fromkeys(secrets) if name not in there]
+    return {**spec, "imagePullSecrets": [*own, *added]} if added else spec
+
+
+def rewritten(image: str, registries: Mapping[str, str]) -> str:
+    """Return an image with the longest beginning that registries name replaced; steps of a path are never divided.
+
+    ``python:3`` is docker.io/library/python:3, as container runtimes have it.
+    """
+    full = spelt_out(image)
+    for beginning in sorted(registries, key=lambda name: (-len(name), name)):
+        rest = full.removeprefix(beginning)
+        if rest != full and (not rest or rest[0] in "/:@" or beginning.endswith("/")):
+            return registries[beginning] + rest
+    return image
+
+
+def spelt_out(image: str) -> str:
+    """Return an image's name with its registry, docker.io where it names none."""
+    first, slash, _ = image.partition("/")
+    if slash and ("." in first or ":" in first or first == "localhost"):
+        return image
+    return f"{DOCKER_HUB}/{image}" if slash else f"{DOCKER_HUB}/library/{image}"
+
+
+def cause(model: Model, path: Path, root: Json) -> Origin:
+    """Return the origin: the environment."""
+    return by_environment("imagePullSecrets" if "imagePullSecrets" in path else "registries")
+
+
+PASS = Pass("images", shape, cause)

@@ -1,0 +1,61 @@
+"""The pod templates of what is emitted: where they are, and how all of them are changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from trainc.model import Object, Objects
+from trainc.source import Json, JsonObject, Path, as_list, as_object, get
+
+CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+_JOB: Path = ("spec", "template", "spec")
+
+
+def pod_specs(data: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
+    """Yield path and value of every pod's spec in an object: a JobSet has one a replicated job, a Job has one."""
+    if data["kind"] == "JobSet":
+        for index, _ in enumerate(as_list(get(data, "spec", "replicatedJobs"))):
+            path: Path = ("spec", "replicatedJobs", index, "template", *_JOB)
+            yield path, as_object(get(data, *path))
+    elif data["kind"] == "Job":
+        yield _JOB, as_object(get(data, *_JOB))
+
+
+def with_pods(objects: Objects, change: Callable[[JsonObject], JsonObject]) -> Objects:
+    """Return the objects with every pod's spec changed; those that come out as they were are the same objects."""
+    made = tuple(_changed(one, change) for one in objects)
+    return objects if all(one is other for one, other in zip(made, objects, strict=True)) else made
+
+
+def _changed(made: Object, change: Callable[[JsonObject], JsonObject]) -> Object:
+    data = made.data
+    for path, spec in pod_specs(made.data):
+        if (after := change(spec)) != spec:
+            data = as_object(_put(data, path, after))
+    return made if data is made.data else replace(made, data=data)
+
+
+def _put(value: Json, path: Path, new: Json) -> Json:
+    if not path:
+        return new
+    step, *rest = path
+    if isinstance(value, list):
+        return [_put(item, tuple(rest), new) if index == step else item for index, item in enumerate(value)]
+    return {**as_object(value), str(step): _put(get(value, step), tuple(rest), new)}
+
+
+def with_images(spec: JsonObject, change: Callable[[str], str]) -> JsonObject:
+    """Return a pod's spec with every container's image changed; an image that is no text, or empty, stays."""
+    made: JsonObject = dict(spec)
+    for key in CONTAINERS:
+        if isinstance(containers := spec.get(key), list):
+            made[key] = [_with_image(container, change) for container in containers]
+    return made
+
+
+def _with_image(container: Json, change: Callable[[str], str]) -> Json:
+    image = get(container, "image")
+    if not isinstance(container, dict) or not isinstance(image, str) or not image:
+        return container
+    return {**container, "image": change(image)}
