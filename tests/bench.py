@@ -1,8 +1,9 @@
-"""Times ``trainc build`` from process start: one job, and a hundred. Run by ``make bench``.
+"""Times trainc from process start, and CEL within one process (benchrules.py). Run by ``make bench``.
 
-The jobs are those of jobs/, under new names, so every plugin takes part. The
-figures are wall-clock times of whole processes, output included; "python" is
-an interpreter that does nothing, the floor under them. Nothing is asserted.
+validate and render take this repository as it is, policies included. The jobs of build are those of jobs/, under new
+names, so every plugin takes part. The figures are of whole processes, output included: wall-clock time, and the time
+of processors ("cpu"), which other programs disturb less. "python" is an interpreter that does nothing, the floor under
+them. The first run of each command is not counted. Nothing is asserted.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import argparse
 import os
 import platform
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -20,9 +22,13 @@ from collections.abc import Sequence
 from itertools import cycle, islice
 from pathlib import Path
 
+import benchrules
+
 ROOT = Path(__file__).resolve().parents[1]
 TRAINC = Path(sys.executable).with_name("trainc")
+JOB = "jobs/team-vision/mnist-cpu.yaml"
 SIZES = (1, 100)
+VALIDATE_TARGET = "target: wall below 250 ms"
 
 
 def renamed(path: Path, number: int) -> str:
@@ -46,14 +52,25 @@ def generate(folder: Path, size: int) -> list[Path]:
     return paths
 
 
-def times(command: Sequence[str | Path], runs: int) -> list[float]:
-    """Return the wall-clock seconds of each run; CalledProcessError where one fails. The first is not counted."""
-    found = []
+def times(command: Sequence[str | Path], runs: int) -> list[tuple[float, float]]:
+    """Return the seconds of each run, by the clock and of processors; CalledProcessError where one fails."""
+    found, quiet = [], subprocess.DEVNULL
     for _ in range(runs + 1):
-        start = time.perf_counter()
-        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        found.append(time.perf_counter() - start)
+        start, used = time.perf_counter(), _processors()
+        subprocess.run(command, cwd=ROOT, check=True, stdout=quiet, stderr=quiet, env=environment())
+        found.append((time.perf_counter() - start, _processors() - used))
     return found[1:]
+
+
+def environment() -> dict[str, str]:
+    """Return an environment in which Python keeps what it compiles, as where trainc is installed."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
+def _processors() -> float:
+    """Return the seconds that processors have spent on the processes waited for so far."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def cpu() -> str:
@@ -64,10 +81,11 @@ def cpu() -> str:
     return platform.processor() or platform.machine()
 
 
-def show(title: str, found: Sequence[float]) -> None:
+def show(title: str, found: Sequence[tuple[float, float]], remark: str = "") -> None:
     """Print one line of figures, in milliseconds."""
-    smallest, median = min(found) * 1000, statistics.median(found) * 1000
-    print(f"{title:28} min {smallest:7.1f} ms   median {median:7.1f} ms   of {len(found)} runs")
+    wall, processor = ([each[place] * 1000 for each in found] for place in (0, 1))
+    figures = f"min {min(wall):7.1f} ms   median {statistics.median(wall):7.1f} ms   cpu {min(processor):7.1f} ms"
+    print(f"{title:32} {figures}   of {len(found)} runs   {remark}".rstrip())
 
 
 def main() -> None:
@@ -77,11 +95,15 @@ def main() -> None:
     runs = parser.parse_args().runs
     print(f"{cpu()}, {os.cpu_count()} CPUs, {platform.system()}, Python {platform.python_version()}")
     show("python -c pass", times([sys.executable, "-c", "pass"], runs))
+    show("trainc validate, one job", times([TRAINC, "validate", JOB], runs), VALIDATE_TARGET)
+    show("trainc validate, all of jobs/", times([TRAINC, "validate"], runs))
+    show("trainc render --check", times([TRAINC, "render", "--check"], runs))
     with tempfile.TemporaryDirectory() as folder:
         for size in SIZES:
             paths = generate(Path(folder), size)
             title = f"trainc build, {size} job{'s' if size > 1 else ''}"
             show(title, times([TRAINC, "build", *paths], runs))
+    benchrules.main()
 
 
 if __name__ == "__main__":
