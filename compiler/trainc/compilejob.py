@@ -230,5 +230,16 @@ class _Claims(Mapping[str, Json]):
 def _refusal(model: Model, jobset: Object, refused: Refused) -> Diagnostic:
     """Return the finding of a refused JobSet, at the line that caused it."""
     document, path = (model.job, _NAME) if refused.code == "TC802" else blamed(model, jobset, refused.path)
-    message = f"the JobSet is refused: {dotted(refused.path)}: {refused.message}"
-    return report(refused.code, document, path, message, stage=refused.stage, upstream=refused.upstream)
+    place, told = dotted(refused.path), refused.message
+    parent = dotted(refused.path[:-1])  # of a key, which is named apart
+    message = f"the JobSet is refused: {told if told.startswith((place, f'{parent} ')) else f'{place}: {told}'}"
+    return report(
+        refused.code,
+        document,
+        path,
+        message,
+        expected=refused.expected,
+        hint=refused.hint,
+        stage=refused.stage,
+        upstream=refused.upstream,
+    )

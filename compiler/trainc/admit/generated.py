@@ -19,6 +19,8 @@ class Refused(NamedTuple):
     path: Path
     message: str
     upstream: str
+    expected: str | None = None
+    hint: str | None = None
 
 
 def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObject, tuple[Refused, ...]]:
@@ -29,7 +31,7 @@ def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObje
     kind = resource("JobSet")
     stored = read(kind, default(read(kind, data).data)).data
     violations = validate_object(kind, stored)
-    refused = [Refused(v.code, "jobset-crd", v.path, v.message, v.upstream) for v in violations]
+    refused = [Refused(v.code, "jobset-crd", v.path, v.message, v.upstream, v.expected, v.hint) for v in violations]
     if not any(violation.blocking for violation in violations):
         for broken in failures(kind.schema, stored):
             path = existing(stored, (*broken.path, *broken.about))

@@ -8,7 +8,17 @@ from trainc.diagnostics import Diagnostic, Severity, report, suggest
 from trainc.kube.fielderror import invalid
 from trainc.kube.goorder import typed
 from trainc.kube.names import is_domain_prefixed_path
-from trainc.model import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, NODE, TRAINER, Findings, Model
+from trainc.model import (
+    ANCESTOR_LABEL,
+    DATASET_INITIALIZER,
+    MODEL_INITIALIZER,
+    NODE,
+    TRAINER,
+    TRAINER_PORT,
+    Findings,
+    Model,
+    upsert_ports,
+)
 from trainc.options import FIXES
 from trainc.plugins.base import fix_hint, is_gpu, known_bug, node_resources, pod_containers, quantities, refused
 from trainc.source import Json, JsonObject, Path, as_list, get, objects
@@ -135,16 +145,24 @@ def _unnamed_ports(model: Model) -> Iterator[Diagnostic]:
     for index, job in enumerate(model.jobs):
         trains = get(job, "template", "metadata", "labels", ANCESTOR_LABEL) == TRAINER and injects
         for container in (c for kind in KINDS for c in pod_containers(job, kind)):
-            ports = as_list(container.get("ports"))
-            unnamed = [get(p, "containerPort") for p in ports if get(p, "name") is None]
-            replaced = trains and container.get("name") == NODE and any(port != 29500 for port in unnamed)
-            if len(unnamed) > 1 or replaced:
-                message = (
-                    f"container {container.get('name')!r} of job {job.get('name')!r} has ports without a name:"
-                    " Trainer takes them for one and the same"
-                )
-                path = ("spec", "template", "spec", "replicatedJobs", index)
-                yield from known_bug("unnamed-ports", model.runtime, path, message)
+            port = TRAINER_PORT if trains and container.get("name") == NODE else None
+            if _ports(container, port, by_number=False) == _ports(container, port, by_number=True):
+                continue
+            what = f"container {container.get('name')!r} of job {job.get('name')!r} has ports"
+            unnamed = [p for p in objects(container.get("ports")) if p.get("name") is None]
+            if len(unnamed) > 1 or (port is not None and any(p.get("containerPort") != port for p in unnamed)):
+                message = f"{what} without a name: Trainer takes them for one and the same"
+            else:
+                message = f"{what} of one number: Trainer takes them for one and the same, and a name is lost"
+            path = ("spec", "template", "spec", "replicatedJobs", index)
+            yield from known_bug("unnamed-ports", model.runtime, path, message)
+
+
+def _ports(container: JsonObject, port: int | None, *, by_number: bool) -> tuple[JsonObject, ...]:
+    """Return the ports that the JobSet will have: the container's, put in twice, with the trainer's one after them."""
+    own = objects(container.get("ports"))
+    new: list[JsonObject] = [] if port is None else [{"containerPort": port}]
+    return upsert_ports(own, upsert_ports(own, new, by_number=by_number), by_number=by_number)
 
 
 def _two_sources(model: Model) -> Iterator[Diagnostic]:
@@ -160,10 +178,10 @@ def _two_sources(model: Model) -> Iterator[Diagnostic]:
 
 
 def patched_sources(model: Model, job: str) -> dict[str, list[str]]:
-    """Return the volumes of a replicated job to which the patches gave one source more, by name, with all of them."""
+    """Return the runtime's volumes of a replicated job to which the patches gave one source more, with all of them."""
     before = _volume_sources(objects(model.unpatched.get("replicatedJobs")), job)
     after = _volume_sources(model.jobs, job)
-    return {name: sources for name, sources in after.items() if len(sources) > max(1, len(before.get(name, ())))}
+    return {name: sources for name, sources in after.items() if len(sources) > max(1, len(before.get(name, sources)))}
 
 
 def _volume_sources(jobs: list[JsonObject], name: str) -> dict[str, list[str]]:
