@@ -32,6 +32,14 @@ def test_finds_the_character(style: str) -> None:
         assert line[mark.column - 1 :].startswith(needle)
 
 
+@pytest.mark.parametrize("style", STYLES)
+def test_behind_the_end_is_the_last_character(style: str) -> None:
+    text = HEAD + STYLES[style]
+    [document] = load(Source("a.yaml", text))[0]
+    mark = within(document, ("rule",), len(str(document.data["rule"]))).locate(("rule",))
+    assert text.splitlines()[mark.line - 1][: mark.column].endswith("object.b")
+
+
 def test_list_items_and_quotes() -> None:
     text = HEAD + "rules:\n- 'it''s x'\n- [\"\\\"y\\\" z\"]\n"
     [document] = load(Source("a.yaml", text))[0]

@@ -41,12 +41,12 @@ def _inside(text: str, mark: Mark, value: str, offset: int, *, key: bool) -> Mar
         return None
     start, end, style = span
     order = sum(1 for char in value[:offset] if not char.isspace())
-    places = _literal(text, start, end) if style in ("|", ">") else _flow(text, start, end, style)
-    for number, index in enumerate(places):
-        if number == order:
-            line = bisect_left(starts, index + 1)
-            return Mark(line, index - starts[line - 1] + 1)
-    return None
+    places = list(_literal(text, start, end) if style in ("|", ">") else _flow(text, start, end, style))
+    if not places:
+        return None
+    index = places[min(order, len(places) - 1)]  # behind the end, where more was expected: the last character
+    line = bisect_left(starts, index + 1)
+    return Mark(line, index - starts[line - 1] + 1)
 
 
 def _line_starts(text: str) -> list[int]:

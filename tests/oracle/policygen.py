@@ -32,6 +32,9 @@ CONDITIONS = [
     "params == null || int(params.data.max) > 2",
     "request.resource.version == request.requestResource.version",
     "object.spec.broken == 2",
+    "oldObject != null && oldObject.metadata.name == object.metadata.name",
+    "object.?metadata.?labels.orValue({}).all(k, v, v != 'x')",
+    "has(object.spec) || has(object.data)",
 ]
 VALIDATIONS = [
     "object == null || size(object.spec.replicatedJobs) <= 2",
@@ -59,6 +62,17 @@ VALIDATIONS = [
     "false",
     "true",
     "object.spec.replicatedJobs[7].name == ''",
+    "variables.twice > 6 || variables.broken == 1",
+    "variables.names.exists_one(n, n == 'r1')",
+    "object.?spec.?replicatedJobs.orValue([]).all(r, r.?replicas.orValue(1) < 4)",
+    "object.metadata.?labels[?'team'].orValue('none') in ['x', 'none']",
+    "quantity(string(object.spec.replicatedJobs.size())).isLessThan(quantity('3'))",
+    "object.metadata.name.matches('^(demo|o.*)$') && !has(request.requestSubResource)",
+    "request.operation in ['CREATE', 'UPDATE'] ? object.kind == request.kind.kind : oldObject.kind == 'JobSet'",
+    "dyn(object).spec.suspend || object.spec.values.size() > 3",
+    "object.spec.replicatedJobs.map(r, r.replicas).sum() < 7 && [1, 2].all(i, x, i < x)",
+    "params.data.max.size() == 1",
+    "params == null",
 ]
 MESSAGES = [
     "'no ' + object.metadata.name",
@@ -69,6 +83,10 @@ MESSAGES = [
     "'too long: ' + ['x'].map(x, string(variables.total) + 'x')[0]",
     "variables.filler",
     "'total ' + string(variables.total)",
+    "variables.names.join(', ') + ' of ' + request.namespace",
+    "'%d of %s'.format([variables.twice, variables.names])",
+    "'carriage\\rreturn'",
+    "'\u00e9\u4e2d <' + object.kind + '>'",
 ]
 ANNOTATIONS = [
     "'plain'",
@@ -87,6 +105,7 @@ VARIABLES = [
     },
     {"name": "pairs", "expression": "object.spec.values.map(x, object.spec.values.filter(y, y > x).size())"},
     {"name": "twice", "expression": "variables.total * 2"},
+    {"name": "names", "expression": "object.spec.replicatedJobs.map(r, string(r.name))"},
 ]
 SELECTORS = [
     {},
@@ -190,11 +209,15 @@ class _Maker:
         return self.rng.random() < share
 
     def question(self, name: str) -> Question:
-        policy = self.policy("p")
-        bindings = [self.binding(f"b{i}", policy) for i in range(self.rng.choice([1, 1, 1, 2]))]
+        policies = [self.policy(name) for name in ("p", "q")[: self.rng.choice([1, 1, 1, 2])]]
+        bindings = [
+            self.binding(f"{policy['metadata']['name']}{i}", policy)
+            for policy in policies
+            for i in range(self.rng.choice([1, 1, 1, 2]))
+        ]
         return {
             "id": name,
-            "policies": [policy],
+            "policies": policies,
             "bindings": bindings,
             "params": self.rng.sample(PARAMS, self.rng.randint(2, len(PARAMS))),
             "namespaces": NAMESPACES,
@@ -315,6 +338,7 @@ class _Maker:
         if kind["kind"] == "ConfigMap":
             return {**result, "data": {"k": "v"}}
         if kind["kind"] == "Namespace":
+            metadata["labels"] = {**metadata.get("labels", {}), "kubernetes.io/metadata.name": name}  # a default
             return result
         jobs = [{"name": f"r{i}", "replicas": rng.randint(1, 5)} for i in range(rng.randint(1, 4))]
         size = rng.choice([3, 3, 3, 3, 300, 900])

@@ -76,7 +76,7 @@ def agrees(ours: Json, theirs: Json) -> bool:
     status = {"reason": theirs["reason"], "code": theirs["code"]}
     return (
         denial
-        and (not theirs["error"] or ours["statuses"][theirs["error"]] == status)
+        and (not theirs["error"] or (theirs["error"], status) in ours["statuses"])
         and sorted(ours["warnings"]) == sorted(theirs["warnings"])
         and _values(ours["annotations"]) == _values(theirs["annotations"])
     )

@@ -22,12 +22,13 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
     decisions = policies(question).decide(Request(**question["request"]))
     undecided = {decision.message for decision in decisions if decision.outcome == "undecided"}
     assert all(message.endswith("not converted offline") for message in undecided), undecided
-    decisions = tuple(decision for decision in decisions if decision.outcome != "undecided")
+    vague = any(decision.outcome == "denied" and not decision.upstream for decision in decisions)
+    decisions = tuple(decision for decision in decisions if decision.outcome != "undecided" and decision.upstream)
     denied = [decision for decision in decisions if decision.action == "Deny"]
     return {
-        "undecided": bool(undecided),
+        "undecided": bool(undecided) or vague,
         "denials": [decision.upstream for decision in denied],
-        "statuses": {d.upstream: {"reason": d.reason, "code": CODES[d.reason]} for d in denied},
+        "statuses": [(d.upstream, {"reason": d.reason, "code": CODES[d.reason]}) for d in denied],
         "warnings": [decision.upstream for decision in decisions if decision.action == "Warn"],
         "annotations": [decision.upstream for decision in decisions if decision.action == "Audit"],
     }

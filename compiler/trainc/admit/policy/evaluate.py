@@ -34,7 +34,8 @@ _OUT_OF_BUDGET = "validation failed due to running out of cost budget, no furthe
 class Verdict(NamedTuple):
     """What one expression comes to. ``key`` is that of an audit annotation, ``message`` then its value.
 
-    ``certain``: a denial whatever the binding's actions are. ``ordinal`` counts the validations from 0.
+    ``certain``: a denial whatever the binding's actions are. ``ordinal`` counts the validations from 0. ``guessed``: the
+    server's message is not known offline, and this one stands for it.
     """
 
     path: Path
@@ -46,6 +47,7 @@ class Verdict(NamedTuple):
     certain: bool = False
     ordinal: int = 0
     blame: Compiled | Problem | None = None
+    guessed: bool = False
 
 
 class _Result(NamedTuple):
@@ -164,7 +166,8 @@ class Evaluation:
         text = _message(message) or trim_space(str(row.get("message") or ""))
         text = text or f"failed expression: {trim_space(result.expression.text)}"
         reason = str(row.get("reason") or INVALID)
-        return (Verdict(path, DENIED, text, reason, ordinal=index, blame=result.expression.made),)
+        guessed = message is not None and message.undecided is not None
+        return (Verdict(path, DENIED, text, reason, ordinal=index, blame=result.expression.made, guessed=guessed),)
 
     def _annotated(self, result: _Result) -> tuple[Verdict, ...]:
         key = str(result.expression.row.get("key") or "")

@@ -14,8 +14,8 @@ FAILURE_KEY = "validation.policy.admission.k8s.io/validation_failure"
 
 
 def upstream(request: Request, policy: Stored, binding: Stored | None, action: str, verdict: Verdict) -> str:
-    """Return what a server says where an action is taken; nothing for what is undecided."""
-    if verdict.outcome == UNDECIDED:
+    """Return what a server says where an action is taken; nothing for what is undecided, or said in unknown words."""
+    if verdict.outcome == UNDECIDED or verdict.guessed:
         return ""
     if verdict.outcome == ANNOTATION:
         return f"{policy.name}/{verdict.key}: {verdict.message}"
