@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from trainc.cel.attributes import go_type
 from trainc.cel.equality import length
 from trainc.cel.maps import is_list, is_map, items
-from trainc.cel.values import Container, KeyedMap, Opaque, Optional, Value
+from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, Uint, Value
 from trainc.cel.work import Panic
 
 IDENT: Final = 1
@@ -32,6 +32,8 @@ Cost: TypeAlias = Callable[[Sequence[Value], Value], int]
 """The cost of a call with arguments and a result."""
 
 _SIZED: Final = frozenset((str, bytes, list, dict))
+_ADDED: Final = frozenset((int, float, str, bytes, Uint, Duration, Timestamp))
+"""Kinds of values that cel-go can add, and so fail to be a list for another reason."""
 
 
 def actual_size(value: Value) -> int:
@@ -155,7 +157,8 @@ def _flattened(args: Sequence[Value], _: Value) -> int:
 
 def _compared(items: Value) -> int:
     if not is_list(items):
-        raise Panic(f"interface conversion: {go_type(items)} is not traits.Lister: missing method Add")
+        missing = "Contains" if items.__class__ in _ADDED else "Add"
+        raise Panic(f"interface conversion: {go_type(items)} is not traits.Lister: missing method {missing}")
     size = len(items)
     traversed = size > 0 and next(iter(items)).__class__ in (str, bytes)
     return _allocated(2.0 + (_TRAVERSAL if traversed else 0), size * size)

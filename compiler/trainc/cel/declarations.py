@@ -14,7 +14,8 @@ from trainc.records import dataclass
 class Overload:
     """One signature of a function. ``args`` of a member begin with its receiver; type variables are parameters.
 
-    ``variables``: the names of the type variables, in order of appearance; found when the overload is made.
+    ``variables``: the names of the type variables, those of the result first, as Go mostly has
+    them; found when the overload is made.
     """
 
     id: str
@@ -24,7 +25,7 @@ class Overload:
     variables: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        names = dict.fromkeys(name for type_ in (*self.args, self.result) for name in _variables(type_))
+        names = dict.fromkeys(name for type_ in (self.result, *self.args) for name in _variables(type_))
         object.__setattr__(self, "variables", tuple(names))
 
 
