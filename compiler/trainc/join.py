@@ -17,6 +17,9 @@ from trainc.source import Document, Json, JsonObject, as_list, as_object, get, o
 Cluster = Mapping[tuple[str, str, str], Document]
 
 _POD_SPEC = ("template", "spec", "template", "spec")
+LED = ("torch", "jax", "xgboost")
+"""The policies that tell every process of rank 0, in variables of the trainer's container."""
+
 KEPT = ("limits", "requests")
 """What upstream copies of resources that it merges: claims are lost (V3)."""
 
@@ -31,7 +34,7 @@ def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -
     pod_group_policy = runtime_spec.get("podGroupPolicy")
     trainer = spec.get("trainer")
     home = str(get(job.data, "metadata", "namespace") or "default")
-    if trainer is None and options.fixed("trainer-omitted"):
+    if trainer is None and options.fixed("trainer-omitted") and any(get(ml_policy, kind) is not None for kind in LED):
         trainer = {}
     replacing = options.fixed("volume-source-replaced")
     merged = as_object(apply_configuration(patched(unpatched, spec, replacing=replacing), JOB_SET_SPEC))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainc.model import LAUNCHER, TRAINER, Findings, Model
+from trainc.model import LAUNCHER, NODE, TRAINER, Findings, Model
 from trainc.plugins.base import env_names, known_bug
 from trainc.plugins.mpi.forwarding import left_behind
 from trainc.plugins.mpi.implementations import implementation_of
@@ -77,9 +77,10 @@ def _env_to_workers(model: Model, policy: JsonObject) -> Findings:
 
 
 def _key_mode(model: Model) -> Findings:
-    if not roots_alone(model, LAUNCHER) or model.fixed("ssh-key-mode"):
+    rooted = next((name for name in (LAUNCHER, NODE) if roots_alone(model, name)), None)
+    if rooted is None or model.fixed("ssh-key-mode"):
         return ()
-    index = next(index for index, job in enumerate(model.jobs) if job.get("name") == LAUNCHER)
+    index = next(index for index, job in enumerate(model.jobs) if job.get("name") == rooted)
     return known_bug(
         "ssh-key-mode",
         model.runtime,
