@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getopt
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from trainc.diagnostics import report
 from trainc.model import NODE, Findings, Model
@@ -96,12 +96,12 @@ def roots_alone(model: Model, job: str) -> bool:
 def serves_own_key(model: Model) -> bool:
     """Tell whether the command line of the nodes' sshd names the Secret's private key, or a copy, as its host key."""
     job = _replicated(model, NODE)
-    words = (
+    words = [
         str(word)
         for container in pod_containers(job)
         if container.get("name") == NODE
         for word in (*as_list(container.get("command")), *as_list(container.get("args")))
-    )
+    ]
     return any(key.rpartition("/")[2] == PRIVATE_KEY for key in _host_keys(words))
 
 
@@ -109,11 +109,12 @@ def _replicated(model: Model, name: str) -> JsonObject | None:
     return next((job for job in model.jobs if job.get("name") == name), None)
 
 
-def _host_keys(words: Iterable[str]) -> Iterator[str]:
+def _host_keys(words: list[str]) -> Iterator[str]:
     """Yield the host keys that a command line, or a shell's script in it, gives sshd."""
-    tokens = [token for word in words for token in _tokens(word)]
+    bare = _is_sshd(words[0] if words else "")
+    tokens = words if bare else [token for word in words for token in _tokens(word)]
     for index, token in enumerate(tokens):
-        if token.rpartition("/")[2] != "sshd":
+        if not _is_sshd(token):
             continue
         end = next((i for i, other in enumerate(tokens) if i > index and not other.strip(_OPERATORS)), len(tokens))
         try:
@@ -126,6 +127,10 @@ def _host_keys(words: Iterable[str]) -> Iterator[str]:
                 yield value
             elif name == "-o" and keyword.lower() == "hostkey":
                 yield key.strip()
+
+
+def _is_sshd(word: str) -> bool:
+    return word.rpartition("/")[2] == "sshd"
 
 
 def _tokens(word: str) -> list[str]:

@@ -1,0 +1,254 @@
+"""What fixes read from a job: sshd's command line, what mpirun forwards, which pods start together; and the page."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trainc import Build, Options, Source, compile
+from trainc.options import FIXES
+from trainc.source import Json, get
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "tests" / "fixes"
+STRICT = "StrictHostKeyChecking=yes"
+
+
+def example(name: str) -> str:
+    return (EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def built(text: str, *fixes: str) -> Build:
+    made = compile([Source("case.yaml", text)], Options(fixes=fixes))
+    assert not [f for f in made.findings if f.code == "TC902"]
+    return made
+
+
+def launcher(build: Build) -> dict[str, str]:
+    (found,) = [made.data for made in build.objects if made.kind == "JobSet"]
+    jobs = {job["name"]: job for job in get(found, "spec", "replicatedJobs")}  # type: ignore[union-attr,index,call-overload]
+    (container,) = get(jobs["launcher"], "template", "spec", "template", "spec", "containers")  # type: ignore[misc]
+    return {v["name"]: v.get("value", "") for v in container["env"]}  # type: ignore[union-attr,index,call-overload]
+
+
+def with_command(command: str) -> str:
+    before, _, after = example("ssh-known-hosts").partition("                  command:\n")
+    return f"{before}                  {command}\n{after[after.index('      - name: launcher') :]}"
+
+
+SERVES = [
+    "command: [/usr/sbin/sshd, -De, -h, /root/.ssh/id_rsa]",
+    "command: [/usr/sbin/sshd]\n                  args: [-De, -p, '2222', -h/root/.ssh/id_rsa]",
+    "command: [sshd, -D, -o, StrictModes=no, -o, HostKey=/root/.ssh/id_rsa]",
+    "command: [sshd, -D, -o, 'hostkey /home/mpiuser/.ssh/id_rsa']",
+    "command: [sh, -c, 'mkdir -p /run/sshd && exec /usr/sbin/sshd -De -h /root/.ssh/id_rsa']",
+    "command: [sh, -c, \"mkdir /run/sshd\\n/usr/sbin/sshd -De \\\\\\n -h '/root/.ssh/id_rsa'; wait\"]",
+]
+SERVES_NOT = [
+    "command: [/usr/sbin/sshd, -De]",
+    "command: [/usr/sbin/sshd, -De, -f, /home/mpiuser/.sshd_config]",
+    "command: [/usr/sbin/sshd, -De, -h, /etc/ssh/ssh_host_ed25519_key]",
+    "command: [sshd, -D, -o, IdentityFile=/root/.ssh/id_rsa]",
+    "command: [sh, -c, 'cp /root/.ssh/id_rsa /tmp; sshd -De']",
+    "command: [sh, -c, 'sshd -De; echo -h /root/.ssh/id_rsa']",
+    "command: [sshd, -Z, -h, /root/.ssh/id_rsa]",
+    'command: [sh, -c, "sshd -De -h \'/root/.ssh/id_rsa"]',
+    "command: [sleep, -h, /root/.ssh/id_rsa]",
+]
+
+
+@pytest.mark.parametrize("command", SERVES)
+def test_sshd_serves_the_key(command: str) -> None:
+    made = built(with_command(command), "ssh-known-hosts")
+    assert STRICT in launcher(made)["OMPI_MCA_plm_rsh_args"]
+    assert "TC458" not in {f.code for f in made.findings}
+
+
+@pytest.mark.parametrize("command", SERVES_NOT)
+def test_sshd_may_serve_another_key(command: str) -> None:
+    made = built(with_command(command), "ssh-known-hosts")
+    assert launcher(made)["OMPI_MCA_plm_rsh_args"] == "-o ConnectionAttempts=10"
+    (warning,) = [f.message for f in made.findings if f.code == "TC458"]
+    assert "-h .../id_rsa" in warning
+
+
+@pytest.mark.parametrize(
+    ("implementation", "variable"),
+    [("Intel", "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS"), ("MPICH", "HYDRA_LAUNCHER_EXTRA_ARGS")],
+)
+def test_hydra(implementation: str, variable: str) -> None:
+    text = example("ssh-known-hosts").replace("mpi:\n", f"mpi:\n      mpiImplementation: {implementation}\n")
+    text = text.replace("  trainer: {}\n", "  trainer: {env: [{name: A, value: a}]}\n")
+    found = launcher(built(text, *FIXES))
+    mount = "/root/.ssh/known_hosts"
+    assert found[variable] == f"-o ConnectionAttempts=10 -o {STRICT} -o UserKnownHostsFile={mount}"
+    assert not any("MCA" in name for name in found)
+    assert "TC456" not in {f.code for f in built(text).findings}, "Hydra's mpiexec forwards every variable"
+
+
+@given(st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=40))
+def test_any_script_is_read(script: str) -> None:
+    quoted = script.replace("'", "''")
+    built(with_command(f"command: [sh, -c, 'exec sshd -D {quoted}']"), "ssh-known-hosts")
+
+
+def test_a_secret_without_known_hosts() -> None:
+    secret = (
+        "---\napiVersion: v1\nkind: Secret\nmetadata: {name: j-mpi-ssh-auth, namespace: default}\nstringData: {%s}\n"
+    )
+    for data, warned in (("a: b", True), ("known_hosts: x", False)):
+        made = built(example("ssh-known-hosts") + secret % data, "ssh-known-hosts")
+        assert any("has no key known_hosts" in f.message for f in made.findings) is warned
+
+
+def trainer(env: str, command: str = "[mpirun, python3, train.py]") -> str:
+    text = example("env-to-workers")
+    return text[: text.index("  trainer:\n")] + f"  trainer: {{command: {command}, env: [{env}]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("variable", "entry", "left"),
+    [
+        ("{name: A, value: '1'}", "A=$(A)", False),
+        ("{name: A, value: k=v}", "A=$(A)", False),
+        ("{name: A, value: a;b}", "A", False),
+        ("{name: A, value: 'k=v;l=w'}", None, True),
+        ("{name: A}", "A=$(A)", False),
+        ("{name: A.b-c, valueFrom: {fieldRef: {fieldPath: metadata.name}}}", "A.b-c=$(A.b-c)", False),
+        ("{name: OMPI_MCA_mca_base_env_list, value: A;B}", "A;B", False),
+    ],
+)
+def test_what_is_forwarded(variable: str, entry: str | None, left: bool) -> None:
+    made = built(trainer(variable), "env-to-workers")
+    assert launcher(made).get("OMPI_MCA_mca_base_env_list") == entry
+    assert ("TC456" in {f.code for f in made.findings}) is left
+
+
+@pytest.mark.parametrize(
+    ("command", "left"),
+    [
+        ("[mpirun, -x, A, -x, B=2, python3]", []),
+        ("[mpirun, -x, A, python3]", ["B"]),
+        ("[sh, -c, 'mpirun -x A -n 2 python3 t.py']", ["B"]),
+        ("[sh, -c, 'exec mpirun --mca mca_base_env_list \"A;B\" python3']", []),
+    ],
+)
+@pytest.mark.parametrize("fixes", [(), ("env-to-workers",)])
+def test_a_command_line_that_forwards(command: str, left: list[str], fixes: tuple[str, ...]) -> None:
+    made = built(trainer("{name: A, value: '1'}, {name: B, value: '2'}", command), *fixes)
+    assert "OMPI_MCA_mca_base_env_list" not in launcher(made), "Open MPI 4 refuses it together with -x"
+    warnings = [f.message for f in made.findings if f.code == "TC456"]
+    assert len(warnings) == bool(left)
+    assert all(f"of these variables {' and '.join(left)} reach" in warning for warning in warnings)
+
+
+def test_a_list_of_the_runtime_stays() -> None:
+    text = trainer("{name: A, value: '1'}, {name: B, value: '2'}")
+    own = "                  env: [{name: OMPI_MCA_mca_base_env_list, value: 'B;C=3'}]\n"
+    head, _, tail = text.rpartition("train:1\n")
+    made = built(f"{head}train:1\n{own}{tail}", "env-to-workers")
+    assert launcher(made)["OMPI_MCA_mca_base_env_list"] == "B;C=3"
+    assert [f.message.split(" reach")[0] for f in made.findings if f.code == "TC456"] == ["of these variables A"]
+
+
+def gang(jobs: str, policy: str = "coscheduling: {}", spec: str = "") -> tuple[Json, set[str], set[str]]:
+    """Return minMember, the jobs whose pods are in the group, and the codes without the fix."""
+    text = (
+        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nmetadata: {name: rt}\n"
+        f"spec:\n  mlPolicy: {{numNodes: 3}}\n  podGroupPolicy: {{{policy}}}\n  template:\n    spec:\n{spec}"
+        f"      replicatedJobs:\n{jobs}---\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
+        "metadata: {name: j}\nspec: {runtimeRef: {name: rt}, trainer: {}}\n"
+    )
+    made = built(text, "gang-min-member")
+    (group,) = [one.data for one in made.objects if one.kind == "PodGroup"]
+    (jobset,) = [one.data for one in made.objects if one.kind == "JobSet"]
+    inside = {
+        job["name"]  # type: ignore[index,call-overload]
+        for job in get(jobset, "spec", "replicatedJobs")  # type: ignore[union-attr]
+        if get(job, "template", "spec", "template", "metadata")
+    }
+    assert "TC459" not in {f.code for f in made.findings}
+    return get(group, "spec", "minMember"), inside, {f.code for f in built(text).findings}
+
+
+def one(name: str, waits: str = "", label: str = "", count: int = 1, replicas: int = 1) -> str:
+    labels = f"{{trainer.kubeflow.org/trainjob-ancestor-step: {label}}}" if label else "{}"
+    return (
+        f"      - name: {name}\n        replicas: {replicas}\n"
+        + (f"        dependsOn: [{waits}]\n" if waits else "")
+        + f"        template:\n          metadata: {{labels: {labels}}}\n          spec:\n"
+        f"            parallelism: {count}\n"
+        f'            template: {{spec: {{containers: [{{name: node, image: "i:1"}}]}}}}\n'
+    )
+
+
+READY, COMPLETE = "{name: %s, status: Ready}", "{name: %s, status: Complete}"
+GANGS = [
+    (one("node", label="trainer"), 3, {"node"}, False),
+    (one("data") + one("node", COMPLETE % "data", "trainer"), 3, {"node"}, True),
+    (one("a") + one("b", COMPLETE % "a") + one("node", COMPLETE % "b", "trainer"), 3, {"node"}, True),
+    (one("workers", count=4) + one("launcher", READY % "workers", "trainer"), 4, {"workers", "launcher"}, True),
+    (
+        one("data") + one("node", COMPLETE % "data", count=2) + one("launcher", READY % "node", "trainer"),
+        2,
+        {"node", "launcher"},
+        True,
+    ),
+    (one("server", count=2, replicas=2) + one("node", label="trainer"), 7, {"server", "node"}, True),
+    (one("monitor") + one("data") + one("node", COMPLETE % "data", "trainer"), 3, {"node"}, True),
+    (one("node", label="trainer") + one("report", COMPLETE % "node"), 3, {"node", "report"}, True),
+]
+
+
+@pytest.mark.parametrize("policy", ["coscheduling: {}", "volcano: {}"])
+@pytest.mark.parametrize(("jobs", "members", "inside", "warned"), GANGS)
+def test_which_pods_are_a_gang(jobs: str, members: int, inside: set[str], warned: bool, policy: str) -> None:
+    found, labelled, codes = gang(jobs, policy)
+    assert (found, labelled) == (members, inside)
+    assert ("TC459" in codes) is warned
+
+
+def test_a_gang_that_starts_in_order() -> None:
+    order = "      startupPolicy: {startupPolicyOrder: InOrder}\n"
+    found, labelled, codes = gang(one("server", count=2) + one("node", label="trainer"), spec=order)
+    assert (found, labelled) == (2, {"server", "node"})
+    assert "TC459" in codes
+
+
+@pytest.mark.parametrize(
+    ("uri", "settings"),
+    [
+        ("s3://corpus/tickets", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset"]),
+        ("s3://corpus/a/b.jsonl", ["dataset.source=json", "dataset.data_files=/workspace/dataset/b.jsonl"]),
+        ("s3://corpus", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset"]),
+        ("hf://org/repo", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset"]),
+        ("hf://org/repo/en/v1.0", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset/en/v1.0"]),
+        ("hf://org/repo/x/y.csv", ["dataset.source=csv", "dataset.data_files=/workspace/dataset/x/y.csv"]),
+        ("cache://schema/table", []),
+    ],
+)
+def test_where_the_data_set_is(uri: str, settings: list[str]) -> None:
+    made = built(example("torchtune-dataset-args").replace("s3://corpus/tickets", uri), "torchtune-dataset-args")
+    (jobset,) = [one.data for one in made.objects if one.kind == "JobSet"]
+    pod = get(jobset, "spec", "replicatedJobs", 1, "template", "spec", "template", "spec")
+    command = get(pod, "containers", 0, "command")
+    assert isinstance(command, list)
+    found = [word for word in command if str(word).startswith("dataset")]
+    assert found == (["dataset=torchtune.datasets.instruct_dataset", *settings] if settings else [])
+    assert ("TC464" in {f.code for f in made.findings}) is not bool(settings)
+
+
+def test_the_page_is_current() -> None:
+    spec = importlib.util.spec_from_file_location("fixes_page", ROOT / "compiler" / "tools" / "fixes.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    page = (ROOT / "docs" / "fixes.md").read_text(encoding="utf-8")
+    assert page == tool.markdown()
+    assert page.count("```diff\n") == len(FIXES)
+    assert "```diff\n```" not in page
