@@ -28,7 +28,8 @@ def shape(model: Model, objects: Objects) -> Objects:
     """
     keys, secret = model.options.settings.ssh_keys, secret_name(model)
     jobset = jobset_of(objects)
-    if jobset is None or ("v1/Secret", model.namespace, secret) in model.cluster:
+    given = any(("v1/Secret", place, secret) in model.cluster for place in (model.home, model.namespace))
+    if jobset is None or given:
         return objects
     launcher = launcher_of(jobset.data, secret)
     if launcher is None:

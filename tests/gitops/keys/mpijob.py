@@ -1,0 +1,75 @@
+"""A small MPI job, compiled, for the tests beside this file."""
+
+from __future__ import annotations
+
+from trainc import Build, Options, Source, compile
+from trainc.model import Object
+from trainc.source import JsonObject
+
+RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: rt}
+spec:
+  mlPolicy: {mpi: {mpiImplementation: OpenMPI, numProcPerNode: 2}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          spec:
+            template:
+              spec:
+                containers:
+                - {name: node, image: "example.com/node:1", command: [/usr/sbin/sshd, -De, -h, /root/.ssh/id_rsa]}
+      - name: launcher
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec:
+            template:
+              spec:
+                POD
+                containers: [{name: node, image: "example.com/launcher:1"CONTAINER}]
+"""
+JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: NAME, namespace: team}
+spec: {runtimeRef: {name: rt}, trainer: {numNodes: 2EXTRA}}
+"""
+
+
+def build(
+    keys: JsonObject | str | None = None,
+    *,
+    pod: str = "",
+    container: str = "",
+    job: str = "",
+    name: str = "job",
+    fixes: tuple[str, ...] = (),
+    faithful: bool = False,
+    beside: tuple[Source, ...] = (),
+    options: JsonObject | None = None,
+) -> Build:
+    """Compile the job; ``pod`` and ``container`` are fields of the launcher, ``job`` of spec.trainer."""
+    options = {**(options or {}), **({} if keys is None else {"sshKeys": keys})}
+    sources = [
+        Source(
+            "runtimes/rt.yaml",
+            RUNTIME.replace("POD", pod or "{}").replace("{}\n", "\n").replace("CONTAINER", container),
+        ),
+        Source("jobs/team/job.yaml", JOB.replace("EXTRA", job).replace("NAME", name)),
+    ]
+    config: JsonObject = {"environments": {"prod": options}}
+    return compile([*sources, *beside], Options(faithful=faithful, fixes=fixes, config=config))
+
+
+def of_kind(made: Build, kind: str) -> list[Object]:
+    """Return the objects of a kind."""
+    return [found for found in made.objects if found.kind == kind]
+
+
+def the(made: Build, kind: str) -> JsonObject:
+    """Return the only object of a kind."""
+    (found,) = of_kind(made, kind)
+    return found.data
