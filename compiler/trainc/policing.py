@@ -33,6 +33,9 @@ _CODES: Final[Mapping[str, tuple[str, str]]] = {
 }
 _FAILED = frozenset(("denied", "error"))
 _HINT: Final = "give the Namespace, with its labels, in policies/"
+_OF_NAMESPACE: Final = ("namespaceObject.metadata.labels.", "namespaceObject.metadata.annotations")
+"""How reasons begin that a Namespace document does away with."""
+
 _PARAM_KIND: Final = ("spec", "paramKind")
 _NAME: Path = ("metadata", "name")
 
@@ -196,7 +199,8 @@ def _findings(decision: Decision, kind: str, place: Place) -> tuple[Diagnostic, 
 
 def _undecided(decision: Decision) -> Diagnostic:
     """Return a note at the policy, so that it is the same for every object that meets it."""
-    hint = _HINT if decision.path[-1:] == ("namespaceSelector",) else None
+    helps = decision.path[-1:] == ("namespaceSelector",) or decision.message.startswith(_OF_NAMESPACE)
+    hint = _HINT if helps else None
     return report(UNDECIDED, *_where(decision), f"{named(decision)} is undecided: {decision.message}", hint=hint)
 
 
