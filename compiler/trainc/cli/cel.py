@@ -18,7 +18,7 @@ from trainc.diagnostics import has_errors
 from trainc.diagnostics.text import render
 from trainc.load import load
 from trainc.questions import Answer, Question, QuestionError, answer, evaluate, read_question
-from trainc.questions.question import read_json
+from trainc.questions.question import read_json, strange_keys
 from trainc.questions.rule import evaluate as evaluate_rule
 from trainc.read import read_given, read_stdin
 from trainc.schema.registry import BUILT_IN, split_version
@@ -98,6 +98,8 @@ def _answer_lines() -> int:
         try:
             data = read_json(line)
             identifier = data.get("id") if isinstance(data, dict) else None
+            for key in strange_keys(data):
+                click.echo(f"line {number}: a question has no {key}: passed over", err=True)
             found = answer(read_question(data))
         except QuestionError as error:
             click.echo(f"line {number}: {error}", err=True)

@@ -65,21 +65,26 @@ class Question:
         return self.given.get(name) is True
 
 
+def strange_keys(data: Json) -> tuple[str, ...]:
+    """Return the keys that no question has: they are passed over."""
+    return tuple(name for name in data if name != "id" and name not in _FIELDS) if isinstance(data, dict) else ()
+
+
 def read_question(data: Json) -> Question:
     """Return the question of a JSON object. Raises QuestionError."""
     if not isinstance(data, dict):
         raise QuestionError("a question is a JSON object")
     for name, value in data.items():
-        if name != "id" and name not in _FIELDS:
-            raise QuestionError(f"a question has no {name}")
-        if name != "id" and value is not None and value.__class__ is not _FIELDS[name][0]:
+        if name in _FIELDS and value is not None and value.__class__ is not _FIELDS[name][0]:
             raise QuestionError(f"{name} of a question is {_FIELDS[name][1]}")
     env, expr = data.get("env"), data.get("expr")
     if env not in ENVIRONMENTS or not isinstance(expr, str):
         raise QuestionError(f"a question has an expr, and an env: {', '.join(ENVIRONMENTS)}")
     variables = numbers(data.get("vars") or {})
     assert isinstance(variables, dict)
-    return Question(str(env), expr, variables, {key: value for key, value in data.items() if value is not None})
+    return Question(
+        str(env), expr, variables, {key: value for key, value in data.items() if key in _FIELDS and value is not None}
+    )
 
 
 @dataclass(slots=True)
