@@ -1,4 +1,4 @@
-"""The objects by which Argo CD finds out/: what `trainc argocd` prints, and the files that render writes of them."""
+"""The objects by which Argo CD or Flux finds out/: what `trainc argocd` prints, and the files that render writes."""
 
 from __future__ import annotations
 
@@ -39,6 +39,15 @@ def files(trees: Iterable[Tree]) -> dict[str, bytes]:
         f"{folder}/{name}": emit_file(data, HEADER_LINES)
         for folder, found in sorted(folders.items())
         for name, data in _named(objects(found))
+    }
+
+
+def flux_files(made: Iterable[tuple[str | None, JsonObject]]) -> dict[str, bytes]:
+    """Return path to bytes for Kustomizations that have a folder to be written to."""
+    return {
+        f"{folder}/kustomization-{get(data, 'metadata', 'name')}.yaml": emit_file(data, HEADER_LINES)
+        for folder, data in made
+        if folder is not None
     }
 
 

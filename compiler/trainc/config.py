@@ -23,6 +23,8 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LABEL_RULE = "at most 63 of a-z, 0-9 and -, beginning and ending with a letter or digit"
 _BOM = "\ufeff"
 
+FILE = "trainc.yaml"
+
 
 def _default() -> JsonObject:
     return {"environments": {"prod": {}}}
@@ -100,10 +102,9 @@ def _check(data: Json, document: Document) -> Iterator[Diagnostic]:
     yield from _told(document, problems)
 
 
-def report_faults(source: Source, faults: Iterable[Fault]) -> tuple[Diagnostic, ...]:
-    """Return the findings (TC013) of faults in a trainc.yaml that was read without any."""
-    _, document, _ = read_document(source)
-    return tuple(_told(document, faults))
+def report_faults(config: Config, faults: Iterable[Fault]) -> tuple[Diagnostic, ...]:
+    """Return the findings (TC013) of faults in a configuration that was read without any."""
+    return tuple(_told(config.document or Document(Source(FILE, b""), {}), faults))
 
 
 def _told(document: Document, faults: Iterable[Fault]) -> Iterator[Diagnostic]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from small import Run, job, put, tree
+from small import RUNTIME, Run, job, put, tree
 
 CONFIG = """\
 environments:
@@ -47,6 +47,15 @@ def test_all_objects(repository: Path, run: Run) -> None:
     assert [item["namespace"] for item in project["spec"]["destinations"]] == ["a", "b"]
     assert project["spec"]["namespaceResourceWhitelist"] == [{"group": "jobset.x-k8s.io", "kind": "JobSet"}]
     assert tree(repository) == before
+
+
+def test_a_project_allows_what_jobs_share(repository: Path, run: Run) -> None:
+    put(repository, "trainc.yaml", CONFIG)
+    account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: reader}\n"
+    put(repository, "runtimes/plain.yaml", f"{RUNTIME}---\n{account}")
+    (project, *_) = yaml.safe_load_all(run("argocd").stdout)
+    kinds = [item["kind"] for item in project["spec"]["namespaceResourceWhitelist"]]
+    assert kinds == ["ServiceAccount", "JobSet"]
 
 
 def test_one_environment(repository: Path, run: Run) -> None:

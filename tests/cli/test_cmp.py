@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from small import Process, Run, job, put, tree
+from small import RUNTIME, Process, Run, job, put, tree
 
 Done = subprocess.CompletedProcess[bytes]
 
@@ -117,9 +117,24 @@ def test_blank_output_never_succeeds(
 
 
 def test_an_environment_that_has_none_of_the_jobs(repository: Path, plugin) -> None:
-    put(repository, "trainc.yaml", "environments: {prod: {jobs: [none]}}\n")
+    put(repository, "trainc.yaml", "environments: {prod: {jobs: [b]}}\n")
     done = plugin("jobs/a")
-    assert (done.returncode == 0) == bool(done.stdout), "blank output never exits 0"
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"jobs/a:1:1: error[TC014]: no TrainJob here for environment prod" in done.stderr
+
+
+def test_what_jobs_share(repository: Path, plugin) -> None:
+    account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: reader}\n"
+    put(repository, "runtimes/plain.yaml", f"{RUNTIME}---\n{account}")
+    assert names(plugin("jobs/a")) == ["a/reader", "a/one", "a/two"]
+    assert names(plugin("jobs/a", text("job", "0-shared"))) == ["a/reader"]
+    assert names(plugin("jobs/a", text("job", "one"))) == ["a/one"]
+
+
+def test_a_namespace_of_another_name(repository: Path, plugin) -> None:
+    put(repository, "trainc.yaml", "environments: {prod: {namespaces: {a: alpha}}}\n")
+    assert names(plugin("jobs/a")) == ["alpha/one", "alpha/two"]
+    assert names(plugin("jobs/a", text("job", "one"))) == ["alpha/one"]
 
 
 @pytest.mark.parametrize("variable", ["nonsense", '"job"', "[1]", "{}"])
@@ -138,10 +153,10 @@ def test_an_error_prints_no_object(repository: Path, plugin) -> None:
 
 
 def test_findings_go_to_standard_error(repository: Path, plugin) -> None:
-    put(repository, "jobs/a/one.yaml", job("one", extra="  activeDeadlineSeconds: 60\n"))
+    put(repository, "jobs/a/one.yaml", job("one").replace("trainer: {}", "trainer: {image: example.com/x}"))
     done = plugin("jobs/a")
     assert names(done) == ["a/one", "a/two"]
-    assert b"warning[TC312]" in done.stderr
+    assert b"warning[TC412]" in done.stderr
 
 
 def test_outside_of_argo_cd(repository: Path, process: Process) -> None:

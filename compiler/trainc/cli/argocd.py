@@ -8,15 +8,12 @@ import click
 
 from trainc.applications import objects
 from trainc.cli.command import CLEAN, Command, Reporter, finding_options
-from trainc.cli.deployment import settings, trees
+from trainc.cli.deployment import print_objects, settings, trees
 from trainc.cli.work import JOBS, choose, compile_for, load_config, read_platform
 from trainc.config import Config, report_faults
 from trainc.configdeploy import without_repository
-from trainc.diagnostics import Diagnostic
-from trainc.emit import emit
 from trainc.gitops.argocd import health_checks, plugin_definition
-from trainc.read import CONFIG, find_root, merge, read_config, read_tree
-from trainc.source import JsonObject, Source
+from trainc.read import find_root, merge, read_tree
 
 EPILOG = """\b
 Examples:
@@ -51,7 +48,7 @@ def command(
     if health and plugin:
         raise click.UsageError("--health and --cmp are two things: ask for one")
     if plugin:
-        _print((plugin_definition(),))
+        print_objects([plugin_definition()])
         return CLEAN
     reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
     root = find_root(Path.cwd())
@@ -60,16 +57,16 @@ def command(
     if health:
         reporter.findings(findings)
         namespaces = {settings(config, name).argocd.namespace for name in environments}
-        _print(tuple(map(health_checks, sorted(namespaces))))
+        print_objects(map(health_checks, sorted(namespaces)))
         return reporter.status(findings)
-    findings = (*findings, *_lacking(root, config, environments))
+    findings = (*findings, *report_faults(config, without_repository(config.data, environments)))
     if reporter.fails(findings):
         reporter.findings(findings)
         return reporter.status(findings)
     outcome = compile_for(merge([read_tree(root, JOBS), read_platform(root)]), config, environments, findings)
     reporter.findings(outcome.findings)
     if not reporter.fails(outcome.findings):
-        _print(objects(trees(config, outcome)))
+        print_objects(objects(trees(config, outcome)))
     return reporter.status(outcome.findings)
 
 
@@ -79,13 +76,3 @@ def _synced(config: Config, environments: tuple[str, ...]) -> tuple[str, ...]:
     if not synced:
         raise click.UsageError(f"target: flux in every environment asked for ({', '.join(environments)}): trainc flux")
     return synced
-
-
-def _lacking(root: Path, config: Config, environments: tuple[str, ...]) -> tuple[Diagnostic, ...]:
-    sources = read_config(root).sources
-    source = sources[0] if sources else Source(CONFIG, b"")
-    return report_faults(source, without_repository(config.data, environments))
-
-
-def _print(made: tuple[JsonObject, ...]) -> None:
-    click.echo("---\n".join(emit(data) for data in made).encode("utf-8"), nl=False)

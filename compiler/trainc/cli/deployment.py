@@ -1,15 +1,21 @@
-"""What `argocd` and `render` do alike: the objects by which out/ is synced, from the builds of environments."""
+"""What `argocd`, `flux` and `render` do alike: the objects by which out/ is synced, from the builds of environments."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trainc.applications import files
+import click
+
+from trainc.applications import files, flux_files
 from trainc.cli.work import Outcome
 from trainc.config import Config
+from trainc.emit import emit
 from trainc.gitops.argocd import Tree
+from trainc.gitops.flux import kustomization
 from trainc.options import Options
 from trainc.settings import Settings
+from trainc.source import JsonObject
+from trainc.write import OUT
 
 
 def settings(config: Config, environment: str) -> Settings:
@@ -20,18 +26,35 @@ def settings(config: Config, environment: str) -> Settings:
 def trees(config: Config, outcome: Outcome) -> tuple[Tree, ...]:
     """Return what Argo CD's objects say of each environment that Argo CD syncs."""
     found = (
-        Tree.of(name, settings(config, name), (made.data for job in jobs for made in job.objects))
-        for name, jobs in outcome.jobs.items()
+        Tree.of(name, settings(config, name), (made.data for made in objects))
+        for name, objects in outcome.objects.items()
     )
     return tuple(tree for tree in found if tree.settings.target == "argocd")
 
 
+def kustomizations(config: Config, outcome: Outcome) -> tuple[tuple[str | None, JsonObject], ...]:
+    """Return the Kustomization of every job that Flux applies, each with the folder to write it to, if there is one."""
+    found: list[tuple[str | None, JsonObject]] = []
+    for name in outcome.jobs:
+        options = settings(config, name)
+        folders = sorted({path.rpartition("/")[0] for path in outcome.files if path.startswith(f"{OUT}/{name}/")})
+        if options.target == "flux":
+            found += ((options.flux.write, kustomization(folder, options)) for folder in folders)
+    return tuple(found)
+
+
 def deployment_files(config: Config, outcome: Outcome) -> dict[str, bytes]:
     """Return path to bytes of what trainc.yaml says to write beside out/."""
-    return files(trees(config, outcome))
+    return {**files(trees(config, outcome)), **flux_files(kustomizations(config, outcome))}
 
 
 def deployment_folders(config: Config, environments: Iterable[str]) -> tuple[str, ...]:
     """Return the folders that trainc.yaml says to write beside out/, sorted."""
     found = (settings(config, name) for name in environments)
-    return tuple(sorted({each.argocd.write for each in found if each.argocd.write is not None}))
+    folders = {folder for each in found for folder in (each.argocd.write, each.flux.write) if folder is not None}
+    return tuple(sorted(folders))
+
+
+def print_objects(made: Iterable[JsonObject]) -> None:
+    """Print objects as a YAML stream."""
+    click.echo("---\n".join(emit(data) for data in made).encode("utf-8"), nl=False)

@@ -43,7 +43,7 @@ def command(
     touched. The repository is the nearest folder upward with a trainc.yaml, so
     the result is the same from any folder in it. If anything is an error, or
     what --fail-on names, nothing is written. Without --env and PATHs, what
-    argocd.write of trainc.yaml asks for is written, too.
+    argocd.write or flux.write of trainc.yaml asks for is written, too.
     """
     reporter = Reporter(format_, fail_on, quiet, verbose)
     root = find_root(Path.cwd())

@@ -20,6 +20,7 @@ COMMANDS = {
     "policy": "Test the admission policies of policies/.",
     "cel": "Evaluate an expression of Kubernetes' CEL.",
     "argocd": "Print the objects by which Argo CD syncs out/.",
+    "flux": "Print the objects by which Flux applies out/.",
     "cmp": "Print objects as a config management plugin of Argo CD.",
 }
 """The commands, in the order of --help, with their short help; the module of each has its name."""

@@ -14,6 +14,7 @@ from trainc.diagnostics import Diagnostic, Severity, report, sort_key
 from trainc.findings.silences import UNUSED
 from trainc.gitops.environment import nowhere
 from trainc.load import load
+from trainc.model import Object
 from trainc.options import Options, Revision
 from trainc.pipeline import Job, compile  # noqa: A004 - its public name
 from trainc.read import CONFIG, Inputs, merge, name_below, read_config, read_given, read_tree
@@ -27,11 +28,15 @@ POLICIES = "policies"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the environments of a run give together: jobs by environment, files, and findings, each once."""
+    """What the environments of a run give together: jobs by environment, files, and findings, each once.
+
+    ``objects`` are all that an environment has: those of its jobs, and what they share.
+    """
 
     jobs: Mapping[str, tuple[Job, ...]]
     files: Mapping[str, bytes]
     findings: tuple[Diagnostic, ...]
+    objects: Mapping[str, tuple[Object, ...]]
 
     @property
     def job_count(self) -> int:
@@ -74,6 +79,7 @@ def compile_for(
     crds = crds or Inputs()
     jobs: dict[str, tuple[Job, ...]] = {}
     files: dict[str, bytes] = {}
+    objects: dict[str, tuple[Object, ...]] = {}
     found = [*findings, *inputs.findings, *crds.findings]
     builds: list[tuple[Diagnostic, ...]] = []
     left: list[tuple[Document, ...]] = []
@@ -88,13 +94,14 @@ def compile_for(
         build = compile(inputs.sources, options)
         jobs[environment] = build.jobs
         files |= build.files
+        objects[environment] = build.objects
         builds.append(build.findings)
         left.append(build.left)
     found += nowhere(left) if set(config.environments) == set(jobs) else ()
     found += worth_telling(builds, partly)
     # A finding is about the input, so environments repeat it.
     once = {(sort_key(finding), finding.path): finding for finding in reversed(found)}
-    return Outcome(jobs, files, tuple(sorted(once.values(), key=sort_key)))
+    return Outcome(jobs, files, tuple(sorted(once.values(), key=sort_key)), objects)
 
 
 def worth_telling(builds: Sequence[tuple[Diagnostic, ...]], partly: Iterable[Source]) -> Iterator[Diagnostic]:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from trainc.diagnostics import Diagnostic, Related, report
 from trainc.documents import CLUSTER_SCOPED, COMPANIONS, Key, identity
+from trainc.gitops import flux
 from trainc.model import Object, Origin
 from trainc.options import Options
 from trainc.source import Document, Json, JsonObject, Path, Source, as_list, as_object, get
@@ -23,7 +24,7 @@ KEPT: Final[Mapping[str, str]] = {
     "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
 }
 """Annotations of claims: their data outlives their file. Argo CD reads the first from the live object, so they are
-there from the first day."""
+there from the first day. Flux has words of its own."""
 
 _NAME: Path = ("metadata", "name")
 _RBAC: Final = "rbac.authorization.k8s.io"
@@ -133,12 +134,16 @@ def _made(document: Document, namespace: str, own: str, options: Options) -> Obj
     data = document.data
     metadata = {**as_object(data["metadata"]), "namespace": namespace}
     if data["kind"] == "PersistentVolumeClaim":
-        metadata["annotations"] = {**KEPT, **as_object(metadata.get("annotations"))}
+        if options.settings.target == "argocd":
+            metadata["annotations"] = {**KEPT, **as_object(metadata.get("annotations"))}
         data = {**data, "spec": {"volumeMode": "Filesystem", **as_object(data.get("spec"))}}
     if data["kind"] == "RoleBinding":
         data = _bound(data, namespace, own, options.settings.namespaces)
     whole: JsonObject = {key: value for key, value in data.items() if key != "status"}
-    return Object({**whole, "metadata": metadata}, lambda: {(): Origin("input", document)})
+    made: JsonObject = {**whole, "metadata": metadata}
+    if options.settings.target == "flux":
+        made = flux.annotated(made)
+    return Object(made, lambda: {(): Origin("input", document)})
 
 
 def _bound(data: JsonObject, namespace: str, own: str, elsewhere: Mapping[str, str]) -> JsonObject:

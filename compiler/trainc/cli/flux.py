@@ -1,0 +1,45 @@
+"""`trainc flux`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trainc.cli.command import Command, Reporter, finding_options
+from trainc.cli.deployment import kustomizations, print_objects, settings
+from trainc.cli.work import JOBS, choose, compile_for, load_config, read_platform
+from trainc.read import find_root, merge, read_tree
+
+EPILOG = """\b
+Examples:
+  trainc flux              a Kustomization for every job, as a YAML stream
+  trainc flux --env prod   those of one environment
+"""
+
+
+@click.command("flux", cls=Command, epilog=EPILOG)
+@click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
+@finding_options
+def command(*, environment: str | None, format_: str, fail_on: str, quiet: bool, verbose: bool) -> int:
+    """Print the Kustomizations by which Flux applies out/, one for every job.
+
+    The environments are those with target: flux. jobs/ is compiled to know the
+    jobs; after an error nothing is printed. With flux.write in trainc.yaml,
+    trainc render writes the same as files.
+    """
+    reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
+    root = find_root(Path.cwd())
+    config, findings = load_config(root)
+    if reporter.fails(findings):
+        reporter.findings(findings)
+        return reporter.status(findings)
+    asked = choose(config, environment)
+    environments = tuple(name for name in asked if settings(config, name).target == "flux")
+    if not environments:
+        raise click.UsageError(f"no environment asked for has target: flux ({', '.join(asked)}): trainc argocd")
+    outcome = compile_for(merge([read_tree(root, JOBS), read_platform(root)]), config, environments, findings)
+    reporter.findings(outcome.findings)
+    if not reporter.fails(outcome.findings):
+        print_objects([data for _, data in kustomizations(config, outcome)])
+    return reporter.status(outcome.findings)

@@ -1,0 +1,55 @@
+"""What every object says to Flux's kustomize-controller, where target is flux.
+
+Source: fluxcd/kustomize-controller v1.10.1 and fluxcd/pkg/ssa v0.83.0, their code.
+
+- ``substitute: disabled``: a Kustomization with postBuild would put nothing in place of every ``${...}`` that it does
+  not know, those of shells in commands and scripts included.
+- ``ssa: IfNotPresent`` on a Secret without data: the cluster fills it, nothing in git is ever newer.
+- ``prune: disabled`` on a PersistentVolumeClaim: its data outlives the jobs.
+
+A JobSet says no more. Not ``force: enabled``: with it, a change of an immutable field deletes the running job. ``force:
+disabled`` is not there: only what enables it is looked for, and spec.force of the Kustomization wins. Not ``ssa:
+IfNotPresent``: then git could neither stop nor resume a job, and a change that cannot be made would go unnoticed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from trainc.gitops.base import Pass, by_environment
+from trainc.model import Model, Objects, Origin
+from trainc.source import Json, JsonObject, Path, as_object
+
+PREFIX: Final = "kustomize.toolkit.fluxcd.io/"
+
+
+def annotated(data: JsonObject) -> JsonObject:
+    """Return an object with what it says to Flux among its annotations."""
+    metadata = as_object(data["metadata"])
+    annotations: JsonObject = {**as_object(metadata.get("annotations")), **_said(data)}
+    return {**data, "metadata": {**metadata, "annotations": annotations}}
+
+
+def _said(data: JsonObject) -> JsonObject:
+    said: JsonObject = {f"{PREFIX}substitute": "disabled"}
+    if data["kind"] == "Secret" and "data" not in data:
+        said[f"{PREFIX}ssa"] = "IfNotPresent"
+    if data["kind"] == "PersistentVolumeClaim":
+        said[f"{PREFIX}prune"] = "disabled"
+    return said
+
+
+def shape(model: Model, objects: Objects) -> Objects:
+    """Return the objects with their annotations where Flux applies them."""
+    if model.options.settings.target != "flux":
+        return objects
+    return tuple(replace(made, data=annotated(made.data)) for made in objects)
+
+
+def cause(model: Model, path: Path, root: Json) -> Origin:
+    """Return the origin of an annotation: the environment's target."""
+    return by_environment("target")
+
+
+PASS = Pass("flux", shape, cause)
