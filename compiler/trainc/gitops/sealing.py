@@ -5,7 +5,6 @@ Runs when nothing else changes an object. Files are called without the hash (out
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -38,6 +37,8 @@ def _final(one: Object, maps: Mapping[str, JsonObject], names: Mapping[str, str]
 
 def _sealed(data: JsonObject) -> JsonObject:
     """Return an object with eight digits of its hash at the end of its name, which is cut off where it is too long."""
+    import hashlib
+
     text = json.dumps(data, sort_keys=True, separators=(",", ":"))
     end = f"-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
     metadata = as_object(data["metadata"])

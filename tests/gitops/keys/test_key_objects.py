@@ -215,6 +215,8 @@ def test_a_secret_of_the_cluster_is_enough() -> None:
     assert added(build(beside=(secret,))) == []
     elsewhere = Source("s.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: job-mpi-ssh-auth, namespace: other}\n")
     assert of_kind(build(beside=(elsewhere,)), "Job")
+    both = build(MODES["existing"], beside=(secret,))
+    assert {get(found, "secretName") for found in volumes(both)} == {"mpi-keys"}, "what trainc.yaml says counts"
 
 
 def test_faithful_and_other_jobs_have_none() -> None:

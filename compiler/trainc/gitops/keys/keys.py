@@ -28,16 +28,15 @@ def shape(model: Model, objects: Objects) -> Objects:
     """
     keys, secret = model.options.settings.ssh_keys, secret_name(model)
     jobset = jobset_of(objects)
-    given = any(("v1/Secret", place, secret) in model.cluster for place in (model.home, model.namespace))
-    if jobset is None or given:
+    launcher = launcher_of(jobset.data, secret) if jobset is not None else None
+    if jobset is None or launcher is None:
         return objects
-    launcher = launcher_of(jobset.data, secret)
-    if launcher is None:
+    if keys.mode == "existing":
+        return renamed(objects, secret, keys.secret) if keys.secret is not None else objects
+    if any(("v1/Secret", place, secret) in model.cluster for place in (model.home, model.namespace)):
         return objects
     if keys.mode == "external-secrets":
         return (*objects, *made_by_operator(model))
-    if keys.mode == "existing":
-        return renamed(objects, secret, keys.secret) if keys.secret is not None else objects
     return (*objects, *made_by_job(model, jobset, launcher))
 
 
