@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 
 def main() -> None:
     """Run trainc on the arguments of the process, and exit."""
@@ -15,4 +17,26 @@ def main() -> None:
     if (pipe := getattr(signal, "SIGPIPE", None)) is not None:
         # As other Unix tools: a reader that has enough (`| head`) ends us without a word.
         signal.signal(pipe, signal.SIG_DFL)
-    trainc(prog_name="trainc")
+    try:
+        trainc(prog_name="trainc")
+    except SystemExit as end:
+        _leave(end)
+
+
+def _leave(end: SystemExit) -> NoReturn:
+    """Exit at once, where nothing but freeing memory is left to do: object by object that takes a tenth of a short run.
+
+    Where a stream cannot be written to its end, or the run is profiled or traced, Python exits as it always does.
+    """
+    import os
+    import sys
+
+    if isinstance(end.code, int) and sys.getprofile() is None and sys.gettrace() is None:
+        try:
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
+        except (OSError, ValueError):
+            raise end from None
+        os._exit(end.code)
+    raise end

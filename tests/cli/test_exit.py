@@ -1,0 +1,48 @@
+"""How the process ends: at once, but with all that was written, and with its status."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+JOB = "jobs/team-vision/mnist-cpu.yaml"
+TOLD = "import atexit; atexit.register(print, 'torn down', flush=True)\n"
+ENTRY = "from trainc.cli import main; main()"
+
+
+def _run(code: str, *args: str, stdout: int | None = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code, *args], cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False
+    )
+
+
+def test_what_was_written_is_there() -> None:
+    ended = _run(TOLD + ENTRY, "build", "-q", JOB)
+    assert ended.returncode == 0
+    assert ended.stdout.startswith("apiVersion: ")
+    assert ended.stdout.endswith("\n")
+    assert "kind: JobSet\n" in ended.stdout
+    assert "torn down" not in ended.stdout
+
+
+@pytest.mark.parametrize(("args", "status"), [(("--version",), 0), (("build",), 2), (("build", "no.yaml"), 2)])
+def test_the_status_is_kept(args: tuple[str, ...], status: int) -> None:
+    assert _run(ENTRY, *args).returncode == status
+
+
+def test_profiles_and_traces_are_finished() -> None:
+    ended = _run(TOLD + "import sys; sys.setprofile(lambda *_: None)\n" + ENTRY, "--version")
+    assert ended.returncode == 0
+    assert ended.stdout.endswith("torn down\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+def test_a_full_disk_is_told() -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = _run(ENTRY, "build", "-q", JOB, stdout=full.fileno())
+    assert ended.returncode != 0
+    assert "No space left" in ended.stderr
