@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from trainc.applications import files, objects
 from trainc.emit import emit
-from trainc.gitops.argocd import applicationset, health_checks, plugin_definition, projects
+from trainc.gitops.argocd import Tree, applicationset, health_checks, plugin_definition, projects
 from trainc.source import JsonObject, get
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -117,9 +117,10 @@ def test_a_missing_namespace_is_a_cluster_resource_that_needs_leave() -> None:
     ]
 
 
-def test_without_jobs_nothing_is_allowed() -> None:
-    found = spec(projects([type(tree("plain"))("plain", tree("plain").settings)]))
-    assert (found["destinations"], found["namespaceResourceWhitelist"]) == ([], [])
+def test_without_jobs_what_is_left_of_the_last_can_go() -> None:
+    found = spec(projects([Tree("plain", tree("plain").settings)]))
+    assert found["destinations"] == []
+    assert found["namespaceResourceWhitelist"] == [{"group": "jobset.x-k8s.io", "kind": "JobSet"}]
 
 
 def test_environments_share_a_project() -> None:

@@ -2,7 +2,8 @@
 
 Source: Argo CD v3.5.7, pkg/apis/application/v1alpha1/app_project_types.go. Of kinds with a namespace everything is
 allowed where namespaceResourceWhitelist is absent, and nothing else than what it names where it is there; of cluster
-resources nothing where clusterResourceWhitelist is absent. CreateNamespace=true needs Namespace there, by name, while
+resources nothing where clusterResourceWhitelist is absent. What is not allowed is neither made nor removed
+(controller/appcontroller.go, getPermittedAppLiveObjects). CreateNamespace=true needs Namespace there, by name, while
 the namespace is missing (gitops-engine, autoCreateNamespace: permissions are checked of that task, too).
 """
 
@@ -15,6 +16,9 @@ from trainc.source import Json, JsonObject
 
 DEFAULT = "default"
 """Argo CD's own AppProject: it is used, but never replaced."""
+
+ALWAYS: frozenset[Kind] = frozenset((("jobset.x-k8s.io", "JobSet"),))
+"""Argo CD does not remove what an AppProject does not allow: the last JobSet of all would run on without its file."""
 
 
 def projects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
@@ -36,7 +40,7 @@ def _project(namespace: str, name: str, trees: list[Tree]) -> JsonObject:
         "description": f"TrainJobs of {environments}, compiled by trainc"[:255],
         "sourceRepos": [*sorted({tree.repository for tree in trees})],
         "destinations": [{key: value, "namespace": place} for key, value, place in sorted(destinations)],
-        "namespaceResourceWhitelist": _kinds({kind for tree in trees for kind in tree.kinds}),
+        "namespaceResourceWhitelist": _kinds(ALWAYS.union(*(tree.kinds for tree in trees))),
     }
     created = {place for tree in trees if tree.settings.create_namespace for place in _namespaces(tree)}
     if created:
@@ -57,5 +61,5 @@ def _namespaces(tree: Tree) -> tuple[str, ...]:
     return tree.settings.argocd.namespaces or tree.namespaces
 
 
-def _kinds(kinds: set[Kind]) -> list[Json]:
+def _kinds(kinds: frozenset[Kind]) -> list[Json]:
     return [{"group": group, "kind": kind} for group, kind in sorted(kinds)]
