@@ -90,7 +90,7 @@ def changes(name: str) -> Iterator[str]:
         {(made.kind, made.name): emit(made.data).splitlines() for made in build.objects} for build in (before, after)
     )
     for kind, made in sorted({**old, **new}):
-        lines = list(unified_diff(old.get((kind, made), []), new.get((kind, made), []), n=3, lineterm=""))[2:]
+        lines = list(unified_diff(old.get((kind, made), []), new.get((kind, made), []), n=2, lineterm=""))[2:]
         if lines:
             yield f" # {kind} {made}"
         yield from (" ..." if line.startswith("@@") else line for line in lines)
