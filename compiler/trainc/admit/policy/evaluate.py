@@ -34,8 +34,8 @@ _OUT_OF_BUDGET = "validation failed due to running out of cost budget, no furthe
 class Verdict(NamedTuple):
     """What one expression comes to. ``key`` is that of an audit annotation, ``message`` then its value.
 
-    ``certain``: a denial whatever the binding's actions are. ``ordinal`` counts the validations from 0. ``guessed``: the
-    server's message is not known offline, and this one stands for it.
+    ``certain``: a denial whatever the binding's actions are. ``ordinal`` counts the validations from 0.
+    ``guessed``: the server's message is not known offline, and this one stands for it.
     """
 
     path: Path
