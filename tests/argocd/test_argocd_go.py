@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from argocd_environments import OPTIONS, REPOSITORY, tree
 from click.testing import CliRunner
-from environments import OPTIONS, REPOSITORY, tree
-from test_health import STATUSES, script
+from test_argocd_health import STATUSES, script
 
 from trainc.applications import objects
 from trainc.cli.root import trainc

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from environments import OPTIONS, REPOSITORY, tree
+from argocd_environments import OPTIONS, REPOSITORY, tree
 from hypothesis import given
 from hypothesis import strategies as st
 
