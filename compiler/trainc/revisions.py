@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -53,10 +53,18 @@ def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revis
     repository, no such revision, or where its files are not there.
     """
     commit = _commit(root, revision)
-    entries = sorted(_entries(_git(root, "ls-tree", "-r", "-z", "-l", commit, "--", *FOLDERS, *given), given))
+    listing = _git(root, "ls-tree", "-r", "-z", "-l", commit, "--", *FOLDERS, *given)
+    entries = sorted(_entries(listing, lambda name: _is_output(name) or is_input(name) or is_given(name, given)))
     texts = _contents(root, entries)
     owned = ((e, t) for e, t in zip(entries, texts, strict=True) if not e.name.startswith(OUT) or t.startswith(OWNED))
     return Revision(revision, tuple(Source(entry.name, text) for entry, text in owned))
+
+
+def read_output(root: Path, revision: str) -> dict[str, bytes]:
+    """Return the YAML and JSON files below out/ at a revision, whoever wrote them, by name; RevisionError as above."""
+    commit = _commit(root, revision)
+    found = list(_entries(_git(root, "ls-tree", "-r", "-z", "-l", commit, "--", "out"), wanted=_lies_in_out))
+    return {entry.name: text for entry, text in zip(found, _contents(root, found), strict=True)}
 
 
 def _commit(root: Path, revision: str) -> str:
@@ -82,20 +90,25 @@ def _hint(root: Path, revision: str) -> str:
     return "git rev-parse --verify must know it"
 
 
-def _entries(listing: bytes, given: Sequence[str]) -> Iterator[_Entry]:
-    """Yield the files of a listing that are input or may be output: regular ones, of a size that is read."""
+def _entries(listing: bytes, wanted: Callable[[str], bool]) -> Iterator[_Entry]:
+    """Yield the files of a listing whose names are wanted: regular ones, of a size that is read."""
     for line in listing.split(b"\0"):
         if not line:
             continue
         head, _, raw = line.partition(b"\t")
         mode, _, content, size = head.decode("ascii").split()
         name = os.fsdecode(raw)
-        if mode in _REGULAR and int(size) <= LIMIT and (_is_output(name) or is_input(name) or is_given(name, given)):
+        if mode in _REGULAR and int(size) <= LIMIT and wanted(name):
             yield _Entry(name, content)
 
 
 def _is_output(name: str) -> bool:
     return name.startswith(OUT) and name.endswith(SUFFIXES[0])
+
+
+def _lies_in_out(name: str) -> bool:
+    hidden = any(step.startswith(".") for step in name.split("/"))
+    return name.startswith(OUT) and not hidden and name.lower().endswith(SUFFIXES)
 
 
 def _contents(root: Path, entries: Sequence[_Entry]) -> list[bytes]:

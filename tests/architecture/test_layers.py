@@ -31,7 +31,7 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (6, ("output",)),
     (6, ("applications",)),
     (6, ("pipeline",)),
-    (7, ("configschema", "configdeploy")),
+    (7, ("configschema", "configdeploy", "difference")),
     (7, ("config", "read", "write")),
     (7, ("policytests", "revisions")),
     (8, ("cli",)),

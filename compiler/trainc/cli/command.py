@@ -94,6 +94,11 @@ class Reporter:
             click.echo(line, err=True)
 
 
+def is_coloured() -> bool:
+    """Tell whether what a command prints on standard output may be coloured."""
+    return _colour(sys.stdout is not None and sys.stdout.isatty())
+
+
 def _colour(terminal: bool) -> bool:
     return terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 

@@ -16,6 +16,7 @@ COMMANDS = {
     "render": "Compile jobs/ to out/.",
     "build": "Compile the documents given and print the objects.",
     "validate": "Check jobs/ and runtimes/, and write nothing.",
+    "diff": "Say what a change of out/ does, and what the cluster will do.",
     "explain": "Say what a code of a finding means.",
     "policy": "Test the admission policies of policies/.",
     "cel": "Evaluate an expression of Kubernetes' CEL.",

@@ -1,0 +1,179 @@
+"""What the cluster does with a changed job, in sentences. What they say was run against Argo CD 3.5."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from trainc.difference.model import Effect, JobChange, Place, Usage
+from trainc.gitops.companions import FOLDER
+from trainc.gitops.naming import RUN
+from trainc.settings import Settings
+
+FLUX: Final = "flux"
+
+
+def application(place: Place, settings: Settings) -> str:
+    """Return the name of the Application, or of Flux's Kustomization, that a directory of out/ belongs to."""
+    per_namespace = settings.target != FLUX and settings.argocd.per == "namespace"
+    return ".".join(place[:2] if per_namespace else place)
+
+
+def sentences(job: JobChange, settings: Settings) -> tuple[str, ...]:
+    """Return what the cluster does about a change, the most important first."""
+    found = [
+        *_OF_EFFECT[job.effect](job, settings),
+        *_of_queue(job),
+        *_of_keys(job),
+        *_of_config_maps(job),
+        *_of_claims(job),
+    ]
+    automatic = settings.target == FLUX or settings.argocd.automated
+    if not automatic and job.effect not in (Effect.REFUSED, Effect.HELD):
+        found.append("Nothing happens before somebody syncs the application.")
+    return tuple(found)
+
+
+def _created(job: JobChange, _: Settings) -> Iterator[str]:
+    if not job.name:
+        yield "The objects are created."
+    else:
+        yield f"JobSet {job.name} is created{_start(job)}."
+
+
+def _start(job: JobChange) -> str:
+    if not job.after.pods:
+        return ", suspended: no pod starts" if _is_suspended(job) else ""
+    amount = amounts(job.after)
+    return f" and waits in queue {job.queue} for {amount}" if job.queue else f" and starts {amount}"
+
+
+def _is_suspended(job: JobChange) -> bool:
+    return job.after.jobs > 0 and any(each.pods for each in job.graph)
+
+
+def amounts(usage: Usage) -> str:
+    """Say how many pods and GPUs are taken."""
+    pods = f"{usage.pods:,} pod{'s' * (usage.pods != 1)}"
+    gpus = usage.gpu_count
+    return f"{pods} with {gpus:,} GPU{'s' * (gpus != 1)}" if gpus else pods
+
+
+def _updated(job: JobChange, _: Settings) -> Iterator[str]:
+    suspended = next((word for word in job.words if word.what == "suspended"), None)
+    if suspended is not None and suspended.new == "yes":
+        yield f"JobSet {job.name} is suspended: if it still runs, its pods are removed."
+    elif suspended is not None:
+        yield f"JobSet {job.name} is resumed{_start(job)}."
+    elif any(change.kind == "JobSet" and change.effect is Effect.UPDATED for change in job.objects):
+        fields = sorted({_top(field.path) for each in job.objects if each.kind == "JobSet" for field in each.fields})
+        yield f"JobSet {job.name} is updated in place ({', '.join(fields)}); its pods go on running."
+    elif not job.old_name and job.place.name == FOLDER:
+        yield "What the jobs of the namespace share changes in place."
+    else:
+        yield "Objects beside the JobSet change; the JobSet stays as it is, and its pods go on running."
+
+
+def _of_queue(job: JobChange) -> Iterator[str]:
+    if job.effect is Effect.UPDATED and any(word.what in ("queue", "priority") and word.old for word in job.words):
+        yield "Kueue lets this change only while the JobSet is suspended: if it runs, the application is frozen."
+
+
+def _top(path: str) -> str:
+    """Return the part of a path that tells what kind of change it is."""
+    steps = path.split(".")
+    return ".".join(steps[:2]).split("[")[0]
+
+
+def _rerun(job: JobChange, _: Settings) -> Iterator[str]:
+    yield f"JobSet {job.old_name} is pruned: if it still runs, it is stopped. {job.name} is created{_start(job)}."
+    yield "The new one is created while the old one's pods end: for a moment both are there."
+
+
+def _renamed(job: JobChange, settings: Settings) -> Iterator[str]:
+    yield f"JobSet {job.name} is created{_start(job)}."
+    yield from _gone(job, settings)
+    if application(job.place, settings) != (job.other and application(job.other, settings)):
+        yield "Two applications, in no order: both jobs may run at once, and need room for both."
+
+
+def _deleted(job: JobChange, settings: Settings) -> Iterator[str]:
+    if not job.old_name:
+        yield "The objects are removed; whatever still uses them fails where it looks for them again."
+    else:
+        yield from _gone(job, settings)
+
+
+def _gone(job: JobChange, settings: Settings) -> Iterator[str]:
+    is_flux = settings.target == FLUX
+    per_namespace = not is_flux and settings.argocd.per == "namespace"
+    keep = (settings.flux.on_delete if is_flux else settings.argocd.on_delete) == "keep"
+    if keep and not per_namespace:
+        yield f"onDelete: keep: JobSet {job.old_name} stays in the cluster, and runs on if it still runs."
+    elif per_namespace:
+        yield f"JobSet {job.old_name} is pruned: if it still runs, it is stopped."
+    else:
+        what = "Kustomization" if is_flux else "application"
+        yield f"The {what} goes, and JobSet {job.old_name} with it: if it still runs, it is stopped."
+
+
+def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
+    if settings.target == FLUX:
+        yield f"Refused: Kustomization {job.application} fails, and applies nothing until this is reverted or renamed."
+    else:
+        yield (
+            f"Refused: application {job.application} is frozen. Argo CD shows all of it as Unknown and applies nothing,"
+            " no later commit either, until this is reverted or renamed."
+        )
+    yield "What runs, runs on as it is."
+    if job.place.name == FOLDER:
+        yield "Give the object another name, or delete it in the cluster first."
+    else:
+        yield f"The way forward is a new run: the annotation {RUN} in the TrainJob. It starts from the beginning."
+
+
+def _held(job: JobChange, _: Settings) -> Iterator[str]:
+    yield f"Held back: application {job.application} is frozen by another job in it, and nothing of it is applied."
+
+
+def _comments(job: JobChange, settings: Settings) -> Iterator[str]:
+    yield "No object changes, only comments in files."
+    if job.place.name != FOLDER and settings.target != FLUX and settings.argocd.automated:
+        yield "A JobSet that was removed from the cluster is made again all the same: then the job runs again."
+
+
+def _kept(job: JobChange, _: Settings) -> Iterator[str]:
+    yield "The objects stay in the cluster: they say so themselves."
+
+
+def _of_keys(job: JobChange) -> Iterator[str]:
+    """Say what becomes of a Job whose name changes while the JobSet's does not."""
+    for change in job.objects:
+        if change.kind == "Job" and change.effect is Effect.RERUN and job.effect is Effect.UPDATED:
+            yield f"Job {change.old_name} is pruned, and {change.name} runs; keys that are there it leaves alone."
+
+
+def _of_config_maps(job: JobChange) -> Iterator[str]:
+    for change in job.objects:
+        told = any(field.path.startswith(("data", "binaryData")) for field in change.fields)
+        if change.kind == "ConfigMap" and told and Effect.UPDATED is change.effect is job.effect:
+            yield f"ConfigMap {change.name} changes under pods that mount it, a minute later or so."
+
+
+def _of_claims(job: JobChange) -> Iterator[str]:
+    for change in job.objects:
+        if change.effect is Effect.KEPT and job.effect is not Effect.KEPT:
+            yield f"{change.kind} {change.old_name} stays in the cluster: it says so itself."
+
+
+_OF_EFFECT: Final = {
+    Effect.CREATED: _created,
+    Effect.UPDATED: _updated,
+    Effect.RERUN: _rerun,
+    Effect.RENAMED: _renamed,
+    Effect.REFUSED: _refused,
+    Effect.HELD: _held,
+    Effect.DELETED: _deleted,
+    Effect.KEPT: _kept,
+    Effect.COMMENTS: _comments,
+}

@@ -1,0 +1,182 @@
+"""Compares two trees of out/: job by job, and then what the cluster does with each."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from trainc.difference.cluster import application, sentences
+from trainc.difference.folders import Files, folders, foreign, sources
+from trainc.difference.model import Difference, Effect, JobChange, Place, Word
+from trainc.difference.objects import Found, Pair, jobset_of, object_changes
+from trainc.difference.usage import graph, of_folder, totals
+from trainc.difference.veil import Veil
+from trainc.difference.words import words
+from trainc.gitops.companions import FOLDER
+from trainc.gitops.naming import RUN
+from trainc.records import dataclass
+from trainc.settings import Settings
+from trainc.source import Document, get
+
+_RUN: Final = re.compile(r"-([1-9][0-9]{0,8})")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """One directory of both trees, and what was found of its objects."""
+
+    place: Place
+    before: Mapping[str, bytes]
+    after: Mapping[str, bytes]
+    found: Found
+
+    @property
+    def jobsets(self) -> Pair:
+        """The JobSets of the files that differ."""
+        pairs = self.found.pairs
+        return Pair(jobset_of(pair.old for pair in pairs), jobset_of(pair.new for pair in pairs))
+
+
+def compare(before: Files, after: Files, settings: Mapping[str, Settings] | None = None) -> Difference:
+    """Return what differs between two trees of out/ and what the cluster does about it.
+
+    A tree is the bytes of its files by name from the repository's root (``out/prod/team-a/job/jobset-job.yaml``).
+    ``settings`` are those of environments, by name; one that is not there has every default. Raises nothing for any
+    bytes: what cannot be read becomes a finding.
+    """
+    settings = settings or {}
+    old, new = folders(before), folders(after)
+    places = sorted({*old, *new})
+    changed = [
+        _Sides(place, was, now, object_changes(place, was, now))
+        for place in places
+        if (was := old.get(place, {})) != (now := new.get(place, {}))
+    ]
+    jobs = [_job(sides, settings.get(sides.place.environment, Settings())) for sides in changed]
+    jobs = _held(_renamed(jobs, {sides.place: sides.jobsets for sides in changed}))
+    jobs = [
+        replace(job, cluster=sentences(job, settings.get(job.place.environment, Settings())), remedy=_remedy(job))
+        for job in jobs
+    ]
+    findings = [*foreign(after), *(finding for sides in changed for finding in sides.found.findings)]
+    return Difference(tuple(jobs), len(places) - len(jobs), totals(old, new), tuple(findings))
+
+
+def _job(sides: _Sides, settings: Settings) -> JobChange:
+    old, new = sides.jobsets
+    return JobChange(
+        sides.place,
+        _effect(sides),
+        application(sides.place, settings),
+        name=_name(new),
+        old_name=_name(old),
+        source=_source(sides),
+        queue=of_folder(sides.after or sides.before).queue,
+        words=(*_runtime(sides), *_words(old, new)),
+        objects=sides.found.objects,
+        refusals=tuple(sides.found.refusals),
+        before=of_folder(sides.before).usage,
+        after=of_folder(sides.after).usage,
+        graph=graph(new.data) if new is not None else (),
+    )
+
+
+def _name(jobset: Document | None) -> str:
+    return str(get(jobset.data, "metadata", "name")) if jobset is not None else ""
+
+
+def _effect(sides: _Sides) -> Effect:
+    effects = {change.effect for change in sides.found.objects}
+    jobsets = {change.effect for change in sides.found.objects if change.kind == "JobSet"}
+    if not sides.before:
+        return Effect.CREATED
+    if not sides.after:
+        return Effect.KEPT if effects == {Effect.KEPT} else Effect.DELETED
+    if Effect.REFUSED in effects:
+        return Effect.REFUSED
+    if Effect.RERUN in jobsets:
+        return Effect.RERUN
+    return Effect.COMMENTS if effects == {Effect.COMMENTS} else Effect.UPDATED
+
+
+def _words(old: Document | None, new: Document | None) -> tuple[Word, ...]:
+    veil = Veil(old, new)
+    before, after = ((each.data, veil.data(each)) if each is not None else None for each in (old, new))
+    return words(before, after)
+
+
+def _runtime(sides: _Sides) -> tuple[Word, ...]:
+    """Return a word for another runtime, which the headers name."""
+    old, new = (_sources(files)[1:2] for files in (sides.before, sides.after))
+    if old == new:
+        return ()
+    return (Word("runtime", (), *(names[0] if names else None for names in (old, new))),)
+
+
+def _sources(files: Mapping[str, bytes]) -> tuple[str, ...]:
+    """Return what the JobSet of a directory is made from, or what else is in it."""
+    names = sorted(files, key=lambda name: (not name.startswith("jobset"), name))
+    return sources(files[names[0]]) if names else ()
+
+
+def _source(sides: _Sides) -> str:
+    return next(iter((*_sources(sides.after), *_sources(sides.before))), "")
+
+
+def _renamed(jobs: Iterable[JobChange], jobsets: Mapping[Place, Pair]) -> list[JobChange]:
+    """Join a job that is gone and one that came to a renamed one, where they differ in nothing but the name."""
+    gone: dict[tuple[str, str], list[JobChange]] = {}
+    for job in jobs:
+        if job.effect is Effect.DELETED and (old := jobsets[job.place].old) is not None:
+            gone.setdefault(_fingerprint(job.place, old), []).append(job)
+    made: list[JobChange] = []
+    taken: set[Place] = set()
+    for job in jobs:
+        new = jobsets[job.place].new
+        if job.effect is Effect.CREATED and new is not None and (found := gone.get(_fingerprint(job.place, new))):
+            other = found.pop(0)
+            taken.add(other.place)
+            objects = (*job.objects, *other.objects)
+            made.append(
+                replace(
+                    job,
+                    effect=Effect.RENAMED,
+                    other=other.place,
+                    old_name=other.old_name,
+                    words=(),
+                    objects=objects,
+                    before=other.before,
+                )
+            )
+        else:
+            made.append(job)
+    return [job for job in made if job.place not in taken]
+
+
+def _fingerprint(place: Place, jobset: Document) -> tuple[str, str]:
+    """Return the environment, and the JobSet's text without the names that a rename changes."""
+    names = sorted({_name(jobset), place.name, place.namespace}, key=len, reverse=True)
+    text = json.dumps(jobset.data, sort_keys=True)
+    for name in names:
+        text = re.sub(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", "\0", text)
+    return place.environment, text
+
+
+def _held(jobs: Collection[JobChange]) -> list[JobChange]:
+    """Mark what else is part of an application in which a change is refused: nothing of it is applied."""
+    frozen = {job.application for job in jobs if job.effect is Effect.REFUSED}
+    return [
+        replace(job, effect=Effect.HELD) if job.application in frozen and job.effect is not Effect.REFUSED else job
+        for job in jobs
+    ]
+
+
+def _remedy(job: JobChange) -> str | None:
+    """Return the line that lets a refused change through: the next run number, for the TrainJob's annotations."""
+    if job.effect is not Effect.REFUSED or job.place.name == FOLDER:
+        return None
+    end = _RUN.fullmatch(job.old_name[len(job.place.name) :]) if job.old_name.startswith(job.place.name) else None
+    return f'{RUN}: "{int(end[1]) + 1 if end else 2}"'

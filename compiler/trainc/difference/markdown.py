@@ -1,0 +1,123 @@
+"""A difference as a comment of a pull request: Markdown as GitHub reads it, never longer than a comment may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+from typing import Final
+
+from trainc.diagnostics.display import one_line
+from trainc.difference import mermaid
+from trainc.difference.model import Difference, JobChange
+from trainc.difference.phrases import effect_of, object_lines, object_title, summary, total_rows, words_of
+
+LIMIT: Final = 65_535
+"""The most characters of a comment on GitHub, in UTF-16."""
+
+MARK: Final = "<!-- trainc diff -->"
+"""The first line, by which whoever posts the comment finds it again."""
+
+_SPARE: Final = 200
+"""Characters kept free for what says that something is left out."""
+
+_ROWS: Final = 40_000
+"""The most characters of the table of jobs."""
+
+_RUN: Final = re.compile("`+")
+
+
+def render(difference: Difference, limit: int = LIMIT) -> str:
+    """Return a difference as Markdown of at most ``limit`` characters (4,000 or more)."""
+    head = [MARK, f"### {_text(f'trainc: {summary(difference)}')}", ""]
+    if not difference.jobs:
+        return _joined(head)
+    page = _Page(limit - _SPARE, _joined(head))
+    rows = ["| job | in the cluster | changes |\n|---|---|---|\n", *map(_row, difference.jobs)]
+    page.add(rows, min(_ROWS, limit // 2), "\n{} more jobs are not in this table.\n")
+    totals = ["\n| | jobs | pods | GPUs |\n|---|---|---|---|\n"]
+    totals += [f"| {' | '.join(map(_text, row))} |\n" for row in total_rows(difference.totals)]
+    page.add(totals, limit, "\n{} more totals are not in this table.\n")
+    if graph := mermaid.render(difference.jobs):
+        page.add([f"\n<details><summary>Replicated jobs</summary>\n\n```mermaid\n{graph}```\n</details>\n"], limit, "")
+    page.add([_details(job) for job in difference.jobs], limit, "\nThe fields of {} more jobs are not shown here.\n")
+    return page.text
+
+
+class _Page:
+    """Text that grows as long as there is room."""
+
+    __slots__ = ("limit", "room", "text")
+
+    def __init__(self, limit: int, text: str) -> None:
+        self.text = text
+        self.limit = limit
+        self.room = limit - _size(text)
+
+    def add(self, parts: list[str], most: int, rest: str) -> None:
+        """Add parts in order while they fit, ``most`` characters of them; ``rest`` says how many do not."""
+        room = min(self.room, most)
+        for index, part in enumerate(parts):
+            size = _size(part)
+            if size > room:
+                self.text += rest.format(len(parts) - max(index, len(parts) > 1))
+                return
+            self.text += part
+            room -= size
+            self.room -= size
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _row(job: JobChange) -> str:
+    said = [_code(word) for word in words_of(job)]
+    if job.remedy is not None:
+        said.append(f"add to the TrainJob's annotations: {_code(job.remedy)}")
+    shown = said[:8] + ([f"{len(said) - 8} more"] if len(said) > 8 else [])
+    return f"| {_code(str(job.place))} | {_text(effect_of(job))} | {'<br>'.join(shown)} |\n"
+
+
+def _details(job: JobChange) -> str:
+    summary_line = (
+        f"<details><summary><code>{escape(one_line(str(job.place)))}</code>: {_html(effect_of(job))}</summary>"
+    )
+    lines = ["", summary_line, "", *(f"- {_text(sentence)}" for sentence in job.cluster)]
+    if job.remedy is not None:
+        lines.append(f"- Add to <code>metadata.annotations</code> of {_code(job.source)}: {_code(job.remedy)}")
+    if body := list(_fields(job)):
+        fence = "`" * max([3, *(len(run) + 1 for line in body for run in _RUN.findall(line))])
+        lines += ["", f"{fence}diff", *body, fence]
+    return _joined([*lines, "", "</details>"])
+
+
+def _fields(job: JobChange) -> Iterator[str]:
+    for change in job.objects:
+        yield one_line(f"@@ {change.file} @@ {object_title(change)}")
+        yield from object_lines(change)
+    for refusal in job.refusals:
+        yield one_line(f"! {refusal.kind} {refusal.name}: {refusal.field}: {refusal.message}")
+
+
+def _code(text: str) -> str:
+    """Return a text as code, in a cell of a table or elsewhere; nobody is mentioned and nothing linked by it."""
+    shown = escape(one_line(text)).replace("|", "&#124;").replace("@", "&#64;")
+    return f"<code>{_marked(shown)}</code>"
+
+
+def _text(text: str) -> str:
+    return _marked(_html(text))
+
+
+def _html(text: str) -> str:
+    return escape(one_line(text)).replace("|", "&#124;").replace("@", "&#64;")
+
+
+def _marked(text: str) -> str:
+    """Return HTML in which nothing is a mark of Markdown's."""
+    return re.sub(r"[\\`*_{}\[\]~]", lambda match: f"&#{ord(match[0])};", text)
+
+
+def _joined(lines: list[str]) -> str:
+    return "\n".join(lines) + "\n"

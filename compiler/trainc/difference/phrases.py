@@ -1,0 +1,178 @@
+"""The phrases that text and Markdown share: effects, words, counts, and the lines of a field that differs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from difflib import unified_diff
+from json import dumps
+from typing import Final
+
+from trainc.diagnostics.display import one_line
+from trainc.diagnostics.secrecy import MASK
+from trainc.difference.model import Difference, Effect, FieldChange, JobChange, ObjectChange, Totals, Usage, Word
+from trainc.emit import emit
+from trainc.source import Json
+
+SIGNS: Final = {
+    Effect.CREATED: "+",
+    Effect.UPDATED: "~",
+    Effect.RERUN: ">",
+    Effect.RENAMED: ">",
+    Effect.REFUSED: "!",
+    Effect.HELD: "!",
+    Effect.DELETED: "-",
+    Effect.KEPT: "=",
+    Effect.COMMENTS: "=",
+}
+_OF_EFFECT: Final = {
+    Effect.CREATED: "created",
+    Effect.UPDATED: "updated in place",
+    Effect.RERUN: "runs again",
+    Effect.RENAMED: "renamed, runs again",
+    Effect.REFUSED: "refused as immutable",
+    Effect.HELD: "held back",
+    Effect.DELETED: "deleted",
+    Effect.KEPT: "kept in the cluster",
+    Effect.COMMENTS: "only comments",
+}
+_OF_OBJECT: Final = {**_OF_EFFECT, Effect.RERUN: "replaced"}
+
+FIELDS: Final = 60
+"""So many fields of an object are shown."""
+
+LINES: Final = 30
+"""So many lines of a field are shown."""
+
+WIDTH: Final = 200
+"""So many characters of a line are shown."""
+
+
+def effect_of(job: JobChange) -> str:
+    """Return what becomes of a job, with the names where it gets another."""
+    text = _OF_EFFECT[job.effect]
+    if job.effect is Effect.RERUN:
+        return f"{text}: {job.old_name} -> {job.name}"
+    if job.effect is Effect.RENAMED and job.other is not None:
+        return f"{text}: was {job.other}"
+    return text
+
+
+def object_title(change: ObjectChange) -> str:
+    """Return the kind and names of an object and what becomes of it."""
+    names = change.name or change.old_name
+    if change.old_name and change.name and change.old_name != change.name:
+        names = f"{change.old_name} -> {change.name}"
+    return f"{change.kind} {names}: {_OF_OBJECT[change.effect]}"
+
+
+def word_text(word: Word) -> str:
+    """Return a change in a user's words on one line: ``image (node): a:1 -> a:2``."""
+    where = f" ({', '.join(word.where)})" if word.where else ""
+    if word.old is None or word.new is None:
+        text = f"{word.new}, was not there" if word.old is None else f"removed, was {word.old}"
+    elif word.old == word.new:
+        text = f"changed (hidden: {word.new})" if MASK in word.new else f"changed: {word.new}"
+    else:
+        text = f"{word.old} -> {word.new}"
+    return one_line(f"{word.what}{where}: {text}", WIDTH)
+
+
+def words_of(job: JobChange) -> list[str]:
+    """Return a job's words, a line each; of a job that comes or goes, what it is."""
+    if job.effect in (Effect.CREATED, Effect.DELETED):
+        short = [word for word in job.words if word.what in ("runtime", "queue", "priority", "image")]
+        found = [_plain(word) for word in short]
+    else:
+        found = [word_text(word) for word in job.words]
+    if job.before != job.after or job.effect in (Effect.CREATED, Effect.DELETED):
+        found.append(f"takes: {taken(job)}")
+    return found
+
+
+def _plain(word: Word) -> str:
+    where = f" ({', '.join(word.where)})" if word.where else ""
+    return one_line(f"{word.what}{where}: {word.new if word.new is not None else word.old}", WIDTH)
+
+
+def taken(job: JobChange) -> str:
+    """Return the pods and GPUs of a job before and after."""
+    if job.effect is Effect.CREATED:
+        return amounts(job.after)
+    if job.effect is Effect.DELETED:
+        return f"{amounts(job.before)} -> nothing"
+    return f"{amounts(job.before)} -> {amounts(job.after)}"
+
+
+def amounts(usage: Usage) -> str:
+    """Return pods and GPUs: ``4 pods, 32 GPUs``."""
+    pods, gpus = (f"{n:,} {what}{'s' * (n != 1)}" for n, what in ((usage.pods, "pod"), (usage.gpu_count, "GPU")))
+    return f"{pods}, {gpus}"
+
+
+def summary(difference: Difference) -> str:
+    """Return the line that counts: ``2 of 19 jobs change: 1 created, 1 refused as immutable``."""
+    changed = len(difference.jobs)
+    count = changed + difference.unchanged
+    if not changed:
+        return f"nothing changes in {_directories(count)}"
+    counts = Counter(job.effect for job in difference.jobs)
+    parts = ", ".join(f"{counts[effect]} {_OF_EFFECT[effect]}" for effect in Effect if counts[effect])
+    return f"{changed} of {_directories(count)} change{'s' * (changed == 1)}: {parts}"
+
+
+def _directories(count: int) -> str:
+    return f"{count:,} director{'y' if count == 1 else 'ies'}"
+
+
+def total_rows(totals: Totals) -> Iterator[tuple[str, str, str, str]]:
+    """Yield name, jobs, pods and GPUs of what differs in total: namespaces, queues, and everything."""
+    rows = [("/".join(key), total) for key, total in totals.namespaces.items()]
+    rows += [(f"{key[0]}/{key[1]} queue {key[2]}", total) for key, total in totals.queues.items()]
+    for name, total in [row for row in rows if row[1].before != row[1].after] + [("all", totals.all)]:
+        old, new = total
+        counts = ((old.jobs, new.jobs), (old.pods, new.pods), (old.gpu_count, new.gpu_count))
+        yield one_line(name, WIDTH), *(_moved(*pair) for pair in counts)  # type: ignore[misc]
+
+
+def _moved(old: int, new: int) -> str:
+    return f"{old:,}" if old == new else f"{old:,} -> {new:,}"
+
+
+def object_lines(change: ObjectChange) -> Iterator[str]:
+    """Yield what differs in an object, as a diff: paths begin with a blank, values with - and +."""
+    for field in change.fields[:FIELDS]:
+        yield f"  {one_line(field.path, WIDTH)}"
+        yield from field_lines(field)
+    if (rest := len(change.fields) - FIELDS) > 0:
+        yield f"  {rest} more fields"
+
+
+def field_lines(field: FieldChange) -> Iterator[str]:
+    """Yield the lines of both values, signed; of longer ones only where they differ."""
+    old, new = _lines(field.old), _lines(field.new)
+    if old == new:
+        yield f"! hidden: {MASK}"
+        return
+    if min(len(old), len(new)) > 1:
+        found: Iterable[str] = (f"{line[0]} {line[1:]}" for line in list(unified_diff(old, new, lineterm="", n=1))[2:])
+    else:
+        found = (*(f"- {line}" for line in old), *(f"+ {line}" for line in new))
+    shown = [one_line(line, WIDTH) for line in found]
+    yield from shown[:LINES]
+    if (rest := len(shown) - LINES) > 0:
+        yield f"  {rest} more lines"
+
+
+def _lines(value: Json) -> list[str]:
+    if value is None:
+        return []
+    if isinstance(value, str) and "\n" in value:
+        return value.split("\n")
+    if not isinstance(value, dict | list) or not value:
+        return [dumps(value, ensure_ascii=False)]
+    try:
+        text = emit(value) if isinstance(value, dict) else emit({"items": value}).partition("\n")[2]
+    except ValueError:  # a null, say, which trainc itself never writes
+        text = dumps(value, ensure_ascii=False, indent=2)
+    return text.rstrip("\n").split("\n")

@@ -1,0 +1,200 @@
+"""What JobSets take: pods and GPUs, read quickly from the files of a whole tree.
+
+A tree may hold thousands of JobSets, and totals need them all, changed or not. Of a file only the few lines that count
+are read as YAML: fields that hold nothing of interest are cut out by their indentation first, and what is left, which
+many jobs have in common, is read once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from trainc.difference.model import Place, Pods, Total, Totals, Usage
+from trainc.gitops.queue import QUEUE_LABEL
+from trainc.kube.podrequests import pod_requests
+from trainc.kube.quantity import QuantityError
+from trainc.load import load
+from trainc.plugins.base import is_gpu
+from trainc.source import Json, JsonObject, Source, as_object, get, objects
+
+Folders = Mapping[Place, Mapping[str, bytes]]
+
+_LINE: Final = re.compile(rb"( *)([A-Za-z]+):(?: .*)?")
+_LEFT_OUT: Final = frozenset(
+    (
+        *(b"args", b"command", b"env", b"envFrom", b"volumeMounts", b"volumes", b"ports", b"annotations", b"name"),
+        *(b"livenessProbe", b"readinessProbe", b"startupProbe", b"lifecycle", b"securityContext", b"workingDir"),
+        *(b"affinity", b"tolerations", b"nodeSelector", b"dependsOn", b"network", b"failurePolicy", b"successPolicy"),
+        *(b"image", b"topologySpreadConstraints", b"podFailurePolicy", b"imagePullSecrets", b"namespace"),
+    )
+)
+_DOUBTFUL: Final = re.compile(rb"\n---|\n\.\.\.|\r")
+_ALIASES: Final = re.compile(rb"[&*]\w|<<|\t")
+"""What the emitter never writes, in the text and in its outline, but other writers do: then all of it is read."""
+
+_NONE: Final = Usage()
+
+
+class Taken(NamedTuple):
+    """What one JobSet takes, and its queue; empty where it has none."""
+
+    usage: Usage
+    queue: str
+
+
+@lru_cache(maxsize=16384)
+def taken(data: bytes) -> Taken:
+    """Return what the JobSet in a file takes; nothing, where there is none that can be read."""
+    if _DOUBTFUL.search(data) is None:
+        outline = _outline(data)
+        if _ALIASES.search(outline) is None and (found := _read(outline)) is not None:
+            return found
+    return _read(data) or Taken(_NONE, "")
+
+
+def of_folder(files: Mapping[str, bytes]) -> Taken:
+    """Return what the JobSets of a directory take together; the queue is the first one's."""
+    found = [taken(data) for name, data in files.items() if _is_jobset(name)]
+    if len(found) == 1:
+        return found[0]
+    queue = next((each.queue for each in found if each.queue), "")
+    return Taken(_sum(each.usage for each in found), queue)
+
+
+def totals(before: Folders, after: Folders) -> Totals:
+    """Return what the jobs of two trees take."""
+    namespaces: dict[tuple[str, str], Total] = {}
+    queues: dict[tuple[str, str, str], Total] = {}
+    everything = Total(_NONE, _NONE)
+    for place in sorted({*before, *after}):
+        old, new = (of_folder(tree.get(place, {})) for tree in (before, after))
+        change = Total(old.usage, new.usage)
+        _add(namespaces, (place.environment, place.namespace), change)
+        for one, total in ((old, Total(old.usage, _NONE)), (new, Total(_NONE, new.usage))):
+            if one.queue:
+                _add(queues, (place.environment, place.namespace, one.queue), total)
+        everything = _plus(everything, change)
+    return Totals(everything, namespaces, queues)
+
+
+def _add(rows: dict, key: tuple[str, ...], total: Total) -> None:  # type: ignore[type-arg]
+    if total != (_NONE, _NONE):
+        rows[key] = _plus(rows.get(key, Total(_NONE, _NONE)), total)
+
+
+def _plus(one: Total, other: Total) -> Total:
+    return Total(one.before.plus(other.before), one.after.plus(other.after))
+
+
+def _sum(parts: Iterable[Usage]) -> Usage:
+    whole = _NONE
+    for part in parts:
+        whole = whole.plus(part)
+    return whole
+
+
+def usage_of(jobset: JsonObject) -> Usage:
+    """Return what a JobSet takes while all its pods run."""
+    if get(jobset, "spec", "suspend") is True:
+        return Usage(jobs=1)
+    pods, gpus = 0, dict[str, int]()
+    for replicated in objects(get(jobset, "spec", "replicatedJobs")):
+        count = pods_of(replicated)
+        pods += count
+        for name, amount in _gpus(get(replicated, "template", "spec", "template", "spec")):
+            gpus[name] = gpus.get(name, 0) + count * amount
+    return Usage(1, pods, tuple(sorted(gpus.items())))
+
+
+def pods_of(replicated: JsonObject) -> int:
+    """Return how many pods a replicated job has at a time: replicas times parallelism, completions at most."""
+    spec = as_object(get(replicated, "template", "spec"))
+    parallel, completions = _number(spec.get("parallelism"), 1), spec.get("completions")
+    if completions is not None:
+        parallel = min(parallel, _number(completions, parallel))
+    return _number(replicated.get("replicas"), 1) * parallel
+
+
+def graph(jobset: JsonObject) -> tuple[Pods, ...]:
+    """Return the replicated jobs of a JobSet and what each waits for."""
+    return tuple(
+        Pods(
+            str(job.get("name")),
+            pods_of(job),
+            tuple((str(each.get("name")), str(each.get("status"))) for each in objects(job.get("dependsOn"))),
+        )
+        for job in objects(get(jobset, "spec", "replicatedJobs"))
+    )
+
+
+def _number(value: Json, default: int) -> int:
+    return max(value, 0) if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def _gpus(pod: Json) -> Iterator[tuple[str, int]]:
+    """Yield the GPUs that a pod asks for; where only a limit is given, it is the request, as the API server sets it."""
+    spec = as_object(pod)
+    if not any(is_gpu(name) for name in _resource_names(spec)):
+        return
+    filled = {key: _requesting(spec.get(key)) for key in ("initContainers", "containers")}
+    try:
+        requests = pod_requests({**spec, **filled})
+    except QuantityError:
+        return
+    yield from ((name, quantity.value()) for name, quantity in requests.items() if is_gpu(name))
+
+
+def _requesting(containers: Json) -> list[Json]:
+    made: list[Json] = []
+    for container in objects(containers):
+        resources = as_object(container.get("resources"))
+        requests = {**as_object(resources.get("limits")), **as_object(resources.get("requests"))}
+        made.append({**container, "resources": {"requests": requests}})
+    return made
+
+
+def _resource_names(spec: JsonObject) -> Iterator[str]:
+    for key in ("initContainers", "containers"):
+        for container in objects(spec.get(key)):
+            for kind in ("limits", "requests"):
+                yield from as_object(get(container, "resources", kind))
+
+
+def _is_jobset(name: str) -> bool:
+    return name.startswith(("jobset-", "jobset."))
+
+
+@lru_cache(maxsize=16384)
+def _read(text: bytes) -> Taken | None:
+    """Return what the JobSet in a text takes, or None where the text is not read as one."""
+    documents, _ = load(Source("jobset", text))
+    if len(documents) != 1 or documents[0].data.get("kind") != "JobSet":
+        return None
+    data = documents[0].data
+    queue = get(data, "metadata", "labels", QUEUE_LABEL)
+    return Taken(usage_of(data), queue if isinstance(queue, str) else "")
+
+
+def _outline(data: bytes) -> bytes:
+    """Return the lines of a JobSet in block style that tell what it takes."""
+    kept: list[bytes] = []
+    deep = -1
+    for line in data.split(b"\n"):
+        indent = len(line) - len(line.lstrip(b" "))
+        if deep >= 0:
+            if indent > deep or not line or (indent == deep and line[indent : indent + 1] == b"-"):
+                continue
+            deep = -1
+        if line.startswith(b"#"):
+            continue
+        match = _LINE.fullmatch(line)
+        if match is not None and match[2] in _LEFT_OUT:
+            deep = indent
+            if line.startswith(b"  name:") and kept[-1:] == [b"metadata:"]:
+                kept.append(b"  name: x")  # an object has one
+            continue
+        kept.append(line)
+    return b"\n".join(kept)
