@@ -106,7 +106,9 @@ def go_type(value: Value) -> str:
         return "*types.Err"
     if isinstance(value, Container):
         return "*common.unstructuredList" if value.is_list() else "*common.unstructuredMap"
-    return f"cel.{value.type.name.rpartition('.')[2]}" if isinstance(value, Opaque) else "types.Object"
+    if isinstance(value, Opaque):
+        return f"cel.{value.type.name.rpartition('.')[2].removeprefix('Named')}"
+    return "types.Object"
 
 
 def native(value: Value) -> Value:

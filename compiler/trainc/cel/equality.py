@@ -136,6 +136,9 @@ def _maps(left: Value, right: Value, meter: Meter | None) -> bool:
 def _optionals(left: Optional, right: Optional, meter: Meter | None) -> bool:
     if not (left.present and right.present):
         return left.present is right.present
+    for each in (left.value, right.value):
+        if isinstance(each, EvalError):
+            raise each
     if right.value is None and isinstance(left.value, Opaque | Container):
         raise EvalError(_NO_OVERLOAD)
     return equal(left.value, right.value, meter)

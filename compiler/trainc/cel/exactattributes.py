@@ -136,7 +136,9 @@ def _constant(qualifier: plan.ConstantQualifier) -> Walk[Any, Qualify]:
 
     def apply(trace: Trace, value: Value, optional: bool) -> Value:
         found: Value = value
-        if isinstance(value, FAILURES):
+        if isinstance(value, EvalError):
+            return value  # of native(): nothing is looked up
+        if isinstance(value, Undecided):
             pass
         elif optional or test:
             found = attempt(id_, look_up, value, key)

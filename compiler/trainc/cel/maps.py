@@ -12,8 +12,11 @@ from typing import Final, TypeAlias
 
 from trainc.cel.gotext import shown
 from trainc.cel.typenames import type_name
-from trainc.cel.values import INT_MAX, Container, EvalError, KeyedMap, TypeValue, Uint, Value
+from trainc.cel.values import INT_MAX, Container, EvalError, KeyedMap, Opaque, Timestamp, TypeValue, Uint, Value
 from trainc.cel.work import Panic
+
+_SHARED_ZONES: Final = range(-12 * 3600, 15 * 3600, 3600)
+"""Offsets of which Go keeps one zone; of others every reading of a time makes one, and Go compares where they are."""
 
 Entries: TypeAlias = dict[object, tuple[Value, Value]]
 
@@ -49,7 +52,7 @@ class _ByIdentity:
 def key_form(key: Value) -> object:
     """Return the hashable that stands for a key in ``KeyedMap.entries``.
 
-    Raises Panic for bytes, which Go cannot hash.
+    Raises Panic for bytes and for what holds a slice, which Go cannot hash.
     """
     kind = key.__class__
     if kind is str:
@@ -62,6 +65,11 @@ def key_form(key: Value) -> object:
         raise Panic("runtime error: hash of unhashable type types.Bytes")
     if kind is TypeValue:
         return (TypeValue, type_name(key.type))
+    if kind is Timestamp and key.offset:
+        return (key, key.offset) if key.offset in _SHARED_ZONES else _ByIdentity(key)
+    if isinstance(key, Opaque):
+        form = key.form()
+        return _ByIdentity(key) if form is None else (kind, form)
     return key if kind.__hash__ is not None and kind.__eq__ is not object.__eq__ else _ByIdentity(key)
 
 
@@ -81,7 +89,10 @@ def from_entries(entries: Entries) -> Value:
 
 
 def find(mapping: Value, key: Value) -> Value:
-    """Return the value of key in a map, or MISSING. Raises EvalError where a schema's object refuses the key."""
+    """Return the value of key in a map, or MISSING.
+
+    Raises EvalError where a schema's object refuses the key, and Panic as key_form does.
+    """
     if mapping.__class__ is dict:
         return mapping.get(key, MISSING) if key.__class__ is str else MISSING
     if isinstance(mapping, KeyedMap):

@@ -58,7 +58,10 @@ def _write(value: Value, meter: Meter) -> Json:
     if write is not None:
         return write(value)
     if isinstance(value, KeyedMap):
-        return _pairs(list(value.entries.values()), meter)
+        pairs = list(value.entries.values())
+        if any(key.__class__ is float and math.isnan(key) for key, _ in pairs):
+            raise EvalError("no such key: NaN")  # for that is how the server reads a map, too
+        return _pairs(pairs, meter)
     if isinstance(value, Optional):
         return _write(value.value, meter) if value.present else None
     if isinstance(value, Opaque):
@@ -68,6 +71,8 @@ def _write(value: Value, meter: Meter) -> Json:
         if value.is_list():
             return _list(list(value), meter)
         return _pairs([(key, value.get(key, None)) for key in value], meter)
+    if isinstance(value, EvalError):
+        raise value  # that an optional holds
     raise TypeError(f"no value of CEL: {value.__class__.__name__}")
 
 

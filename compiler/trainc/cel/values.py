@@ -106,6 +106,13 @@ class Opaque:
         """Return the size that run-time cost counts: of addresses the bytes, of everything else 1."""
         return 1
 
+    def form(self) -> object | None:
+        """Return a hashable that equals those of the same value, as a key of a map; None: it equals only itself.
+
+        Raises Panic where Go cannot hash the value.
+        """
+        return None
+
     def weight(self) -> int:
         """Return the work of reading, comparing or writing it once (work.py)."""
         return 1

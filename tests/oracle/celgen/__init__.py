@@ -8,6 +8,7 @@ from typing import Any
 
 from oracle.celgen import suites
 from oracle.celgen.costly import costly
+from oracle.celgen.mixed import mixed
 from oracle.celgen.probes import probes
 from oracle.celgen.syntax import syntax
 from oracle.generator.rng import Rng
@@ -23,13 +24,14 @@ SELECTED = {
     "policies": 260,
     "rules": 330,
     "syntax": 160,
+    "mixed": 240,
 }
 
 
 def generate(suite: str, seed: int, count: int) -> Iterator[Question]:
     """Yield questions of a suite (a key of SELECTED), with ids, none twice."""
     rng = Rng(seed, list(SELECTED).index(suite))
-    make = syntax if suite == "syntax" else getattr(suites, suite)
+    make = {"syntax": syntax, "mixed": mixed}.get(suite) or getattr(suites, suite)
     yield from numbered(f"{suite}/{seed}", make(rng, count))
 
 

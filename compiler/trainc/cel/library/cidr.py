@@ -39,6 +39,10 @@ class Network(Opaque):
             raise EvalError("no such overload")
         return self.length == other.length and self.address.equals(other.address)
 
+    def form(self) -> tuple[object, int]:
+        """Return what stands for the address, and the length."""
+        return self.address.form(), self.length
+
     def size(self) -> int:
         """Return the number of bytes that the network's own bits take."""
         return -(-self.length // 8)

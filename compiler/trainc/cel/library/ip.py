@@ -46,6 +46,10 @@ class Address(Opaque):
         """Return the number of bytes."""
         return self.bits // 8
 
+    def form(self) -> tuple[int, int, str]:
+        """Return number, bits and zone."""
+        return self.number, self.bits, self.zone
+
     def is_mapped(self) -> bool:
         """Tell whether this is ``::ffff:1.2.3.4``, an IPv4 address in IPv6."""
         return self.bits == V6_BITS and self.number >> V4_BITS == 0xFFFF

@@ -14,6 +14,7 @@ from trainc.cel.library.gourl import UrlError, parse_request_uri
 from trainc.cel.library.times import days_in
 from trainc.cel.types import Type, opaque
 from trainc.cel.values import NONE, EvalError, Opaque, Optional, Value
+from trainc.cel.work import Panic
 from trainc.kube import names
 from trainc.records import dataclass
 
@@ -38,6 +39,10 @@ class Format(Opaque):
     def text(self) -> str:
         """Return the name."""
         return self.name
+
+    def form(self) -> None:
+        """Refuse to be a key. Raises Panic."""
+        raise Panic("runtime error: hash of unhashable type cel.Format")
 
     def equals(self, other: Value) -> bool:
         """Compare names. Raises EvalError for another type."""

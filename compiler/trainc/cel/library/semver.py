@@ -12,6 +12,7 @@ from typing import ClassVar
 from trainc.cel.gotext import quote_cut, utf8
 from trainc.cel.types import Type, struct
 from trainc.cel.values import UINT_MAX, EvalError, Opaque, Value
+from trainc.cel.work import Panic
 from trainc.kube.digits import int64
 from trainc.records import dataclass
 
@@ -33,6 +34,10 @@ class Version(Opaque):
         """Return the version as it was given, normalized where that was asked for."""
         pre, build = ".".join(map(str, self.pre)), ".".join(self.build)
         return ".".join(map(str, self.numbers)) + (f"-{pre}" if self.pre else "") + (f"+{build}" if self.build else "")
+
+    def form(self) -> None:
+        """Refuse to be a key. Raises Panic."""
+        raise Panic("runtime error: hash of unhashable type cel.Semver")
 
     def weight(self) -> int:
         """Return the number of identifiers."""
