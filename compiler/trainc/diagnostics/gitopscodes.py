@@ -57,4 +57,11 @@ GITOPS = {
         " object that trainc makes for a job. Argo CD would swap one for the other at every sync.",
         "rename one of the two",
     ),
+    "TC612": Code(
+        _E,
+        "namespace without leave",
+        "argocd.namespaces in trainc.yaml lists the namespaces that the AppProject allows, and this is none of them:"
+        " Argo CD would refuse the job.",
+        "put the job into another namespace, or have the platform team add this one",
+    ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from trainc.gitops import accounts, flux, images, keys, patches, queue, sealing
+from trainc.gitops import accounts, allowed, flux, images, keys, patches, queue, sealing
 from trainc.gitops.base import Pass
 from trainc.model import Findings, Model, Objects
 
@@ -13,6 +13,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     images.PASS,
     patches.PASS,
     accounts.PASS,
+    allowed.PASS,
     flux.PASS,
     queue.PASS,
     sealing.PASS,
