@@ -1,16 +1,16 @@
 """Frozen dataclasses that cost little to define: ``dataclass`` here is that of the standard library with other methods.
 
 The library compiles the source of six methods for every class, half a millisecond each time, and a run of a command
-defines more than a hundred classes. Here the methods are shared, and making an instance takes no longer. ``fields``,
-``replace`` and type checkers see a dataclass.
+defines more than a hundred classes. Here the methods are shared, and ``__init__`` is compiled for the first instance.
+``fields``, ``replace`` and type checkers see a dataclass.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 __all__ = ["dataclass"]
 
@@ -37,7 +37,7 @@ def _define(cls: type, options: dict[str, bool]) -> type:
     methods: dict[str, Any] = {"__setattr__": _refuse, "__delattr__": _refuse}
     methods |= {"__getstate__": _get_state, "__setstate__": _set_state}
     if "__init__" not in own:
-        methods["__init__"] = _initializer(made)
+        methods["__init__"] = _first_init(made)
     if options.get("repr", True) and "__repr__" not in own:
         methods["__repr__"] = _repr
     if options.get("eq", True):
@@ -92,64 +92,40 @@ def _reader(names: list[str]) -> Callable[[Any], Any]:
     return attrgetter(*names) if names else lambda _: ()
 
 
-def _initializer(made: Any) -> Callable[..., None]:
-    """Return an ``__init__``: it sets the fields in the descriptors of their slots, which nothing else does."""
-    found = dataclasses.fields(made)
-    given = [_parameter(field) for field in found if field.init]
-    setters = [getattr(made, field.name).__set__ for field in found if field.init]
-    late = [(getattr(made, field.name).__set__, _parameter(field)) for field in found if not field.init]
-    rests, then = _rests(given), getattr(made, "__post_init__", None)
+def _first_init(made: Any) -> Callable[..., None]:
+    """Return an ``__init__`` that puts the real one in its place: half of the classes never have an instance."""
 
     def __init__(self: Any, *args: Any, **named: Any) -> None:  # noqa: N807 - it is one
-        rest = None if named else rests.get(len(args))
-        for set_, value in zip(setters, _bound(made, given, args, named) if rest is None else args + rest, strict=True):
-            set_(self, value)
-        for set_, parameter in late:
-            if parameter.optional:
-                set_(self, parameter.default if parameter.make is None else parameter.make())
-        if then is not None:
-            then(self)
+        made.__init__ = _init(made)
+        made.__init__(self, *args, **named)
 
     return __init__
 
 
-class _Parameter(NamedTuple):
-    """A field: its name, whether it has a default, and this, or what makes it."""
+def _init(made: Any) -> Any:
+    """Return what sets the fields in the descriptors of their slots, which nothing else does.
 
-    name: str
-    optional: bool
-    default: Any
-    make: Callable[[], Any] | None
-
-
-def _parameter(field: dataclasses.Field[Any]) -> _Parameter:
-    if field.default_factory is not dataclasses.MISSING:
-        return _Parameter(field.name, True, None, field.default_factory)
-    return _Parameter(field.name, field.default is not dataclasses.MISSING, field.default, None)
-
-
-def _rests(parameters: Sequence[_Parameter]) -> Mapping[int, tuple[Any, ...]]:
-    """Return, by the number of arguments given, the defaults of the others, where those are known beforehand."""
-    rests: dict[int, tuple[Any, ...]] = {len(parameters): ()}
-    for index in range(len(parameters) - 1, -1, -1):
-        _, optional, default, make = parameters[index]
-        if not optional or make is not None:
-            break
-        rests[index] = (default, *rests[index + 1])
-    return rests
-
-
-def _bound(made: type, parameters: list[_Parameter], args: Sequence[Any], named: dict[str, Any]) -> list[Any]:
-    """Return the values of parameters in their order. Raises TypeError where a function of these would."""
-    values, used = list(args), 0
-    for name, optional, default, make in parameters[len(values) :]:
-        if name in named:
-            values.append(named[name])
-            used += 1
-        elif optional:
-            values.append(default if make is None else make())
-        else:
-            raise TypeError(f"{made.__name__}() misses {name}")
-    if used != len(named) or len(values) != len(parameters):
-        raise TypeError(f"{made.__name__}() got more than its fields, or one of them twice")
-    return values
+    It is compiled from their names, as the library does it: any other way is slower with every instance.
+    """
+    names: dict[str, Any] = {"MISSING": dataclasses.MISSING}
+    parameters, lines = ["self"], []
+    for field in dataclasses.fields(made):
+        name = value = field.name
+        names[f"set_{name}"] = getattr(made, name).__set__
+        default = late = ""
+        if field.default is not dataclasses.MISSING:
+            names[f"default_{name}"] = field.default
+            default = late = f"default_{name}"
+        elif field.default_factory is not dataclasses.MISSING:
+            names[f"make_{name}"] = field.default_factory
+            default, late = "MISSING", f"make_{name}()"
+            value = f"{late} if {name} is MISSING else {name}"
+        if field.init:
+            parameters.append(f"{name}={default}" if default else name)
+            lines.append(f" set_{name}(self, {value})")
+        elif late:
+            lines.append(f" set_{name}(self, {late})")
+    if hasattr(made, "__post_init__"):
+        lines.append(" self.__post_init__()")
+    exec(f"def __init__({', '.join(parameters)}):\n" + "\n".join(lines or [" pass"]), names)
+    return names["__init__"]

@@ -18,6 +18,8 @@ REPOSITORY = HERE.parents[1]
 
 CORE = frozenset(name for number, rooms in LAYERS if number <= 6 for name in rooms)
 READS_PACKAGE_DATA = ("data",)
+COMPILES = {("records", "exec()")}
+"""What else a module may do: records.py compiles the methods of classes, of the names of their fields."""
 
 
 def words(text: str) -> frozenset[str]:
@@ -154,8 +156,9 @@ def hash_order(tree: ast.Module) -> Iterator[str]:
 def test_the_core_is_pure(rule: object) -> None:
     assert callable(rule)
     assert len(core()) > 40
-    offences = {name: found for name, tree in core().items() if (found := list(rule(tree)))}
-    assert offences == {}
+    offences = {(name, found.rpartition(": ")[2]): found for name, tree in core().items() for found in rule(tree)}
+    assert offences.keys() - COMPILES == set()
+    assert rule is not impure or offences.keys() >= COMPILES, "what is allowed is needed"
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,8 @@ class Kind(Enum):
     PARAMETER = "parameter"  # a type variable of a declaration
     WRAPPER = "wrapper"  # wrapper(int) and so on: the primitive or null
 
+    __hash__ = object.__hash__  # that of Enum is Python's, and kinds are looked for in sets all the time
+
 
 @dataclass(frozen=True, slots=True)
 class Type:
