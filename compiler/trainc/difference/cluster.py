@@ -49,7 +49,7 @@ def _start(job: JobChange) -> str:
 
 
 def _is_suspended(job: JobChange) -> bool:
-    return job.after.jobs > 0 and any(each.pods for each in job.graph)
+    return job.after.jobs > 0 and not job.after.pods and any(each.pods for each in job.graph)
 
 
 def amounts(usage: Usage) -> str:
@@ -59,16 +59,21 @@ def amounts(usage: Usage) -> str:
     return f"{pods} with {gpus:,} GPU{'s' * (gpus != 1)}" if gpus else pods
 
 
-def _updated(job: JobChange, _: Settings) -> Iterator[str]:
+def _updated(job: JobChange, settings: Settings) -> Iterator[str]:
     suspended = next((word for word in job.words if word.what == "suspended"), None)
-    if suspended is not None and suspended.new == "yes":
+    if not job.name and job.old_name:
+        yield f"JobSet {job.old_name} is pruned: if it still runs, it is stopped."
+    elif job.name and not job.old_name:
+        yield from _created(job, settings)
+    elif suspended is not None and suspended.new == "yes":
         yield f"JobSet {job.name} is suspended: if it still runs, its pods are removed."
     elif suspended is not None:
         yield f"JobSet {job.name} is resumed{_start(job)}."
     elif any(change.kind == "JobSet" and change.effect is Effect.UPDATED for change in job.objects):
         fields = sorted({_top(field.path) for each in job.objects if each.kind == "JobSet" for field in each.fields})
-        yield f"JobSet {job.name} is updated in place ({', '.join(fields)}); its pods go on running."
-    elif not job.old_name and job.place.name == FOLDER:
+        pods = "it is suspended, without pods" if _is_suspended(job) else "its pods go on running"
+        yield f"JobSet {job.name} is updated in place ({', '.join(fields)}); {pods}."
+    elif job.place.name == FOLDER:
         yield "What the jobs of the namespace share changes in place."
     else:
         yield "Objects beside the JobSet change; the JobSet stays as it is, and its pods go on running."
@@ -76,7 +81,7 @@ def _updated(job: JobChange, _: Settings) -> Iterator[str]:
 
 def _of_queue(job: JobChange) -> Iterator[str]:
     if job.effect is Effect.UPDATED and any(word.what in ("queue", "priority") and word.old for word in job.words):
-        yield "Kueue lets this change only while the JobSet is suspended: if it runs, the application is frozen."
+        yield "Kueue lets this change only while the JobSet is suspended: if it runs, the application freezes."
 
 
 def _top(path: str) -> str:
@@ -122,7 +127,7 @@ def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
         yield f"Refused: Kustomization {job.application} fails, and applies nothing until this is reverted or renamed."
     else:
         yield (
-            f"Refused: application {job.application} is frozen. Argo CD shows all of it as Unknown and applies nothing,"
+            f"Refused: application {job.application} freezes. Argo CD shows all of it as Unknown and applies nothing,"
             " no later commit either, until this is reverted or renamed."
         )
     yield "What runs, runs on as it is."
@@ -133,7 +138,7 @@ def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
 
 
 def _held(job: JobChange, _: Settings) -> Iterator[str]:
-    yield f"Held back: application {job.application} is frozen by another job in it, and nothing of it is applied."
+    yield f"Held back: application {job.application} freezes for another job in it, and nothing of it is applied."
 
 
 def _comments(job: JobChange, settings: Settings) -> Iterator[str]:
@@ -144,6 +149,10 @@ def _comments(job: JobChange, settings: Settings) -> Iterator[str]:
 
 def _kept(job: JobChange, _: Settings) -> Iterator[str]:
     yield "The objects stay in the cluster: they say so themselves."
+
+
+def _unreadable(job: JobChange, _: Settings) -> Iterator[str]:
+    yield "What differs cannot be read: the findings say why."
 
 
 def _of_keys(job: JobChange) -> Iterator[str]:
@@ -176,4 +185,5 @@ _OF_EFFECT: Final = {
     Effect.DELETED: _deleted,
     Effect.KEPT: _kept,
     Effect.COMMENTS: _comments,
+    Effect.UNREADABLE: _unreadable,
 }

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
 from trainc.difference.cluster import application, sentences
-from trainc.difference.folders import Files, folders, foreign, sources
+from trainc.difference.folders import Files, folders, foreign, is_jobset, read, sources
 from trainc.difference.model import Difference, Effect, JobChange, Place, Word
 from trainc.difference.objects import Found, Pair, jobset_of, object_changes
+from trainc.difference.renames import renamed
 from trainc.difference.usage import graph, of_folder, totals
 from trainc.difference.veil import Veil
 from trainc.difference.words import words
@@ -35,9 +35,15 @@ class _Sides:
 
     @property
     def jobsets(self) -> Pair:
-        """The JobSets of the files that differ."""
+        """The JobSet before and after, the same where it does not differ."""
         pairs = self.found.pairs
+        if not any(map(self._differs, {*self.before, *self.after})):
+            same = next((read(file, data, old=True)[0] for file, data in self.after.items() if is_jobset(file)), None)
+            return Pair(same, same)
         return Pair(jobset_of(pair.old for pair in pairs), jobset_of(pair.new for pair in pairs))
+
+    def _differs(self, file: str) -> bool:
+        return is_jobset(file) and self.before.get(file) != self.after.get(file)
 
 
 def compare(before: Files, after: Files, settings: Mapping[str, Settings] | None = None) -> Difference:
@@ -56,7 +62,7 @@ def compare(before: Files, after: Files, settings: Mapping[str, Settings] | None
         if (was := old.get(place, {})) != (now := new.get(place, {}))
     ]
     jobs = [_job(sides, settings.get(sides.place.environment, Settings())) for sides in changed]
-    jobs = _held(_renamed(jobs, {sides.place: sides.jobsets for sides in changed}))
+    jobs = _held(renamed(jobs, {sides.place: sides.jobsets for sides in changed}))
     jobs = [
         replace(job, cluster=sentences(job, settings.get(job.place.environment, Settings())), remedy=_remedy(job))
         for job in jobs
@@ -91,6 +97,8 @@ def _name(jobset: Document | None) -> str:
 def _effect(sides: _Sides) -> Effect:
     effects = {change.effect for change in sides.found.objects}
     jobsets = {change.effect for change in sides.found.objects if change.kind == "JobSet"}
+    if not effects:
+        return Effect.UNREADABLE
     if not sides.before:
         return Effect.CREATED
     if not sides.after:
@@ -124,45 +132,6 @@ def _sources(files: Mapping[str, bytes]) -> tuple[str, ...]:
 
 def _source(sides: _Sides) -> str:
     return next(iter((*_sources(sides.after), *_sources(sides.before))), "")
-
-
-def _renamed(jobs: Iterable[JobChange], jobsets: Mapping[Place, Pair]) -> list[JobChange]:
-    """Join a job that is gone and one that came to a renamed one, where they differ in nothing but the name."""
-    gone: dict[tuple[str, str], list[JobChange]] = {}
-    for job in jobs:
-        if job.effect is Effect.DELETED and (old := jobsets[job.place].old) is not None:
-            gone.setdefault(_fingerprint(job.place, old), []).append(job)
-    made: list[JobChange] = []
-    taken: set[Place] = set()
-    for job in jobs:
-        new = jobsets[job.place].new
-        if job.effect is Effect.CREATED and new is not None and (found := gone.get(_fingerprint(job.place, new))):
-            other = found.pop(0)
-            taken.add(other.place)
-            objects = (*job.objects, *other.objects)
-            made.append(
-                replace(
-                    job,
-                    effect=Effect.RENAMED,
-                    other=other.place,
-                    old_name=other.old_name,
-                    words=(),
-                    objects=objects,
-                    before=other.before,
-                )
-            )
-        else:
-            made.append(job)
-    return [job for job in made if job.place not in taken]
-
-
-def _fingerprint(place: Place, jobset: Document) -> tuple[str, str]:
-    """Return the environment, and the JobSet's text without the names that a rename changes."""
-    names = sorted({_name(jobset), place.name, place.namespace}, key=len, reverse=True)
-    text = json.dumps(jobset.data, sort_keys=True)
-    for name in names:
-        text = re.sub(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", "\0", text)
-    return place.environment, text
 
 
 def _held(jobs: Collection[JobChange]) -> list[JobChange]:

@@ -40,6 +40,11 @@ def _is_placed(name: str) -> bool:
     return len(steps) == _STEPS and all(steps) and steps[0] == "out" and name.endswith(".yaml")
 
 
+def is_jobset(file: str) -> bool:
+    """Tell whether a file's name is one of a JobSet's."""
+    return file.startswith(("jobset-", "jobset."))
+
+
 def foreign(tree: Files) -> Iterator[Diagnostic]:
     """Yield a finding for each file that trainc has not written there: nothing of it is compared."""
     for name, data in sorted(tree.items()):

@@ -10,7 +10,16 @@ from typing import Final
 from trainc.diagnostics.display import one_line
 from trainc.difference import mermaid
 from trainc.difference.model import Difference, JobChange
-from trainc.difference.phrases import effect_of, object_lines, object_title, summary, total_rows, words_of
+from trainc.difference.phrases import (
+    effect_of,
+    images,
+    object_lines,
+    object_title,
+    refusal_lines,
+    summary,
+    total_rows,
+    words_of,
+)
 
 LIMIT: Final = 65_535
 """The most characters of a comment on GitHub, in UTF-16."""
@@ -35,6 +44,7 @@ def render(difference: Difference, limit: int = LIMIT) -> str:
     page = _Page(limit - _SPARE, _joined(head))
     rows = ["| job | in the cluster | changes |\n|---|---|---|\n", *map(_row, difference.jobs)]
     page.add(rows, min(_ROWS, limit // 2), "\n{} more jobs are not in this table.\n")
+    page.add(["\n", *(f"- {_code(line)}\n" for line in images(difference))], limit, "")
     totals = ["\n| | jobs | pods | GPUs |\n|---|---|---|---|\n"]
     totals += [f"| {' | '.join(map(_text, row))} |\n" for row in total_rows(difference.totals)]
     page.add(totals, limit, "\n{} more totals are not in this table.\n")
@@ -96,8 +106,7 @@ def _fields(job: JobChange) -> Iterator[str]:
     for change in job.objects:
         yield one_line(f"@@ {change.file} @@ {object_title(change)}")
         yield from object_lines(change)
-    for refusal in job.refusals:
-        yield one_line(f"! {refusal.kind} {refusal.name}: {refusal.field}: {refusal.message}")
+    yield from refusal_lines(job.refusals)
 
 
 def _code(text: str) -> str:

@@ -24,6 +24,7 @@ class Effect(StrEnum):
     DELETED = "deleted"
     KEPT = "kept"
     COMMENTS = "comments"
+    UNREADABLE = "unreadable"
 
 
 class Place(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from difflib import unified_diff
@@ -10,8 +11,19 @@ from typing import Final
 
 from trainc.diagnostics.display import one_line
 from trainc.diagnostics.secrecy import MASK
-from trainc.difference.model import Difference, Effect, FieldChange, JobChange, ObjectChange, Totals, Usage, Word
+from trainc.difference.model import (
+    Difference,
+    Effect,
+    FieldChange,
+    JobChange,
+    ObjectChange,
+    Refusal,
+    Totals,
+    Usage,
+    Word,
+)
 from trainc.emit import emit
+from trainc.gitops.companions import FOLDER
 from trainc.source import Json
 
 SIGNS: Final = {
@@ -24,6 +36,7 @@ SIGNS: Final = {
     Effect.DELETED: "-",
     Effect.KEPT: "=",
     Effect.COMMENTS: "=",
+    Effect.UNREADABLE: "?",
 }
 _OF_EFFECT: Final = {
     Effect.CREATED: "created",
@@ -35,14 +48,22 @@ _OF_EFFECT: Final = {
     Effect.DELETED: "deleted",
     Effect.KEPT: "kept in the cluster",
     Effect.COMMENTS: "only comments",
+    Effect.UNREADABLE: "cannot be compared",
 }
 _OF_OBJECT: Final = {**_OF_EFFECT, Effect.RERUN: "replaced"}
+
+_DIGEST: Final = re.compile(r"(sha256:[0-9a-f]{12})[0-9a-f]{52}")
+_SHORT: Final = ("runtime", "queue", "priority", "suspended", "nodes", "image", "processes per node")
+"""What is said of a job that comes or goes."""
 
 FIELDS: Final = 60
 """So many fields of an object are shown."""
 
 LINES: Final = 30
 """So many lines of a field are shown."""
+
+REFUSED: Final = 5
+"""So many fields that are refused are shown."""
 
 WIDTH: Final = 200
 """So many characters of a line are shown."""
@@ -70,36 +91,56 @@ def word_text(word: Word) -> str:
     """Return a change in a user's words on one line: ``image (node): a:1 -> a:2``."""
     where = f" ({', '.join(word.where)})" if word.where else ""
     if word.old is None or word.new is None:
-        text = f"{word.new}, was not there" if word.old is None else f"removed, was {word.old}"
+        text = f"added: {word.new}" if word.old is None else f"removed: {word.old}"
     elif word.old == word.new:
         text = f"changed (hidden: {word.new})" if MASK in word.new else f"changed: {word.new}"
     else:
         text = f"{word.old} -> {word.new}"
-    return one_line(f"{word.what}{where}: {text}", WIDTH)
+    return one_line(_short(f"{word.what}{where}: {text}"), WIDTH)
+
+
+def _short(text: str) -> str:
+    """Return text with digests cut to what people compare."""
+    return _DIGEST.sub(r"\1...", text)
+
+
+def images(difference: Difference) -> list[str]:
+    """Return a line for each image and runtime that changes in the same way in several jobs, with their number."""
+    counts = Counter(
+        (word.what, word.old, word.new)
+        for job in difference.jobs
+        for word in {word._replace(where=()) for word in job.words}
+        if word.what in ("image", "runtime") and word.old is not None and word.new is not None
+    )
+    return [
+        one_line(_short(f"{what}: {old} -> {new} in {count} jobs"), WIDTH)
+        for (what, old, new), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        if count > 1
+    ]
 
 
 def words_of(job: JobChange) -> list[str]:
     """Return a job's words, a line each; of a job that comes or goes, what it is."""
-    if job.effect in (Effect.CREATED, Effect.DELETED):
-        short = [word for word in job.words if word.what in ("runtime", "queue", "priority", "image")]
+    if alone := bool(job.old_name) != bool(job.name):
+        short = [word for word in job.words if word.what in _SHORT]
         found = [_plain(word) for word in short]
     else:
         found = [word_text(word) for word in job.words]
-    if job.before != job.after or job.effect in (Effect.CREATED, Effect.DELETED):
+    if job.before != job.after or (alone and job.place.name != FOLDER):
         found.append(f"takes: {taken(job)}")
     return found
 
 
 def _plain(word: Word) -> str:
     where = f" ({', '.join(word.where)})" if word.where else ""
-    return one_line(f"{word.what}{where}: {word.new if word.new is not None else word.old}", WIDTH)
+    return one_line(_short(f"{word.what}{where}: {word.new if word.new is not None else word.old}"), WIDTH)
 
 
 def taken(job: JobChange) -> str:
     """Return the pods and GPUs of a job before and after."""
-    if job.effect is Effect.CREATED:
+    if not job.old_name:
         return amounts(job.after)
-    if job.effect is Effect.DELETED:
+    if not job.name:
         return f"{amounts(job.before)} -> nothing"
     return f"{amounts(job.before)} -> {amounts(job.after)}"
 
@@ -151,11 +192,13 @@ def object_lines(change: ObjectChange) -> Iterator[str]:
 def field_lines(field: FieldChange) -> Iterator[str]:
     """Yield the lines of both values, signed; of longer ones only where they differ."""
     old, new = _lines(field.old), _lines(field.new)
-    if old == new:
+    if field.old == field.new:
         yield f"! hidden: {MASK}"
         return
+    if old == new:  # but for a newline at the end
+        old, new = ([dumps(value, ensure_ascii=False)] for value in (field.old, field.new))
     if min(len(old), len(new)) > 1:
-        found: Iterable[str] = (f"{line[0]} {line[1:]}" for line in list(unified_diff(old, new, lineterm="", n=1))[2:])
+        found: Iterable[str] = _hunks(old, new)
     else:
         found = (*(f"- {line}" for line in old), *(f"+ {line}" for line in new))
     shown = [one_line(line, WIDTH) for line in found]
@@ -164,11 +207,32 @@ def field_lines(field: FieldChange) -> Iterator[str]:
         yield f"  {rest} more lines"
 
 
+def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
+    """Yield the lines that differ with one around them, and dots between places that lie apart."""
+    for number, line in enumerate(list(unified_diff(old, new, lineterm="", n=1))[2:]):
+        if not line.startswith("@"):
+            yield f"{line[0]} {line[1:]}".rstrip()
+        elif number:
+            yield "  ..."
+
+
+def refusal_lines(refusals: Iterable[Refusal]) -> Iterator[str]:
+    """Yield what is refused: object and message, then the fields, a few of them."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for each in refusals:
+        groups.setdefault((each.kind, each.name, each.message), []).append(each.field)
+    for (kind, name, message), fields in groups.items():
+        yield one_line(f"! {kind} {name}: {message}:", WIDTH)
+        yield from (one_line(f"!   {field}", WIDTH) for field in fields[:REFUSED])
+        if (rest := len(fields) - REFUSED) > 0:
+            yield f"!   {rest} more"
+
+
 def _lines(value: Json) -> list[str]:
     if value is None:
         return []
     if isinstance(value, str) and "\n" in value:
-        return value.split("\n")
+        return value.removesuffix("\n").split("\n")
     if not isinstance(value, dict | list) or not value:
         return [dumps(value, ensure_ascii=False)]
     try:

@@ -11,8 +11,10 @@ from trainc.difference.phrases import (
     SIGNS,
     WIDTH,
     effect_of,
+    images,
     object_lines,
     object_title,
+    refusal_lines,
     summary,
     total_rows,
     words_of,
@@ -27,7 +29,8 @@ def render(difference: Difference, colour: bool = False) -> str:
     for job in difference.jobs:
         lines += [*_of_job(job), ""]
     if difference.jobs:
-        lines += [*_totals(difference), ""]
+        counted = images(difference)
+        lines += [*counted, *([""] if counted else []), *_totals(difference), ""]
     lines.append(summary(difference))
     return "".join(f"{_painted(line) if colour else line}\n" for line in lines)
 
@@ -42,8 +45,7 @@ def _of_job(job: JobChange) -> Iterator[str]:
     for change in job.objects:
         yield one_line(f"@@ {change.file} @@ {object_title(change)}", 2 * WIDTH)
         yield from object_lines(change)
-    for refusal in job.refusals:
-        yield one_line(f"! {refusal.kind} {refusal.name}: {refusal.field}: {refusal.message}", 2 * WIDTH)
+    yield from refusal_lines(job.refusals)
 
 
 def _totals(difference: Difference) -> Iterator[str]:

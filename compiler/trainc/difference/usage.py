@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from trainc.difference.folders import is_jobset
 from trainc.difference.model import Place, Pods, Total, Totals, Usage
 from trainc.gitops.queue import QUEUE_LABEL
 from trainc.kube.podrequests import pod_requests
@@ -57,7 +58,7 @@ def taken(data: bytes) -> Taken:
 
 def of_folder(files: Mapping[str, bytes]) -> Taken:
     """Return what the JobSets of a directory take together; the queue is the first one's."""
-    found = [taken(data) for name, data in files.items() if _is_jobset(name)]
+    found = [taken(data) for name, data in files.items() if is_jobset(name)]
     if len(found) == 1:
         return found[0]
     queue = next((each.queue for each in found if each.queue), "")
@@ -161,10 +162,6 @@ def _resource_names(spec: JsonObject) -> Iterator[str]:
         for container in objects(spec.get(key)):
             for kind in ("limits", "requests"):
                 yield from as_object(get(container, "resources", kind))
-
-
-def _is_jobset(name: str) -> bool:
-    return name.startswith(("jobset-", "jobset."))
 
 
 @lru_cache(maxsize=16384)

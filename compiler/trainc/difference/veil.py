@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-from trainc.diagnostics.secrecy import MASK, hidden, known, redact
+import re
+from json import dumps
+
+from trainc.diagnostics.secrecy import LEAST, MASK, hidden
 from trainc.source import Document, Json, JsonObject, Path
 
 
 class Veil:
-    """Masks in texts what some documents hold that looks secret."""
+    """Masks in values what some documents hold that looks secret, wherever it stands."""
 
-    __slots__ = ("indexes",)
+    __slots__ = ("pattern",)
 
     def __init__(self, *documents: Document | None) -> None:
-        there = [document for document in documents if document is not None and hidden(document)]
-        self.indexes = [known(document) for document in there]
+        texts = {secret.text for each in documents if each is not None for secret in hidden(each)}
+        spelt = {form for text in texts for form in (text, dumps(text)[1:-1]) if len(form) >= LEAST}
+        # Longest first: one secret may begin as another does.
+        forms = sorted(spelt, key=lambda form: (-len(form), form))
+        self.pattern = re.compile("|".join(map(re.escape, forms))) if forms else None
 
     def data(self, document: Document) -> JsonObject:
         """Return the object of a document, masked; the shape stays."""
         value: Json = document.data
         for secret in hidden(document):
             value = _at(value, secret.path, None if secret.whole else secret.text)
-        return self.json(value)  # type: ignore[return-value]  # an object stays one
+        return self._masked(value)  # type: ignore[return-value]  # an object stays one
 
-    def json(self, value: Json) -> Json:
-        """Return a value with every text in it masked."""
-        if not self.indexes:
+    def _masked(self, value: Json) -> Json:
+        if self.pattern is None:
             return value
         if isinstance(value, dict):
-            return {key: self.json(child) for key, child in value.items()}
+            return {key: self._masked(child) for key, child in value.items()}
         if isinstance(value, list):
-            return [self.json(item) for item in value]
-        return redact(value, self.indexes) if isinstance(value, str) else value
+            return [self._masked(item) for item in value]
+        return self.pattern.sub(MASK, value) if isinstance(value, str) else value
 
 
 def _at(value: Json, path: Path, part: str | None) -> Json:
