@@ -83,10 +83,6 @@ def _first(args: Sequence[Value], _: Value) -> int:
     return _walk(actual_size(args[0]))
 
 
-def _first_twice(args: Sequence[Value], _: Value) -> int:
-    return math.ceil(actual_size(args[0]) * 2 * _TRAVERSAL)
-
-
 def _result_twice(_: Sequence[Value], result: Value) -> int:
     return math.ceil(actual_size(result) * 2 * _TRAVERSAL)
 
@@ -112,27 +108,39 @@ def _product(args: Sequence[Value], _: Value) -> int:
 
 
 def _contains_address(args: Sequence[Value], text: bool) -> int:
-    own = actual_size(args[0])
-    return math.ceil((own + own) * _TRAVERSAL) + (_walk(actual_size(args[1])) if text else 0)
+    own = _extended_size(args[0])
+    return math.ceil((own + own) * _TRAVERSAL) + (_walk(_extended_size(args[1])) if text else 0)
 
 
 def _contains_network(args: Sequence[Value], text: bool) -> int:
-    return _contains_address(args, text) + _walk(actual_size(args[0])) + 1
+    return _contains_address(args, text) + _walk(_extended_size(args[0])) + 1
 
 
 def _validate(args: Sequence[Value], _: Value) -> int:
     pattern = getattr(args[0], "max_regex_size", None)
-    return 1 if pattern is None else _match(actual_size(args[1]), pattern)
+    return 1 if pattern is None else _match(_extended_size(args[1]), pattern)
+
+
+def _own(args: Sequence[Value], _: Value) -> int:
+    return _walk(_extended_size(args[0]))
+
+
+def _own_twice(args: Sequence[Value], _: Value) -> int:
+    return math.ceil(_extended_size(args[0]) * 2 * _TRAVERSAL)
+
+
+def _own_pattern(args: Sequence[Value], _: Value) -> int:
+    return _match(_extended_size(args[0]), _extended_size(args[1]))
 
 
 def _selector(args: Sequence[Value], _: Value) -> int:
     """Return the cost of parsing a selector: of a list, of reading, and of a requirement for every two characters."""
-    size = actual_size(args[1])
+    size = _extended_size(args[1])
     return LIST + _walk(size) + math.ceil(size * 0.5) * (LIST + MESSAGE)
 
 
 def _extended_size(value: Value) -> int:
-    """Return the size as cel-go's extensions take it: optionals have none."""
+    """Return the size as cel-go's extensions and Kubernetes take it: optionals have none."""
     return 1 if isinstance(value, Optional) else actual_size(value)
 
 
@@ -187,12 +195,12 @@ _BY_FUNCTION: Final[Mapping[str, Cost | int]] = {
     "check": 350_000,
     **dict.fromkeys(_AUTHORIZER.split(), 1),
     **dict.fromkeys(["isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"], lambda args, _: traversal(args[0])),
-    **dict.fromkeys(["url", "lowerAscii", "upperAscii", "substring", "trim", "jsonpatch.escapeKey"], _first),
-    **dict.fromkeys(["cidr", "isIP", "isCIDR", "ip", "quantity", "isQuantity", "semver", "isSemver"], _first),
-    **dict.fromkeys(["replace", "split", "ip.isCanonical"], _first_twice),
+    **dict.fromkeys(["url", "lowerAscii", "upperAscii", "substring", "trim", "jsonpatch.escapeKey"], _own),
+    **dict.fromkeys(["cidr", "isIP", "isCIDR", "ip", "quantity", "isQuantity", "semver", "isSemver"], _own),
+    **dict.fromkeys(["replace", "split", "ip.isCanonical"], _own_twice),
     "join": _result_twice,
     **dict.fromkeys(("fieldSelector", "labelSelector"), _selector),
-    **dict.fromkeys(("find", "findAll"), _pattern),
+    **dict.fromkeys(("find", "findAll"), _own_pattern),
     "containsIP": lambda args, _: _contains_address(args, False),
     "containsCIDR": lambda args, _: _contains_network(args, False),
     "validate": _validate,

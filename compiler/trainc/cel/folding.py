@@ -19,7 +19,7 @@ from trainc.cel.library import regex
 from trainc.cel.maps import key_form, make_map
 from trainc.cel.metering import matched, prepared
 from trainc.cel.typenames import type_name
-from trainc.cel.values import EvalError, TypeValue, Uint, Value
+from trainc.cel.values import EvalError, Optional, TypeValue, Uint, Value
 from trainc.cel.work import Panic, fresh
 
 CONVERSIONS: Final = frozenset(
@@ -107,7 +107,9 @@ _OTHERS: Final[Mapping[type, tuple[Callable[..., Value], ...]]] = {
 
 
 def _text(value: Value) -> str:
-    """Return a string, or the name of a type: what cel-go takes for text behind a constant pattern."""
+    """Return a string, that in an optional, or the name of a type: what is text for cel-go before a constant pattern."""
+    if isinstance(value, Optional):
+        return _text(value.value)
     if value.__class__ is str:
         return str(value)
     if isinstance(value, TypeValue):
