@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from trainc.model import LAUNCHER, NODE
+from trainc.records import dataclass
 from trainc.source import JsonObject, Path, as_object, get, objects
 
 
