@@ -12,8 +12,9 @@ from trainc.checks import check_model, check_objects
 from trainc.diagnostics import Diagnostic, Severity, has_errors, report
 from trainc.documents import Key
 from trainc.findings.ruling import Ruling
-from trainc.gitops import passes
+from trainc.gitops import content, passes
 from trainc.gitops.base import jobset_of, with_jobset
+from trainc.gitops.naming import name_place, numbered, titled
 from trainc.join import join
 from trainc.judges import Judges
 from trainc.kube.gotypes import GoDecodeError
@@ -29,7 +30,6 @@ from trainc.runtimes import Runtimes
 from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, get
 from trainc.trace import shape, trace_jobset, trace_owned
 
-_NAME: Path = ("metadata", "name")
 _CLAIM = "v1/PersistentVolumeClaim"
 PANIC = "panic: runtime error: invalid memory address or nil pointer dereference [recovered]"
 
@@ -102,7 +102,7 @@ class JobCompiler:
             return self._ended(job, findings)
         findings += warn_deprecated(admitted.document, found.document)
         try:
-            model = join(admitted.document, found.document, self.cluster, self.options)
+            model = numbered(join(admitted.document, found.document, self.cluster, self.options))
         except (GoDecodeError, MergeError) as error:
             return self._ended(job, [*findings, _unmergeable(admitted.document, error)])
         findings += check(model)
@@ -167,17 +167,27 @@ def static_limits(model: Model) -> list[Diagnostic]:
     if get(spec, "managedBy") == "kueue.x-k8s.io/multikueue":
         message = "managed by MultiKueue: these are the objects that the worker cluster's controller would create"
         findings.append(report("TC311", model.job, ("spec", "managedBy"), message))
-    if get(spec, "activeDeadlineSeconds") is not None:
+    if model.options.faithful and get(spec, "activeDeadlineSeconds") is not None:  # else gitops/deadline.py
         message = "activeDeadlineSeconds has no static equivalent: only a running Trainer controller enforces it"
         findings.append(report("TC312", model.job, ("spec", "activeDeadlineSeconds"), message))
-    if runs_already(model):
+    if runs_already(model) and not content.is_by_content(model):
         message = f"JobSet {model.namespace}/{model.name} runs already: no JobSet is emitted"
         findings.append(report("TC313", model.job, ("metadata", "name"), message))
     return findings
 
 
 def build(model: Model) -> tuple[Objects, list[Diagnostic]]:
-    """Return the objects of a checked model as the cluster would hold them, and what refuses them."""
+    """Return the objects of a checked model as the cluster would hold them, and what refuses them.
+
+    Names by content take two goes: the first gives the content, under the plain name.
+    """
+    if not content.is_by_content(model):
+        return _built(model)
+    objects, findings = _built(content.unnamed(model))
+    return (objects, findings) if has_errors(findings) else _built(content.named(model, objects))
+
+
+def _built(model: Model) -> tuple[Objects, list[Diagnostic]]:
     shaped = shape(model)
     findings: list[Diagnostic] = []
     objects: list[Object] = []
@@ -204,6 +214,7 @@ def _passed(model: Model, objects: Objects, findings: list[Diagnostic]) -> tuple
         data, refusals = admit_jobset(after.data, _Claims(model))
         finished = with_jobset(finished, data)
         findings += [_refusal(model, after, refusal) for refusal in refusals if refusal.code != UNCHECKED]
+    finished = titled(model, finished)
     return finished, [*findings, *passes.judge(model, finished)]
 
 
@@ -229,7 +240,8 @@ class _Claims(Mapping[str, Json]):
 
 def _refusal(model: Model, jobset: Object, refused: Refused) -> Diagnostic:
     """Return the finding of a refused JobSet, at the line that caused it."""
-    document, path = (model.job, _NAME) if refused.code == "TC802" else blamed(model, jobset, refused.path)
+    document, path = (model.job, name_place(model)) if refused.code == "TC802" else blamed(model, jobset, refused.path)
+    found = jobset.name if refused.code == "TC802" and jobset.name != model.title else None
     place, told = dotted(refused.path), refused.message
     parent = dotted(refused.path[:-1])  # of a key, which is named apart
     message = f"the JobSet is refused: {told if told.startswith((place, f'{parent} ')) else f'{place}: {told}'}"
@@ -238,6 +250,7 @@ def _refusal(model: Model, jobset: Object, refused: Refused) -> Diagnostic:
         document,
         path,
         message,
+        found=found,
         expected=refused.expected,
         hint=refused.hint,
         stage=refused.stage,

@@ -44,7 +44,7 @@ def builtin(name: str) -> Document | None:
 
 def reference(job: Document, instead: Mapping[str, str]) -> Key:
     """Return the identity of the runtime that a TrainJob names; ``instead`` has other names for some."""
-    kind = str(get(job.data, "spec", "runtimeRef", "kind"))
+    kind = str(get(job.data, "spec", "runtimeRef", "kind") or CLUSTER_WIDE)  # the CRD's default
     name = str(get(job.data, "spec", "runtimeRef", "name"))
     namespace = str(get(job.data, "metadata", "namespace")) if kind == "TrainingRuntime" else ""
     return f"{API_VERSION}/{kind}", namespace, instead.get(name, name)

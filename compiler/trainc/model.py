@@ -44,11 +44,13 @@ class Object:
     """A Kubernetes object to emit. ``origins()`` maps paths to origins; the nearest ancestor counts.
 
     ``stem`` is the name of an object without the hash of its content that the real name ends in; None without one.
+    ``title`` is the name without the run number and the hash that the whole job has; None where that is the same.
     """
 
     data: JsonObject
     origins: Callable[[], Mapping[Path, Origin]] = field(default=_no_origins, repr=False)
     stem: str | None = None
+    title: str | None = None
 
     @property
     def kind(self) -> str:
@@ -61,6 +63,11 @@ class Object:
         metadata = self.data["metadata"]
         assert isinstance(metadata, dict)
         return str(metadata["name"])
+
+    @property
+    def plain(self) -> str:
+        """The name without run number and hashes, which stays when they change: that of its file, and of patches."""
+        return self.title or self.stem or self.name
 
 
 Objects = tuple[Object, ...]
@@ -125,6 +132,7 @@ class PodSet:
 class Model:
     """A TrainJob joined with its runtime.
 
+    ``name`` is what its JobSet is called; all other names derive from it. ``title`` is the TrainJob's own.
     ``spec`` is the JobSet's spec: the runtime's template with patches and resources merged in.
     ``unpatched`` is the runtime's template before the patches. ``trainer`` is spec.trainer or None;
     ``namespace`` is that of the objects, which an environment may have called otherwise than ``home``.
@@ -236,6 +244,11 @@ class Model:
         """The host that the trainer's first Pod really has."""
         found = self.trainer_set
         return f"{self.name}-{found.name if found else NODE}-0-0.{self.subdomain}"
+
+    @property
+    def title(self) -> str:
+        """The TrainJob's name, without the run number and the hash that ``name`` may end in."""
+        return str(get(self.job.data, "metadata", "name"))
 
     @property
     def home(self) -> str:

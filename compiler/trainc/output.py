@@ -61,16 +61,16 @@ def _lines(sources: Iterable[str]) -> tuple[str, ...]:
 def file_names(objects: Objects) -> list[str]:
     """Return the file name of each object: its group is in it only where two groups share a kind and name.
 
-    A hash of the content is in no file name: a change is a change of one file.
+    Neither a run number nor a hash of the content is in a file name: a change is a change of one file.
     """
     count = Counter(_plain(made) for made in objects)
     return [f"{_plain(made) if count[_plain(made)] == 1 else _grouped(made)}.yaml" for made in objects]
 
 
 def _plain(made: Object) -> str:
-    return f"{made.kind.lower()}-{made.stem or made.name}"
+    return f"{made.kind.lower()}-{made.plain}"
 
 
 def _grouped(made: Object) -> str:
     group = str(made.data["apiVersion"]).rpartition("/")[0]
-    return f"{made.kind.lower()}.{group}-{made.stem or made.name}"
+    return f"{made.kind.lower()}.{group}-{made.plain}"

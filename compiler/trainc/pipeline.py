@@ -16,8 +16,10 @@ from trainc.diagnostics import Diagnostic, has_errors, sort_key
 from trainc.documents import Documents, Key, classify, identity
 from trainc.findings.repeats import collapse
 from trainc.findings.ruling import Ruling
+from trainc.gitops.base import jobset_of
 from trainc.gitops.companions import Shared, Use, collisions, idle, placed_by_folder, share
-from trainc.gitops.environment import idle_patches, meetings, split
+from trainc.gitops.environment import Placed, idle_patches, meetings, split
+from trainc.gitops.reruns import too_many
 from trainc.judges import Judges
 from trainc.load import load
 from trainc.model import Object
@@ -40,7 +42,7 @@ class Build:
     one that several jobs have says so, and how many.
     ``files`` maps paths below out/ to bytes; it is empty if any finding is an error.
     ``left`` are the TrainJobs that the environment does not have: they are not compiled. ``shared`` are companions
-    of runtimes, which all jobs of a namespace have together.
+    of runtimes, which all jobs of a namespace have together. ``unused`` are runtimes given that no job names.
     """
 
     jobs: tuple[Job, ...]
@@ -48,6 +50,7 @@ class Build:
     files: Mapping[str, bytes] = field(repr=False)
     left: tuple[Document, ...] = ()
     shared: tuple[Shared, ...] = ()
+    unused: tuple[Document, ...] = ()
 
     @property
     def objects(self) -> tuple[Object, ...]:
@@ -75,13 +78,14 @@ def compile(sources: Iterable[Source], options: Options | None = None) -> Build:
     policing = Policing.of(sorted_out.cluster.values(), cluster, companions.registry, base, options.settings.namespaces)
     judges = Judges(policing, Transitions(base, companions.registry))
     findings += judges.findings
-    runtimes = Runtimes.admit(sorted_out.runtimes, options).judged(judges.of_input)
+    runtimes = Runtimes.admit(sorted_out.runtimes, options, base).judged(judges.of_input)
     findings += runtimes.findings
     ruling = Ruling.of((*sources, *options.crds), documents, options)
     compiler = JobCompiler(runtimes, sorted_out.cluster, options, ruling, judges)
     chosen = split(sorted_out.jobs, options.settings)
     jobs = tuple(sorted((compiler.compile(job) for job in chosen.taken), key=lambda job: (job.namespace, job.name)))
-    findings += meetings(((job.namespace, job.name, job.document) for job in jobs), options)
+    placed = tuple(map(_placed, jobs))
+    findings += (*meetings(placed, options), *too_many(placed, base, options))
     findings += idle_patches((made for job in jobs for made in job.objects), options)
     shared, found = _companions(sorted_out, documents, cluster, jobs, options)
     findings += found
@@ -90,7 +94,13 @@ def compile(sources: Iterable[Source], options: Options | None = None) -> Build:
     judged = (*others, *(replace(one.document, data=one.made.data) for one in shared))
     findings += (finding for document in judged for finding in judges.of_input(document))
     build = _finished(jobs, findings, ruling, options, _untried(sorted_out.runtimes, jobs))
-    return replace(_with_shared(build, shared, options), left=chosen.left)
+    unused = runtimes.unused(job.document for job in jobs)
+    return replace(_with_shared(build, shared, options), left=chosen.left, unused=unused)
+
+
+def _placed(job: Job) -> Placed:
+    jobset = jobset_of(job.objects)
+    return Placed(job.namespace, job.name, job.document, None if jobset is None else jobset.name)
 
 
 def _companions(

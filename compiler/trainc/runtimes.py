@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
 from trainc.admit.crd import Admitted, admit_document
 from trainc.admit.trainer import validate_runtime
-from trainc.diagnostics import Diagnostic, Severity
-from trainc.documents import Key, identity
+from trainc.base import Base
+from trainc.diagnostics import Diagnostic, Related, Severity, report
+from trainc.documents import GROUP, Key, identity
 from trainc.lookup import builtin, not_found, reference
 from trainc.options import Options
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
 from trainc.records import dataclass
 from trainc.source import Document, get, put
 
+_NAMED = 5
+"""So many runtimes are named in a message."""
+
 
 @dataclass(frozen=True, slots=True)
 class Runtimes:
-    """The runtimes given, by identity, and the built-in ones behind them."""
+    """The runtimes given, by identity, the built-in ones behind them, and those that were there before."""
 
     given: Mapping[Key, Admitted]
     options: Options
+    base: Base = Base()
 
     @classmethod
-    def admit(cls, documents: tuple[Document, ...], options: Options) -> Runtimes:
+    def admit(cls, documents: tuple[Document, ...], options: Options, base: Base | None = None) -> Runtimes:
         """Admit every runtime given."""
-        return cls({identity(d): admit_runtime(d, options) for d in documents}, options)
+        return cls({identity(d): admit_runtime(d, options) for d in documents}, options, base or Base())
 
     @property
     def findings(self) -> list[Diagnostic]:
@@ -42,7 +47,7 @@ class Runtimes:
             else replace(admitted, findings=(*admitted.findings, *judge(admitted.document)))
             for key, admitted in self.given.items()
         }
-        return Runtimes(judged, self.options)
+        return Runtimes(judged, self.options, self.base)
 
     def find(self, job: Document) -> Admitted | Diagnostic:
         """Return the admitted runtime that a TrainJob names, or the finding that it is not there.
@@ -56,7 +61,48 @@ class Runtimes:
             own = admit_builtin(key[2])
             if own is not None:
                 return own
-        return not_found(job, key, self.given, self.options.faithful)
+        return self._removed(key, not_found(job, key, self.given, self.options.faithful))
+
+    def _removed(self, key: Key, finding: Diagnostic) -> Diagnostic:
+        """Return the finding of a missing runtime; of one that was there before it says so.
+
+        A cluster does not let a runtime go as long as a TrainJob uses it (upstream's finalizer).
+        """
+        version, namespace, name = key
+        kind = version.rpartition("/")[2]
+        old = self.base.input(GROUP, kind, namespace, name)
+        if old is None:
+            return finding
+        message = f"{kind} {name!r} was removed, and this job uses it"
+        hint = "bring it back, or let the job use another one first"
+        related = Related(f"it was there at {self.base.revision}", old, ("metadata", "name"))
+        return replace(finding, message=message, hint=hint, related=(related,))
+
+    def unused(self, jobs: Iterable[Document]) -> tuple[Document, ...]:
+        """Return the runtimes given that no TrainJob names, those equal to built-in ones left out."""
+        named = {reference(job, self.options.settings.runtimes) for job in jobs}
+        return tuple(
+            admitted.document
+            for key, admitted in self.given.items()
+            if key not in named and not _is_builtin(key, admitted.document)
+        )
+
+
+def _is_builtin(key: Key, document: Document) -> bool:
+    own = admit_builtin(key[2]) if key[0].endswith("/ClusterTrainingRuntime") else None
+    return own is not None and own.document.data == document.data
+
+
+def without_jobs(unused: Sequence[Iterable[Document]]) -> tuple[Diagnostic, ...]:
+    """Return one note for the runtimes that no job uses in any environment, from what each leaves unused."""
+    found = [{(one.source.name, one.index): one for one in documents} for documents in unused]
+    everywhere = sorted(set.intersection(*(set(each) for each in found))) if found else []
+    if not everywhere:
+        return ()
+    documents = [found[0][place] for place in everywhere]
+    names = [f"{d.data['kind']} {get(d.data, 'metadata', 'name')}" for d in documents]
+    named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    return (report("TC314", documents[0], ("metadata", "name"), f"no job uses {named}"),)
 
 
 @cache

@@ -8,6 +8,7 @@ from functools import cache
 
 from trainc.admit.jobset import default
 from trainc.gitops.base import jobset_of
+from trainc.gitops.naming import name_place
 from trainc.gitops.passes import PASSES
 from trainc.join import join, patched
 from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration
@@ -42,7 +43,7 @@ def trace_owned(model: Model, plugin: str) -> Origins:
     """Return the origins of an object that one plugin makes whole: a ConfigMap, a PodGroup."""
     return lambda: {
         (): _plugin_origin(model, plugin),
-        ("metadata", "name"): Origin("input", model.job, ("metadata", "name")),
+        ("metadata", "name"): Origin("input", model.job, name_place(model)),
         ("metadata", "namespace"): Origin("input", model.job, ("metadata", "namespace")),
     }
 
@@ -103,7 +104,9 @@ def _resources(model: Model, path: Path) -> Origin:
 
 def _template(model: Model) -> Step:
     def cause(path: Path, root: Json) -> Origin:
-        if path in ((), ("metadata",), ("metadata", "name"), ("metadata", "namespace")):
+        if path == ("metadata", "name"):
+            return Origin("input", model.job, name_place(model))
+        if path in ((), ("metadata",), ("metadata", "namespace")):
             return Origin("input", model.job, path)
         return Origin("input", model.runtime, (*TEMPLATE, *path))
 

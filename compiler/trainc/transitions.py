@@ -7,20 +7,22 @@ name is another object: nothing is said of it, nor of one that is gone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, NamedTuple
 
 from trainc.admit.rules import RuleFailure, failures
-from trainc.admit.update import jobset_changes, rewritten, trainjob_changes
+from trainc.admit.update import config_map_changes, jobset_changes, rewritten, trainjob_changes
 from trainc.base import Base, identify
 from trainc.changes import Change, changes, same, undone
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.diagnostics.concealing import concealed
 from trainc.documents import RUNTIMES, TRAINJOB
+from trainc.gitops.naming import way_forward
 from trainc.kube.gotypes import GoDecodeError
 from trainc.model import Model, Object
 from trainc.origins import blamed, counterpart
 from trainc.previous import as_stored, broken, standard
+from trainc.records import dataclass
 from trainc.schema import Resource, has_rules, validate_object
 from trainc.schema.registry import BUILT_IN, Registry, split_version
 from trainc.schema.wording import show
@@ -28,6 +30,7 @@ from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, e
 
 RULE: Final = "TC202"
 WEBHOOK: Final = "TC204"
+CONFIG_MAP: Final = "TC205"
 _ADVISORY = frozenset((TRAINJOB, *RUNTIMES))
 """The kinds that need not reach a cluster."""
 
@@ -60,7 +63,7 @@ class Transitions:
     @property
     def findings(self) -> tuple[Diagnostic, ...]:
         """What of the base revision cannot be compared with, as notes."""
-        return self.base.notes("JobSet")
+        return self.base.notes("JobSet", "ConfigMap")
 
     def of_input(self, document: Document) -> tuple[Diagnostic, ...]:
         """Return the changes of a document that a cluster would refuse; ``document`` holds it as a cluster stores it.
@@ -83,8 +86,31 @@ class Transitions:
         return tuple(self._of_input(document, old, (new, before), refusal, respelt=respelt) for refusal in refusals)
 
     def of_made(self, model: Model, objects: Iterable[Object]) -> tuple[Diagnostic, ...]:
-        """Return the changes of a job's JobSet that a cluster refuses, at the lines that caused them."""
-        return tuple(finding for made in objects if made.kind == "JobSet" for finding in self._jobset(model, made))
+        """Return the changes of a job's JobSet and ConfigMaps that a cluster refuses, at the lines that caused them."""
+        found: list[Diagnostic] = []
+        for made in objects:
+            if made.kind == "JobSet":
+                found += self._jobset(model, made)
+            elif made.kind == "ConfigMap":
+                found += self._config_map(model, made)
+        return tuple(found)
+
+    def _config_map(self, model: Model, made: Object) -> Iterator[Diagnostic]:
+        """Yield one finding of an immutable ConfigMap, which is made as a whole; its first change is shown."""
+        old = self.base.emitted(*identify(made.data))
+        forbidden = tuple(config_map_changes(made.data, old.data)) if old is not None else ()
+        if old is None or not forbidden:
+            return
+        found = tuple(change for f in forbidden for change in changes(f.new, f.old, f.path))
+        related = Related(self._was(found[0]), old, existing(old.data, found[0].old_path))
+        yield report(
+            CONFIG_MAP,
+            *(self._first_change(model) or self._cause(model, made, found[0])),
+            f"ConfigMap {made.name} is refused: {_named(found)}: {forbidden[0].message}",
+            hint=way_forward(model.job),
+            related=(related,),
+            upstream=", ".join(f.upstream for f in forbidden),
+        )
 
     def _jobset(self, model: Model, made: Object) -> Iterator[Diagnostic]:
         old = self.base.emitted(*identify(made.data))
@@ -100,7 +126,8 @@ class Transitions:
         refusals += _by_jobset(made.data, stored, told)
         for refusal in refusals:
             for place, caused in self._by_cause(model, made, refusal.changes):
-                yield self._of_jobset(place, old, (made.data, stored), refusal._replace(changes=caused))
+                hint = way_forward(model.job)
+                yield self._of_jobset(place, old, (made.data, stored), refusal._replace(changes=caused), hint)
 
     def _of_input(
         self,
@@ -131,7 +158,12 @@ class Transitions:
         )
 
     def _of_jobset(
-        self, place: tuple[Document, Path], old: Document, data: tuple[JsonObject, JsonObject], refusal: _Refusal
+        self,
+        place: tuple[Document, Path],
+        old: Document,
+        data: tuple[JsonObject, JsonObject],
+        refusal: _Refusal,
+        hint: str,
     ) -> Diagnostic:
         document, path = place
         new, stored = data
@@ -144,6 +176,7 @@ class Transitions:
             f"the JobSet is refused: {_named(refusal.changes)}: {refusal.message}",
             found=_shown(new, first.path, first.new),
             expected=_shown(stored, first.old_path, first.old),
+            hint=hint,
             related=(*self._cause_before(document, path), emitted),
             stage=refusal.stage,
             upstream=refusal.upstream,
@@ -185,6 +218,14 @@ class Transitions:
                     if lost.old is not None and (_holds(lost.old, change.old) or _is_text_of(change, lost)):
                         return given, existing(given.data, lost.path)
         return document, path
+
+    def _first_change(self, model: Model) -> tuple[Document, Path] | None:
+        """Return where TrainJob or runtime have changed first: what is made of them as a whole changed with them."""
+        for given in (model.job, model.runtime):
+            for change in self._input_changes(given):
+                if change.name[0] == "spec":
+                    return given, existing(given.data, change.path)
+        return None
 
     def _input_changes(self, document: Document) -> Iterator[Change]:
         if (old := self._before(document)) is not None:

@@ -169,6 +169,7 @@ def test_what_a_runtime_may_change_of_a_jobset(repository: Path, run: Run, lines
         "runtimes/plain.yaml",
         RUNTIME.replace("      replicatedJobs", f"      {lines}\n      replicatedJobs"),
     )
+    put(repository, "trainc.yaml", "environments: {prod: {argocd: {automated: false}}}\n")
     assert heads(run) == [], "failurePolicy may come, and not change"
     again(repository, run)
     put(repository, "runtimes/plain.yaml", (repository / "runtimes/plain.yaml").read_text().replace("1}", "2}"))

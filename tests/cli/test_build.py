@@ -56,14 +56,14 @@ def test_nothing_on_standard_output_after_an_error(repository: Path, run: Run) -
 
 
 def test_warnings_go_to_standard_error(repository: Path, run: Run) -> None:
-    put(repository, "late.yaml", job("late", extra="  activeDeadlineSeconds: 60\n"))
+    put(repository, "late.yaml", job("late", extra="  managedBy: kueue.x-k8s.io/multikueue\n"))
     result = run("build", "late.yaml")
     assert result.exit_code == 0
     assert identities(result.stdout) == [("JobSet", "late")]
-    assert "warning[TC312]" in result.stderr
+    assert "warning[TC311]" in result.stderr
     assert run("build", "-q", "late.yaml").stderr == ""
     result = run("build", "--format", "json", "late.yaml")
-    assert [item["code"] for item in json.loads(result.stderr)] == ["TC312"]
+    assert [item["code"] for item in json.loads(result.stderr)] == ["TC311"]
     assert identities(result.stdout) == [("JobSet", "late")]
 
 

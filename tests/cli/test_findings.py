@@ -11,7 +11,7 @@ from small import RUNTIME, Process, Run, job, put, tree
 
 from trainc.diagnostics.formats import FORMATS
 
-WARNS = job("one", extra="  activeDeadlineSeconds: 60\n")
+WARNS = job("one", extra="  managedBy: kueue.x-k8s.io/multikueue\n")
 COMMANDS = (["render"], ["validate"], ["build", "jobs/a/one.yaml"])
 
 
@@ -52,9 +52,9 @@ def test_the_stream_of_findings_holds_nothing_else(repository: Path, run: Run, n
 
     assert READERS[name](shown("-q")) == []
     put(repository, "jobs/a/one.yaml", WARNS)
-    assert READERS[name](shown()) == ["TC312"]
+    assert READERS[name](shown()) == ["TC311"]
     assert READERS[name](shown("-q")) == []
-    assert READERS[name](shown("-q", "--fail-on", "warning")) == ["TC312"]
+    assert READERS[name](shown("-q", "--fail-on", "warning")) == ["TC311"]
     put(repository, "jobs/a/one.yaml", job("one", runtime="none"))
     assert READERS[name](shown()) == ["TC301"]
 
@@ -75,7 +75,7 @@ def test_a_warning_fails_where_it_is_asked_to(repository: Path, run: Run, comman
     assert run(*command, "--fail-on", "error").exit_code == 0
     result = run(*command, "--fail-on", "warning")
     assert result.exit_code == 1
-    assert "warning[TC312]" in result.output
+    assert "warning[TC311]" in result.output
     assert "valid" not in result.stderr
     assert run(*command, "--fail-on", "note").exit_code == 2
 

@@ -160,9 +160,9 @@ def test_every_environment(repository: Path, run: Run) -> None:
 
 def test_findings_count_once_for_all_environments(repository: Path, run: Run) -> None:
     put(repository, "trainc.yaml", "environments:\n  prod: {}\n  test: {}\n")
-    put(repository, "jobs/a/one.yaml", job("one", extra="  activeDeadlineSeconds: 60\n"))
+    put(repository, "jobs/a/one.yaml", job("one", extra="  managedBy: kueue.x-k8s.io/multikueue\n"))
     result = run("render", "--format", "json")
-    assert [item["code"] for item in json.loads(result.stdout)] == ["TC312"]
+    assert [item["code"] for item in json.loads(result.stdout)] == ["TC311"]
 
 
 def test_an_unknown_environment(repository: Path, run: Run) -> None:
@@ -198,8 +198,8 @@ def test_json_stays_json(repository: Path, run: Run) -> None:
 
 
 def test_quiet_and_verbose(repository: Path, run: Run) -> None:
-    put(repository, "jobs/a/one.yaml", job("one", extra="  activeDeadlineSeconds: 60\n"))
-    assert "warning[TC312]" in run("render").stdout
+    put(repository, "jobs/a/one.yaml", job("one", extra="  managedBy: kueue.x-k8s.io/multikueue\n"))
+    assert "warning[TC311]" in run("render").stdout
     assert run("render", "--quiet").output == ""
     (repository / NAMES[0]).unlink()
     assert f"missing {NAMES[0]}\n" in run("render", "-v").stderr

@@ -70,7 +70,7 @@ def test_errors_win_over_nothing_there(tmp_path: Path, run: Run, monkeypatch: py
 def test_json(repository: Path, run: Run) -> None:
     result = run("validate", "--format", "json")
     assert json.loads(result.stdout) == []
-    put(repository, "jobs/a/one.yaml", job("one", extra="  activeDeadlineSeconds: 60\n"))
+    put(repository, "jobs/a/one.yaml", job("one", extra="  managedBy: kueue.x-k8s.io/multikueue\n"))
     put(repository, "jobs/a/two.yaml", job("two", runtime="none"))
     result = run("validate", "--format", "json")
     assert [(item["file"], item["severity"]) for item in json.loads(result.stdout)] == [

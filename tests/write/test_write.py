@@ -345,7 +345,7 @@ def test_apply_makes_what_was_planned(
 def test_what_the_core_emits_is_owned() -> None:
     from trainc import Options, Source, compile
 
-    text = (Path(__file__).parents[1] / "errors" / "TC312-deadline.txt").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[1] / "errors" / "TC311-multikueue.txt").read_text(encoding="utf-8")
     build = compile(
         [Source("jobs/a/j.yaml", text.partition(">>> ")[2].partition("\n")[2].partition("---8<---")[0])], Options()
     )

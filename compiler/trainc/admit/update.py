@@ -4,6 +4,7 @@ Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go ValidateUpdate, with every
 Trainer v2.3.0 pkg/webhooks/trainjob_webhook.go (the defaulter) and pkg/runtime/framework/plugins/jobset
 checkRuntimePatchesImmutability. Trainer's webhooks for runtimes compare nothing with what was before. JobSet's defaults
 are set on create only, so the objects compared are whole.
+For ConfigMaps: Kubernetes v1.34 pkg/apis/core/validation, ValidateConfigMapUpdate.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from trainc.kube.gotypes import JOB_SET, TRAIN_JOB, decode
 from trainc.source import Json, JsonObject, Path, as_object, dotted, get, objects, put
 
 IMMUTABLE = "field is immutable"
+FROZEN = "field is immutable when `immutable` is set"
 _POD = ("template", "spec", "template")
 _WHILE_SUSPENDED = (
     ("metadata", "annotations"),
@@ -59,6 +61,19 @@ def jobset_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange
             shown = typed(shown, "v1alpha2.ReplicatedJob") if isinstance(shown, list) else shown
             text = f"{dotted(path)}: Invalid value: {go_value(shown, struct=True)}: {IMMUTABLE}"
             yield ForbiddenChange(path, value, was, IMMUTABLE, text)
+
+
+def config_map_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:
+    """Yield the fields of a ConfigMap that may not be what they are now; none, where the old one is not immutable.
+
+    Both are ConfigMaps as a cluster stores them.
+    """
+    if old.get("immutable") is not True:
+        return
+    for name in ("immutable", "data", "binaryData"):
+        value, was = new.get(name), old.get(name)
+        if value != was and (value or was):  # an empty map is stored as none
+            yield ForbiddenChange((name,), value, was, FROZEN, forbidden(name, FROZEN))
 
 
 def rewritten(job: JsonObject, before: JsonObject | None = None) -> JsonObject:

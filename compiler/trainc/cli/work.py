@@ -10,7 +10,7 @@ import click
 from trainc.admit.companions import read_definitions
 from trainc.cli.command import F
 from trainc.config import Config, parse
-from trainc.diagnostics import Diagnostic, Severity, report, sort_key
+from trainc.diagnostics import Diagnostic, Severity, has_errors, report, sort_key
 from trainc.findings.silences import UNUSED
 from trainc.gitops.environment import nowhere
 from trainc.load import load
@@ -19,6 +19,7 @@ from trainc.options import Options, Revision
 from trainc.pipeline import Job, compile  # noqa: A004 - its public name
 from trainc.read import CONFIG, Inputs, merge, name_below, read_config, read_given, read_tree
 from trainc.records import dataclass
+from trainc.runtimes import without_jobs
 from trainc.source import Document, Source
 
 JOBS = "jobs"
@@ -83,6 +84,7 @@ def compile_for(
     found = [*findings, *inputs.findings, *crds.findings]
     builds: list[tuple[Diagnostic, ...]] = []
     left: list[tuple[Document, ...]] = []
+    unused: list[tuple[Document, ...]] = []
     for environment in environments:
         options = Options(
             environment=environment,
@@ -97,7 +99,10 @@ def compile_for(
         objects[environment] = build.objects
         builds.append(build.findings)
         left.append(build.left)
-    found += nowhere(left) if set(config.environments) == set(jobs) else ()
+        unused.append(build.unused)
+    if set(config.environments) == set(jobs):
+        found += nowhere(left)
+        found += without_jobs(unused) if not partly and not any(has_errors(build) for build in builds) else ()
     found += worth_telling(builds, partly)
     # A finding is about the input, so environments repeat it.
     once = {(sort_key(finding), finding.path): finding for finding in reversed(found)}

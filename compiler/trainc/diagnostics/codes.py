@@ -6,6 +6,7 @@ from trainc.diagnostics.code import Code
 from trainc.diagnostics.creationcodes import POLICY_CREATION
 from trainc.diagnostics.diagnostic import Severity
 from trainc.diagnostics.gitopscodes import GITOPS
+from trainc.diagnostics.joincodes import JOIN
 from trainc.diagnostics.outputcodes import OUTPUT
 from trainc.diagnostics.policycodes import POLICY
 from trainc.diagnostics.refusals import JOBSET
@@ -197,67 +198,12 @@ RULES = {
         " that is a warning. Told by validate --base.",
         "give the new object another name, or leave the field as it was",
     ),
-}
-
-JOIN = {
-    "TC301": Code(
+    "TC205": Code(
         _E,
-        "runtime not found",
-        "spec.runtimeRef names a TrainingRuntime or ClusterTrainingRuntime that is neither given nor built in.",
-    ),
-    "TC302": Code(_E, "unsupported kind of runtime", "runtimeRef.kind is TrainingRuntime or ClusterTrainingRuntime."),
-    "TC303": Code(
-        _W,
-        "deprecated runtime",
-        "The runtime carries the label trainer.kubeflow.org/support: deprecated and will be removed.",
-    ),
-    "TC304": Code(_E, "replicas must be 1", "Trainer runs one replica of every job that carries an ancestor label."),
-    "TC305": Code(
-        _E,
-        "required container missing",
-        "Trainer shapes the container called node of the trainer's job, and the initializer's own of an initializer's.",
-    ),
-    "TC306": Code(
-        _E,
-        "initializer missing in the runtime",
-        "The TrainJob configures an initializer for which the runtime has no job, no container or no volume mount.",
-    ),
-    "TC307": Code(_E, "invalid manager of a runtime patch", "A manager is a domain-prefixed path: acme.io/name."),
-    "TC308": Code(
-        _E,
-        "environment variables in a runtime patch",
-        "The containers node, dataset-initializer and model-initializer take variables from the TrainJob's trainer and"
-        " initializer, not from patches.",
-        "use spec.trainer.env or spec.initializer.*.env",
-    ),
-    "TC309": Code(
-        _E,
-        "unknown name in a runtime patch",
-        "A patch names a replicated job or container that the runtime does not have. Trainer v2.3.0 merges patches"
-        " before it checks them, so the misspelt item is simply added: a job or container without an image, and"
-        " nothing of the patch where it was meant.",
-    ),
-    "TC310": Code(
-        _E,
-        "patch that cannot be merged",
-        "Strategic merge refuses the runtime patch: a $-directive that it does not know, or an item without the key"
-        " that tells it from others. Trainer's webhook panics on that, and nothing is created.",
-    ),
-    "TC311": Code(
-        _W,
-        "managed by another controller",
-        "managedBy names MultiKueue: the Trainer controller of this cluster creates nothing. trainc emits what the"
-        " worker cluster's controller would create.",
-    ),
-    "TC312": Code(
-        _W,
-        "no static equivalent",
-        "Only a running Trainer controller enforces this field; a JobSet has no such field.",
-    ),
-    "TC313": Code(
-        _W,
-        "job exists in the cluster",
-        "A JobSet of this name runs already: the controller leaves it alone, so no JobSet is emitted.",
+        "change of an immutable ConfigMap",
+        "The API server lets nothing of a ConfigMap change that says immutable: true. trainc says so of those that a"
+        " JobSet's pods read, so that no commit changes them under a running job. Told by validate --base.",
+        "give the new object another name, or leave the field as it was",
     ),
 }
 

@@ -22,16 +22,16 @@ def collapse(own: Iterable[Diagnostic], jobs: Iterable[tuple[str, Iterable[Diagn
     """Return each finding once.
 
     ``own`` are findings on the inputs themselves; ``jobs`` has those of each TrainJob under ``namespace/name``.
-    Findings of several jobs are one if code, severity, place and message are the same, the message after its
+    Findings of several jobs are one if code, severity, place, message and hint are the same, texts after the
     job's name is taken out; it then says how many jobs there are. What ``own`` holds is not counted.
     """
     kept: dict[Hashable, _Group] = {}
     for finding in own:
-        kept.setdefault((_place(finding), finding.message), _Group(finding))
+        kept.setdefault((_place(finding), finding.message, finding.hint), _Group(finding))
     known = frozenset(kept)
     for job, findings in jobs:
         for finding in findings:
-            key = (_place(finding), finding.message)
+            key = (_place(finding), finding.message, finding.hint)
             group = kept.setdefault(key, _Group(finding))
             if key not in known:
                 group.jobs[job] = None
@@ -49,7 +49,7 @@ def _alike(groups: Iterable[_Group]) -> Iterable[_Group]:
         key: Hashable = number
         if len(group.jobs) == 1:
             (job,) = group.jobs
-            key = (_place(group.first), _nameless(group.first.message, job))
+            key = (_place(group.first), _nameless(group.first.message, job), _nameless(group.first.hint or "", job))
         joined.setdefault(key, _Group(group.first)).jobs.update(group.jobs)
     return joined.values()
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from trainc.diagnostics import Diagnostic, Related, report
+from trainc.gitops.naming import name_path
 from trainc.gitops.patches import is_meant, place
 from trainc.model import Object
 from trainc.options import Options
@@ -32,16 +33,35 @@ def split(jobs: Iterable[Document], settings: Settings) -> Split:
     return Split(tuple(taken), tuple(left))
 
 
-def meetings(placed: Iterable[tuple[str, str, Document]], options: Options) -> tuple[Diagnostic, ...]:
-    """Return an error for every job whose namespace and name in the cluster are those of one before it."""
+class Placed(NamedTuple):
+    """A job in the cluster: its namespace there, its own name, the document, and what its JobSet is called."""
+
+    namespace: str
+    name: str
+    document: Document
+    jobset: str | None = None
+
+
+def meetings(placed: Iterable[Placed], options: Options) -> tuple[Diagnostic, ...]:
+    """Return an error for every job whose namespace and name in the cluster, or JobSet, are those of one before it."""
     first: dict[tuple[str, str], Document] = {}
+    jobsets: dict[tuple[str, str], Document] = {}
     found = []
-    for namespace, name, document in sorted(placed, key=lambda job: (job[0], job[1], job[2].source.name, job[2].index)):
-        other = first.setdefault((namespace, name), document)
+    where = f"in environment {options.environment} another job"
+    for job in sorted(placed, key=lambda job: (job[0], job[1], job[2].source.name, job[2].index)):
+        document = job.document
+        other = first.setdefault((job.namespace, job.name), document)
         if other is not document:
-            message = f"in environment {options.environment} another job becomes {namespace}/{name}, too"
+            message = f"{where} becomes {job.namespace}/{job.name}, too"
             related = (Related("the other one", other, _NAME),)
-            found.append(report("TC602", document, _NAME, message, found=name, related=related))
+            found.append(report("TC602", document, _NAME, message, found=job.name, related=related))
+        elif job.jobset is not None:
+            other = jobsets.setdefault((job.namespace, job.jobset), document)
+            if other is not document:
+                message = f"{where} has a JobSet {job.namespace}/{job.jobset}, too"
+                one, two = (name_path(each) for each in (document, other))
+                related = (Related("the other one", other, two),)
+                found.append(report("TC602", document, one, message, found=job.jobset, related=related))
     return tuple(found)
 
 

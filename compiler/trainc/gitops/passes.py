@@ -4,14 +4,33 @@ from __future__ import annotations
 
 from typing import Final
 
-from trainc.gitops import accounts, allowed, flux, images, keys, patches, queue, sealing
+from trainc.gitops import (
+    accounts,
+    allowed,
+    deadline,
+    expiry,
+    flux,
+    freezing,
+    images,
+    keys,
+    kubexec,
+    naming,
+    patches,
+    queue,
+    sealing,
+)
 from trainc.gitops.base import Pass
 from trainc.model import Findings, Model, Objects
 
 PASSES: Final[tuple[Pass, ...]] = (
+    naming.PASS,
+    deadline.PASS,
     keys.PASS,
+    kubexec.PASS,
     images.PASS,
     patches.PASS,
+    freezing.PASS,
+    expiry.PASS,
     accounts.PASS,
     allowed.PASS,
     flux.PASS,

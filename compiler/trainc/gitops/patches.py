@@ -12,6 +12,7 @@ from typing import Final
 
 from trainc.diagnostics import Diagnostic, report
 from trainc.gitops.base import Pass, by_environment
+from trainc.gitops.naming import titled
 from trainc.kube.gotypes import JOB_SET_SPEC
 from trainc.kube.merge import MergeError, merge
 from trainc.model import Findings, Model, Object, Objects, Origin
@@ -31,6 +32,8 @@ _SPECS: Final[Mapping[str, str]] = {"JobSet": JOB_SET_SPEC, "Job": "v1.JobSpec"}
 
 def shape(model: Model, objects: Objects) -> Objects:
     """Return the objects after the environment's patches; one that cannot be merged changes nothing."""
+    if model.options.settings.patches:
+        objects = titled(model, objects)
     for patch in model.options.settings.patches:
         objects = tuple(_patched(made, patch) if is_meant(made, patch) else made for made in objects)
     return objects
@@ -74,8 +77,8 @@ def _problems(model: Model, patch: Patch, made: Object) -> Iterator[Diagnostic]:
 
 
 def is_meant(made: Object, patch: Patch) -> bool:
-    """Tell whether a patch is for an object."""
-    return patch.matches(made.kind, str(get(made.data, "metadata", "namespace") or ""), made.name)
+    """Tell whether a patch is for an object; a run number and a hash in its name do not count."""
+    return patch.matches(made.kind, str(get(made.data, "metadata", "namespace") or ""), made.plain)
 
 
 def _problem(model: Model, patch: Patch) -> Diagnostic | None:

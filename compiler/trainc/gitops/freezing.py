@@ -1,0 +1,60 @@
+"""ConfigMaps that a JobSet's pods read cannot be changed: a pod that restarts must find what the others started with.
+
+Without this, a commit that is refused for its JobSet would still change the hostfile under the running job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from trainc.gitops.base import Pass, jobset_of
+from trainc.model import Model, Objects, Origin
+from trainc.source import Json, JsonObject, Path, as_object, get, objects
+
+CONFIG_MAP: Final = "ConfigMap"
+_CONTAINERS: Final = ("initContainers", "containers")
+
+
+def shape(model: Model, made: Objects) -> Objects:
+    """Return the objects, those ConfigMaps immutable that say nothing of it themselves."""
+    jobset = jobset_of(made)
+    names = reads(jobset.data) if jobset is not None and any(one.kind == CONFIG_MAP for one in made) else frozenset()
+    if not any(one.kind == CONFIG_MAP and one.name in names and "immutable" not in one.data for one in made):
+        return made
+    return tuple(
+        replace(one, data={**one.data, "immutable": True})
+        if one.kind == CONFIG_MAP and one.name in names and "immutable" not in one.data
+        else one
+        for one in made
+    )
+
+
+def reads(jobset: JsonObject) -> frozenset[str]:
+    """Return the names of the ConfigMaps that pods of a JobSet read: by volumes, and by variables."""
+    pods = (
+        as_object(get(job, "template", "spec", "template", "spec"))
+        for job in objects(get(jobset, "spec", "replicatedJobs"))
+    )
+    return frozenset(str(name) for pod in pods for name in _of_pod(pod) if name is not None)
+
+
+def _of_pod(pod: JsonObject) -> Iterator[Json]:
+    for volume in objects(pod.get("volumes")):
+        yield get(volume, "configMap", "name")
+        for source in objects(get(volume, "projected", "sources")):
+            yield get(source, "configMap", "name")
+    for container in (container for kind in _CONTAINERS for container in objects(pod.get(kind))):
+        for source in objects(container.get("envFrom")):
+            yield get(source, "configMapRef", "name")
+        for variable in objects(container.get("env")):
+            yield get(variable, "valueFrom", "configMapKeyRef", "name")
+
+
+def cause(model: Model, path: Path, root: Json) -> Origin:
+    """Return an origin: this pass brings nothing to a JobSet."""
+    return Origin("default", name="trainc")
+
+
+PASS: Final = Pass("freezing", shape, cause)
