@@ -1,0 +1,120 @@
+"""The workflows of GitHub: no token that writes meets code of a pull request, and the comment goes where it belongs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from trainc.difference.markdown import MARK, render
+from trainc.difference.model import Difference
+
+WORKFLOWS = sorted((Path(__file__).resolve().parents[2] / ".github" / "workflows").glob("*.yml"))
+POSTER = "diff-comment.yml"
+GH = r"""#!/usr/bin/env bash
+printf '%s\n' "$*" >>"$CALLS"
+case "$*" in
+  "run download "*) mkdir -p "$RUNNER_TEMP/diff" && cp "$COMMENT" "$RUNNER_TEMP/diff/comment.md" ;;
+  *"/pulls "*) printf '%s' "$NUMBER" ;;
+  *"--paginate"*) printf '%s' "$EXISTING" ;;
+esac
+"""
+
+
+def workflow(path: Path) -> dict[Any, Any]:
+    found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
+def steps(path: Path) -> list[dict[str, Any]]:
+    return [step for job in workflow(path)["jobs"].values() for step in job["steps"]]
+
+
+def permissions(path: Path) -> list[dict[str, str]]:
+    found = workflow(path)
+    return [found["permissions"], *(job["permissions"] for job in found["jobs"].values() if "permissions" in job)]
+
+
+def test_there_are_workflows() -> None:
+    assert {path.name for path in WORKFLOWS} >= {"ci.yml", "diff.yml", POSTER}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_actions_are_pinned_and_expressions_stay_out_of_scripts(path: Path) -> None:
+    for step in steps(path):
+        assert "uses" not in step or re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", step["uses"]), step
+        assert "${{" not in step.get("run", ""), "a script in which somebody else's text is code"
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_what_runs_a_pull_request_cannot_write(path: Path) -> None:
+    triggers = workflow(path)[True]  # YAML 1.1 reads `on` as true
+    assert "pull_request_target" not in triggers
+    writes = any("write" in granted.values() for granted in permissions(path))
+    assert writes == (path.name == POSTER)
+    if writes:
+        assert set(triggers) == {"workflow_run"}
+        assert not any("uses" in step for step in steps(path)), "neither a checkout nor anybody's action"
+    if "pull_request" in triggers:
+        assert not re.search(r"\bsecrets\.", path.read_text(encoding="utf-8"))
+        assert all(s["with"]["persist-credentials"] is False for s in steps(path) if "checkout" in s.get("uses", ""))
+
+
+def post(tmp_path: Path, comment: str, *, number: str = "7", existing: str = "") -> tuple[int, list[str]]:
+    """Run the poster's script with a gh that writes down how it is called."""
+    if (bash := shutil.which("bash")) is None:
+        pytest.skip("bash is not installed")
+    (tmp_path / "gh").write_text(GH, encoding="utf-8")
+    (tmp_path / "gh").chmod(0o755)
+    (tmp_path / "comment").write_text(comment, encoding="utf-8")
+    values = {"CALLS": "calls", "COMMENT": "comment", "RUNNER_TEMP": "temp"}
+    environment = {
+        **{name: str(tmp_path / value) for name, value in values.items()},
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "GITHUB_REPOSITORY": "a/b",
+        "RUN": "1",
+        "SHA": "c0ffee",
+        "OWNER": "fork",
+        "BRANCH": "$(touch pwned); x",
+        "NUMBER": number,
+        "EXISTING": existing,
+        "LC_ALL": "C.UTF-8",
+    }
+    (script,) = (step["run"] for step in steps(next(path for path in WORKFLOWS if path.name == POSTER)))
+    done = subprocess.run([bash, "-e", "-c", script], cwd=tmp_path, env=environment, check=False, capture_output=True)
+    assert not (tmp_path / "pwned").exists()
+    return done.returncode, (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+
+
+def test_a_first_comment_is_posted_and_a_second_one_replaces_it(tmp_path: Path) -> None:
+    body = render(Difference())
+    status, calls = post(tmp_path, body)
+    assert status == 0
+    assert calls[1].startswith("api --method GET repos/a/b/pulls -f state=open -f head=fork:$(touch pwned); x ")
+    assert '.head.sha == "c0ffee"' in calls[1]
+    assert calls[-1].startswith("api --method POST repos/a/b/issues/7/comments -F body=@")
+    (tmp_path / "calls").unlink()
+    status, calls = post(tmp_path, body, existing="42\n43")
+    assert status == 0
+    assert calls[-1].startswith("api --method PATCH repos/a/b/issues/comments/42 -F body=@")
+
+
+@pytest.mark.parametrize(
+    ("comment", "number", "status", "calls"),
+    [
+        ("something else\n", "7", 1, 1),
+        (f"{MARK}\n{'x' * 65_536}", "7", 1, 1),
+        (f"{MARK}\n", "", 0, 2),
+    ],
+)
+def test_nothing_is_posted(tmp_path: Path, comment: str, number: str, status: int, calls: int) -> None:
+    ended, made = post(tmp_path, comment, number=number)
+    assert (ended, len(made)) == (status, calls)
+    assert not any("POST" in call or "PATCH" in call for call in made)
