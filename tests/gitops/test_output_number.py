@@ -1,0 +1,97 @@
+"""`output: 1` of trainc.yaml: what cannot be changed of a JobSet stays as it is, whatever release renders it.
+
+The folder output/1 holds that of a job for every runtime of Trainer's own and a few more: a release that made one of
+them otherwise would have every such JobSet refused. A file there is never written anew, `--update` adds missing ones
+only: another output needs another number, and a folder of its own beside this one.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from trainc import Options, Source, compile
+from trainc.config import parse
+from trainc.gitops.content import immutable_part
+from trainc.gitops.freezing import reads
+from trainc.lookup import builtin_names
+from trainc.source import JsonObject, as_object
+
+HERE = Path(__file__).parent / "output"
+OUTPUTS = (1,)
+NUMBERED = {"run": "2"}
+TUNED = "{args: [dtype=bf16], numProcPerNode: 2}"
+EXTRA = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: flux-and-gang}
+spec:
+  mlPolicy: {numNodes: 2, flux: {}}
+  podGroupPolicy: {coscheduling: {scheduleTimeoutSeconds: 60}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {containers: [{name: node, image: 'example.com/flux:1', command: [lmp]}]}}}
+"""
+CASES = (*((name, {}) for name in builtin_names()), ("flux-and-gang", {}), ("mlx-distributed", NUMBERED))
+
+
+def rendered(output: int, runtime: str, notes: dict[str, str]) -> JsonObject:
+    """Return what may not change under a number: names, and what of each object a cluster holds on to."""
+    config, findings = parse(
+        Source("trainc.yaml", f"output: {output}\nfixes: recommended\nenvironments: {{prod: {{}}}}\n")
+    )
+    assert findings == ()
+    annotations = "".join(f"\n  annotations: {{trainc.dev/{key}: '{value}'}}" for key, value in notes.items())
+    trainer = "{numNodes: 2, env: [{name: MODE, value: fast}]}" if not runtime.startswith("torchtune") else TUNED
+    text = (
+        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
+        f"metadata:\n  name: job\n  namespace: team{annotations}\n"
+        f"spec:\n  runtimeRef: {{name: {runtime}}}\n  trainer: {trainer}\n"
+    )
+    sources = [Source("jobs/team/job.yaml", text), Source("runtimes/extra.yaml", EXTRA)]
+    build = compile(sources, Options(config=config.data, config_document=config.document))
+    assert build.files, [finding.message for finding in build.findings]
+    (jobset,) = (made for made in build.objects if made.kind == "JobSet")
+    read = reads(jobset.data)
+    return {
+        "names": sorted(f"{made.kind} {made.name}" for made in build.objects if made.stem is None),
+        "jobset": immutable_part(jobset.data),
+        "configMaps": {made.name: made.data["data"] for made in build.objects if made.name in read},
+    }
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize(("runtime", "notes"), CASES, ids=["-".join((name, *notes)) for name, notes in CASES])
+def test_the_immutable_part_stays(output: int, runtime: str, notes: dict[str, str], update: bool) -> None:
+    path = HERE / str(output) / f"{'-'.join((runtime, *notes))}.json"
+    made = rendered(output, runtime, notes)
+    if update and not path.exists():
+        path.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    assert made == json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_every_file_is_compared() -> None:
+    for output in OUTPUTS:
+        names = {path.stem for path in (HERE / str(output)).iterdir()}
+        assert names == {"-".join((name, *notes)) for name, notes in CASES}
+
+
+def test_the_number_is_one_that_there_is() -> None:
+    _, findings = parse(Source("trainc.yaml", f"output: {max(OUTPUTS)}\n"))
+    assert findings == ()
+    for wrong in (0, max(OUTPUTS) + 1, "'1'"):
+        _, findings = parse(Source("trainc.yaml", f"output: {wrong}\n"))
+        assert [finding.path for finding in findings] == [("output",)]
+
+
+def test_what_the_files_hold_is_what_is_frozen() -> None:
+    part = rendered(1, "mlx-distributed", {})
+    assert set(as_object(part["configMaps"])) == {"job-mpi-hostfile"}
+    assert "replicatedJobs" in as_object(part["jobset"])
+    assert "suspend" not in as_object(part["jobset"])
