@@ -94,7 +94,7 @@ def post(tmp_path: Path, comment: str, *, number: str = "7", existing: str = "")
 
 
 def test_a_first_comment_is_posted_and_a_second_one_replaces_it(tmp_path: Path) -> None:
-    body = render(Difference())
+    body = f"{MARK}\n### trainc: 1 of 2 directories changes\n"
     status, calls = post(tmp_path, body)
     assert status == 0
     assert calls[1].startswith("api --method GET repos/a/b/pulls -f state=open -f head=fork:$(touch pwned); x ")
@@ -102,6 +102,16 @@ def test_a_first_comment_is_posted_and_a_second_one_replaces_it(tmp_path: Path) 
     assert calls[-1].startswith("api --method POST repos/a/b/issues/7/comments -F body=@")
     (tmp_path / "calls").unlink()
     status, calls = post(tmp_path, body, existing="42\n43")
+    assert status == 0
+    assert calls[-1].startswith("api --method PATCH repos/a/b/issues/comments/42 -F body=@")
+
+
+def test_nothing_is_said_of_no_change_but_what_was_said_before_is_replaced(tmp_path: Path) -> None:
+    body = render(Difference())
+    status, calls = post(tmp_path, body)
+    assert (status, len(calls)) == (0, 3)
+    (tmp_path / "calls").unlink()
+    status, calls = post(tmp_path, body, existing="42")
     assert status == 0
     assert calls[-1].startswith("api --method PATCH repos/a/b/issues/comments/42 -F body=@")
 
