@@ -26,6 +26,7 @@ from trainc.options import Options
 from trainc.origins import blamed
 from trainc.plugins import BUILDS, CHECKS
 from trainc.plugins.jobset import runs_already
+from trainc.replay import traced
 from trainc.runtimes import Runtimes
 from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, get
 from trainc.trace import shape, trace_jobset, trace_owned
@@ -208,7 +209,7 @@ def _built(model: Model) -> tuple[Objects, list[Diagnostic]]:
 
 def _passed(model: Model, objects: Objects, findings: list[Diagnostic]) -> tuple[Objects, list[Diagnostic]]:
     """Return the objects with what default output adds; a JobSet whose spec that changes is admitted once more."""
-    before, finished = jobset_of(objects), passes.shape(model, objects)
+    before, finished = jobset_of(objects), traced(model, objects, passes.shape(model, objects))
     after = jobset_of(finished)
     if before is not None and after is not None and _spec(before) != _spec(after):
         data, refusals = admit_jobset(after.data, _Claims(model))

@@ -25,14 +25,16 @@ TRAINER_PORT = 29500
 class Origin:
     """Where a field of an object came from.
 
-    ``kind`` is input, patch, default, plugin, fix or environment; ``name`` says which
-    (the patch's manager, the plugin, the schema or webhook that defaulted).
+    ``kind`` is input, patch, default, plugin, fix, environment or lock; ``name`` says which
+    (the patch's manager, the plugin, the schema or webhook that defaulted, the option of trainc.yaml).
+    ``earlier`` is where the value came from that this one has replaced.
     """
 
     kind: str
     document: Document | None = None
     path: Path = ()
     name: str = ""
+    earlier: Origin | None = field(default=None, compare=False, repr=False)
 
 
 def _no_origins() -> Mapping[Path, Origin]:

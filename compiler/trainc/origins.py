@@ -7,7 +7,7 @@ each step leaves a snapshot of the JobSet; comparing a snapshot with the one bef
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from trainc.model import Model, Object, Origin
@@ -15,6 +15,11 @@ from trainc.source import Document, Json, Path, existing
 
 Cause = Callable[[Path, Json], Origin]
 """Tells the origin of a value that a step brought, by its path in the snapshot and the snapshot."""
+
+LOCK = "images.lock.yaml"
+REGISTRIES = "registries"
+REWRITES = frozenset((LOCK, REGISTRIES))
+"""Names of origins that only spell a value anew: a finding on it belongs where it was written."""
 
 KEYS = ("name", "mountPath", "containerPort", "key", "manager")
 """What tells items of a list apart, in this order."""
@@ -62,10 +67,16 @@ def blamed(model: Model, made: Object, path: Path) -> tuple[Document, Path]:
     """
     origins = made.origins()
     for end in range(len(path), 0, -1):
-        origin = nearest(origins, path[:end])
+        origin = _written(nearest(origins, path[:end]))
         if origin is not None and origin.document is not None:
             return origin.document, existing(origin.document.data, origin.path)
     return model.job, ("metadata", "name")
+
+
+def _written(origin: Origin | None) -> Origin | None:
+    while origin is not None and origin.name in REWRITES and origin.earlier is not None:
+        origin = origin.earlier
+    return origin
 
 
 def _carry(before: Json, tree: _Node | None, after: Json, path: Path, cause: Callable[[Path], Origin]) -> _Node:
@@ -79,7 +90,7 @@ def _carry(before: Json, tree: _Node | None, after: Json, path: Path, cause: Cal
         old_list = before if isinstance(before, list) else []
         pairs = _aligned(old_list, after)
     else:
-        return _Node(cause(path))
+        return _Node(_replacing(before, tree, cause(path)))
     same_shape = tree is not None and type(before) is type(after)
     node = _Node(tree.origin if tree is not None and same_shape else cause(path))
     for new_key, old_key in pairs:
@@ -88,6 +99,13 @@ def _carry(before: Json, tree: _Node | None, after: Json, path: Path, cause: Cal
         child_after = after[new_key]  # type: ignore[index]
         node.children[new_key] = _carry(child_before, child_tree, child_after, (*path, new_key), cause)
     return node
+
+
+def _replacing(before: Json, tree: _Node | None, origin: Origin) -> Origin:
+    """Return the origin of a scalar that a step brought in place of another; a default only spells one anew."""
+    if tree is None or before is None or isinstance(before, dict | list):
+        return origin
+    return tree.origin if origin.kind == "default" else replace(origin, earlier=tree.origin)
 
 
 def _aligned(old: list[Json], new: list[Json]) -> list[tuple[str | int, str | int | None]]:

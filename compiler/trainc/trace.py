@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from trainc.admit.jobset import default
-from trainc.gitops.base import jobset_of
+from trainc.gitops.base import jobset_of, namespace_origin
 from trainc.gitops.naming import name_place
 from trainc.gitops.passes import PASSES
 from trainc.join import join, patched
@@ -44,7 +44,7 @@ def trace_owned(model: Model, plugin: str) -> Origins:
     return lambda: {
         (): _plugin_origin(model, plugin),
         ("metadata", "name"): Origin("input", model.job, name_place(model)),
-        ("metadata", "namespace"): Origin("input", model.job, ("metadata", "namespace")),
+        ("metadata", "namespace"): namespace_origin(model),
     }
 
 
@@ -58,7 +58,7 @@ def steps(model: Model) -> list[Step]:
 
     The fixes come after the plugins, one by one: a plugin's step is that of a run without them.
     """
-    fixed, model = model, _joined(model, ())
+    fixed, model = model, joined(model, ())
     found = [_template(model), *_patches(model)]
     found.append(Step(_bare(model, model.spec), lambda path, root: _resources(model, path)))
     found.append(Step(_built(model), _by_plugin(model, "JobSet")))
@@ -77,8 +77,8 @@ def shape(model: Model) -> Model:
     return model
 
 
-def _joined(model: Model, fixes: tuple[str, ...]) -> Model:
-    """Return the model as it is with only these fixes."""
+def joined(model: Model, fixes: tuple[str, ...]) -> Model:
+    """Return the model, not yet shaped by plugins, as it is with only these fixes."""
     if model.options.chosen() == fixes:
         return model
     joined = join(model.job, model.runtime, model.cluster, model.options.with_fixes(fixes))
@@ -91,7 +91,7 @@ def _fixes(model: Model) -> list[Step]:
     steps = []
     for index, name in enumerate(names):
         origin = Origin("fix", model.runtime, ("spec",), name)
-        made = _built(shape(_joined(model, names[: index + 1])))
+        made = _built(shape(joined(model, names[: index + 1])))
         steps.append(Step(made, lambda path, root, origin=origin: origin))  # type: ignore[misc]
     return steps
 
@@ -106,8 +106,12 @@ def _template(model: Model) -> Step:
     def cause(path: Path, root: Json) -> Origin:
         if path == ("metadata", "name"):
             return Origin("input", model.job, name_place(model))
-        if path in ((), ("metadata",), ("metadata", "namespace")):
+        if path == ("metadata", "namespace"):
+            return namespace_origin(model)
+        if path in ((), ("metadata",)):
             return Origin("input", model.job, path)
+        if path in (("apiVersion",), ("kind",)):
+            return _plugin_origin(model, "JobSet")
         return Origin("input", model.runtime, (*TEMPLATE, *path))
 
     spec = apply_configuration(model.unpatched, JOB_SET_SPEC)

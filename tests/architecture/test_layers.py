@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (5, ("checks",)),
     (5, ("children",)),
     (6, ("runtimes", "trace", "policing", "transitions")),
-    (6, ("judges",)),
+    (6, ("judges", "replay")),
     (6, ("compilejob",)),
     (6, ("output",)),
     (6, ("applications",)),

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from trainc.model import Findings, Model, Object, Objects, Origin
+from trainc.options import Options
 from trainc.records import dataclass
-from trainc.source import Json, JsonObject, Path
+from trainc.source import Json, JsonObject, Path, existing, get
 
 JOBSET = "JobSet"
 
@@ -46,6 +47,24 @@ def with_jobset(objects: Objects, data: JsonObject) -> Objects:
     return tuple(replace(made, data=data) if made.kind == JOBSET else made for made in objects)
 
 
-def by_environment(name: str) -> Origin:
-    """Return the origin of what trainc.yaml has brought."""
-    return Origin("environment", name=name)
+def by_environment(name: str, model: Model | None = None, *inside: str | int) -> Origin:
+    """Return the origin of what an option of trainc.yaml has brought; with a model also its place there."""
+    document = model.options.config_document if model is not None else None
+    place = option_place(model.options, name) if model is not None else None
+    if document is None or place is None:
+        return Origin("environment", name=name)
+    return Origin("environment", document, existing(document.data, (*place, *inside)), name)
+
+
+def namespace_origin(model: Model) -> Origin:
+    """Return the origin of the namespace of a job's objects: the TrainJob, or the environment that calls it so."""
+    if model.namespace != model.home:
+        return by_environment("namespaces", model, model.home)
+    return Origin("input", model.job, ("metadata", "namespace"))
+
+
+def option_place(options: Options, key: str) -> Path | None:
+    """Return the path of an option in trainc.yaml: the environment's own, that of defaults, or that at the top."""
+    document = options.config_document
+    places: tuple[Path, ...] = (("environments", options.environment, key), ("defaults", key), (key,))
+    return next((path for path in places if document is not None and get(document.data, *path) is not None), None)

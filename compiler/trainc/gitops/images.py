@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from trainc.gitops.base import Pass, by_environment
 from trainc.gitops.pods import with_images, with_pods
 from trainc.model import Model, Objects, Origin
+from trainc.origins import REGISTRIES
 from trainc.source import Json, JsonObject, Path, as_list, get
 
 DOCKER_HUB = "docker.io"
@@ -51,8 +52,18 @@ def spelt_out(image: str) -> str:
 
 
 def cause(model: Model, path: Path, root: Json) -> Origin:
-    """Return the origin: the environment."""
-    return by_environment("imagePullSecrets" if "imagePullSecrets" in path else "registries")
+    """Return the origin: the environment, at its line for a registry or a secret."""
+    if "imagePullSecrets" not in path:
+        return by_environment(REGISTRIES, model, *_beginning(model.options.settings.registries, get(root, *path)))
+    depth = path.index("imagePullSecrets") + 2
+    names, name = model.options.settings.image_pull_secrets, get(root, *path[:depth], "name")
+    return by_environment("imagePullSecrets", model, *((names.index(name),) if name in names else ()))
+
+
+def _beginning(registries: Mapping[str, str], image: Json) -> tuple[str, ...]:
+    """Return the beginning that an image had before it was rewritten, as a path below registries."""
+    found = [(place, name) for name, place in registries.items() if str(image).startswith(place)]
+    return (max(found)[1],) if found else ()
 
 
 PASS = Pass("images", shape, cause)

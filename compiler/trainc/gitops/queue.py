@@ -54,7 +54,7 @@ def cause(model: Model, path: Path, root: Json) -> Origin:
     if path[:2] != ("metadata", "labels"):
         return Origin("default", name="trainc")
     own = path == ("metadata", "labels") or path[-1] in _labels(model)
-    return Origin("input", model.job, path) if own else by_environment("queue")
+    return Origin("input", model.job, path) if own else by_environment("queue", model)
 
 
 def _labels(model: Model) -> JsonObject:

@@ -49,7 +49,7 @@ def shape(model: Model, objects: Objects) -> Objects:
 
 def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin of an annotation: the environment's target."""
-    return by_environment("target")
+    return by_environment("target", model)
 
 
 PASS = Pass("flux", shape, cause)

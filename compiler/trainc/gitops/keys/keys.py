@@ -42,7 +42,7 @@ def shape(model: Model, objects: Objects) -> Objects:
 
 def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin of the name of a Secret that is there already."""
-    return by_environment(OPTION)
+    return by_environment(OPTION, model)
 
 
 PASS = Pass(OPTION, shape, cause)

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from trainc.data import load_text
-from trainc.gitops.base import by_environment
+from trainc.gitops.base import by_environment, namespace_origin
 from trainc.gitops.keys.launcher import Launcher
 from trainc.gitops.keys.names import keys_name, metadata
 from trainc.gitops.keys.pod import SCRIPT, pod_template
+from trainc.gitops.naming import name_place
 from trainc.model import Model, Object, Objects, Origin
 from trainc.origins import nearest
 from trainc.plugins.mpi.plugin import secret_name
@@ -110,14 +111,14 @@ def _origins(model: Model, jobset: Object | None = None, launcher: Launcher | No
     def origins() -> Mapping[Path, Origin]:
         found: dict[Path, Origin] = {
             (): Origin("plugin", model.runtime, ("spec", "mlPolicy", "mpi"), "sshKeys"),
-            ("metadata", "name"): Origin("input", model.job, ("metadata", "name")),
-            ("metadata", "namespace"): Origin("input", model.job, ("metadata", "namespace")),
+            ("metadata", "name"): Origin("input", model.job, name_place(model)),
+            ("metadata", "namespace"): namespace_origin(model),
         }
         if jobset is None or launcher is None:
             return found
         image: Path = ("spec", "template", "spec", "containers", 0, "image")
         if model.options.settings.ssh_keys.image is not None:
-            found[image] = by_environment("sshKeys")
+            found[image] = by_environment("sshKeys", model)
         elif (origin := nearest(jobset.origins(), (*launcher.container_path, "image"))) is not None:
             found[image] = origin
         return found

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from trainc.gitops.base import by_environment
+from trainc.gitops.base import by_environment, namespace_origin
 from trainc.gitops.keys.names import keys_name, metadata
+from trainc.gitops.naming import name_place
 from trainc.model import Model, Object, Objects, Origin
 from trainc.plugins.mpi.plugin import secret_name
 from trainc.source import JsonObject, Path
@@ -77,7 +78,7 @@ def _metadata(model: Model, name: str) -> JsonObject:
 
 def _origins(model: Model) -> Callable[[], Mapping[Path, Origin]]:
     return lambda: {
-        (): by_environment("sshKeys"),
-        ("metadata", "name"): Origin("input", model.job, ("metadata", "name")),
-        ("metadata", "namespace"): Origin("input", model.job, ("metadata", "namespace")),
+        (): by_environment("sshKeys", model),
+        ("metadata", "name"): Origin("input", model.job, name_place(model)),
+        ("metadata", "namespace"): namespace_origin(model),
     }
