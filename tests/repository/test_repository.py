@@ -17,7 +17,7 @@ TARGETS = ["help", "setup", "render", "test", "check", "schemas", "goldens", "fu
 
 # One letter in brackets, or a tilde to be removed: this file must not match itself.
 MACHINE_PATHS = re.compile(
-    r"(?<![\w.$}/-])/(?:[r]oot/(?!\.ssh)|[w]ork/|[h]ome/(?!mpiuser|sailor/)|[U]sers/|opt/[w]heels)"
+    r"(?<![\w.$}/-])/(?:[r]oot/(?!\.ssh)|[w]ork/|[h]ome/(?!mpiuser|sailor/|argocd/)|[U]sers/|opt/[w]heels)"
 )
 TEMPORARY_PATHS = re.compile(r"(?<![\w.$}/-])/[t]mp/")
 REGISTRIES = re.compile(
