@@ -1,0 +1,133 @@
+"""`trainc diff` in a repository of its own: revisions, the working tree, paths, exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from small import Process, Run, job, put
+
+from gitrepo import commit, git, needs_git
+
+pytestmark = needs_git
+ONE = "out/prod/a/one/jobset-one.yaml"
+
+
+@pytest.fixture(autouse=True)
+def base(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Render everything and commit it."""
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(repository.parent))
+    assert run("render").exit_code == 0
+    commit(repository)
+    return repository
+
+
+def change(root: Path, run: Run, name: str = "one", nodes: int = 3) -> None:
+    text = job(name).replace("  trainer: {}\n", f"  trainer: {{numNodes: {nodes}}}\n")
+    put(root, f"jobs/a/{name}.yaml", text)
+    assert run("render").exit_code == 0
+
+
+def effects(run: Run, *args: str) -> dict[str, str]:
+    result = run("diff", "-o", "json", *args)
+    assert result.exit_code == 0
+    return {job["job"]: job["effect"] for job in json.loads(result.stdout)["jobs"]}
+
+
+def test_the_working_tree_is_compared_with_head(base: Path, run: Run) -> None:
+    clean = run("diff")
+    assert (clean.exit_code, clean.stdout, clean.stderr) == (0, "nothing changes in 3 directories\n", "")
+    change(base, run)
+    result = run("diff")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("! prod/a/one: refused as immutable\n    nodes (node): 1 -> 3\n")
+    assert result.stdout.endswith("\n1 of 3 directories changes: 1 refused as immutable\n")
+    assert "\x1b" not in result.stdout
+
+
+def test_two_revisions(base: Path, run: Run) -> None:
+    change(base, run)
+    commit(base)
+    change(base, run, "two")
+    assert effects(run) == {"two": "refused"}
+    assert effects(run, "--base", "HEAD~1", "--head", "HEAD") == {"one": "refused"}
+    assert effects(run, "--base", "HEAD~1") == {"one": "refused", "two": "refused"}
+    assert effects(run, "--base", "HEAD", "--head", "HEAD") == {}
+    git(base, "branch", "other", "HEAD~1")
+    data = json.loads(run("diff", "--base", "other", "--head", "main", "-o", "json").stdout)
+    assert (data["version"], data["base"], data["head"], data["unchanged"]) == (1, "other", "main", 2)
+
+
+def test_paths_are_directories_of_out_or_the_files_they_are_made_from(
+    base: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        change(base, run, name)
+    (base / "jobs/b/three.yaml").unlink()
+    assert run("render").exit_code == 0
+    everything = {"one": "refused", "two": "refused", "three": "deleted"}
+    assert effects(run) == everything
+    assert effects(run, "out/prod/a/one") == {"one": "refused"}
+    assert effects(run, "out/prod/b", "jobs/a/one.yaml") == {"one": "refused", "three": "deleted"}
+    assert effects(run, "jobs/b/three.yaml") == {"three": "deleted"}
+    assert effects(run, "runtimes") == everything
+    assert effects(run, "jobs/a/none.yaml") == {}
+    monkeypatch.chdir(base / "jobs" / "a")
+    assert effects(run, "two.yaml") == {"two": "refused"}
+    assert effects(run, "../..") == everything
+
+
+def test_exit_status(base: Path, run: Run, tmp_path: Path) -> None:
+    assert run("diff", "--exit-code").exit_code == 0
+    change(base, run)
+    assert run("diff").exit_code == 0
+    assert run("diff", "--exit-code").exit_code == 1
+    put(base, "out/prod/a/one/notes.json", "{}")
+    result = run("diff")
+    assert result.exit_code == 0
+    assert "warning[TC903]" in result.stderr
+    assert run("diff", "--fail-on", "warning").exit_code == 1
+    put(base, ONE, (base / ONE).read_text(encoding="utf-8") + "  x: [\n")
+    result = run("diff", "--format", "json")
+    assert result.exit_code == 1
+    assert [finding["code"] for finding in json.loads(result.stderr)] == ["TC002", "TC903"]
+    assert result.stdout.startswith("? prod/a/one: cannot be compared\n")
+    for args in (["--base", "nowhere"], ["--head", "nowhere"], [str(tmp_path)], ["-o", "yaml"]):
+        result = run("diff", *args)
+        assert result.exit_code == 2
+        assert result.stdout == ""
+
+
+def test_no_output_and_no_repository(base: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(base, "rm", "-rq", "out")
+    assert effects(run) == {"one": "deleted", "two": "deleted", "three": "deleted"}
+    commit(base)
+    result = run("diff")
+    assert (result.exit_code, result.stdout) == (0, "nothing changes in 0 directories\n")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    result = run("diff")
+    assert result.exit_code == 2
+    assert "no git repository here" in result.stderr
+
+
+def test_options_of_the_environment_count(base: Path, run: Run) -> None:
+    put(base, "trainc.yaml", "environments:\n  prod: {argocd: {onDelete: keep}}\n")
+    (base / "jobs/b/three.yaml").unlink()
+    assert run("render").exit_code == 0
+    assert "onDelete: keep: JobSet three stays in the cluster" in run("diff").stdout
+
+
+def test_it_is_told_in_a_process_of_its_own(base: Path, run: Run, process: Process) -> None:
+    change(base, run)
+    result = process("diff", "-o", "markdown", cwd=base, GIT_CEILING_DIRECTORIES=str(base.parent))
+    assert result.returncode == 0
+    assert result.stderr == b""
+    assert result.stdout.startswith(
+        b"<!-- trainc diff -->\n### trainc: 1 of 3 directories changes: 1 refused as immutable\n"
+    )
