@@ -1,0 +1,158 @@
+"""What of an object in place is refused, field by field; beside it, what is not."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from trainc.difference import Effect, compare
+from trainc.difference.folders import OWNED
+
+ROOT = Path(__file__).resolve().parents[2]
+JOBSET = yaml.safe_load((ROOT / "out/prod/team-vision/mnist-cpu/jobset-mnist-cpu.yaml").read_text(encoding="utf-8"))
+POD = ("spec", "replicatedJobs", 0, "template", "spec", "template")
+PODS = "spec.replicatedJobs[node].template.spec.template"
+IMMUTABLE = "field is immutable"
+VALUE = "Value is immutable"
+FROZEN = "field is immutable when `immutable` is set"
+
+META = {"name": "x", "namespace": "a"}
+CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": META, "data": {"a": "1"}}
+SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": META, "type": "Opaque"}
+JOB = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "metadata": META,
+    "spec": {"backoffLimit": 1, "completionMode": "NonIndexed", "template": {"spec": {"containers": []}}},
+}
+BINDING = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "RoleBinding",
+    "metadata": META,
+    "roleRef": {"kind": "Role", "name": "r"},
+    "subjects": [{"kind": "ServiceAccount", "name": "s"}],
+}
+CLAIM = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolumeClaim",
+    "metadata": META,
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+}
+
+
+def changed(data: dict[str, Any], *edits: tuple[tuple[str | int, ...], Any]) -> dict[str, Any]:
+    """Return a copy with values put at paths; None takes away."""
+    copy = deepcopy(data)
+    for path, value in edits:
+        place: Any = copy
+        for step in path[:-1]:
+            place = place.setdefault(step, {}) if isinstance(place, dict) else place[step]
+        if value is None:
+            del place[path[-1]]
+        else:
+            place[path[-1]] = value
+    return copy
+
+
+def difference(old: dict[str, Any], new: dict[str, Any]) -> tuple[Effect, list[tuple[str, str]]]:
+    name = f"out/prod/a/x/{old['kind'].lower()}-x.yaml"
+    before, after = ({name: OWNED + b"x\n" + yaml.safe_dump(data).encode()} for data in (old, new))
+    found = compare(before, after)
+    assert found.findings == ()
+    (job,) = found.jobs
+    return job.effect, [(refusal.field, refusal.message) for refusal in job.refusals]
+
+
+@pytest.mark.parametrize(
+    ("edit", "field", "message"),
+    [
+        ((("spec", "successPolicy", "operator"), "Any"), "spec.successPolicy.operator", VALUE),
+        ((("spec", "startupPolicy", "startupPolicyOrder"), "InOrder"), "spec.startupPolicy.startupPolicyOrder", VALUE),
+        ((("spec", "network", "enableDNSHostnames"), False), "spec.network.enableDNSHostnames", VALUE),
+        ((("spec", "replicatedJobs", 0, "replicas"), 2), "spec.replicatedJobs[node].replicas", IMMUTABLE),
+        (((*POD, "metadata", "labels"), {"a": "b"}), f"{PODS}.metadata.labels", IMMUTABLE),
+        (((*POD, "spec", "nodeSelector"), {"a": "b"}), f"{PODS}.spec.nodeSelector", IMMUTABLE),
+        ((("spec", "managedBy"), "example.com/x"), "spec.managedBy", IMMUTABLE),
+    ],
+)
+def test_of_a_jobset_is_refused(edit: tuple[tuple[str | int, ...], Any], field: str, message: str) -> None:
+    assert difference(JOBSET, changed(JOBSET, edit)) == (Effect.REFUSED, [(field, message)])
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        (("metadata", "labels"), {"a": "b"}),
+        (("metadata", "annotations"), {"a": "b"}),
+        (("spec", "suspend"), True),
+        (("spec", "ttlSecondsAfterFinished"), 60),
+        (("spec", "coordinator"), {"replicatedJob": "node"}),
+        (("spec", "failurePolicy"), {"maxRestarts": 3, "restartStrategy": "Recreate"}),
+    ],
+)
+def test_of_a_jobset_is_updated_in_place(edit: tuple[tuple[str | int, ...], Any]) -> None:
+    assert difference(JOBSET, changed(JOBSET, edit)) == (Effect.UPDATED, [])
+
+
+def test_a_failure_policy_may_come_but_not_change() -> None:
+    old = changed(JOBSET, (("spec", "failurePolicy"), {"maxRestarts": 3, "restartStrategy": "Recreate"}))
+    effect, refused = difference(old, changed(old, (("spec", "failurePolicy", "maxRestarts"), 4)))
+    assert (effect, refused) == (Effect.REFUSED, [("spec.failurePolicy.maxRestarts", VALUE)])
+
+
+def test_pods_of_a_suspended_jobset_may_be_placed() -> None:
+    old = changed(JOBSET, (("spec", "suspend"), True))
+    placed = changed(old, ((*POD, "spec", "nodeSelector"), {"a": "b"}), ((*POD, "metadata", "labels"), {"c": "d"}))
+    assert difference(old, placed) == (Effect.UPDATED, [])
+    image = (*POD, "spec", "containers", 0, "image")
+    assert difference(old, changed(old, (image, "x:2")))[0] is Effect.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("old", "edit", "refused"),
+    [
+        (CONFIG_MAP, (("data", "a"), "2"), []),
+        (CONFIG_MAP | {"immutable": True}, (("data", "a"), "2"), [("data", FROZEN)]),
+        (CONFIG_MAP | {"immutable": True}, (("immutable",), None), [("immutable", FROZEN)]),
+        (CONFIG_MAP | {"immutable": True}, (("metadata", "labels"), {"a": "b"}), []),
+        (SECRET, (("type",), "kubernetes.io/tls"), [("type", IMMUTABLE)]),
+        (SECRET, (("metadata", "labels"), {"a": "b"}), []),
+        (JOB, (("spec", "template", "spec", "containers"), [{"name": "a"}]), [("spec.template", IMMUTABLE)]),
+        (JOB, (("spec", "completionMode"), "Indexed"), [("spec.completionMode", IMMUTABLE)]),
+        (JOB, (("spec", "backoffLimit"), 2), []),
+        (BINDING, (("roleRef", "name"), "s"), [("roleRef", "cannot change roleRef")]),
+        (BINDING, (("subjects", 0, "name"), "t"), []),
+        (CLAIM, (("spec", "resources", "requests", "storage"), "2Gi"), []),
+    ],
+)
+def test_of_other_objects(
+    old: dict[str, Any], edit: tuple[tuple[str | int, ...], Any], refused: list[tuple[str, str]]
+) -> None:
+    assert difference(old, changed(old, edit)) == (Effect.REFUSED if refused else Effect.UPDATED, refused)
+
+
+def test_a_claim_keeps_its_access_modes() -> None:
+    effect, ((field, message),) = difference(CLAIM, changed(CLAIM, (("spec", "accessModes"), ["ReadWriteMany"])))
+    assert (effect, field) == (Effect.REFUSED, "spec.accessModes")
+    assert message.startswith("spec is immutable after creation")
+
+
+def test_another_name_kind_or_namespace_is_another_object() -> None:
+    frozen = CONFIG_MAP | {"immutable": True}
+    assert difference(frozen, changed(frozen, (("metadata", "name"), "z"), (("data", "a"), "2")))[1] == []
+    assert difference(frozen, changed(frozen, (("metadata", "namespace"), "b"), (("data", "a"), "2")))[1] == []
+    assert difference(CONFIG_MAP, SECRET)[1] == []
+
+
+def test_an_object_that_no_cluster_holds_is_a_finding_on_its_side() -> None:
+    broken = changed(JOBSET, (("spec", "replicatedJobs"), "none"))
+    name = "out/prod/a/x/jobset-x.yaml"
+    good, bad = ({name: OWNED + b"x\n" + yaml.safe_dump(data).encode()} for data in (JOBSET, broken))
+    there, back = compare(good, bad), compare(bad, good)
+    assert [(finding.code, finding.severity) for finding in there.findings] == [("TC904", "error")]
+    assert [(finding.code, finding.severity) for finding in back.findings] == [("TC904", "note")]
+    assert "not compared before the change" in back.findings[0].message

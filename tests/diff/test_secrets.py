@@ -1,0 +1,62 @@
+"""No form of a difference shows a value that looks secret, of either side, and each says that it changed."""
+
+from __future__ import annotations
+
+from json import dumps
+from typing import Any
+
+import pytest
+
+from trainc.difference import asjson, compare, markdown, text
+from trainc.difference.folders import OWNED
+
+OLD, NEW = "hunter2-before", "correct-horse-after"
+
+
+def tree(kind: str, version: str, rest: dict[str, Any]) -> dict[str, bytes]:
+    data = {"apiVersion": version, "kind": kind, "metadata": {"name": "x", "namespace": "a"}, **rest}
+    return {f"out/prod/a/x/{kind.lower()}-x.yaml": OWNED + b"jobs/a/x.yaml\n" + dumps(data).encode()}
+
+
+def jobset(container: dict[str, Any]) -> dict[str, bytes]:
+    pod = {"template": {"spec": {"containers": [{"name": "node", "image": "x:1", **container}]}}}
+    return tree(
+        "JobSet",
+        "jobset.x-k8s.io/v1alpha2",
+        {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": pod}}]}},
+    )
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda secret: jobset({"env": [{"name": "HF_TOKEN", "value": secret}]}),
+        lambda secret: jobset(
+            {"env": [{"name": "HF_TOKEN", "value": secret}, {"name": "COPY", "value": f"x {secret}"}]}
+        ),
+        lambda secret: jobset({"args": ["--api-key", secret]}),
+        lambda secret: jobset({"args": [f"--password={secret}", "--epochs=3"]}),
+        lambda secret: jobset({"args": [f"git clone https://me:{secret}@example.com/a.git\nrun"]}),
+        lambda secret: tree("ConfigMap", "v1", {"data": {"password": secret, "a": "b"}}),
+        lambda secret: tree("Secret", "v1", {"stringData": {"plain": secret}}),
+        lambda secret: tree("Secret", "v1", {"data": {secret[:3]: secret}}),
+    ],
+)
+def test_what_looks_secret_is_masked(made: Any) -> None:
+    for before, after in ((made(OLD), made(NEW)), ({}, made(NEW)), (made(OLD), {})):
+        found = compare(before, after)
+        assert len(found.jobs) == 1
+        for shown in (text.render(found), markdown.render(found), asjson.render(found)):
+            assert OLD not in shown
+            assert NEW not in shown
+    for render in (text.render, markdown.render):
+        shown = render(compare(made(OLD), made(NEW)))
+        assert "hidden" in shown or "***" in shown or "&#42;" in shown
+
+
+def test_a_short_secret_is_masked_where_it_stands() -> None:
+    before, after = (jobset({"env": [{"name": "PASSWORD", "value": value}]}) for value in ("ab", "cd"))
+    shown = text.render(compare(before, after))
+    assert '"ab"' not in shown
+    assert '"cd"' not in shown
+    assert "env PASSWORD (node): changed (hidden: ***)" in shown
