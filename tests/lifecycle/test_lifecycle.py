@@ -1,0 +1,283 @@
+"""The steps of docs/lifecycle.md, with its YAML, in a git repository: what becomes of out/, and what is said."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from gitrepo import commit, needs_git
+from trainc.cli.root import trainc
+
+pytestmark = needs_git
+
+PAGE = (Path(__file__).parents[2] / "docs" / "lifecycle.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S))
+RUNTIME: dict[str, Any] = {
+    "apiVersion": "trainer.kubeflow.org/v1alpha1",
+    "kind": "ClusterTrainingRuntime",
+    "metadata": {"name": "plain"},
+    "spec": {
+        "template": {
+            "spec": {
+                "replicatedJobs": [
+                    {
+                        "name": "node",
+                        "template": {
+                            "metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
+                            "spec": {
+                                "template": {"spec": {"containers": [{"name": "node", "image": "example.com/img:1"}]}}
+                            },
+                        },
+                    }
+                ]
+            }
+        }
+    },
+}
+
+
+def block(section: str) -> dict[str, Any]:
+    """Return the YAML of a section."""
+    (text,) = re.findall(r"^```yaml\n(.*?)^```", SECTIONS[section], re.M | re.S)
+    found = yaml.safe_load(text)
+    assert isinstance(found, dict)
+    return found
+
+
+def merged(one: Any, other: Any) -> Any:
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return other
+    return {**one, **{key: merged(one.get(key), value) for key, value in other.items()}}
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository whose first commit holds jobs and what trainc made of them."""
+
+    root: Path
+
+    def write(self, name: str, data: Any) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+
+    def job(self, name: str, change: dict[str, Any] | None = None, runtime: str = "plain") -> None:
+        own = {
+            "apiVersion": "trainer.kubeflow.org/v1alpha1",
+            "kind": "TrainJob",
+            "metadata": {"name": name},
+            "spec": {"runtimeRef": {"name": runtime}, "trainer": {"numNodes": 2}},
+        }
+        self.write(f"jobs/team/{name}.yaml", merged(own, change or {}))
+
+    def run(self, *args: str, code: int = 0) -> str:
+        result = CliRunner().invoke(trainc, args, prog_name="trainc")
+        assert result.exit_code == code, result.output
+        return result.output
+
+    def findings(self, code: int = 0) -> list[str]:
+        """Return the codes of the errors that validate --base HEAD has, and their hints."""
+        output = self.run("validate", "--base", "HEAD", code=code)
+        return re.findall(r"error\[(TC\d+)\]", output)
+
+    def tree(self) -> dict[str, Any]:
+        """Return the objects of out/ by path."""
+        out = self.root / "out"
+        return {
+            path.relative_to(out).as_posix(): yaml.safe_load(path.read_text(encoding="utf-8"))
+            for path in sorted(out.rglob("*.yaml"))
+        }
+
+    def jobset(self, name: str) -> Any:
+        return self.tree()[f"prod/team/{name}/jobset-{name}.yaml"]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    root = tmp_path / "repository"
+    root.mkdir()
+    monkeypatch.chdir(root)
+    made = Repository(root)
+    made.write("trainc.yaml", {"environments": {"prod": {}}})
+    made.write("runtimes/plain.yaml", RUNTIME)
+    made.job("bert")
+    made.job("resnet")
+    made.job("ocean", runtime="mlx-distributed")
+    made.run("render")
+    commit(root)
+    return made
+
+
+def test_stop_a_job(repository: Repository) -> None:
+    before = repository.tree()
+    repository.job("bert", block("Stop a job"))
+    repository.run("render")
+    assert repository.findings() == [], "an update in place"
+    assert repository.jobset("bert")["spec"].pop("suspend") is True
+    changed = {path for path, data in repository.tree().items() if data != before[path]}
+    assert changed == {"prod/team/bert/jobset-bert.yaml"}
+    commit(repository.root)
+    repository.job("bert")
+    repository.run("render")
+    assert repository.findings() == []
+    assert repository.tree() == before
+    assert "suspend" not in repository.jobset("bert")["spec"]
+    queued = {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "q"}}}
+    repository.job("bert", merged(queued, block("Stop a job")))
+    assert "TC601" in repository.findings(code=1)
+
+
+@pytest.mark.parametrize("name", ["bert", "ocean"])
+def test_run_a_job_again(repository: Repository, name: str) -> None:
+    before = repository.tree()
+    repository.job(name, block("Run a job again"), runtime=before_runtime(name))
+    repository.run("render")
+    assert repository.findings() == [], "all are new objects"
+    after = repository.tree()
+    assert list(after) == list(before), "files keep their names"
+    own = [path for path in after if path.startswith(f"prod/team/{name}/")]
+    assert own
+    for path in own:
+        assert after[path]["metadata"]["name"].startswith(f"{name}-2")
+        assert before[path]["metadata"]["name"] != after[path]["metadata"]["name"]
+    assert {path for path in after if after[path] != before[path]} == set(own)
+
+
+def before_runtime(name: str) -> str:
+    return "mlx-distributed" if name == "ocean" else "plain"
+
+
+def test_change_what_cannot_be_changed(repository: Repository) -> None:
+    change: dict[str, Any] = {"spec": {"trainer": {"numNodes": 4}}}
+    repository.job("bert", change)
+    repository.run("render")
+    output = repository.run("validate", "--base", "HEAD", code=1)
+    assert set(re.findall(r"error\[(TC\d+)\]", output)) == {"TC204"}
+    line = 'trainc.dev/run: "2"'
+    assert f"add {line} to metadata.annotations of the TrainJob" in output
+    assert yaml.safe_load(line) == block("Change what cannot be changed")["metadata"]["annotations"]
+    repository.job("bert", merged(change, block("Change what cannot be changed")))
+    repository.run("render")
+    assert repository.findings() == []
+    assert repository.jobset("bert")["metadata"]["name"] == "bert-2"
+    commit(repository.root)
+    repository.job("bert", merged({"spec": {"trainer": {"numNodes": 8}}}, block("Run a job again")))
+    assert 'add trainc.dev/run: "3" to' in repository.run("validate", "--base", "HEAD", code=1)
+
+
+def test_a_hostfile_does_not_change_under_a_running_job(repository: Repository) -> None:
+    change: dict[str, Any] = {"spec": {"trainer": {"numProcPerNode": 4}}}
+    repository.job("ocean", change, runtime="mlx-distributed")
+    assert set(repository.findings(code=1)) >= {"TC205"}
+    repository.job("ocean", merged(change, block("Run a job again")), runtime="mlx-distributed")
+    assert repository.findings() == []
+
+
+def test_rename_a_job(repository: Repository) -> None:
+    (repository.root / "jobs/team/bert.yaml").unlink()
+    repository.job("bert-large")
+    repository.run("render")
+    assert repository.findings() == []
+    assert not (repository.root / "out/prod/team/bert").exists()
+    assert repository.jobset("bert-large")["metadata"]["name"] == "bert-large"
+
+
+def test_delete_a_job(repository: Repository) -> None:
+    before = repository.tree()
+    (repository.root / "jobs/team/bert.yaml").unlink()
+    repository.run("render")
+    assert repository.findings() == []
+    assert not (repository.root / "out/prod/team/bert").exists()
+    assert repository.tree() == {path: data for path, data in before.items() if "/bert/" not in path}
+
+
+def test_remove_a_runtime(repository: Repository) -> None:
+    path = repository.root / "runtimes/plain.yaml"
+    path.unlink()
+    output = repository.run("validate", "--base", "HEAD", code=1)
+    assert re.findall(r"^(jobs/\S+?):.*error\[TC301\].*was removed", output, re.M) == [
+        "jobs/team/bert.yaml",
+        "jobs/team/resnet.yaml",
+    ]
+    for name in ("bert", "resnet"):
+        repository.job(name, runtime="torch-distributed")
+    repository.write("runtimes/plain.yaml", RUNTIME)
+    assert "note[TC314]: no job uses ClusterTrainingRuntime plain" in repository.run("validate")
+    path.unlink()
+    assert "TC314" not in repository.run("validate")
+
+
+def test_upgrade_the_compiler(repository: Repository) -> None:
+    repository.write("trainc.yaml", merged({"environments": {"prod": {}}}, block("Upgrade the compiler")))
+    repository.run("render", "--check")  # exits 3 if the number changed anything by itself
+    # An older release, which froze no ConfigMap, has rendered what is committed.
+    path = repository.root / "out/prod/team/ocean/configmap-ocean-mpi-hostfile.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("immutable: true\n", ""), encoding="utf-8")
+    commit(repository.root)
+    listed = repository.run("render", "--check", code=3)
+    assert "out/prod/team/ocean/configmap-ocean-mpi-hostfile.yaml" in listed
+    repository.run("render")
+    assert repository.findings() == [], "an update in place: nothing runs again"
+    repository.write("trainc.yaml", {"output": 2, "environments": {"prod": {}}})
+    assert "error[TC013]" in repository.run("render", code=1)
+
+
+def test_names_by_content(repository: Repository) -> None:
+    config = block("Names by content")
+    repository.write("trainc.yaml", config)
+    repository.run("render")
+    assert repository.findings(code=1) == ["TC611"], "all three get other names, and one may"
+    config["environments"]["prod"]["naming"]["maxReruns"] = 3
+    repository.write("trainc.yaml", config)
+    assert repository.findings() == []
+    repository.write("trainc.yaml", block("Names by content"))
+    before = repository.tree()
+    commit(repository.root)
+    repository.job("bert", {"spec": {"trainer": {"numNodes": 4}}})
+    repository.run("render")
+    assert repository.findings() == [], "one job may"
+    after = repository.tree()
+    assert list(after) == list(before)
+    assert [path for path in after if after[path] != before[path]] == ["prod/team/bert/jobset-bert.yaml"]
+    assert re.fullmatch("bert-[0-9a-f]{8}", repository.jobset("bert")["metadata"]["name"])
+    repository.job("resnet", {"spec": {"trainer": {"numNodes": 4}}})
+    output = repository.run("validate", "--base", "HEAD", code=1)
+    assert "2 jobs of environment prod would run again: team/bert, team/resnet" in output
+    (repository.root / "jobs/team/resnet.yaml").unlink()
+    assert repository.findings() == [], "a job that is gone runs not again"
+
+
+def test_a_deadline(repository: Repository) -> None:
+    repository.job("bert", block("A deadline"))
+    repository.run("render")
+    (job,) = repository.jobset("bert")["spec"]["replicatedJobs"]
+    assert job["template"]["spec"]["activeDeadlineSeconds"] == 3600
+    repository.job("ocean", block("A deadline"), runtime="mlx-distributed")
+    assert repository.run("validate", code=1).count("error[TC312]") == 1
+    repository.write("trainc.yaml", {"environments": {"prod": {}}, "severities": {"TC312": "warning"}})
+    repository.run("render")
+    assert "activeDeadlineSeconds" not in str(repository.jobset("ocean"))
+
+
+def test_a_job_that_removes_itself(repository: Repository) -> None:
+    ttl = merged(RUNTIME, {"spec": {"template": {"spec": {"ttlSecondsAfterFinished": 60}}}})
+    repository.write("runtimes/plain.yaml", ttl)
+    assert "error[TC610]" in repository.run("validate", code=1)
+    for options in ({"argocd": {"automated": False}}, {"argocd": {"automated": False}, "target": "flux"}):
+        repository.write("trainc.yaml", {"environments": {"prod": options}})
+        repository.run("validate", code=1 if "target" in options else 0)
+
+
+def test_every_section_is_taken() -> None:
+    tested = {name.removeprefix("test_").replace("_", " ") for name in globals() if name.startswith("test_")}
+    assert {section.lower() for section in SECTIONS} <= tested
