@@ -157,7 +157,7 @@ def test_a_comment_of_a_thousand_jobs_fits_and_says_what_is_left_out() -> None:
     many = {name.replace("mnist-cpu", f"job-{number:04}"): TREE[name] for number in range(1000)}
     page = markdown.render(compare({}, many))
     assert 30_000 < len(page.encode("utf-16-le")) // 2 <= LIMIT
-    assert "### trainc: 1000 of 1,000 directories change: 1000 created\n" in page
+    assert "### trainc: 1,000 of 1,000 directories change: 1,000 created\n" in page
     table, details = (int(part.split()[-1]) for part in page.split(" more jobs ")[:2])
     assert page.count("| <code>prod/") + table == 1000
     assert page.count("<details><summary><code>prod/") + details == 1000

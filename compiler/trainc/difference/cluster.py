@@ -11,6 +11,7 @@ from trainc.gitops.naming import RUN
 from trainc.settings import Settings
 
 FLUX: Final = "flux"
+_NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
 
 
 def application(place: Place, settings: Settings) -> str:
@@ -29,8 +30,10 @@ def sentences(job: JobChange, settings: Settings) -> tuple[str, ...]:
         *_of_claims(job),
     ]
     automatic = settings.target == FLUX or settings.argocd.automated
-    if not automatic and job.effect not in (Effect.REFUSED, Effect.HELD):
-        found.append("Nothing happens before somebody syncs the application.")
+    gone = job.effect is Effect.DELETED and job.last  # no sync removes an application
+    if not automatic and not gone and job.effect not in _NO_SYNC:
+        what = "created" if job.effect is Effect.RENAMED else "applied"
+        found.append(f"Nothing is {what} before somebody syncs the application.")
     return tuple(found)
 
 
@@ -111,12 +114,11 @@ def _deleted(job: JobChange, settings: Settings) -> Iterator[str]:
 
 def _gone(job: JobChange, settings: Settings) -> Iterator[str]:
     is_flux = settings.target == FLUX
-    per_namespace = not is_flux and settings.argocd.per == "namespace"
     keep = (settings.flux.on_delete if is_flux else settings.argocd.on_delete) == "keep"
-    if keep and not per_namespace:
-        yield f"onDelete: keep: JobSet {job.old_name} stays in the cluster, and runs on if it still runs."
-    elif per_namespace:
+    if not job.last:
         yield f"JobSet {job.old_name} is pruned: if it still runs, it is stopped."
+    elif keep:
+        yield f"onDelete: keep: JobSet {job.old_name} stays in the cluster, and runs on if it still runs."
     else:
         what = "Kustomization" if is_flux else "application"
         yield f"The {what} goes, and JobSet {job.old_name} with it: if it still runs, it is stopped."

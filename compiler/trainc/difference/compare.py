@@ -62,6 +62,8 @@ def compare(before: Files, after: Files, settings: Mapping[str, Settings] | None
         if (was := old.get(place, {})) != (now := new.get(place, {}))
     ]
     jobs = [_job(sides, settings.get(sides.place.environment, Settings())) for sides in changed]
+    left = {application(place, settings.get(place.environment, Settings())) for place in new}
+    jobs = [replace(job, last=job.application not in left) for job in jobs]
     jobs = _held(renamed(jobs, {sides.place: sides.jobsets for sides in changed}))
     jobs = [
         replace(job, cluster=sentences(job, settings.get(job.place.environment, Settings())), remedy=_remedy(job))

@@ -111,7 +111,8 @@ class JobChange:
 
     ``old_name`` and ``name`` are those of the JobSet, empty where there is none. ``application`` is whose sync it is
     part of, ``cluster`` what the cluster does, a sentence each, ``remedy`` the line that lets a refused change through.
-    ``queue`` is Kueue's, empty without one. ``other`` is the directory that the job had before it was renamed.
+    ``last``: the application has no directory left. ``queue`` is Kueue's, empty without one. ``other`` is the directory
+    that the job had before it was renamed.
     """
 
     place: Place
@@ -130,6 +131,7 @@ class JobChange:
     after: Usage = Usage()
     graph: tuple[Pods, ...] = ()
     other: Place | None = None
+    last: bool = False
 
 
 class Total(NamedTuple):

@@ -113,7 +113,7 @@ def images(difference: Difference) -> list[str]:
         if word.what in ("image", "runtime") and word.old is not None and word.new is not None
     )
     return [
-        one_line(_short(f"{what}: {old} -> {new} in {count} jobs"), WIDTH)
+        one_line(_short(f"{what}: {old} -> {new} in {count:,} jobs"), WIDTH)
         for (what, old, new), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         if count > 1
     ]
@@ -158,8 +158,8 @@ def summary(difference: Difference) -> str:
     if not changed:
         return f"nothing changes in {_directories(count)}"
     counts = Counter(job.effect for job in difference.jobs)
-    parts = ", ".join(f"{counts[effect]} {_OF_EFFECT[effect]}" for effect in Effect if counts[effect])
-    return f"{changed} of {_directories(count)} change{'s' * (changed == 1)}: {parts}"
+    parts = ", ".join(f"{counts[effect]:,} {_OF_EFFECT[effect]}" for effect in Effect if counts[effect])
+    return f"{changed:,} of {_directories(count)} change{'s' * (changed == 1)}: {parts}"
 
 
 def _directories(count: int) -> str:

@@ -58,6 +58,7 @@ def _join(job: JobChange, other: JobChange | None) -> JobChange:
         words=(),
         objects=(*job.objects, *other.objects),
         before=other.before,
+        last=other.last,
     )
 
 
