@@ -6,7 +6,7 @@ name is another object: nothing is said of it, nor of one that is gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field, replace
 from typing import Final, NamedTuple
 
@@ -43,6 +43,10 @@ _NAMED = 3
 """So many further changes are named in a message."""
 
 
+_Place = Callable[[Change], tuple[Document, Path]]
+"""Where the inputs have caused a change."""
+
+
 class _Refusal(NamedTuple):
     """What a cluster says to changes of one object: its words, the rule if there is one, and the changes."""
 
@@ -71,6 +75,8 @@ class Transitions:
         They are warnings for TrainJobs and runtimes, which trainc compiles, and errors for what lies beside them.
         """
         old = self.base.input(*identify(document.data))
+        if old is not None and identify(document.data)[:2] == ("", "ConfigMap"):
+            return tuple(self._frozen(document.data, old, lambda one: (document, existing(document.data, one.path))))
         resource = self._resource(document.data) if old is not None else None
         if old is None or resource is None or not has_rules(resource.schema):
             return ()
@@ -96,18 +102,25 @@ class Transitions:
         return tuple(found)
 
     def _config_map(self, model: Model, made: Object) -> Iterator[Diagnostic]:
-        """Yield one finding of an immutable ConfigMap, which is made as a whole; its first change is shown."""
+        """Yield the finding of a job's ConfigMap, which is made as a whole, where the inputs have changed first."""
         old = self.base.emitted(*identify(made.data))
-        forbidden = tuple(config_map_changes(made.data, old.data)) if old is not None else ()
-        if old is None or not forbidden:
-            return
+        if old is not None:
+            hint = way_forward(model.job)
+            place = lambda change: self._first_change(model) or self._cause(model, made, change)  # noqa: E731
+            yield from self._frozen(made.data, old, place, hint)
+
+    def _frozen(self, data: JsonObject, old: Document, place: _Place, hint: str | None = None) -> Iterator[Diagnostic]:
+        """Yield one finding of an immutable ConfigMap, with its first change."""
+        forbidden = tuple(config_map_changes(data, old.data))
         found = tuple(change for f in forbidden for change in changes(f.new, f.old, f.path))
+        if not found:
+            return
         related = Related(self._was(found[0]), old, existing(old.data, found[0].old_path))
         yield report(
             CONFIG_MAP,
-            *(self._first_change(model) or self._cause(model, made, found[0])),
-            f"ConfigMap {made.name} is refused: {_named(found)}: {forbidden[0].message}",
-            hint=way_forward(model.job),
+            *place(found[0]),
+            f"ConfigMap {get(data, 'metadata', 'name')} is refused: {_named(found)}: {forbidden[0].message}",
+            hint=hint,
             related=(related,),
             upstream=", ".join(f.upstream for f in forbidden),
         )

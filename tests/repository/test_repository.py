@@ -27,7 +27,10 @@ REGISTRIES = re.compile(
 INDEX_OPTIONS = re.compile(r"(?m)^\s*(?:-i|--(?:extra-)?index-url|--find-links|-f|--trusted-host)\b|https?://")
 """What may stand in a lock: packages, versions, markers and hashes, and no address."""
 
-INSIDE_CONTAINERS = ("runtimes/", "jobs/", "out/", "compiler/trainc/data/", "tests/oracle/", "tests/kube/", "images/")
+INSIDE_CONTAINERS = (
+    *("runtimes/", "jobs/", "out/", "compiler/trainc/data/", "images/"),
+    *("tests/oracle/", "tests/kube/", "tests/gitops/output/"),
+)
 """Where a path names a place in a container, whose temporary folder is nobody's machine."""
 
 

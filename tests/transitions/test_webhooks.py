@@ -6,7 +6,7 @@ import pytest
 
 from oracle import goldens
 from oracle.admission import request
-from trainc.admit.update import jobset_changes, trainjob_changes
+from trainc.admit.update import config_map_changes, jobset_changes, trainjob_changes
 from trainc.source import Json, JsonObject, get
 
 WEBHOOKS = {"JobSet": (jobset_changes, "jobset-webhook"), "TrainJob": (trainjob_changes, "webhook")}
@@ -103,3 +103,26 @@ def test_secrets_do_not_get_into_the_webhooks_text() -> None:
         "name": "API_TOKEN",
         "value": "hunter2",
     }
+
+
+def config_map(**content: Json) -> JsonObject:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, **content}
+
+
+@pytest.mark.parametrize(
+    ("new", "refused"),
+    [
+        ({"immutable": True, "data": {"a": "b"}}, []),
+        ({"immutable": True, "data": {"a": "c"}}, ["data"]),
+        ({"immutable": True}, ["data"]),
+        ({"data": {"a": "b"}}, ["immutable"]),
+        ({"immutable": False, "data": {"a": "b"}, "binaryData": {"x": "eA=="}}, ["immutable", "binaryData"]),
+        ({"immutable": True, "data": {"a": "b"}, "binaryData": {}}, []),
+    ],
+)
+def test_an_immutable_config_map(new: JsonObject, refused: list[str]) -> None:
+    old: JsonObject = {"data": {"a": "b"}}
+    found = [change.upstream for change in config_map_changes(config_map(**new), config_map(immutable=True, **old))]
+    assert found == [f"{name}: Forbidden: field is immutable when `immutable` is set" for name in refused]
+    for own in ({}, {"immutable": False}):
+        assert not list(config_map_changes(config_map(**new), config_map(**own, **old))), "it may become immutable"
