@@ -56,12 +56,12 @@ def compare(before: Files, after: Files, settings: Mapping[str, Settings] | None
     settings = settings or {}
     old, new = folders(before), folders(after)
     places = sorted({*old, *new})
-    changed = [
-        _Sides(place, was, now, object_changes(place, was, now))
-        for place in places
-        if (was := old.get(place, {})) != (now := new.get(place, {}))
-    ]
-    jobs = [_job(sides, settings.get(sides.place.environment, Settings())) for sides in changed]
+    changed: list[_Sides] = []
+    jobs: list[JobChange] = []
+    for place in places:
+        if (was := old.get(place, {})) != (now := new.get(place, {})):
+            changed.append(_Sides(place, was, now, object_changes(place, was, now)))
+            jobs.append(_job(changed[-1], settings.get(place.environment, Settings())))
     left = {application(place, settings.get(place.environment, Settings())) for place in new}
     jobs = [replace(job, last=job.application not in left) for job in jobs]
     jobs = _held(renamed(jobs, {sides.place: sides.jobsets for sides in changed}))
