@@ -108,8 +108,8 @@ GITOPS = {
     "TC623": Code(
         _W,
         "exec into pods for others, too",
-        "With transport kubexec the launcher's service account may exec into every pod of the namespace. Other pods that"
-        " have the token of the same account may do so as well.",
+        "With transport kubexec the launcher's service account may exec into every pod of the namespace. Other pods"
+        " that have the token of the same account may do so as well.",
         "give the launcher an account of its own, or leave serviceAccountName out: trainc makes one",
     ),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from trainc.model import LAUNCHER, NODE, Model, PodSet
 from trainc.plugins.mpi.implementations import Implementation
@@ -10,6 +11,15 @@ from trainc.plugins.templates import template
 
 MAX_HOSTS = 100_000
 """More lines than this are refused, since upstream exhausts its memory on them (M9)."""
+
+
+class Address(NamedTuple):
+    """A host, and the pod that has the name: replicated job, index of its Job, completion index."""
+
+    host: str
+    job: str
+    job_index: int
+    completion_index: int
 
 
 def host_sets(model: Model) -> tuple[PodSet, ...]:
@@ -24,15 +34,16 @@ def host_count(model: Model) -> int:
     return sum(max(p.replicas, 0) * max(p.count, 0) for p in host_sets(model))
 
 
-def hosts(model: Model) -> Iterator[str]:
+def addresses(model: Model) -> Iterator[Address]:
     """Yield the hosts by pod set, replica and index."""
     for pod_set in host_sets(model):
         for replica in range(pod_set.replicas):
             for index in range(pod_set.count):
-                yield f"{model.name}-{pod_set.name}-{replica}-{index}.{model.subdomain}"
+                host = f"{model.name}-{pod_set.name}-{replica}-{index}.{model.subdomain}"
+                yield Address(host, pod_set.name, replica, index)
 
 
 def hostfile(model: Model, implementation: Implementation, slots: int) -> str:
     """Return the hostfile's text."""
-    lines = (implementation.line.format(host=host, slots=slots) for host in hosts(model))
+    lines = (implementation.line.format(host=address.host, slots=slots) for address in addresses(model))
     return str(template("hostfile.j2").render(lines=lines))

@@ -16,7 +16,9 @@ from trainc.source import JsonObject
 
 HOSTFILE_DIRECTORY = "/etc/mpi"
 HOSTFILE = "hostfile"
+KUBEXEC = "kubexec.sh"
 _HOSTFILE_PATH = f"{HOSTFILE_DIRECTORY}/{HOSTFILE}"
+_KUBEXEC_PATH = f"{HOSTFILE_DIRECTORY}/{KUBEXEC}"
 SSH_ARGUMENTS = "-o ConnectionAttempts=10"
 SLOTS = "{slots}"
 SSH = "{ssh}"
@@ -30,7 +32,8 @@ class Implementation:
 
     ``line`` is a line of the hostfile. ``variables`` are set on the launcher, in this order; ``{slots}``
     stands for the processes of a node, ``{ssh}`` for the arguments of ssh. ``defaults`` are set only where the
-    runtime does not. ``forwards``: its mpirun hands all of its own variables to every rank.
+    runtime does not. ``forwards``: its mpirun hands all of its own variables to every rank. ``agent``: what makes it
+    start its daemons by kubexec.sh, and every one from the launcher, since workers may not exec into pods.
     """
 
     line: str
@@ -38,6 +41,7 @@ class Implementation:
     defaults: Variables = ()
     upstream: bool = False
     forwards: bool = True
+    agent: Variables = ()
 
     @property
     def reserved(self) -> frozenset[str]:
@@ -65,6 +69,12 @@ IMPLEMENTATIONS = {
         ),
         upstream=True,
         forwards=False,
+        # Horovod's horovodrun starts its workers by kubexec.sh where the first one has exactly this value.
+        agent=(
+            ("OMPI_MCA_plm_rsh_agent", _KUBEXEC_PATH),
+            ("OMPI_MCA_plm_rsh_no_tree_spawn", "1"),
+            ("PRTE_MCA_plm_ssh_agent", _KUBEXEC_PATH),
+        ),
     ),
     "Intel": Implementation(
         line="{host}:{slots}",
@@ -72,6 +82,11 @@ IMPLEMENTATIONS = {
             ("I_MPI_HYDRA_HOST_FILE", _HOSTFILE_PATH),
             ("I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", SSH),
             ("I_MPI_PERHOST", SLOTS),
+        ),
+        agent=(
+            ("I_MPI_HYDRA_BOOTSTRAP", "rsh"),
+            ("I_MPI_HYDRA_BOOTSTRAP_EXEC", _KUBEXEC_PATH),
+            ("I_MPI_HYDRA_BRANCH_COUNT", "-1"),
         ),
     ),
     "MPICH": Implementation(
@@ -82,6 +97,7 @@ IMPLEMENTATIONS = {
         ),
         # Hydra's proxies call back by the launcher's bare host name, which no DNS answers, unless told an interface.
         defaults=(("HYDRA_IFACE", "eth0"),),
+        agent=(("HYDRA_LAUNCHER", "ssh"), ("HYDRA_LAUNCHER_EXEC", _KUBEXEC_PATH)),
     ),
 }
 """By the value of mlPolicy.mpi.mpiImplementation."""
@@ -98,12 +114,20 @@ PRRTE: Variables = (
 """What Open MPI 5 needs beside OpenMPI's variables, tried on 5.0.11; Open MPI 4 ignores it."""
 
 
-def implementation_of(policy: JsonObject, *, prrte: bool = False) -> Implementation | None:
-    """Return the implementation that a policy names, or None; ``prrte``: for Open MPI 5, too."""
+def implementation_of(policy: JsonObject, *, prrte: bool = False, kubexec: bool = False) -> Implementation | None:
+    """Return the implementation that a policy names, or None.
+
+    ``prrte``: for Open MPI 5, too. ``kubexec``: as it is without ssh, and for Open MPI 5 in any case.
+    """
     found = IMPLEMENTATIONS.get(str(policy.get("mpiImplementation")))
-    if found is None or not found.upstream or not prrte:
-        return found
-    return replace(found, variables=found.variables + PRRTE)
+    if found is None:
+        return None
+    if found.upstream and (prrte or kubexec):
+        found = replace(found, variables=found.variables + PRRTE)
+    if kubexec:
+        kept = tuple((name, value) for name, value in found.variables if value != SSH)
+        found = replace(found, variables=kept + found.agent)
+    return found
 
 
 EXTENSIONS = tuple(name for name, entry in IMPLEMENTATIONS.items() if not entry.upstream)

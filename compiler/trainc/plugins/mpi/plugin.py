@@ -24,10 +24,12 @@ from trainc.plugins.mpi.implementations import (
     HOSTFILE_DIRECTORY,
     IMPLEMENTATION_PATH,
     IMPLEMENTATIONS,
-    PRRTE,
+    Implementation,
     implementation_of,
 )
+from trainc.plugins.mpi.kubexec import VOLUME, kubexec_map, kubexec_volume
 from trainc.plugins.mpi.ssh import SSH_VOLUME, check_known_hosts, secret_keys, secret_name, ssh_arguments, ssh_volume
+from trainc.plugins.mpi.transport import by_kubexec
 from trainc.plugins.mpi.warnings import counts_launchers, known_bugs
 from trainc.records import dataclass
 from trainc.source import JsonObject, get
@@ -112,7 +114,7 @@ class Mpi:
         return replace(model, pod_sets=tuple(shaped))
 
     def build(self, model: Model) -> Objects:
-        """Return the ConfigMap with the hostfile."""
+        """Return the ConfigMap with the hostfile; for kubectl exec also with its scripts."""
         policy = model.policy("mpi")
         if policy is None:
             return ()
@@ -120,29 +122,43 @@ class Mpi:
         count = policy["numProcPerNode"]
         assert isinstance(count, int)
         text = hostfile(model, implementation, count) if implementation else ""
+        if by_kubexec(model):
+            return (kubexec_map(model, text, count),)
         return (config_map(model, f"{model.name}-mpi-hostfile", {HOSTFILE: text}),)
 
 
 def _pod_set(model: Model, policy: JsonObject, pod_set: PodSet) -> PodSet:
-    pod_set = pod_set.with_volumes(ssh_volume(model, policy, pod_set.name))
-    if pod_set.name == LAUNCHER:
-        pod_set = pod_set.with_volumes(hostfile_volume(model))
+    if by_kubexec(model):
+        pod_set = pod_set.with_volumes(kubexec_volume(model, pod_set.name))
+    else:
+        pod_set = pod_set.with_volumes(ssh_volume(model, policy, pod_set.name))
+        if pod_set.name == LAUNCHER:
+            pod_set = pod_set.with_volumes(hostfile_volume(model))
     containers = (_container(model, policy, pod_set.name, c) if c.name == NODE else c for c in pod_set.containers)
     return replace(pod_set, containers=tuple(containers))
 
 
 def _container(model: Model, policy: JsonObject, job: str, container: Container) -> Container:
-    container = container.with_mounts({"name": SSH_VOLUME, "mountPath": policy["sshAuthMountPath"]})
+    if by_kubexec(model):
+        container = container.with_mounts({"name": VOLUME, "mountPath": HOSTFILE_DIRECTORY})
+    else:
+        container = container.with_mounts({"name": SSH_VOLUME, "mountPath": policy["sshAuthMountPath"]})
     if job != LAUNCHER:
         return container
-    container = container.with_mounts({"name": HOSTFILE_VOLUME, "mountPath": HOSTFILE_DIRECTORY})
-    implementation = implementation_of(policy, prrte=model.fixed("openmpi5-variables"))
+    if not by_kubexec(model):
+        container = container.with_mounts({"name": HOSTFILE_VOLUME, "mountPath": HOSTFILE_DIRECTORY})
+    implementation = _implementation(model, policy)
     count = policy["numProcPerNode"]
     assert isinstance(count, int)
     if implementation is None:
         return container
     variables = implementation.environment(container, count, ssh_arguments(model, policy))
     return forwarded(model, implementation, container.with_env(*variables))
+
+
+def _implementation(model: Model, policy: JsonObject) -> Implementation | None:
+    """Return the implementation with what fixes and transport add to its variables."""
+    return implementation_of(policy, prrte=model.fixed("openmpi5-variables"), kubexec=by_kubexec(model))
 
 
 def _check_launcher(model: Model, policy: JsonObject) -> Findings:
@@ -162,19 +178,23 @@ def _check_reserved(model: Model, policy: JsonObject) -> Findings:
     own = IMPLEMENTATIONS.get(str(policy.get("mpiImplementation")))
     if own is not None:
         reserved |= own.reserved
-    place = ("spec", "trainer", "env")
     found = sorted({name for name in env_names(model) if name in reserved})
     if not found:
-        added = {name for name, _ in PRRTE} & set(env_names(model)) if _prrte(model, policy) else ()
-        text = "must not have envs that fix 'openmpi5-variables' sets"
-        return (report("TC401", model.job, place, text, found=" ".join(sorted(added))),) if added else ()
+        return _check_added(model, policy, reserved)
     detail = f"must not have reserved envs, invalid envs configured: [{' '.join(found)}]"
     text = invalid("spec.trainer.env", typed_env(model), detail)
-    return (refused("TC401", model.job, place, text, detail),)
+    return (refused("TC401", model.job, ("spec", "trainer", "env"), text, detail),)
 
 
-def _prrte(model: Model, policy: JsonObject) -> bool:
-    return policy.get("mpiImplementation") == "OpenMPI" and model.fixed("openmpi5-variables")
+def _check_added(model: Model, policy: JsonObject, reserved: frozenset[str]) -> Findings:
+    """Refuse variables that a fix or the transport sets, beside those that Trainer reserves."""
+    implementation = _implementation(model, policy)
+    added = sorted(set(env_names(model)) & (implementation.reserved - reserved)) if implementation else []
+    if not added:
+        return ()
+    by = "transport kubexec" if by_kubexec(model) else "fix 'openmpi5-variables'"
+    text = f"must not have envs that {by} sets"
+    return (report("TC401", model.job, ("spec", "trainer", "env"), text, found=" ".join(added)),)
 
 
 def _check_implementation(model: Model, policy: JsonObject) -> Findings:

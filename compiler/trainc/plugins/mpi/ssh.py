@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import getopt
-import shlex
 from collections.abc import Iterator
 
 from trainc.diagnostics import report
 from trainc.model import NODE, Findings, Model
 from trainc.plugins.base import pod_containers
 from trainc.plugins.mpi.implementations import SSH_ARGUMENTS
+from trainc.plugins.mpi.sshd import OPERATORS, is_sshd, shell_words
 from trainc.source import Json, JsonObject, as_list, as_object, get
 
 FIX = "ssh-known-hosts"
@@ -19,9 +19,6 @@ PRIVATE_KEY = "id_rsa"
 KNOWN_HOSTS = "known_hosts"
 _SSHD_OPTIONS = "46DdeGiqrtTVc:C:E:f:g:h:k:o:p:u:"
 """The options of OpenSSH's sshd, as getopt has them: a colon follows those with a value."""
-
-_OPERATORS = ";&|()\n"
-"""What ends a command in a shell's script."""
 
 
 def secret_name(model: Model) -> str:
@@ -111,12 +108,11 @@ def _replicated(model: Model, name: str) -> JsonObject | None:
 
 def _host_keys(words: list[str]) -> Iterator[str]:
     """Yield the host keys that a command line, or a shell's script in it, gives sshd."""
-    bare = _is_sshd(words[0] if words else "")
-    tokens = words if bare else [token for word in words for token in _tokens(word)]
+    tokens = shell_words(words)
     for index, token in enumerate(tokens):
-        if not _is_sshd(token):
+        if not is_sshd(token):
             continue
-        end = next((i for i, other in enumerate(tokens) if i > index and not other.strip(_OPERATORS)), len(tokens))
+        end = next((i for i, other in enumerate(tokens) if i > index and not other.strip(OPERATORS)), len(tokens))
         try:
             options, _ = getopt.getopt(tokens[index + 1 : end], _SSHD_OPTIONS)
         except getopt.GetoptError:
@@ -127,20 +123,3 @@ def _host_keys(words: list[str]) -> Iterator[str]:
                 yield value
             elif name == "-o" and keyword.lower() == "hostkey":
                 yield key.strip()
-
-
-def _is_sshd(word: str) -> bool:
-    return word.rpartition("/")[2] == "sshd"
-
-
-def _tokens(word: str) -> list[str]:
-    """Return the words of a shell's script, and its operators; a word without blanks is no script."""
-    if not any(map(str.isspace, word)):
-        return [word]
-    lexer = shlex.shlex(word.replace("\\\n", " "), posix=True, punctuation_chars=_OPERATORS)
-    lexer.whitespace = " \t\r"
-    lexer.whitespace_split = True
-    try:
-        return list(lexer)
-    except ValueError:  # a quote that nobody closes
-        return []

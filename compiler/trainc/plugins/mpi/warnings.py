@@ -7,6 +7,7 @@ from trainc.plugins.base import env_names, known_bug
 from trainc.plugins.mpi.forwarding import left_behind
 from trainc.plugins.mpi.implementations import implementation_of
 from trainc.plugins.mpi.ssh import roots_alone, strict
+from trainc.plugins.mpi.transport import by_kubexec
 from trainc.source import JsonObject
 
 POLICY = ("spec", "mlPolicy", "mpi")
@@ -14,14 +15,10 @@ POLICY = ("spec", "mlPolicy", "mpi")
 
 def known_bugs(model: Model, policy: JsonObject) -> Findings:
     """Return a warning for every known bug that this job meets."""
-    return (
-        *_openmpi5(model, policy),
-        *_launcher_as_node(model, policy),
-        *_num_nodes(model),
-        *_env_to_workers(model, policy),
-        *_key_mode(model),
-        *_known_hosts(model, policy),
-    )
+    general = (*_launcher_as_node(model, policy), *_num_nodes(model), *_env_to_workers(model, policy))
+    if by_kubexec(model):  # without ssh, and Open MPI 5 gets its variables
+        return general
+    return (*_openmpi5(model, policy), *general, *_key_mode(model), *_known_hosts(model, policy))
 
 
 def counts_launchers(model: Model) -> bool:
@@ -72,7 +69,8 @@ def _env_to_workers(model: Model, policy: JsonObject) -> Findings:
         return ()
     these = "these variables reach" if left == env_names(model) else f"of these variables {' and '.join(left)} reach"
     where = "launcher's and the node's containers" if policy.get("runLauncherAsNode") is True else "launcher only"
-    message = f"{these} the {where}; ssh and mpirun do not hand them to the ranks on other hosts"
+    shell = "kubectl exec" if by_kubexec(model) else "ssh"
+    message = f"{these} the {where}; {shell} and mpirun do not hand them to the ranks on other hosts"
     return known_bug("env-to-workers", model.job, ("spec", "trainer", "env"), message)
 
 

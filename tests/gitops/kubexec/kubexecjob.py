@@ -1,0 +1,85 @@
+"""A small MPI job whose transport is kubectl exec, compiled, for the tests beside this file."""
+
+from __future__ import annotations
+
+from trainc import Build, Options, Source, compile
+from trainc.model import Object
+from trainc.source import JsonObject
+
+RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: rtANNOTATION}
+spec:
+  mlPolicy: {mpi: {mpiImplementation: IMPLEMENTATION, numProcPerNode: 2, runLauncherAsNode: AS_NODE}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          spec:
+            template:
+              spec:
+                containers:
+                - {name: node, image: "example.com/node:1", command: [COMMAND]}
+                NODE
+      - name: launcher
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec:
+            template:
+              spec:
+                containers: [{name: node, image: "example.com/launcher:1"}]
+                LAUNCHER
+"""
+JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: job, namespace: team}
+spec: {runtimeRef: {name: rt}, trainer: {numNodes: NODESEXTRA}}
+"""
+ANNOTATED = ", annotations: {trainc.dev/transport: kubexec}"
+
+
+def build(
+    implementation: str = "OpenMPI",
+    *,
+    transport: JsonObject | str | None = None,
+    annotation: str = ANNOTATED,
+    command: str = "sleep, infinity",
+    node: str = "",
+    launcher: str = "",
+    as_node: bool = False,
+    job: str = "",
+    nodes: int = 2,
+    options: JsonObject | None = None,
+    faithful: bool = False,
+) -> Build:
+    """Compile the job; ``node`` and ``launcher`` are fields of those pods, ``job`` of spec.trainer."""
+    runtime = RUNTIME
+    for key, text in (
+        ("ANNOTATION", annotation),
+        ("IMPLEMENTATION", implementation),
+        ("AS_NODE", str(as_node).lower()),
+        ("COMMAND", command),
+        ("NODE", node),
+        ("LAUNCHER", launcher),
+    ):
+        runtime = runtime.replace(key, text)
+    sources = [
+        Source("runtimes/rt.yaml", runtime),
+        Source("jobs/team/job.yaml", JOB.replace("NODES", str(nodes)).replace("EXTRA", job)),
+    ]
+    own = {**(options or {}), **({} if transport is None else {"transport": transport})}
+    return compile(sources, Options(faithful=faithful, config={"environments": {"prod": own}}))
+
+
+def of_kind(made: Build, kind: str) -> list[Object]:
+    """Return the objects of a kind."""
+    return [found for found in made.objects if found.kind == kind]
+
+
+def the(made: Build, kind: str) -> JsonObject:
+    """Return the only object of a kind."""
+    (found,) = of_kind(made, kind)
+    return found.data
