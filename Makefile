@@ -55,7 +55,7 @@ goldens: $(READY) ## run the real Trainer, JobSet and CEL over their cases and w
 fuzz: $(READY) ## compare trainc with the real Trainer and JobSet on N generated cases from SEED (needs Go)
 	$(BIN)/python tests/oracle/fuzz.py --n $(N) --seed $(SEED) $(ARGS)
 
-bench: $(READY) ## time validate, render and build from process start, and the rules of the CRDs
+bench: $(READY) ## time validate, render, build and diff from process start, and the rules of the CRDs
 	$(BIN)/python tests/bench.py $(ARGS)
 
 lock: $(READY) ## resolve the dependencies of pyproject.toml anew (use the oldest Python that is supported)

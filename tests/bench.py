@@ -22,12 +22,15 @@ from collections.abc import Sequence
 from itertools import cycle, islice
 from pathlib import Path
 
+import benchdiff
 import benchrules
 
 ROOT = Path(__file__).resolve().parents[1]
 TRAINC = Path(sys.executable).with_name("trainc")
 JOB = "jobs/team-vision/mnist-cpu.yaml"
 SIZES = (1, 100)
+MANY = 1000
+DIFF_TARGET = "target: wall about a second"
 VALIDATE_TARGET = "target: wall below 250 ms"
 
 
@@ -52,12 +55,12 @@ def generate(folder: Path, size: int) -> list[Path]:
     return paths
 
 
-def times(command: Sequence[str | Path], runs: int) -> list[tuple[float, float]]:
-    """Return the seconds of each run, by the clock and of processors; CalledProcessError where one fails."""
+def times(command: Sequence[str | Path], runs: int, folder: Path = ROOT) -> list[tuple[float, float]]:
+    """Return the seconds of each run in a folder, by the clock and of processors; CalledProcessError if one fails."""
     found, quiet = [], subprocess.DEVNULL
     for _ in range(runs + 1):
         start, used = time.perf_counter(), _processors()
-        subprocess.run(command, cwd=ROOT, check=True, stdout=quiet, stderr=quiet, env=environment())
+        subprocess.run(command, cwd=folder, check=True, stdout=quiet, stderr=quiet, env=environment())
         found.append((time.perf_counter() - start, _processors() - used))
     return found[1:]
 
@@ -103,6 +106,9 @@ def main() -> None:
             paths = generate(Path(folder), size)
             title = f"trainc build, {size} job{'s' if size > 1 else ''}"
             show(title, times([TRAINC, "build", *paths], runs))
+    with tempfile.TemporaryDirectory() as folder:
+        benchdiff.repository(Path(folder), MANY)
+        show(f"trainc diff, 1 job of {MANY:,}", times([TRAINC, "diff"], runs, Path(folder)), DIFF_TARGET)
     benchrules.main()
 
 
