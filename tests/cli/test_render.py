@@ -126,6 +126,36 @@ def test_a_namespace_alone(repository: Path, run: Run, monkeypatch: pytest.Monke
     assert sorted(written(repository)) == NAMES[1:]
 
 
+def test_a_namespace_of_another_name_alone(repository: Path, run: Run) -> None:
+    put(repository, "trainc.yaml", "environments: {prod: {namespaces: {a: x}}}\n")
+    run("render")
+    (repository / "jobs/a/two.yaml").unlink()
+    (repository / "jobs/b/three.yaml").unlink()
+    assert run("render", "jobs/a").exit_code == 0
+    assert sorted(written(repository)) == ["out/prod/b/three/jobset-three.yaml", "out/prod/x/one/jobset-one.yaml"]
+
+
+def test_a_namespace_that_others_lead_to_decides_no_more_than_its_jobs(repository: Path, run: Run) -> None:
+    put(repository, "trainc.yaml", "environments: {prod: {namespaces: {a: b}}}\n")
+    run("render")
+    (repository / "jobs/b/three.yaml").unlink()
+    assert run("render", "jobs/a").exit_code == 0
+    assert len(written(repository)) == 3
+
+
+def test_what_a_namespace_shares_is_left_to_a_whole_run(repository: Path, run: Run) -> None:
+    account = "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: reader}\n"
+    runtime = repository / "runtimes/plain.yaml"
+    put(repository, "runtimes/plain.yaml", runtime.read_text(encoding="utf-8") + account)
+    shared = "out/prod/a/0-shared/serviceaccount-reader.yaml"
+    assert run("render", "jobs/a").exit_code == 0
+    assert shared not in written(repository)
+    run("render")
+    assert shared in written(repository)
+    assert run("render", "jobs/a/one.yaml").exit_code == run("render", "jobs/a").exit_code == 0
+    assert shared in written(repository)
+
+
 def test_a_path_may_have_errors_elsewhere(repository: Path, run: Run) -> None:
     put(repository, "jobs/b/three.yaml", "kind: [\n")
     assert run("render", "jobs/a").exit_code == 0

@@ -10,8 +10,11 @@ import click
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command, Reporter, finding_options
 from trainc.cli.deployment import deployment_files, deployment_folders
 from trainc.cli.work import JOBS, Outcome, choose, compile_for, load_config, nothing, read_platform
+from trainc.config import Config
 from trainc.diagnostics import Diagnostic, has_errors
+from trainc.gitops.companions import FOLDER
 from trainc.read import find_root, merge, name_below, read_tree
+from trainc.settings import read_settings
 from trainc.write import OUT, Plan, apply, plan
 
 EPILOG = """\b
@@ -40,7 +43,7 @@ def command(
     """Compile jobs/ to out/, and remove what trainc once made there and makes no longer.
 
     With PATHs, files or folders below jobs/, only the output of their jobs is
-    touched. The repository is the nearest folder upward with a trainc.yaml, so
+    touched, and not what jobs of a namespace share. The repository is the nearest folder upward with a trainc.yaml, so
     the result is the same from any folder in it. If anything is an error, or
     what --fail-on names, nothing is written. Without --env and PATHs, what
     argocd.write or flux.write of trainc.yaml asks for is written, too.
@@ -65,7 +68,7 @@ def command(
         folders = (OUT, *deployment_folders(config, environments))
         todo = plan(root, {**outcome.files, **deployment_files(config, outcome)}, folders, folders)
     else:
-        todo = plan(root, outcome.files, _scopes(outcome, names))
+        todo = plan(root, outcome.files, _scopes(root, config, outcome, names))
     return _carry_out(todo, findings, check, reporter)
 
 
@@ -82,16 +85,22 @@ def _with_empty(outcome: Outcome, names: Iterable[str]) -> tuple[Diagnostic, ...
     return (*outcome.findings, *(nothing(name, "no TrainJob here") for name in names))
 
 
-def _scopes(outcome: Outcome, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the folders of out/ that the given parts of jobs/ decide alone."""
-    # jobs/ or jobs/<namespace>; a file decides no more than its own jobs.
-    folders = [name.removeprefix(JOBS) for name in names if name.count("/") < 2]
-    files = frozenset(names).difference(folders)
+def _scopes(root: Path, config: Config, outcome: Outcome, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders of out/ that the given parts of jobs/ decide alone: never what jobs of a namespace share."""
+    if JOBS in names:
+        return tuple(f"{OUT}/{environment}" for environment in outcome.jobs)
+    # jobs/<namespace> decides what is in its namespace, unless others lead there; a file no more than its own jobs.
+    homes = [name.partition("/")[2] for name in names if name.count("/") == 1]
     scopes: dict[str, None] = {}
     for environment, jobs in outcome.jobs.items():
-        top = f"{OUT}/{environment}"
-        scopes |= dict.fromkeys(top + folder for folder in folders)
-        scopes |= {f"{top}/{job.namespace}/{job.name}": None for job in jobs if job.document.source.name in files}
+        namespaces = read_settings(config.data, environment).namespaces
+        for home in homes:
+            place = namespaces.get(home, home)
+            if all(other == home or namespaces.get(other, other) != place for other in (*namespaces, place)):
+                folder = f"{OUT}/{environment}/{place}"
+                there = (root / folder).iterdir() if (root / folder).is_dir() else ()
+                scopes |= {f"{folder}/{one.name}": None for one in sorted(there) if one.name != FOLDER}
+        scopes |= {f"{OUT}/{environment}/{job.namespace}/{job.name}": None for job in jobs}
     return tuple(scopes)
 
 
