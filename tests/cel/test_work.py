@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from trainc.cel import runner, work
-from trainc.questions import answer, read_question
+from trainc.cel import composition, runner, work
+from trainc.questions import QuestionError, answer, read_question
 from trainc.source import Json, JsonObject
 
 MANY: Json = list(range(2000))
@@ -119,3 +121,72 @@ def test_sums_that_double(first: str, use: str) -> None:
     variables = [{"name": "v0", "expression": first}, *rows]
     found = answer(read_question({"env": "vap", "expr": use, "vars": {}, "variables": variables}))
     assert work.MESSAGE in str(found["error"])
+
+
+def chained(expression: str, count: int, **object_: Json) -> JsonObject:
+    """Return the answer for a policy that uses as many variables of one expression."""
+    rows: Json = [{"name": f"v{index}", "expression": expression} for index in range(count)]
+    every = ", ".join(f"dyn(variables.v{index})" for index in range(count))
+    question: Json = {"env": "vap", "expr": f"[{every}].size() > 0", "vars": {"object": object_}, "variables": rows}
+    return answer(read_question(question))
+
+
+def test_variables_together_stay_within_the_budget_of_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluated = []
+    evaluate = runner.Program.evaluate
+
+    def counting(self: runner.Program, *args: Any) -> runner.Outcome:
+        evaluated.append(self)
+        return evaluate(self, *args)
+
+    monkeypatch.setattr(runner.Program, "evaluate", counting)
+    monkeypatch.setattr(composition, "MOST", 1_000_000)
+    found = chained("object.l.all(a, object.l.all(b, a + b >= 0))", 200, l=list(range(100)))
+    assert found["stage"] == "eval"
+    assert isinstance(found["cost"], int)
+    assert found["cost"] > 1_000_000
+    assert len(evaluated) < 40
+
+
+@pytest.mark.usefixtures("small")
+def test_variables_together_stay_within_the_budget_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(composition, "MOST", 100_000)
+    found = chained("object.l == object.l && object.l[0] == object.l[1]", 100, l=[[[1] * 10] * 100] * 20)
+    assert found["error"] == work.MESSAGE
+
+
+@pytest.mark.parametrize(
+    ("place", "deep"), [("vars", {"l": {}}), ("schema", {"type": "object"}), ("type_env", {}), ("vars", {"l": []})]
+)
+def test_questions_are_not_nested_deeply(place: str, deep: Json) -> None:
+    for _ in range(5000):
+        deep = {"t": "optional", "v": deep} if isinstance(deep, dict) else [deep]
+    question: JsonObject = {"env": "crd" if place == "schema" else "dyn", "expr": "1", place: {"l": deep}}
+    with pytest.raises(QuestionError, match="nested"):
+        answer(read_question(question))
+
+
+def test_half_a_surrogate_pair_is_no_text() -> None:
+    found = outcome("s == '\ufffda\ufffd' && isIP(s) == false && bytes(s).size() == 7", s="\ud800a\udc80")
+    assert found["value"] is True
+
+
+LONG = 'aé\x07[("' * 5000
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *("quantity(s)", "ip(s)", "cidr(s)", "url(s)", "semver(s)", "semver('1.1.' + s)", "semver('1.1.1-' + s)"),
+        *("timestamp(s)", "duration(s)", "'a'.matches(s)", "'a'.find(s)", "int(s)", "double(s)", "bool(s)"),
+        *("('%' + s).format([1.0])", "('%.' + d + 'f').format([1.0])", "url('http://a:' + s)"),
+        *("timestamp(0).getHours(s)", "timestamp(0).getHours(s + ':1')", "timestamp(0).getHours('1:' + d)"),
+        *("dyn([[s]]).join()", "[1, 2].transformMapEntry(i, v, {s: 1})", "optional.unwrap([dyn(s)])", "{'a': 1}[s]"),
+        *("{'a': 1}[dyn([s])]", "[1][dyn(s)]", "[1][dyn({s: s})]", "dyn(s).a", "cidr('::/' + d)", "ip(d + ':1')"),
+        *("optional.none().orValue({'a': 1}[s])", "optional.of(dyn(url('http://' + d))).optMap(y, y)"),
+    ],
+)
+def test_errors_quote_the_beginning_of_a_value(expression: str) -> None:
+    found = outcome(expression, s=LONG, d="9" * 20_000)
+    assert found["stage"] == "eval"
+    assert len(str(found["error"])) < 500

@@ -124,7 +124,7 @@ class _Run:
             before = Optional(variables[OLD_SELF]) if OLD_SELF in variables else NONE
             names = {**variables, OLD_SELF: before}
         outcome = program.evaluate(names)
-        self._spend(place, outcome.cost, _OUT_OF_BUDGET)
+        self._spend(place, outcome.charge, _OUT_OF_BUDGET)
         if outcome.error is not None:
             self._failed(place, outcome.error.message)
         elif outcome.value is not True:
@@ -144,7 +144,7 @@ class _Run:
         text = place.rule.message
         if place.made.message is not None:
             outcome = place.made.message.program.evaluate(variables)
-            self._spend(place, outcome.cost, _MESSAGE_OUT_OF_BUDGET, reported=True)
+            self._spend(place, outcome.charge, _MESSAGE_OUT_OF_BUDGET, reported=True)
             if outcome.error is not None and outcome.error.message.startswith(_OVER_LIMIT):
                 expression = quote(str(place.rule.spec.get("messageExpression")))
                 self._stop(place, f"{_NO_FURTHER} for messageExpression: {expression}", reported=True)

@@ -18,6 +18,10 @@ from trainc.cel.places import VARIABLES, admission, refusal
 from trainc.cel.runner import PlanError, Program, plan
 from trainc.cel.types import Type, struct
 from trainc.cel.values import Container, EvalError, Undecided, Value
+from trainc.cel.work import Exhausted, Meter
+
+MOST = 10_000_000
+"""The largest budget that there is: RuntimeCELCostBudget of k8s.io/apiserver pkg/apis/cel/config.go."""
 
 
 class Problem(NamedTuple):
@@ -83,25 +87,29 @@ def variable_types(variables: Iterable[Variable]) -> dict[str, Type | None]:
 
 
 class Variables(Container):
-    """The value of ``variables`` in one evaluation. ``cost``: what the variables evaluated so far have cost."""
+    """The value of ``variables`` in one evaluation. ``cost``: what the variables evaluated so far have cost.
 
-    __slots__ = ("_made", "_names", "_values", "cost")
+    Past MOST none is evaluated any more, for then it is certain that the budget is used up.
+    """
+
+    __slots__ = ("_charged", "_made", "_names", "_taken", "_values", "cost")
 
     def __init__(self, variables: Iterable[Variable], names: Mapping[str, Value]) -> None:
         self._made = {variable.name: variable.made for variable in variables}
         self._names: dict[str, Value] = {**names, "variables": self}
         self._values: dict[str, Value] = {}
         self.cost = 0
+        self._charged = self._taken = 0
 
     @property
     def names(self) -> Mapping[str, Value]:
         """All that expressions may refer to, this value included."""
         return self._names
 
-    def take_cost(self) -> int:
-        """Return the cost since the last call."""
-        cost, self.cost = self.cost, 0
-        return cost
+    def take_charge(self) -> int:
+        """Return what is to be taken from a budget for the variables evaluated since the last call."""
+        charge, self._taken = self._charged - self._taken, self._charged
+        return charge
 
     def is_list(self) -> bool:
         """Tell that it is none."""
@@ -123,8 +131,11 @@ class Variables(Container):
         made = self._made[name]
         if isinstance(made, Problem):
             return EvalError(f'composited variable "{name}" fails to compile: {made.text}')
+        if self._charged > MOST:
+            raise Exhausted
         outcome = made.program.evaluate(self._names)
         self.cost += outcome.cost
+        self._charged += outcome.charge
         if outcome.undecided is not None:
             return Undecided(outcome.undecided)
         if outcome.error is not None:
@@ -137,7 +148,7 @@ class Variables(Container):
     def __iter__(self) -> Iterator[Value]:
         return iter(self._made)
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter | None = None) -> bool:
         """Tell whether it is the same."""
         return other is self
 

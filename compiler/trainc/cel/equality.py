@@ -55,8 +55,10 @@ def equal(left: Value, right: Value, meter: Meter | None = None) -> bool:
         return _numbers(left, right)
     if left is None or right is None:
         return left is right
-    if isinstance(left, Opaque | Container):
-        if meter is not None and isinstance(left, Opaque):
+    if isinstance(left, Container):
+        return left.equals(right, meter)
+    if isinstance(left, Opaque):
+        if meter is not None:
             spend(meter, left.weight() + (right.weight() if isinstance(right, Opaque) else 0))
         return left.equals(right)
     if kind is list:

@@ -107,7 +107,7 @@ _OTHERS: Final[Mapping[type, tuple[Callable[..., Value], ...]]] = {
 
 
 def _text(value: Value) -> str:
-    """Return a string, that in an optional, or the name of a type: what is text for cel-go before a constant pattern."""
+    """Return a string, that in an optional, or the name of a type: what cel-go takes for text before a pattern."""
     if isinstance(value, Optional):
         return _text(value.value)
     if value.__class__ is str:

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from trainc.cel.equality import length
 from trainc.cel.library import regex
 from trainc.cel.maps import is_list, is_map, items
-from trainc.cel.values import Opaque, Value
+from trainc.cel.values import Opaque, Optional, Value
 from trainc.cel.work import CHARACTERS, Meter, spend
 
 Prepare: TypeAlias = Callable[[Sequence[Value], Meter], None]
@@ -106,8 +106,11 @@ def matched(pattern: str) -> Prepare:
     """Return what spends the work of matching a pattern that is compiled beforehand."""
 
     def prepare(args: Sequence[Value], meter: Meter) -> None:
-        if args[0].__class__ is str:
-            spend(meter, len(args[0]) * regex.weight(pattern) // _STATES)
+        text = args[0]
+        while isinstance(text, Optional):
+            text = text.value
+        if text.__class__ is str:
+            spend(meter, len(text) * regex.weight(pattern) // _STATES)
 
     return prepare
 

@@ -30,6 +30,9 @@ from trainc.cel.work import CHARACTERS, Meter, spend
 _SECOND: Final = 10**9
 _FIRST_SECOND, _LAST_SECOND = -62135596800, 253402300799
 _RECEIVERS: Final = frozenset((str, Timestamp, Duration))
+_READ: Final = 3
+"""The work of reading an item of a list with a schema."""
+
 _STRINGS: Final = 16
 """How many elements of a list are compared with a string for one unit of work."""
 
@@ -102,6 +105,8 @@ def _add_lists(left: Value, right: Value, meter: Meter | None) -> Value:
     if meter is not None:
         spend(meter, len(left) + len(right))
     if isinstance(left, Container):
+        if meter is not None:
+            spend(meter, _READ * (len(left) + len(right)))
         return left.add(right)
     if len(left) == 0 or len(right) == 0:
         return left if len(right) == 0 and len(left) else right

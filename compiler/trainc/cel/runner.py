@@ -17,7 +17,7 @@ from trainc.cel.names import Slots
 from trainc.cel.planner import plan as plan_tree
 from trainc.cel.trace import EXCEEDED, Exceeded, Trace
 from trainc.cel.values import EvalError, Undecided, Value
-from trainc.cel.work import BUDGET, COST, MESSAGE, WORK, Exhausted, Panic
+from trainc.cel.work import BUDGET, COST, MESSAGE, PER_COST, WORK, Exhausted, Panic
 
 __all__ = ["Lazy", "Outcome", "PlanError", "Program", "plan"]
 
@@ -29,12 +29,21 @@ _TOO_DEEP = "the expression or its values are nested too deeply"
 
 
 class Outcome(NamedTuple):
-    """What an evaluation gives: a value, or the error, or why it cannot be known offline; and what it cost."""
+    """What an evaluation gives: a value, or the error, or why it cannot be known offline; and what it cost.
+
+    ``work``: what the meter counted (work.py).
+    """
 
     value: Value
     error: EvalError | None
     undecided: str | None
     cost: int
+    work: int = 0
+
+    @property
+    def charge(self) -> int:
+        """What it takes from the budget of an object: its cost, or more if the work was out of all proportion."""
+        return max(self.cost, self.work // PER_COST)
 
 
 class Program:
@@ -70,12 +79,12 @@ class Program:
                     return self._decide(variables, limit)
             value = run(frame)
         except Exhausted:
-            return Outcome(None, EvalError(MESSAGE), None, min(frame[COST], limit))
+            return Outcome(None, EvalError(MESSAGE), None, min(frame[COST], limit), BUDGET)
         except (Unusual, EvalError, Undecided, Panic, RecursionError):
             return self._decide(variables, limit)
         if frame[COST] > limit:
             return self._decide(variables, limit)
-        return Outcome(value, None, None, frame[COST])
+        return Outcome(value, None, None, frame[COST], BUDGET - frame[WORK])
 
     def _decide(self, variables: Mapping[str, Value], limit: int) -> Outcome:
         """Evaluate just as cel-go does."""
@@ -96,11 +105,12 @@ class Program:
         except RecursionError:
             value = EvalError(_TOO_DEEP)
         cost = trace.cost if trace.cost < 2**63 else trace.cost - 2**64  # as the server prints it
+        done = BUDGET - frame[WORK]
         if isinstance(value, Undecided):
-            return Outcome(None, None, value.reason, cost)
+            return Outcome(None, None, value.reason, cost, done)
         if isinstance(value, EvalError):
-            return Outcome(None, value, None, cost)
-        return Outcome(value, None, None, cost)
+            return Outcome(None, value, None, cost, done)
+        return Outcome(value, None, None, cost, done)
 
 
 def plan(checked: Checked, environment: Environment) -> Program:

@@ -9,6 +9,7 @@ from trainc.cel import types
 from trainc.cel.schemaformats import FORMATS
 from trainc.cel.types import Type
 from trainc.cel.values import Container, EvalError, Value
+from trainc.cel.work import Meter, spend
 from trainc.schema import Structural
 from trainc.schema.structural import compiled
 from trainc.source import Json
@@ -17,6 +18,8 @@ Reader: TypeAlias = Callable[[Json], Value]
 """What turns JSON of a schema into a value; raises EvalError for JSON that does not fit."""
 
 NO_OVERLOAD = "no such overload"
+_COMPARED = 2
+"""The work of comparing an element or entry."""
 
 
 class OverJson(Container):
@@ -52,9 +55,9 @@ class Unknown(OverJson):
     def __iter__(self) -> Iterator[Value]:
         return iter(())
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter | None = None) -> bool:
         """Compare as JSON."""
-        return same_json(self.raw, raw(other))
+        return same_json(self.raw, raw(other), meter)
 
     def add(self, other: Value) -> Value:
         """Refuse: nothing is known of it."""
@@ -70,16 +73,18 @@ def raw(value: Value) -> Value:
     return value.raw if isinstance(value, OverJson) else value
 
 
-def same_json(one: Json, two: Json) -> bool:
+def same_json(one: Json, two: Json, meter: Meter | None = None) -> bool:
     """Tell whether two JSON values are the same, true and 1 being two."""
     if one.__class__ is not two.__class__:
         return False
+    if meter is not None and isinstance(one, dict | list):
+        spend(meter, _COMPARED * (1 + len(one)))
     if isinstance(one, dict):
         assert isinstance(two, dict)
-        return one.keys() == two.keys() and all(same_json(value, two[key]) for key, value in one.items())
+        return one.keys() == two.keys() and all(same_json(value, two[key], meter) for key, value in one.items())
     if isinstance(one, list):
         assert isinstance(two, list)
-        return len(one) == len(two) and all(map(same_json, one, two))
+        return len(one) == len(two) and all(same_json(each, other, meter) for each, other in zip(one, two, strict=True))
     return one == two
 
 

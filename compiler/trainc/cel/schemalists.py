@@ -12,8 +12,12 @@ from trainc.cel.equality import equal
 from trainc.cel.schemajson import NO_OVERLOAD, OverJson, Reader, is_untyped, raw
 from trainc.cel.types import Type
 from trainc.cel.values import Container, EvalError, Value
+from trainc.cel.work import Meter, spend
 from trainc.schema import Structural
 from trainc.source import Json
+
+_READ = 2
+"""The work of reading an item."""
 
 _LIST = Type(types.Kind.LIST, "list")
 
@@ -53,12 +57,19 @@ class List(OverJson):
             return False
         return other.raw is self.raw or (other.raw == self.raw and not is_untyped(self.items))
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter | None = None) -> bool:
         """Compare item by item."""
         if self.same(other):
             return True
+        items = self._paid(other, meter)
+        return len(self) == len(items) and all(equal(one, two, meter) for one, two in zip(self, items, strict=True))
+
+    def _paid(self, other: Value, meter: Meter | None) -> list[Value]:
+        """Return the items of the other; the work of reading both is taken from meter."""
         items = _items(other)
-        return len(self) == len(items) and all(equal(one, two) for one, two in zip(self, items, strict=True))
+        if meter is not None:
+            spend(meter, _READ * (1 + len(self) + len(items)))
+        return items
 
     def add(self, other: Value) -> Value:
         """Append the other's items."""
@@ -74,9 +85,9 @@ class SetList(List):
 
     __slots__ = ()
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter | None = None) -> bool:
         """Compare as sets."""
-        items = _items(other)
+        items = self._paid(other, meter)
         own = {_key(item) for item in self.raw}
         return len(self) == len(items) and all(_key(item) in own for item in items)
 
@@ -93,17 +104,17 @@ class MapList(List):
 
     __slots__ = ()
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter | None = None) -> bool:
         """Compare items of the same keys."""
         if self.same(other):
             return True
-        items = _items(other)
+        items = self._paid(other, meter)
         if len(self) != len(items):
             return False
         own = {self._name(item): item for item in self.raw}
         for item in items:
             name = self._name(raw(item))
-            if name not in own or not equal(self.read(own[name]), item):
+            if name not in own or not equal(self.read(own[name]), item, meter):
                 return False
         return True
 

@@ -17,12 +17,15 @@ from trainc.cel.schemalists import List, MapList, SetList
 from trainc.cel.schematypes import properties
 from trainc.cel.types import Type
 from trainc.cel.values import EvalError, Value
+from trainc.cel.work import Meter, spend
 from trainc.schema import Structural
 from trainc.schema.structural import compiled
 from trainc.source import Json, JsonObject
 
 _MAP = Type(types.Kind.MAP, "map")
 _MISSING = object()
+_READ = 2
+"""The work of reading a field."""
 
 
 def reader(schema: Structural, root: bool = False) -> Reader:
@@ -176,25 +179,27 @@ class Object(OverJson):
         if unknown:  # the server goes over as many keys as there are, and has none in their place
             raise EvalError(NO_OVERLOAD)
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter | None = None) -> bool:
         """Compare what the schema declares with its meaning, the rest as JSON."""
         if isinstance(other, Object):
             if other.shape is self.shape and (other.raw is self.raw or (other.raw == self.raw and self.shape.typed)):
                 return True
         elif not isinstance(other, dict):
             raise EvalError(NO_OVERLOAD)
-        return len(self) == len(other) and all(self._same(key, value, other) for key, value in self.raw.items())
+        if meter is not None:
+            spend(meter, _READ * (1 + len(self.raw)))
+        return len(self) == len(other) and all(self._same(key, value, other, meter) for key, value in self.raw.items())
 
-    def _same(self, key: str, value: Json, other: Value) -> bool:
+    def _same(self, key: str, value: Json, other: Value, meter: Meter | None) -> bool:
         if self.shape.known(key):
             own = self.get(key, _MISSING)
             theirs = other.get(key, _MISSING)
             if own is _MISSING or theirs is _MISSING:
                 return own is theirs
-            return equal(own, theirs)
+            return equal(own, theirs, meter)
         if not isinstance(other, Object):
             raise EvalError(NO_OVERLOAD)
-        return key not in other.raw or same_json(value, other.raw[key])
+        return key not in other.raw or same_json(value, other.raw[key], meter)
 
     def add(self, other: Value) -> Value:
         """Refuse: maps have no sum."""

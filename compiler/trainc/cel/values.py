@@ -11,6 +11,7 @@ from dataclasses import field
 from typing import Any, ClassVar, TypeAlias
 
 from trainc.cel.types import Type
+from trainc.cel.work import Meter
 from trainc.records import dataclass
 
 Value: TypeAlias = Any
@@ -152,8 +153,8 @@ class Container:
         """Yield elements of a list, keys of a map."""
         raise NotImplementedError
 
-    def equals(self, other: Value) -> bool:
-        """Tell whether CEL's == holds; ``other`` may be anything."""
+    def equals(self, other: Value, meter: Meter | None = None) -> bool:
+        """Tell whether CEL's == holds; ``other`` may be anything. The work is taken from meter, if there is one."""
         raise NotImplementedError
 
     def add(self, other: Value) -> Value:

@@ -19,6 +19,9 @@ LIMIT: Final = 2
 BUDGET: Final = 5_000_000
 """Nodes of loops, elements compared or copied: what the limit of cost allows stays well below, a second or two does."""
 
+PER_COST: Final = 5
+"""The work that counts as 1 where costs are added up: so the limit of a cost and the budget of work are alike."""
+
 CHARACTERS: Final = 64
 """How many characters are copied or compared for one unit of work."""
 

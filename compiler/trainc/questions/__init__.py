@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trainc.questions import free, policy, rule
-from trainc.questions.question import Answer, Question, QuestionError, read_question
+from trainc.questions.question import TOO_DEEP, Answer, Question, QuestionError, read_question
 from trainc.questions.tagged import TagError
 from trainc.source import JsonObject
 
@@ -29,6 +29,8 @@ def evaluate(question: Question) -> Answer:
         return _PLACES[question.env](question)
     except TagError as error:
         raise QuestionError(str(error)) from error
+    except RecursionError:
+        raise QuestionError(TOO_DEEP) from None
 
 
 def answer(question: Question) -> JsonObject:

@@ -9,7 +9,7 @@ from typing import Final
 from trainc.cel.output import plain
 from trainc.cel.runner import Outcome
 from trainc.cel.values import EvalError
-from trainc.questions.tagged import numbers
+from trainc.questions.tagged import as_read, numbers
 from trainc.records import dataclass
 from trainc.source import Json, JsonObject
 
@@ -17,6 +17,7 @@ BUDGET: Final = 10_000_000
 """What an evaluation with its variables may cost where a question does not say."""
 
 OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
+TOO_DEEP: Final = "a question is not nested so deeply"
 ENVIRONMENTS: Final = ("vap", "crd", "spec", "dyn")
 
 _FIELDS: Final[Mapping[str, tuple[type, str]]] = {
@@ -77,10 +78,14 @@ def read_question(data: Json) -> Question:
     for name, value in data.items():
         if name in _FIELDS and value is not None and value.__class__ is not _FIELDS[name][0]:
             raise QuestionError(f"{name} of a question is {_FIELDS[name][1]}")
+    try:
+        data = {name: as_read(value) for name, value in data.items()}
+        variables = numbers(data.get("vars") or {})
+    except RecursionError:
+        raise QuestionError(TOO_DEEP) from None
     env, expr = data.get("env"), data.get("expr")
     if env not in ENVIRONMENTS or not isinstance(expr, str):
         raise QuestionError(f"a question has an expr, and an env: {', '.join(ENVIRONMENTS)}")
-    variables = numbers(data.get("vars") or {})
     assert isinstance(variables, dict)
     return Question(
         str(env), expr, variables, {key: value for key, value in data.items() if key in _FIELDS and value is not None}

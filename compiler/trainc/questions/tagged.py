@@ -8,13 +8,26 @@ from typing import TypeAlias
 from trainc.cel.maps import make_map
 from trainc.cel.typetext import parse
 from trainc.cel.values import INT_MAX, INT_MIN, NONE, UINT_MAX, Duration, Optional, Timestamp, TypeValue, Uint, Value
+from trainc.regex import lazy
 from trainc.source import Json
 
 _SECOND = 10**9
+_SURROGATE = lazy("[\ud800-\udfff]")
 
 
 class TagError(ValueError):
     """A value that no tag describes."""
+
+
+def as_read(value: Json) -> Json:
+    """Return JSON with texts as Go reads them: half a surrogate pair becomes U+FFFD."""
+    if isinstance(value, str):
+        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [as_read(item) for item in value]
+    if isinstance(value, dict):
+        return {str(as_read(key)): as_read(item) for key, item in value.items()}
+    return value
 
 
 def numbers(value: Json) -> Json:

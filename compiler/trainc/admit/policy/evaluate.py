@@ -204,10 +204,10 @@ class Evaluation:
             except Undecided as undecided:
                 results.append(_Result(expression, undecided=undecided.reason))
                 continue
-            cost = variables.take_cost()
-            if cost > budget or outcome.cost > budget - cost:
+            charge = variables.take_charge() + outcome.charge
+            if charge > budget:
                 raise OutOfBudget(expression.path)
-            budget -= cost + outcome.cost
+            budget -= charge
             if outcome.undecided is not None:
                 results.append(_Result(expression, undecided=outcome.undecided))
             elif outcome.error is not None:

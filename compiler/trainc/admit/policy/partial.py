@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from trainc.cel import types
 from trainc.cel.types import Type
 from trainc.cel.values import Container, EvalError, Undecided, Value
+from trainc.cel.work import Meter
 from trainc.source import Json, Path
 
 _NOTHING = object()
@@ -68,7 +69,7 @@ class Partial(Container):
     def __iter__(self) -> Iterator[Value]:
         raise self._undecided()
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter | None = None) -> bool:
         """Tell whether it is the same object. Raises Undecided for any other map."""
         if other is self:
             return True

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from trainc.cel.conversions import bytes_to_string, duration_to_string, parse_float
-from trainc.cel.gotext import from_utf8, general, quote, utf8
+from trainc.cel.gotext import from_utf8, general, quote, quote_cut, utf8
 from trainc.cel.library.limits import check_size
 from trainc.cel.library.times import timestamp_to_string
 from trainc.cel.typenames import type_name, type_of
@@ -69,7 +69,7 @@ def _precision(digits: str) -> int:
     if len(significant) > 19 or int(significant or "0") >= 2**63:
         problem = "value out of range"
     if problem:
-        error = f"strconv.Atoi: parsing {quote(digits)}: {problem}"
+        error = f"strconv.Atoi: parsing {quote_cut(digits)}: {problem}"
         raise EvalError(f"{_CLAUSE}error while parsing precision: error while converting precision to integer: {error}")
     return int(significant or "0")
 
