@@ -96,7 +96,8 @@ def _scopes(root: Path, config: Config, outcome: Outcome, names: Iterable[str]) 
         namespaces = read_settings(config.data, environment).namespaces
         for home in homes:
             place = namespaces.get(home, home)
-            if all(other == home or namespaces.get(other, other) != place for other in (*namespaces, place)):
+            others = (other for other in (*namespaces, place) if other != home and (root / JOBS / other).is_dir())
+            if all(namespaces.get(other, other) != place for other in others):
                 folder = f"{OUT}/{environment}/{place}"
                 there = (root / folder).iterdir() if (root / folder).is_dir() else ()
                 scopes |= {f"{folder}/{one.name}": None for one in sorted(there) if one.name != FOLDER}
