@@ -74,7 +74,8 @@ def blamed(model: Model, made: Object, path: Path) -> tuple[Document, Path]:
 
 
 def _written(origin: Origin | None) -> Origin | None:
-    while origin is not None and origin.name in REWRITES and origin.earlier is not None:
+    """Return the origin at whose place somebody wrote a value: the one before those that spell it anew."""
+    while origin is not None and origin.earlier is not None and (origin.document is None or origin.name in REWRITES):
         origin = origin.earlier
     return origin
 

@@ -16,8 +16,9 @@ from trainc.gitops.passes import PASSES
 from trainc.model import Model, Object, Objects, Origin
 from trainc.origins import Cause, Step, blame, nearest
 from trainc.plugins import BUILDS
+from trainc.plugins.volcano import QUEUE
 from trainc.source import Json, JsonObject, Path, get
-from trainc.trace import POLICIES, joined, shape
+from trainc.trace import POLICIES, joined, shape, trace_jobset
 
 _NODES: Final[Path] = ("spec", "trainer", "numNodes")
 _PROCESSES: Final[Path] = ("spec", "trainer", "numProcPerNode")
@@ -33,7 +34,6 @@ COUNTED: Final[Mapping[Path, tuple[Path, ...]]] = {
 COPIED: Final[Mapping[Path, Path]] = {
     ("spec", "scheduleTimeoutSeconds"): ("spec", "podGroupPolicy", "coscheduling", "scheduleTimeoutSeconds"),
     ("spec", "networkTopology"): ("spec", "podGroupPolicy", "volcano", "networkTopology"),
-    ("spec", "queue"): ("spec", "template", "metadata", "annotations", "scheduling.volcano.sh/queue-name"),
 }
 """What plugins copy from the runtime, and from where."""
 
@@ -99,10 +99,13 @@ def _by_fix(model: Model, name: str) -> Cause:
 
 def _owned(model: Model, plugin: str, path: Path, root: Json) -> Origin:
     """Return the origin of a field that a plugin writes: the input that it was copied or counted from."""
+    maker = Origin("plugin", model.runtime, ("spec", *POLICIES[plugin]), plugin)
     if path == ("metadata", "name"):
         return Origin("input", model.job, name_place(model))
     if path == ("metadata", "namespace"):
         return namespace_origin(model)
+    if path == ("spec", "queue"):
+        return nearest(trace_jobset(model)(), ("metadata", "annotations", QUEUE)) or maker
     for place, source in COPIED.items():
         if path[: len(place)] == place and get(model.runtime.data, *source) is not None:
             return Origin("input", model.runtime, (*source, *path[len(place) :]))
@@ -113,4 +116,4 @@ def _owned(model: Model, plugin: str, path: Path, root: Json) -> Origin:
                 return Origin("plugin", model.job, given, plugin)
             if fields[0] == _NODES and plugin != "MPI":
                 return Origin("plugin", model.runtime, ("spec", "mlPolicy", "numNodes"), plugin)
-    return Origin("plugin", model.runtime, ("spec", *POLICIES[plugin]), plugin)
+    return maker

@@ -6,7 +6,7 @@ read; ``Document.marks`` computes them when a finding has to be placed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from typing import NamedTuple, TypeAlias, Union
 
@@ -108,6 +108,14 @@ def as_list(value: Json) -> list[Json]:
 def objects(value: Json) -> list[JsonObject]:
     """Return the objects of a list; none where value is no list."""
     return [item for item in as_list(value) if isinstance(item, dict)]
+
+
+def paths(value: Json, start: Path = ()) -> Iterator[Path]:
+    """Yield the path of a value and of all values in it, parents first."""
+    yield start
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, child in children:
+        yield from paths(child, (*start, step))
 
 
 def dotted(path: Path) -> str:

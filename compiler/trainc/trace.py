@@ -34,6 +34,9 @@ POLICIES = {
 }
 """Plugin to what switches it on in the runtime's spec."""
 
+TYPES = "JobSet API types"
+"""What writes fields that nobody gave: Trainer reads the template into Go's types, which write them out again."""
+
 TEMPLATE = ("spec", "template")
 CONTAINER_STEPS = 8
 """Steps to a container: spec replicatedJobs i template spec template spec containers."""
@@ -112,7 +115,10 @@ def _template(model: Model) -> Step:
             return Origin("input", model.job, path)
         if path in (("apiVersion",), ("kind",)):
             return _plugin_origin(model, "JobSet")
-        return Origin("input", model.runtime, (*TEMPLATE, *path))
+        place = (*TEMPLATE, *path)
+        if get(model.runtime.data, *place) is None:
+            return Origin("default", name=TYPES)
+        return Origin("input", model.runtime, place)
 
     spec = apply_configuration(model.unpatched, JOB_SET_SPEC)
     template = get(model.runtime.data, *TEMPLATE)

@@ -1,6 +1,9 @@
-"""`trainc explain CODE`."""
+"""`trainc explain`."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
 
 import click
 from click.shell_completion import CompletionItem
@@ -9,10 +12,17 @@ from trainc.cli.command import CLEAN, Command
 from trainc.diagnostics import CODES
 from trainc.diagnostics.explain import listing, page
 
+FORMS: Final = ("text", "json")
+
 EPILOG = """\b
 Examples:
-  trainc explain          all codes
-  trainc explain TC101    what one of them means
+  trainc explain                     all codes
+  trainc explain TC101               what one of them means
+  trainc explain team-a/bert         every field of the job's objects
+  trainc explain team-a/bert spec.replicatedJobs[name=node]
+  trainc explain team-a/bert env[name=NCCL_DEBUG]
+  trainc explain team-a/bert configmap/bert-mpi-hostfile:data.hostfile
+  trainc explain team-a/0-shared     what the jobs of a namespace share
 """
 
 
@@ -22,17 +32,33 @@ def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
 
 
 @click.command("explain", cls=Command, epilog=EPILOG)
-@click.argument("code", metavar="[CODE]", required=False, shell_complete=_complete)
-def command(code: str | None) -> int:
-    """Say what CODE, the code of a finding such as TC101, means and what to do about it; without one, list all."""
-    if code is None:
+@click.option("--env", "environment", metavar="ENV", help="The environment; without it the first one with the job.")
+@click.option("-o", "--output", type=click.Choice(FORMS), default="text", show_default=True, help="How to print.")
+@click.argument("what", metavar="[CODE|NAMESPACE/JOB]", required=False, shell_complete=_complete)
+@click.argument("field", metavar="[FIELD]", required=False)
+def command(*, environment: str | None, output: str, what: str | None, field: str | None) -> int:
+    """Say what the code of a finding means, or where the fields of a job's objects came from.
+
+    CODE is that of a finding, such as TC101; without anything, all codes are
+    listed. NAMESPACE/JOB is a TrainJob as jobs/ has it: each field of what it
+    becomes is printed with its origin, file and line. FIELD is one of them, or
+    all below it: dotted as findings show it, items of lists by number or by
+    name, of the JobSet unless an object stands before it (KIND/NAME:FIELD).
+    """
+    if what is not None and "/" in what:
+        from trainc.cli.explainjob import explain_job
+
+        return explain_job(Path.cwd(), what, field or "", environment, output)
+    if field is not None:
+        raise click.UsageError("a field is one of a job: NAMESPACE/JOB FIELD")
+    if what is None:
         click.echo(listing(), nl=False)
         return CLEAN
-    if code.upper() not in CODES:
+    if what.upper() not in CODES:
         from difflib import get_close_matches
 
-        near = get_close_matches(code.upper(), CODES, 3, 0.7)
-        hint = f", nearest are {', '.join(near)}" if near else ", codes look like TC101"
-        raise click.BadParameter(f"no such code {code!r}{hint}", param_hint="CODE")
-    click.echo(page(code.upper()), nl=False)
+        near = get_close_matches(what.upper(), CODES, 3, 0.7)
+        hint = f", nearest are {', '.join(near)}" if near else ", codes look like TC101, jobs like NAMESPACE/JOB"
+        raise click.BadParameter(f"no such code {what!r}{hint}", param_hint="CODE")
+    click.echo(page(what.upper()), nl=False)
     return CLEAN

@@ -17,7 +17,7 @@ COMMANDS = {
     "build": "Compile the documents given and print the objects.",
     "validate": "Check jobs/ and runtimes/, and write nothing.",
     "diff": "Say what a change of out/ does, and what the cluster will do.",
-    "explain": "Say what a code of a finding means.",
+    "explain": "Say what a code means, or where a job's fields came from.",
     "policy": "Test the admission policies of policies/.",
     "cel": "Evaluate an expression of Kubernetes' CEL.",
     "argocd": "Print the objects by which Argo CD syncs out/.",

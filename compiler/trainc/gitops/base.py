@@ -49,8 +49,12 @@ def with_jobset(objects: Objects, data: JsonObject) -> Objects:
 
 def by_environment(name: str, model: Model | None = None, *inside: str | int) -> Origin:
     """Return the origin of what an option of trainc.yaml has brought; with a model also its place there."""
-    document = model.options.config_document if model is not None else None
-    place = option_place(model.options, name) if model is not None else None
+    return Origin("environment", name=name) if model is None else by_option(model.options, name, *inside)
+
+
+def by_option(options: Options, name: str, *inside: str | int) -> Origin:
+    """Return the origin of what an option of trainc.yaml has brought, with its place where the text is known."""
+    document, place = options.config_document, option_place(options, name)
     if document is None or place is None:
         return Origin("environment", name=name)
     return Origin("environment", document, existing(document.data, (*place, *inside)), name)

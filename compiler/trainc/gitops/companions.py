@@ -7,14 +7,16 @@ to that one. What the whole cluster has, a ClusterRole, is for an administrator 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from trainc.diagnostics import Diagnostic, Related, report
 from trainc.documents import CLUSTER_SCOPED, COMPANIONS, Key, identity
 from trainc.gitops import flux
+from trainc.gitops.base import by_option
 from trainc.model import Object, Origin
 from trainc.options import Options
-from trainc.source import Document, Json, JsonObject, Path, Source, as_list, as_object, get
+from trainc.source import Document, Json, JsonObject, Path, Source, as_list, as_object, get, paths
 
 FOLDER: Final = "0-shared"
 """The folder of a namespace's companions; no job is called so, since names of jobs begin with a letter."""
@@ -143,7 +145,20 @@ def _made(document: Document, namespace: str, own: str, options: Options) -> Obj
     made: JsonObject = {**whole, "metadata": metadata}
     if options.settings.target == "flux":
         made = flux.annotated(made)
-    return Object(made, lambda: {(): Origin("input", document)})
+    return Object(made, lambda: _origins(document, made, namespace != own, options))
+
+
+def _origins(document: Document, made: JsonObject, moved: bool, options: Options) -> Mapping[Path, Origin]:
+    """Return the origin of every field: the same of the document, but for the namespace and what is added here."""
+    found = {path: Origin("input", document, path) for path in paths(made)}
+    for path in found:
+        if get(document.data, *path) is None and path[:2] == ("metadata", "annotations"):
+            added = by_option(options, "target") if options.settings.target == "flux" else Origin("plugin")
+            found[path] = replace(added, name=added.name or "companions")
+    if moved:
+        home = str(get(document.data, "metadata", "namespace"))
+        found["metadata", "namespace"] = by_option(options, "namespaces", home)
+    return found
 
 
 def _bound(data: JsonObject, namespace: str, own: str, elsewhere: Mapping[str, str]) -> JsonObject:

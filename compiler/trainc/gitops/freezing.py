@@ -53,8 +53,8 @@ def _of_pod(pod: JsonObject) -> Iterator[Json]:
 
 
 def cause(model: Model, path: Path, root: Json) -> Origin:
-    """Return an origin: this pass brings nothing to a JobSet."""
-    return Origin("default", name="trainc")
+    """Return the origin of immutable: this pass."""
+    return Origin("plugin", name="freezing")
 
 
 PASS: Final = Pass("freezing", shape, cause)

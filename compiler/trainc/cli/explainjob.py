@@ -1,0 +1,107 @@
+"""`trainc explain NAMESPACE/JOB`: compiles the job and prints where its fields came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from trainc.cli.command import CLEAN, Reporter
+from trainc.cli.work import JOBS, choose, load_config, read_platform
+from trainc.diagnostics import Diagnostic, Severity, has_errors, sort_key, suggest
+from trainc.documents import TRAINJOB
+from trainc.explaining import Miss, Table, Unknown, as_json, as_text, find, table
+from trainc.explaining import choose as choose_objects
+from trainc.explaining.fields import spelt
+from trainc.gitops.companions import FOLDER
+from trainc.load import load
+from trainc.model import Objects
+from trainc.options import Options
+from trainc.pipeline import Build, compile  # noqa: A004 - its public name
+from trainc.read import Inputs, find_root, merge, read_tree
+from trainc.source import Source, get
+
+WHAT = "NAMESPACE/JOB"
+FIELD = "FIELD"
+
+
+def explain_job(folder: Path, what: str, field: str, environment: str | None, output: str) -> int:
+    """Print the origins of the fields of a job's objects. BadParameter for what is not there; the exit status."""
+    reporter = Reporter("text", "error", quiet=True, verbose=False, aside=True)
+    root = find_root(folder)
+    config, findings = load_config(root)
+    environments = choose(config, environment)
+    if has_errors(findings):
+        return _refused(reporter, findings)
+    namespace, _, name = what.partition("/")
+    jobs = _read(root, namespace, name)
+    inputs = merge([jobs, read_platform(root)])
+    for each in environments:
+        options = Options(environment=each, config=config.data, config_document=config.document)
+        build = compile(inputs.sources, options)
+        objects = _objects(build, options, namespace, name)
+        if objects is None and not has_errors(build.findings):
+            continue
+        if has_errors(build.findings) or has_errors(inputs.findings):
+            return _refused(reporter, (*inputs.findings, *build.findings))
+        tables = _tables(objects or (), field, options)
+        click.echo(as_json(tables) if output == "json" else as_text(tables), nl=False)
+        return CLEAN
+    where = f"environment {environment}" if environment else "any environment of trainc.yaml"
+    raise click.BadParameter(f"{what} is not in {where}", param_hint=WHAT)
+
+
+def _refused(reporter: Reporter, findings: Iterable[Diagnostic]) -> int:
+    wrong = sorted((one for one in findings if one.severity is Severity.ERROR), key=sort_key)
+    reporter.findings(wrong)
+    return reporter.status(wrong)
+
+
+def _objects(build: Build, options: Options, namespace: str, name: str) -> Objects | None:
+    """Return the objects of a job, or what the jobs of a namespace share; None where the environment lacks it."""
+    if name == FOLDER:
+        place = options.settings.namespaces.get(namespace, namespace)
+        return tuple(one.made for one in build.shared if one.namespace == place) or None
+    return build.jobs[0].objects if build.jobs else None
+
+
+def _tables(objects: Objects, field: str, options: Options) -> list[Table]:
+    """Return a table for each object that a field is meant in. BadParameter where there is no such field."""
+    chosen = choose_objects(objects, field)
+    if isinstance(chosen, Unknown):
+        hint = f"\nHint: {chosen.hint}" if chosen.hint else ""
+        raise click.BadParameter(f"{chosen.message}.{hint}", param_hint=FIELD)
+    meant, rest = chosen
+    found = [(made, find(made.data, rest)) for made in meant]
+    for made, paths in found:
+        if isinstance(paths, Miss):
+            near = suggest(paths.step, paths.known)
+            hint = near or (f"there are {', '.join(paths.known)}" if paths.known else "it is a value, not a mapping")
+            message = f"{made.kind} {made.name}: no {paths.step} in {spelt(paths.at)}"
+            raise click.BadParameter(f"{message}.\nHint: {hint}", param_hint=FIELD)
+    return [table(made, paths, options) for made, paths in found if not isinstance(paths, Miss)]
+
+
+def _read(root: Path, namespace: str, name: str) -> Inputs:
+    """Read the file of a job, or all of a namespace for what its jobs share. BadParameter for one that is not there."""
+    inputs = read_tree(root, f"{JOBS}/{namespace}") if namespace and "/" not in name else Inputs()
+    if name == FOLDER and inputs.sources:
+        return inputs
+    names = {source.name: _names(source) for source in inputs.sources}
+    sources = tuple(source for source in inputs.sources if name in names[source.name])
+    if sources:
+        return Inputs(sources, inputs.findings)
+    known = [f"{_namespace(source)}/{job}" for source in read_tree(root, JOBS).sources for job in _names(source)]
+    what = f"{namespace}/{name}"
+    hint = suggest(what, known) or f"{JOBS}/ has {len(known)} jobs"
+    raise click.BadParameter(f"no TrainJob {what!r} in {JOBS}/.\nHint: {hint}", param_hint=WHAT)
+
+
+def _names(source: Source) -> tuple[str, ...]:
+    documents = (document.data for document in load(source)[0])
+    return tuple(str(get(data, "metadata", "name")) for data in documents if data.get("kind") == TRAINJOB)
+
+
+def _namespace(source: Source) -> str:
+    return source.name.split("/")[1]
