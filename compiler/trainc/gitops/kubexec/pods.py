@@ -18,7 +18,8 @@ NOBODY: Final = 65534
 _JOBS: Final[Path] = ("spec", "replicatedJobs")
 _POD: Final[Path] = ("template", "spec", "template", "spec")
 _RESOURCES: Final[JsonObject] = {"cpu": "100m", "memory": "128Mi"}
-_COPY: Final = f'cp "$(command -v kubectl)" {FOLDER}/kubectl && chmod 0555 {FOLDER}/kubectl'
+_COPY: Final = f'cp -f "$(command -v kubectl)" {FOLDER}/kubectl && chmod 0555 {FOLDER}/kubectl'
+"""-f: where the sandbox of a pod is made anew, init containers run once more over a folder that is there."""
 
 
 def pods(jobset: JsonObject) -> Iterator[tuple[str, Path, JsonObject]]:

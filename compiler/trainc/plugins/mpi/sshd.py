@@ -7,10 +7,20 @@ import shlex
 OPERATORS = ";&|()\n"
 """What ends a command in a shell's script."""
 
+_BEFORE_COMMANDS = ("exec", "--", "then", "do", "else", "{")
+
 
 def runs_sshd(words: list[str]) -> bool:
-    """Tell whether a command line, or a shell's script in it, names sshd."""
-    return any(map(is_sshd, shell_words(words)))
+    """Tell whether a command line, or a shell's script in it, runs sshd: by a path of programs, or as a command."""
+    tokens = shell_words(words)
+    return any(_runs(tokens[index - 1] if index else "", token) for index, token in enumerate(tokens))
+
+
+def _runs(before: str, word: str) -> bool:
+    folder, slash, _ = word.rpartition("/")
+    if not is_sshd(word) or slash:
+        return is_sshd(word) and folder.endswith("bin")  # not /run/sshd, its folder
+    return before in _BEFORE_COMMANDS or not before.strip(OPERATORS)
 
 
 def is_sshd(word: str) -> bool:
