@@ -114,6 +114,17 @@ def test_a_runtime_changes_the_jobsets_of_all_its_jobs(repository: Path, run: Ru
     ]
 
 
+def test_jobs_of_different_runs_have_different_ways_forward(repository: Path, run: Run) -> None:
+    for name, second in (("two", "2"), ("three", "2"), ("four", "7")):
+        text = job(name).replace(f"name: {name}", f"name: {name}, annotations: {{trainc.dev/run: '{second}'}}")
+        put(repository, f"jobs/b/{name}.yaml", text)
+    again(repository, run)
+    put(repository, "runtimes/plain.yaml", RUNTIME.replace("img:1", "img:2"))
+    found = json.loads(run("validate", "--base", "HEAD", "--format", "json").stdout)
+    told = {item["hint"].partition("run: ")[2][:3]: item["message"].partition("immutable")[2] for item in found}
+    assert told == {'"2"': "", '"3"': " (in 2 TrainJobs: b/three and b/two)", '"8"': ""}
+
+
 def test_what_was_there_and_is_gone(repository: Path, run: Run) -> None:
     put(repository, PATH, trainjob(2, "    env: [{name: A, value: a}, {name: B, value: b}]\n"))
     again(repository, run)

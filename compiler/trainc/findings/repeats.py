@@ -27,14 +27,13 @@ def collapse(own: Iterable[Diagnostic], jobs: Iterable[tuple[str, Iterable[Diagn
     """
     kept: dict[Hashable, _Group] = {}
     for finding in own:
-        kept.setdefault((_place(finding), finding.message, finding.hint), _Group(finding))
+        kept.setdefault((_place(finding), finding.message), _Group(finding))
     known = frozenset(kept)
     for job, findings in jobs:
         for finding in findings:
-            key = (_place(finding), finding.message, finding.hint)
-            group = kept.setdefault(key, _Group(finding))
-            if key not in known:
-                group.jobs[job] = None
+            if (_place(finding), finding.message) not in known:
+                key = (_place(finding), finding.message, finding.hint)
+                kept.setdefault(key, _Group(finding)).jobs[job] = None
     return [_counted(group) for group in _alike(kept.values())]
 
 
