@@ -124,7 +124,9 @@ class Policing:
             notes = (old,)
         elif old is not None:
             request = replace(request, operation="UPDATE", old_object=old)
-        decisions = self.policies.decide(request)
+        from trainc.admit.policy import without_secrets
+
+        decisions = without_secrets(request, self.policies.decide(request), self.policies.decide)
         found = (finding for decision in decisions for finding in _findings(decision, request.kind, place))
         return (*notes, *found)
 

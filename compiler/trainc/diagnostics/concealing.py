@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from trainc.diagnostics.secrecy import MASK, is_secret
+from collections.abc import Mapping
+
+from trainc.diagnostics.secrecy import MASK, Hidden, is_secret, secrets
 from trainc.source import Json, JsonObject, Path, get
 
 
@@ -18,3 +20,23 @@ def _walk(data: JsonObject, path: Path, value: Json) -> Json:
         return [_walk(data, (*path, index), child) for index, child in enumerate(value)]
     hide = value is not None and not isinstance(value, bool) and is_secret(data, path)
     return MASK if hide else value
+
+
+def veiled(data: JsonObject) -> JsonObject:
+    """Return data with MASK in place of all that looks secret, inside texts, too; data itself where nothing does."""
+    places: dict[Path, list[Hidden]] = {}
+    for value in secrets(data):
+        places.setdefault(value.path, []).append(value)
+    made = _veil(data, (), places) if places else data
+    assert isinstance(made, dict)
+    return made
+
+
+def _veil(value: Json, path: Path, places: Mapping[Path, list[Hidden]]) -> Json:
+    if isinstance(value, dict):
+        return {key: _veil(child, (*path, key), places) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_veil(child, (*path, index), places) for index, child in enumerate(value)]
+    for found in places.get(path, ()):
+        value = MASK if found.whole else str(value).replace(found.text, MASK)
+    return value

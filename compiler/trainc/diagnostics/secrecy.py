@@ -127,11 +127,16 @@ def _is_value(key: str) -> bool:
     return len(key) < len("value") + 2 and len({*"value"} & {*key.lower()}) > len("value") - 2
 
 
+def secrets(data: JsonObject) -> Iterator[Hidden]:
+    """Yield what looks secret in an object, in order."""
+    return _walk(data, data, ())
+
+
 @lru_cache(maxsize=64)
 def hidden(document: Document) -> tuple[Hidden, ...]:
     """Return what findings on a document must not show, in order of the document."""
     # The text is searched first: most hold no such word, and then there is nothing to walk through.
-    return tuple(_walk(document.data, document.data, ())) if _MAYBE.search(document.source.decoded()) else ()
+    return tuple(secrets(document.data)) if _MAYBE.search(document.source.decoded()) else ()
 
 
 def _walk(root: JsonObject, value: Json, path: Path) -> Iterator[Hidden]:
@@ -247,6 +252,7 @@ def _forms(value: str) -> set[str]:
     """Return the spellings of a value in messages: as it is, as JSON, as Python, in YAML's single quotes, by line."""
     forms = {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1]}
     forms.add(value.replace("'", "''"))
+    forms |= {json.dumps(form, ensure_ascii=False)[1:-1] for form in forms}  # quoted in JSON that is quoted again
     return forms | {line.strip() for line in value.split("\n") if len(line.strip()) >= LEAST}
 
 

@@ -2,5 +2,6 @@
 
 from trainc.admit.policy.decision import Decision, Request
 from trainc.admit.policy.policyset import PolicySet
+from trainc.admit.policy.veil import without_secrets
 
-__all__ = ["Decision", "PolicySet", "Request"]
+__all__ = ["Decision", "PolicySet", "Request", "without_secrets"]
