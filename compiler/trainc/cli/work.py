@@ -105,7 +105,7 @@ def compile_for(
         found += without_jobs(unused) if not partly and not any(has_errors(build) for build in builds) else ()
     found += worth_telling(builds, partly)
     # A finding is about the input, so environments repeat it.
-    once = {(sort_key(finding), finding.path): finding for finding in reversed(found)}
+    once = {(sort_key(finding), finding.path, finding.hint): finding for finding in reversed(found)}
     return Outcome(jobs, files, tuple(sorted(once.values(), key=sort_key)), objects)
 
 
