@@ -73,6 +73,7 @@ def test_intel() -> None:
         ("I_MPI_HYDRA_HOST_FILE", "/etc/mpi/hostfile"),
         ("I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "-o ConnectionAttempts=10"),
         ("I_MPI_PERHOST", "3"),
+        ("I_MPI_HYDRA_IFACE", "eth0"),
     ]
 
 

@@ -58,6 +58,7 @@ class Implementation:
         )
 
 
+# Hydra's proxies call back by the launcher's bare host name, which no DNS answers, unless told an interface: IFACE.
 IMPLEMENTATIONS = {
     "OpenMPI": Implementation(
         line="{host} slots={slots}",
@@ -83,6 +84,7 @@ IMPLEMENTATIONS = {
             ("I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", SSH),
             ("I_MPI_PERHOST", SLOTS),
         ),
+        defaults=(("I_MPI_HYDRA_IFACE", "eth0"),),
         agent=(
             ("I_MPI_HYDRA_BOOTSTRAP", "rsh"),
             ("I_MPI_HYDRA_BOOTSTRAP_EXEC", _KUBEXEC_PATH),
@@ -95,7 +97,6 @@ IMPLEMENTATIONS = {
             ("HYDRA_HOST_FILE", _HOSTFILE_PATH),
             ("HYDRA_LAUNCHER_EXTRA_ARGS", SSH),
         ),
-        # Hydra's proxies call back by the launcher's bare host name, which no DNS answers, unless told an interface.
         defaults=(("HYDRA_IFACE", "eth0"),),
         agent=(("HYDRA_LAUNCHER", "ssh"), ("HYDRA_LAUNCHER_EXEC", _KUBEXEC_PATH)),
     ),
