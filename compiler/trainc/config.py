@@ -12,6 +12,7 @@ from trainc.configschema import misfits
 from trainc.diagnostics import Diagnostic, has_errors, report, sort_key, suggest
 from trainc.findings import severities
 from trainc.findings.severities import Problem as Fault
+from trainc.imagelock import Lock
 from trainc.kube.decode import Problem, Refused
 from trainc.kube.yamltext import read_yaml, yaml_offsets
 from trainc.options import FIXES
@@ -34,12 +35,13 @@ def _default() -> JsonObject:
 class Config:
     """What trainc.yaml says. ``environments`` are in the order of the file; ``data`` is the whole of it.
 
-    ``document`` is its text, None where there is no file.
+    ``document`` is its text, None where there is no file. ``lock`` is images.lock.yaml beside it.
     """
 
     environments: tuple[str, ...] = ("prod",)
     data: JsonObject = field(default_factory=_default, hash=False)
     document: Document | None = field(default=None, compare=False, repr=False)
+    lock: Lock = Lock()
 
 
 def parse(source: Source | None) -> tuple[Config, tuple[Diagnostic, ...]]:

@@ -42,8 +42,13 @@ def _known(path: Path) -> Iterator[str]:
 
 
 @cache
+def schema_of(file: str) -> Structural:
+    """Return the JSON schema of a package data file as a structural one."""
+    return parse(_plain(load_json(file), load_json(file)))
+
+
 def _schema() -> Structural:
-    return parse(_plain(load_json(FILE), load_json(FILE)))
+    return schema_of(FILE)
 
 
 def _plain(node: JsonObject, whole: JsonObject) -> JsonObject:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 
+from trainc.imagelock import Lock
 from trainc.records import dataclass
 from trainc.settings import RECOMMENDED, Settings, read_settings
 from trainc.source import Document, JsonObject, Source
@@ -27,6 +28,7 @@ class Options:
     ``config_document``: its text, where findings in it are placed.
     ``fixes``: names of FIXES to switch on, beside those of trainc.yaml; ``recommended`` stands for those that are.
     ``crds``: files with CustomResourceDefinitions, by which objects beside TrainJobs and runtimes are judged.
+    ``lock``: the digests of images, by which they are pinned.
     ``base``: what was there before; with it the changes that a cluster would refuse are findings, too.
     Raises ValueError for fixes that are not there, and for fixes under faithful.
     """
@@ -37,6 +39,7 @@ class Options:
     fixes: tuple[str, ...] = ()
     crds: tuple[Source, ...] = ()
     base: Revision | None = None
+    lock: Lock = Lock()
     config_document: Document | None = field(default=None, repr=False, compare=False)
     settings: Settings = field(init=False, repr=False, compare=False)
 

@@ -19,6 +19,7 @@ from trainc.records import dataclass
 from trainc.source import Document, Source
 
 CONFIG = "trainc.yaml"
+LOCK = "images.lock.yaml"
 STDIN = "<stdin>"
 OUT = "out/"
 POLICY_TESTS = "policies/tests"
@@ -79,6 +80,12 @@ def read_config(root: Path) -> Inputs:
     return _read(root / CONFIG, CONFIG) if has_config(root) else Inputs()
 
 
+def read_lock(root: Path) -> Inputs:
+    """Read images.lock.yaml; no source where there is none."""
+    path = root / LOCK
+    return _read(path, LOCK) if path.is_file() or path.is_symlink() else Inputs()
+
+
 def read_tree(root: Path, name: str) -> Inputs:
     """Read jobs/ or runtimes/, or what ``name`` is below them: a folder or a file.
 
@@ -119,7 +126,7 @@ def is_input(name: str) -> bool:
 
 def is_given(name: str, places: Iterable[str]) -> bool:
     """Tell whether read_given, asked for one of places (names from root), reads a regular file of this name."""
-    if name.startswith(OUT) or name == CONFIG or _is_test(name) or not name.lower().endswith(SUFFIXES):
+    if name.startswith(OUT) or name in (CONFIG, LOCK) or _is_test(name) or not name.lower().endswith(SUFFIXES):
         return False
     return any(name == place or _is_listed(name, place) for place in places)
 
@@ -133,8 +140,9 @@ def _is_listed(name: str, place: str) -> bool:
 def read_given(root: Path, folder: Path, path: str) -> Inputs:
     """Read a file, or every YAML and JSON file below a folder. The path is meant from ``folder``.
 
-    The name is the path from root, or the path as given outside of it. At the root itself out/ and trainc.yaml are
-    passed over: what trainc makes of the others is not input beside them. So are the tests of policies in a folder.
+    The name is the path from root, or the path as given outside of it. At the root itself out/, trainc.yaml and
+    images.lock.yaml are passed over: what trainc makes of the others is not input beside them. So are the tests of
+    policies in a folder.
     """
     return _given(root, folder, path, tests=False)
 
@@ -147,7 +155,7 @@ def _given(root: Path, folder: Path, path: str, *, tests: bool) -> Inputs:
     names, findings = _list(place, "")
     prefix = "" if name == "." else name + "/"
     if name == "." and has_config(root):
-        names = [found for found in names if found != CONFIG and not found.startswith(OUT)]
+        names = [found for found in names if found not in (CONFIG, LOCK) and not found.startswith(OUT)]
     if not tests and has_config(root):
         names = [found for found in names if not _is_test(prefix + found)]
     files = [_read(place / found, prefix + found, regular=True) for found in names]

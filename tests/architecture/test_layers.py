@@ -12,7 +12,7 @@ from syntax import imports, modules
 LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (0, ("regex", "records")),
     (0, ("source",)),
-    (1, ("settings", "data")),
+    (1, ("settings", "data", "imagelock")),
     (1, ("options",)),
     (1, ("diagnostics", "kube")),
     (2, ("model", "load", "emit", "documents", "placing", "schema")),
@@ -33,7 +33,7 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (6, ("pipeline",)),
     (7, ("configschema", "configdeploy", "difference")),
     (7, ("config", "read", "write")),
-    (7, ("policytests", "revisions", "explaining")),
+    (7, ("policytests", "revisions", "explaining", "lockfile")),
     (8, ("cli",)),
     (8, ("__main__",)),
 )

@@ -29,7 +29,7 @@ def check_images(model: Model, jobset: JsonObject) -> Iterator[Diagnostic]:
             for container in pod_containers(job, kind):
                 image = container.get("image")
                 found = _written(model, job, kind, container) if isinstance(image, str) and image.strip() else None
-                if found is not None and is_unpinned(str(image)):
+                if found is not None and is_unpinned(model.options.lock.pinned(str(image))):
                     message = f"image {image} has no fixed version"
                     yield report(
                         CODE, *found, message, found=str(image), expected="a tag other than latest, or a digest"

@@ -124,7 +124,7 @@ def _surroundings(
     config, findings = load_config(folder)
     environment = config.environments[0] if environment is None else choose(config, environment)[0]
     data = of_every_job(config.data, environment)
-    options = Options(environment=environment, config=data, config_document=config.document)
+    options = Options(environment=environment, config=data, config_document=config.document, lock=config.lock)
     return options, read_platform(folder), findings
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -11,13 +12,16 @@ from trainc.admit.companions import read_definitions
 from trainc.cli.command import F
 from trainc.config import Config, parse
 from trainc.diagnostics import Diagnostic, Severity, has_errors, report, sort_key
+from trainc.findings import severities
 from trainc.findings.silences import UNUSED
 from trainc.gitops.environment import nowhere
+from trainc.gitops.lock import remarks
 from trainc.load import load
+from trainc.lockfile import parse_lock
 from trainc.model import Object
 from trainc.options import Options, Revision
-from trainc.pipeline import Job, compile  # noqa: A004 - its public name
-from trainc.read import CONFIG, Inputs, merge, name_below, read_config, read_given, read_tree
+from trainc.pipeline import Build, Job, compile  # noqa: A004 - its public name
+from trainc.read import CONFIG, Inputs, merge, name_below, read_config, read_given, read_lock, read_tree
 from trainc.records import dataclass
 from trainc.runtimes import without_jobs
 from trainc.source import Document, Source
@@ -46,10 +50,11 @@ class Outcome:
 
 
 def load_config(root: Path) -> tuple[Config, tuple[Diagnostic, ...]]:
-    """Read trainc.yaml of the repository."""
-    inputs = read_config(root)
+    """Read trainc.yaml of the repository, and images.lock.yaml beside it."""
+    inputs, locked = read_config(root), read_lock(root)
     config, findings = parse(inputs.sources[0] if inputs.sources else None)
-    return config, (*inputs.findings, *findings)
+    lock, found = parse_lock(locked.sources[0] if locked.sources else None)
+    return replace(config, lock=lock), (*inputs.findings, *findings, *locked.findings, *found)
 
 
 def choose(config: Config, environment: str | None) -> tuple[str, ...]:
@@ -78,13 +83,7 @@ def compile_for(
     ``crds`` is what ``read_crds`` gives, ``base`` what ``read_base`` gives.
     """
     crds = crds or Inputs()
-    jobs: dict[str, tuple[Job, ...]] = {}
-    files: dict[str, bytes] = {}
-    objects: dict[str, tuple[Object, ...]] = {}
-    found = [*findings, *inputs.findings, *crds.findings]
-    builds: list[tuple[Diagnostic, ...]] = []
-    left: list[tuple[Document, ...]] = []
-    unused: list[tuple[Document, ...]] = []
+    builds: dict[str, tuple[Options, Build]] = {}
     for environment in environments:
         options = Options(
             environment=environment,
@@ -92,21 +91,27 @@ def compile_for(
             config_document=config.document,
             crds=crds.sources,
             base=base,
+            lock=config.lock,
         )
-        build = compile(inputs.sources, options)
-        jobs[environment] = build.jobs
-        files |= build.files
-        objects[environment] = build.objects
-        builds.append(build.findings)
-        left.append(build.left)
-        unused.append(build.unused)
-    if set(config.environments) == set(jobs):
-        found += nowhere(left)
-        found += without_jobs(unused) if not partly and not any(has_errors(build) for build in builds) else ()
-    found += worth_telling(builds, partly)
+        builds[environment] = options, compile(inputs.sources, options)
+    made = [build for _, build in builds.values()]
+    found = [*findings, *inputs.findings, *crds.findings]
+    if set(config.environments) == set(builds):
+        whole = [*nowhere([build.left for build in made])]
+        if not partly and not any(has_errors(build.findings) for build in made):
+            whole += without_jobs([build.unused for build in made])
+            whole += remarks((options, build.objects) for options, build in builds.values())
+        levels = severities.read(config.data.get(severities.KEY))
+        found += (ruled for each in whole if (ruled := severities.apply(each, levels)) is not None)
+    found += worth_telling([build.findings for build in made], partly)
     # A finding is about the input, so environments repeat it.
     once = {(sort_key(finding), finding.path, finding.hint): finding for finding in reversed(found)}
-    return Outcome(jobs, files, tuple(sorted(once.values(), key=sort_key)), objects)
+    return Outcome(
+        jobs={name: build.jobs for name, (_, build) in builds.items()},
+        files={name: data for build in made for name, data in build.files.items()},
+        findings=tuple(sorted(once.values(), key=sort_key)),
+        objects={name: build.objects for name, (_, build) in builds.items()},
+    )
 
 
 def worth_telling(builds: Sequence[tuple[Diagnostic, ...]], partly: Iterable[Source]) -> Iterator[Diagnostic]:

@@ -6,6 +6,7 @@ from trainc.diagnostics.code import Code
 from trainc.diagnostics.creationcodes import POLICY_CREATION
 from trainc.diagnostics.diagnostic import Severity
 from trainc.diagnostics.gitopscodes import GITOPS
+from trainc.diagnostics.imagecodes import IMAGE
 from trainc.diagnostics.joincodes import JOIN
 from trainc.diagnostics.outputcodes import OUTPUT
 from trainc.diagnostics.policycodes import POLICY
@@ -278,5 +279,5 @@ KNOWN_BUGS = {
     for name, fix in FIXES.items()
 }
 
-_TABLES = (INPUT, SCHEMA, RULES, JOIN, PLUGINS, KNOWN_BUGS, POLICY, POLICY_CREATION, GITOPS, JOBSET, OUTPUT)
+_TABLES = (INPUT, SCHEMA, RULES, JOIN, PLUGINS, KNOWN_BUGS, POLICY, POLICY_CREATION, GITOPS, IMAGE, JOBSET, OUTPUT)
 CODES: dict[str, Code] = {number: code for table in _TABLES for number, code in table.items()}

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 
 from trainc.gitops.base import Pass, by_environment
 from trainc.gitops.pods import with_images, with_pods
+from trainc.imagelock import spelt_out
 from trainc.model import Model, Objects, Origin
 from trainc.origins import REGISTRIES
 from trainc.source import Json, JsonObject, Path, as_list, get
-
-DOCKER_HUB = "docker.io"
-"""The registry of an image that names none; one without a folder is in ``library`` there."""
 
 
 def shape(model: Model, objects: Objects) -> Objects:
@@ -37,18 +35,15 @@ def rewritten(image: str, registries: Mapping[str, str]) -> str:
     """
     full = spelt_out(image)
     for beginning in sorted(registries, key=lambda name: (-len(name), name)):
-        rest = full.removeprefix(beginning)
-        if rest != full and (not rest or rest[0] in "/:@" or beginning.endswith("/")):
-            return registries[beginning] + rest
+        if begins(full, beginning):
+            return registries[beginning] + full.removeprefix(beginning)
     return image
 
 
-def spelt_out(image: str) -> str:
-    """Return an image's name with its registry, docker.io where it names none."""
-    first, slash, _ = image.partition("/")
-    if slash and ("." in first or ":" in first or first == "localhost"):
-        return image
-    return f"{DOCKER_HUB}/{image}" if slash else f"{DOCKER_HUB}/library/{image}"
+def begins(name: str, beginning: str) -> bool:
+    """Tell whether an image's name, spelt out, begins so; steps of a path are never divided."""
+    rest = name.removeprefix(beginning)
+    return rest != name and (not rest or rest[0] in "/:@" or beginning.endswith("/"))
 
 
 def cause(model: Model, path: Path, root: Json) -> Origin:

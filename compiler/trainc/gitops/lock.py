@@ -1,0 +1,133 @@
+"""Pins images by the digests of images.lock.yaml, and says which are not pinned.
+
+Images are looked up by the names that TrainJobs and runtimes give them, before registries of the environment are put in
+their place: a digest is the same in a mirror.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from trainc.diagnostics import Diagnostic, report
+from trainc.gitops.base import Pass
+from trainc.gitops.images import begins
+from trainc.gitops.pods import CONTAINERS, pod_specs, with_images, with_pods
+from trainc.imagelock import IMAGES, Lock, key_of, spelt_out
+from trainc.model import Findings, Model, Object, Objects, Origin
+from trainc.options import Options
+from trainc.origins import LOCK, blamed
+from trainc.settings import Settings
+from trainc.source import Document, Json, JsonObject, Path, get, objects
+
+REQUIRED: Final = "TC702"
+UNPINNED: Final = "TC703"
+STALE: Final = "TC704"
+CONTRADICTED: Final = "TC705"
+SHOWN: Final = 3
+"""So many images a note names."""
+
+
+def shape(model: Model, made: Objects) -> Objects:
+    """Return the objects with the digests of the lock behind the names of images."""
+    lock = model.options.lock
+    return with_pods(made, lambda spec: with_images(spec, lock.pinned)) if lock.digests else made
+
+
+def cause(model: Model, path: Path, root: Json) -> Origin:
+    """Return the origin: the image's line of the lock."""
+    key = key_of(str(get(root, *path)).partition("@")[0])
+    return Origin("lock", model.options.lock.document, (IMAGES, key) if key else (), LOCK)
+
+
+def images(data: JsonObject) -> Iterator[tuple[Path, str]]:
+    """Yield the images of an object's pods, with their paths."""
+    for path, spec in pod_specs(data):
+        for kind in CONTAINERS:
+            for index, container in enumerate(objects(spec.get(kind))):
+                if isinstance(image := container.get("image"), str) and image:
+                    yield (*path, kind, index, "image"), image
+
+
+def judge(model: Model, made: Objects) -> Findings:
+    """Warn of images that must have a digest and have none, and of digests that the lock contradicts."""
+    found = (_problem(model, one, path, image) for one in made for path, image in images(one.data))
+    return tuple(dict.fromkeys(finding for finding in found if finding is not None))
+
+
+def _problem(model: Model, made: Object, path: Path, image: str) -> Diagnostic | None:
+    settings = model.options.settings
+    name, at, digest = image.partition("@")
+    if not at:
+        if not is_required(image, settings):
+            return None
+        message = f"image {image} has no digest, which lock.required in trainc.yaml asks for"
+        return report(REQUIRED, *blamed(model, made, path), message, found=image, hint=_way(image, settings))
+    wanted = [model.options.lock.digests.get(key) for key in _keys(image, settings)]
+    others = [known for known in wanted if known is not None and known != digest]
+    if not others or digest in wanted:
+        return None
+    message = f"image {name} has a digest of its own, and another one in images.lock.yaml"
+    return report(CONTRADICTED, *blamed(model, made, path), message, found=digest, expected=others[0])
+
+
+def _way(image: str, settings: Settings) -> str:
+    key = next(iter(_keys(image, settings)), image)
+    return f"trainc image lock {key}=sha256:..."
+
+
+def is_required(image: str, settings: Settings) -> bool:
+    """Tell whether an image must have a digest, by its name here or the one before registries were rewritten."""
+    return any(begins(name, start) for name in _names(image, settings) for start in settings.lock_required)
+
+
+def _names(image: str, settings: Settings) -> Iterator[str]:
+    """Yield the names, spelt out, that an image may have had before the environment's registries, then its own."""
+    name = spelt_out(image.partition("@")[0])
+    for beginning, place in sorted(settings.registries.items()):
+        if name.startswith(place):
+            yield beginning + name[len(place) :]
+    yield name
+
+
+def _keys(image: str, settings: Settings) -> Iterator[str]:
+    for name in _names(image.partition("@")[0], settings):
+        if (key := key_of(name)) is not None:
+            yield key
+
+
+def remarks(objects_of: Iterable[tuple[Options, Iterable[Object]]]) -> tuple[Diagnostic, ...]:
+    """Return the notes on a whole repository: images without digest, and lines of the lock that no job needs.
+
+    ``objects_of`` has every environment with its objects. Nothing is said where there is neither a lock nor a demand.
+    """
+    lock, config, used = Lock(), None, set[str]()
+    loose: dict[str, None] = {}
+    asked = False
+    for options, made in objects_of:
+        lock, config, settings = options.lock, options.config_document, options.settings
+        asked = asked or lock.document is not None or bool(settings.lock_required)
+        for image in dict.fromkeys(image for one in made for _, image in images(one.data)):
+            used.update(_keys(image, settings))
+            if "@" not in image and not is_required(image, settings):
+                loose[image] = None
+    found = [_stale(lock.document, key) for key in lock.digests if key not in used and lock.document is not None]
+    place = lock.document or config
+    if asked and loose and place is not None:
+        found.append(_unpinned(place, sorted(loose)))
+    return tuple(found)
+
+
+def _unpinned(place: Document, loose: list[str]) -> Diagnostic:
+    count = len(loose)
+    more = f" and {count - SHOWN} more" if count > SHOWN else ""
+    path: Path = ("lock",) if get(place.data, IMAGES) is None else (IMAGES,)
+    message = "1 image has no digest" if count == 1 else f"{count} images have no digest"
+    return report(UNPINNED, place, path, message, found=f"{', '.join(loose[:SHOWN])}{more}")
+
+
+def _stale(document: Document, key: str) -> Diagnostic:
+    return report(STALE, document, (IMAGES, key), f"no job uses image {key}", found=key)
+
+
+PASS: Final = Pass("lock", shape, cause, judge=judge)

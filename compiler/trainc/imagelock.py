@@ -1,0 +1,61 @@
+"""images.lock.yaml as a type: which digest each image's name stands for, so that a commit says what runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Final
+
+from trainc.records import dataclass
+from trainc.source import Document
+
+FILE: Final = "images.lock.yaml"
+IMAGES: Final = "images"
+LATEST: Final = "latest"
+"""The tag of an image that names none."""
+
+DOCKER_HUB: Final = "docker.io"
+"""The registry of an image that names none; one without a folder is in ``library`` there."""
+
+DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
+
+_HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[0-9a-fA-F:]+\])"
+_PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+NAME: Final = re.compile(rf"{_HOST}(?::[0-9]+)?(?:/{_PART})+:[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}}")
+"""An image's name spelt out: registry, path and tag, by the grammar of references that container runtimes share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """Digests by the names of images, spelt out; ``document`` is the text, where findings are placed."""
+
+    digests: Mapping[str, str] = field(default_factory=dict, hash=False)
+    document: Document | None = field(default=None, compare=False, repr=False)
+
+    def pinned(self, image: str) -> str:
+        """Return an image as it was written, with its digest behind it if it has none and the lock knows one."""
+        key = key_of(image)
+        digest = self.digests.get(key) if key is not None and "@" not in image else None
+        return image if digest is None else f"{image}@{digest}"
+
+
+def spelt_out(image: str) -> str:
+    """Return an image's name with its registry, docker.io where it names none."""
+    first, slash, _ = image.partition("/")
+    if slash and ("." in first or ":" in first or first == "localhost"):
+        return image
+    return f"{DOCKER_HUB}/{image}" if slash else f"{DOCKER_HUB}/library/{image}"
+
+
+def key_of(image: str) -> str | None:
+    """Return the name that the lock knows an image by: registry, path and tag, latest where it has none.
+
+    None for an image that a digest alone tells, and for what is no image's name.
+    """
+    name, at, _ = image.partition("@")
+    _, colon, _ = name.rpartition("/")[2].partition(":")
+    if at and not colon:
+        return None
+    key = spelt_out(name if colon else f"{name}:{LATEST}")
+    return key if NAME.fullmatch(key) else None
