@@ -217,6 +217,11 @@ def _report(blocked: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     )
 
 
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file that no plan is made for, by rename. Raises OSError."""
+    _replace(path, data, 0)
+
+
 def _replace(path: Path, data: bytes, number: int) -> None:
     try:
         _write(path, data, number)

@@ -33,7 +33,7 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (6, ("pipeline",)),
     (7, ("configschema", "configdeploy", "difference")),
     (7, ("config", "read", "write")),
-    (7, ("policytests", "revisions", "explaining", "lockfile")),
+    (7, ("policytests", "revisions", "explaining", "lockfile", "layouts")),
     (8, ("cli",)),
     (8, ("__main__",)),
 )

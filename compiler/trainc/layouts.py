@@ -1,0 +1,123 @@
+"""Reads OCI image layouts (image-spec v1.1, image-layout.md): folders of content that tools such as BuildKit write.
+
+index.json names manifests by digest; the content of each lies below blobs/ under its own digest, which is checked here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from trainc.imagelock import DIGEST, key_of
+from trainc.read import LIMIT
+from trainc.source import Json, JsonObject, get, objects
+
+REF_NAME: Final = "org.opencontainers.image.ref.name"
+"""The annotation that names a manifest: in full, or only its tag."""
+
+FULL_NAME: Final = "io.containerd.image.name"
+"""The annotation by which BuildKit and containerd give the full name beside the tag."""
+
+MANIFESTS: Final = (
+    "application/vnd.oci.image.manifest.v1+json",
+    "application/vnd.oci.image.index.v1+json",
+    "application/vnd.docker.distribution.manifest.v2+json",
+    "application/vnd.docker.distribution.manifest.list.v2+json",
+)
+"""Media types of what a digest can pin: the manifest of one platform, or the index of several."""
+
+
+class LayoutError(Exception):
+    """A folder is no image layout, or its content is not what it says."""
+
+
+def read_layout(folder: Path, name: str | None = None) -> Mapping[str, str]:
+    """Return the digests of a layout by the names of images, spelt out; with a name only that one's.
+
+    Without a name every manifest must be named in full. Raises LayoutError.
+    """
+    manifests = objects(_index(folder).get("manifests"))
+    if not manifests:
+        raise LayoutError("index.json names no manifest")
+    if name is not None:
+        return {name: _verified(folder, _chosen(manifests, name))}
+    found: dict[str, str] = {}
+    for manifest in manifests:
+        key, digest = _key(manifest), _verified(folder, manifest)
+        if found.setdefault(key, digest) != digest:
+            raise LayoutError(f"index.json names two manifests {key}")
+    return found
+
+
+def _index(folder: Path) -> JsonObject:
+    version = get(_json(folder / "oci-layout"), "imageLayoutVersion")
+    if not isinstance(version, str) or not version.startswith("1."):
+        raise LayoutError("oci-layout does not say version 1 of the image layout")
+    found = _json(folder / "index.json")
+    if not isinstance(found, dict):
+        raise LayoutError("index.json is no mapping")
+    return found
+
+
+def _json(path: Path) -> Json:
+    try:
+        return json.loads(_bytes(path))  # type: ignore[no-any-return]
+    except (ValueError, RecursionError):
+        raise LayoutError(f"{path.name} is not JSON") from None
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            data = file.read(LIMIT + 1)
+    except OSError as error:
+        raise LayoutError(f"{path.name} cannot be read: {error.strerror}") from None
+    if len(data) > LIMIT:
+        raise LayoutError(f"{path.name} is larger than {LIMIT // 1024 // 1024} MiB")
+    return data
+
+
+def _references(manifest: JsonObject) -> Iterator[str]:
+    for annotation in (FULL_NAME, REF_NAME):
+        if isinstance(value := get(manifest, "annotations", annotation), str):
+            yield value
+
+
+def _key(manifest: JsonObject) -> str:
+    """Return the full name that annotations give a manifest."""
+    references = list(_references(manifest))
+    for reference in references:
+        if "/" in reference and (key := key_of(reference)) is not None:
+            return key
+    known = f"only {references[0]!r}" if references else "nothing"
+    raise LayoutError(f"index.json says {known} of the image's name: give it, as NAME=FOLDER")
+
+
+def _chosen(manifests: list[JsonObject], name: str) -> JsonObject:
+    """Return the manifest of a name: called so in full, or by its tag, or the only one."""
+    tag = name.rpartition(":")[2]
+    for wanted in (lambda text: key_of(text) == name and "/" in text, lambda text: text == tag):
+        found = [each for each in manifests if any(wanted(text) for text in _references(each))]
+        if len(found) == 1:
+            return found[0]
+    if len(manifests) == 1:
+        return manifests[0]
+    raise LayoutError(f"index.json has {len(manifests)} manifests, and not one of them alone is {name} or {tag}")
+
+
+def _verified(folder: Path, manifest: JsonObject) -> str:
+    """Return the digest of a manifest whose content is there, of the size and digest that the index says."""
+    digest, size, kind = (manifest.get(key) for key in ("digest", "size", "mediaType"))
+    if not isinstance(digest, str) or DIGEST.fullmatch(digest) is None:
+        raise LayoutError(f"index.json has no sha256 digest, but {digest!r}")
+    if kind not in MANIFESTS:
+        raise LayoutError(f"{digest} is no manifest of an image, but {kind!r}")
+    data = _bytes(folder / "blobs" / "sha256" / digest.removeprefix("sha256:"))
+    if len(data) != size:
+        raise LayoutError(f"{digest} has {len(data)} bytes, and index.json says {size}")
+    if (real := f"sha256:{hashlib.sha256(data).hexdigest()}") != digest:
+        raise LayoutError(f"the content of {digest} is another one: {real}")
+    return digest

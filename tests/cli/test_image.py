@@ -1,0 +1,183 @@
+"""`trainc image lock`: digests given, OCI layouts, what is wrong with them, and the file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from small import Run, put
+
+from trainc.imagelock import key_of
+from trainc.layouts import FULL_NAME, REF_NAME
+from trainc.lockfile import lock_text, parse_lock
+from trainc.source import Source
+
+ONE = "sha256:" + "1" * 64
+TWO = "sha256:" + "2" * 64
+MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+
+
+def layout(folder: Path, *references: dict[str, str], **broken: object) -> list[str]:
+    """Write a layout with a manifest for each set of annotations; return their digests."""
+    manifests, digests = [], []
+    for number, annotations in enumerate(references):
+        content = json.dumps({"schemaVersion": 2, "mediaType": MANIFEST, "number": number}).encode()
+        digest = hashlib.sha256(content).hexdigest()
+        (folder / "blobs" / "sha256").mkdir(parents=True, exist_ok=True)
+        (folder / "blobs" / "sha256" / digest).write_bytes(content)
+        digests.append(f"sha256:{digest}")
+        entry = {"mediaType": MANIFEST, "digest": digests[-1], "size": len(content), "annotations": annotations}
+        manifests.append({**entry, **broken})
+    put(folder, "oci-layout", '{"imageLayoutVersion": "1.0.0"}')
+    put(folder, "index.json", json.dumps({"schemaVersion": 2, "manifests": manifests}))
+    return digests
+
+
+def locked(root: Path) -> dict[str, str]:
+    lock, findings = parse_lock(Source("images.lock.yaml", (root / "images.lock.yaml").read_bytes()))
+    assert findings == ()
+    return dict(lock.digests)
+
+
+@pytest.mark.parametrize(
+    ("image", "key"),
+    [
+        ("python", "docker.io/library/python:latest"),
+        ("python:3", "docker.io/library/python:3"),
+        ("team/x", "docker.io/team/x:latest"),
+        ("localhost/x:1", "localhost/x:1"),
+        ("localhost:5000/x", "localhost:5000/x:latest"),
+        ("ghcr.io/a/b:1@" + ONE, "ghcr.io/a/b:1"),
+        ("ghcr.io/a/b@" + ONE, None),
+        ("ghcr.io/A/b:1", None),
+        ("ghcr.io/a/b:1 ", None),
+        ("", None),
+    ],
+)
+def test_what_the_lock_calls_an_image(image: str, key: str | None) -> None:
+    assert key_of(image) == key
+
+
+def test_lines_are_sorted_and_others_stay(repository: Path, run: Run) -> None:
+    result = run("image", "lock", f"z.io/b:1={TWO}", f"a.io/b={ONE}")
+    assert (result.exit_code, result.stdout) == (0, f"+ a.io/b:latest: {ONE}\n+ z.io/b:1: {TWO}\n")
+    result = run("image", "lock", f"z.io/b:1={ONE}")
+    assert result.stdout == f"~ z.io/b:1: {ONE} (was {TWO})\n"
+    assert (repository / "images.lock.yaml").read_text() == lock_text({"z.io/b:1": ONE, "a.io/b:latest": ONE})
+    assert locked(repository) == {"a.io/b:latest": ONE, "z.io/b:1": ONE}
+
+
+def test_check_writes_nothing(repository: Path, run: Run) -> None:
+    result = run("image", "lock", "--check", f"a.io/b:1={ONE}")
+    assert (result.exit_code, result.stderr) == (3, "images.lock.yaml is stale\n")
+    assert not (repository / "images.lock.yaml").exists()
+    put(repository, "images.lock.yaml", f"images: {{z.io/b:1: {ONE}, a.io/b:1: {ONE}}}\n")
+    assert run("image", "lock", "--check").exit_code == 3, "not in order"
+    assert run("image", "lock").exit_code == 0
+    result = run("image", "lock", "--check", f"a.io/b:1={ONE}")
+    assert (result.exit_code, result.stderr) == (0, "images.lock.yaml is up to date\n")
+
+
+def test_a_layout_that_names_its_images(repository: Path, run: Run) -> None:
+    one, two = layout(
+        repository / "layout", {REF_NAME: "ghcr.io/a/b:1"}, {FULL_NAME: "docker.io/library/c:2", REF_NAME: "2"}
+    )
+    assert run("image", "lock", "layout").exit_code == 0
+    assert locked(repository) == {"ghcr.io/a/b:1": one, "docker.io/library/c:2": two}
+
+
+def test_a_layout_that_is_given_a_name(repository: Path, run: Run) -> None:
+    one, two = layout(repository / "layout", {REF_NAME: "1"}, {REF_NAME: "2"})
+    assert run("image", "lock", "ghcr.io/a/b:2=layout").exit_code == 0
+    assert locked(repository) == {"ghcr.io/a/b:2": two}
+    layout(repository / "single", {})
+    assert run("image", "lock", "ghcr.io/a/c:9=single").exit_code == 0
+    assert locked(repository)["ghcr.io/a/c:9"] == one
+
+
+def test_content_that_is_another_one(repository: Path, run: Run) -> None:
+    (digest,) = layout(repository / "layout", {REF_NAME: "ghcr.io/a/b:1"})
+    blob = repository / "layout" / "blobs" / "sha256" / digest.removeprefix("sha256:")
+    content = blob.read_bytes()
+    blob.write_bytes(content.replace(b"0", b"7"))
+    result = run("image", "lock", "layout")
+    assert result.exit_code == 2
+    assert "is another one: sha256:" in result.stderr.replace("\n", " ")
+    blob.write_bytes(content + b" ")
+    assert "bytes, and index.json says" in run("image", "lock", "layout").stderr.replace("\n", " ")
+    blob.unlink()
+    assert "cannot be read" in run("image", "lock", "layout").stderr
+    assert not (repository / "images.lock.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("references", "broken", "told"),
+    [
+        (({REF_NAME: "latest"},), {}, "only 'latest'"),
+        (({},), {}, "nothing of the image's name"),
+        ((), {}, "names no manifest"),
+        (({REF_NAME: "a.io/b:1"}, {REF_NAME: "a.io/b:1"}), {}, "two manifests a.io/b:1"),
+        (({REF_NAME: "a.io/b:1"},), {"digest": "sha512:00"}, "no sha256 digest"),
+        (({REF_NAME: "a.io/b:1"},), {"digest": "sha256:../../../x"}, "no sha256 digest"),
+        (({REF_NAME: "a.io/b:1"},), {"mediaType": "text/plain"}, "no manifest of an image"),
+    ],
+)
+def test_a_layout_that_cannot_be_used(
+    repository: Path, run: Run, references: tuple[dict[str, str], ...], broken: dict[str, object], told: str
+) -> None:
+    layout(repository / "layout", *references, **broken)
+    result = run("image", "lock", "layout")
+    assert result.exit_code == 2
+    assert told in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("index", ["[]", "{", "[" * 100000])
+def test_an_index_that_is_none(repository: Path, run: Run, index: str) -> None:
+    layout(repository / "layout", {REF_NAME: "a.io/b:1"})
+    put(repository, "layout/index.json", index)
+    assert run("image", "lock", "layout").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("a.io/b:1=sha256:12",), "has no digest"),
+        (("a.io/B:1=" + ONE,), "is not the name of an image"),
+        (("a.io/b:1@" + TWO + "=" + ONE,), "is not the name of an image"),
+        (("a.io/b:1=" + ONE, "a.io/b:1=" + TWO), "two digests of a.io/b:1"),
+        (("nowhere",), "cannot be read"),
+        ((), "no image given"),
+    ],
+)
+def test_arguments_that_make_no_sense(repository: Path, run: Run, arguments: tuple[str, ...], told: str) -> None:
+    result = run("image", "lock", *arguments)
+    assert result.exit_code == 2
+    assert told in " ".join(result.stderr.split())
+
+
+def test_a_broken_lock_is_not_overwritten(repository: Path, run: Run) -> None:
+    put(repository, "images.lock.yaml", "images: [a]\n")
+    result = run("image", "lock", f"a.io/b:1={ONE}")
+    assert result.exit_code == 1
+    assert "error[TC701]" in result.stdout
+    assert (repository / "images.lock.yaml").read_text() == "images: [a]\n"
+
+
+def test_a_link_is_not_followed(repository: Path, run: Run) -> None:
+    put(repository, "other", lock_text({}))
+    (repository / "images.lock.yaml").symlink_to("other")
+    assert run("image", "lock", f"a.io/b:1={ONE}").exit_code == 2
+    assert (repository / "other").read_text() == lock_text({})
+
+
+def test_render_pins(repository: Path, run: Run) -> None:
+    made = repository / "out/prod/a/one/jobset-one.yaml"
+    assert run("render").exit_code == 0
+    image = next(line.split()[-1] for line in made.read_text().splitlines() if "image:" in line)
+    assert run("image", "lock", f"{image}={ONE}").exit_code == 0
+    assert run("render", "--check").exit_code == 3
+    assert run("render").exit_code == 0
+    assert f"image: {image}@{ONE}\n" in made.read_text()
+    assert f"image: {image}\n" in run("build", "--faithful", "runtimes", "jobs/a/one.yaml").stdout
