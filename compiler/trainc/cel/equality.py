@@ -22,9 +22,12 @@ from trainc.cel.values import (
     Uint,
     Value,
 )
-from trainc.cel.work import WORK, Exhausted, Meter, spend
+from trainc.cel.work import CHARACTERS, WORK, Exhausted, Meter, spend
 
 _NO_OVERLOAD = "no such overload"
+_LONG: Final = 256
+"""How long a text in a list or map is compared for nothing; the work of comparing others is counted."""
+
 _COMPARED: Final = 4
 """The work of comparing two lists or maps, besides that of their elements."""
 
@@ -85,6 +88,8 @@ def _lists(left: Value, right: Value, meter: Meter | None) -> bool:
     for one, two in zip(left, right, strict=True):
         kind = one.__class__
         if kind is two.__class__ and kind in _SIMPLE:
+            if kind is str and meter is not None and len(one) > _LONG:
+                spend(meter, len(one) // CHARACTERS)
             if one != two:
                 return False
             continue
@@ -107,6 +112,8 @@ def _dicts(left: dict[str, Value], right: dict[str, Value], meter: Meter | None)
         two = right.get(key, MISSING)
         kind = one.__class__
         if kind is two.__class__ and kind in _SIMPLE:
+            if kind is str and meter is not None and len(one) > _LONG:
+                spend(meter, len(one) // CHARACTERS)
             if one != two:
                 return False
             continue

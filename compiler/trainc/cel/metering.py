@@ -27,6 +27,9 @@ _CHARACTER: Final = 4
 _QUADRATIC, _MOST_DIGITS = 10_000, 100_000
 """A number of n digits takes n * n / 10,000 to read; there are none of more than 100,000."""
 
+_ZONE: Final = 150
+"""The work of finding a time zone that there may not be."""
+
 _COMPILED, _STATES = 200, 512
 """The least work of compiling a pattern; how many states of its automaton are followed for one unit."""
 
@@ -78,6 +81,11 @@ def _read(weight: int, least: int = 0) -> Prepare:
         spend(meter, amount)
 
     return prepare
+
+
+def _zoned(args: Sequence[Value], meter: Meter) -> None:
+    if len(args) == 2 and args[1].__class__ is str:
+        spend(meter, _ZONE + len(args[1]) * 4 // CHARACTERS)
 
 
 def _quantities(args: Sequence[Value], meter: Meter) -> None:
@@ -135,7 +143,7 @@ _HEAVY: Final[Mapping[str, Prepare]] = {
     **dict.fromkeys(("ip", "isIP", "ip.isCanonical", "cidr", "isCIDR", "containsIP", "containsCIDR"), _read(8)),
     **dict.fromkeys(("semver", "isSemver", "duration"), _read(CHARACTERS)),
     **dict.fromkeys(("url", "isURL", "validate"), _read(CHARACTERS)),
-    **dict.fromkeys(_ZONED, _read(4)),
+    **dict.fromkeys(_ZONED, _zoned),
 }
 
 
