@@ -37,14 +37,35 @@ spec:
         template:
           metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
           spec: {template: {spec: {containers: [{name: node, image: 'example.com/flux:1', command: [lmp]}]}}}
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: mpi-kubexec, annotations: {trainc.dev/transport: kubexec}}
+spec:
+  mlPolicy: {mpi: {mpiImplementation: OpenMPI, runLauncherAsNode: true}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template: {spec: {template: {spec: {containers: [{name: node, image: 'example.com/mpi:1', command: [sleep]}]}}}}
+      - name: launcher
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {containers: [{name: node, image: 'example.com/mpi:1', command: [mpirun]}]}}}
 """
-CASES = (*((name, {}) for name in builtin_names()), ("flux-and-gang", {}), ("mlx-distributed", NUMBERED))
+CASES = (
+    *((name, {}) for name in builtin_names()),
+    ("flux-and-gang", {}),
+    ("mpi-kubexec", {}),
+    ("mlx-distributed", NUMBERED),
+)
 
 
 def rendered(output: int, runtime: str, notes: dict[str, str]) -> JsonObject:
     """Return what may not change under a number: names, and what of each object a cluster holds on to."""
+    environment = "{transport: {image: 'example.com/kubectl:1'}}"
     config, findings = parse(
-        Source("trainc.yaml", f"output: {output}\nfixes: recommended\nenvironments: {{prod: {{}}}}\n")
+        Source("trainc.yaml", f"output: {output}\nfixes: recommended\nenvironments: {{prod: {environment}}}\n")
     )
     assert findings == ()
     annotations = "".join(f"\n  annotations: {{trainc.dev/{key}: '{value}'}}" for key, value in notes.items())
@@ -62,7 +83,9 @@ def rendered(output: int, runtime: str, notes: dict[str, str]) -> JsonObject:
     return {
         "names": sorted(f"{made.kind} {made.name}" for made in build.objects if made.stem is None),
         "jobset": immutable_part(jobset.data),
-        "configMaps": {made.name: made.data["data"] for made in build.objects if made.name in read},
+        "configMaps": {
+            made.name: made.data["data"] for made in build.objects if made.kind == "ConfigMap" and made.name in read
+        },
     }
 
 

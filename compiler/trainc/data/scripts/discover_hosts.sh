@@ -2,7 +2,7 @@
 # Prints HOST:SLOTS for every host whose pod runs now, in the order of the hostfile: what `horovodrun
 # --host-discovery-script` asks again and again. If the cluster does not answer, it prints nothing and ends with 1.
 set -u
-PATH=/opt/kube:$PATH
+PATH=/opt/kube:${PATH:-/usr/local/bin:/usr/bin:/bin}
 case $0 in */*) here=${0%/*} ;; *) here=/etc/mpi ;; esac
 
 fail() {

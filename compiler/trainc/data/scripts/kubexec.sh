@@ -8,7 +8,7 @@
 # over. The table `hosts` beside this file tells which pod has the host's name: host, replicated job, job index,
 # completion index. Until that pod runs, it is waited for: TRAINC_KUBEXEC_TIMEOUT seconds, 300 if that is not set.
 set -u
-PATH=/opt/kube:$PATH
+PATH=/opt/kube:${PATH:-/usr/local/bin:/usr/bin:/bin}
 case $0 in */*) here=${0%/*} ;; *) here=/etc/mpi ;; esac
 limit=${TRAINC_KUBEXEC_TIMEOUT:-300}
 

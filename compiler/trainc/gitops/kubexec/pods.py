@@ -73,7 +73,7 @@ def _with_kubectl(pod: JsonObject, image: str) -> JsonObject:
         for container in objects(pod.get("containers"))
     ]
     copy: JsonObject = {
-        "name": "kubectl",
+        "name": VOLUME,
         "image": image,
         "command": ["/bin/sh", "-c", _COPY],
         "resources": {"requests": {**_RESOURCES}, "limits": {**_RESOURCES}},
