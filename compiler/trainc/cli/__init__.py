@@ -11,7 +11,7 @@ def main() -> None:
     import signal
 
     # A tenth of a short run goes into looking for cycles among modules, schemas and documents, which all stay.
-    gc.set_threshold(50_000, 10, 10)
+    gc.set_threshold(250_000, 10, 10)
     from trainc.cli.root import trainc
 
     if (pipe := getattr(signal, "SIGPIPE", None)) is not None:
