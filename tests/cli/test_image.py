@@ -22,13 +22,13 @@ MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 def layout(folder: Path, *references: dict[str, str], **broken: object) -> list[str]:
     """Write a layout with a manifest for each set of annotations; return their digests."""
     manifests, digests = [], []
-    for number, annotations in enumerate(references):
+    for number, named in enumerate(references):
         content = json.dumps({"schemaVersion": 2, "mediaType": MANIFEST, "number": number}).encode()
         digest = hashlib.sha256(content).hexdigest()
         (folder / "blobs" / "sha256").mkdir(parents=True, exist_ok=True)
         (folder / "blobs" / "sha256" / digest).write_bytes(content)
         digests.append(f"sha256:{digest}")
-        entry = {"mediaType": MANIFEST, "digest": digests[-1], "size": len(content), "annotations": annotations}
+        entry = {"mediaType": MANIFEST, "digest": digests[-1], "size": len(content), "annotations": named}
         manifests.append({**entry, **broken})
     put(folder, "oci-layout", '{"imageLayoutVersion": "1.0.0"}')
     put(folder, "index.json", json.dumps({"schemaVersion": 2, "manifests": manifests}))

@@ -20,13 +20,13 @@ ARGUMENT = "IMAGE"
 EPILOG = """\b
 Examples:
   trainc image lock ghcr.io/team/train:1=sha256:0f3c...
-  trainc image lock build/layout                     an OCI layout, by its names
+  trainc image lock build/layout          an OCI layout, by its names
   trainc image lock ghcr.io/team/train:1=build/layout
-  trainc image lock --check build/layout             exit 3 if it is not up to date
+  trainc image lock --check build/layout  exit 3 if it is not up to date
 """
 
 
-@click.group("image")
+@click.group("image", epilog=EPILOG)
 def command() -> None:
     """Work on the images of jobs."""
 

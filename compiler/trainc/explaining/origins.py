@@ -67,11 +67,11 @@ def _provenance(origin: Origin, options: Options) -> Provenance:
 
 def _input(document: Document, path: Path) -> Provenance:
     kind, name = str(document.data["kind"]), str(get(document.data, "metadata", "name"))
+    ours = kind == TRAINJOB or kind in RUNTIMES
     written = get(_written(document.source, document.index), *path) is not None
-    if not written and get(document.data, *path) is not None:
+    if not written and (not ours or get(document.data, *path) is not None):
         if kind == TRAINJOB and path == _NAMESPACE:
             return Provenance("folder", str(get(document.data, *path)), document.source.name.rpartition("/")[0] or None)
-        ours = kind == TRAINJOB or kind in RUNTIMES
         return Provenance("default", f"{kind} CRD" if ours else "API server")
     if kind == TRAINJOB:
         return _placed("trainjob", name, document, path)
