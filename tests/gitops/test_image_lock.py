@@ -1,0 +1,157 @@
+"""Pinning: every pod, by the name as written, and never under faithful."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trainc import Build, Options, Source, compile
+from trainc.gitops.images import begins
+from trainc.gitops.lock import images
+from trainc.imagelock import FILE, Lock, key_of
+from trainc.lockfile import lock_text, parse_lock
+from trainc.source import Json, JsonObject
+
+ONE = "sha256:" + "1" * 64
+TWO = "sha256:" + "2" * 64
+OTHER = "sha256:" + "3" * 64
+
+RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: rt}
+spec:
+  mlPolicy: {mpi: {mpiImplementation: OpenMPI}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: launcher
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec:
+            template:
+              spec:
+                initContainers: [{name: wait, image: busybox}]
+                containers: [{name: node, image: "ghcr.io/team/mpi:1"}]
+      - name: node
+        template:
+          spec:
+            template:
+              spec:
+                containers: [{name: node, image: "ghcr.io/team/mpi:1"}]
+"""
+JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: j, namespace: team}
+spec: {runtimeRef: {name: rt}, trainer: {numNodes: 2}}
+"""
+DIGESTS = {"docker.io/library/busybox:latest": TWO, "ghcr.io/team/mpi:1": ONE}
+
+
+def build(digests: dict[str, str], config: JsonObject | None = None, *, faithful: bool = False) -> Build:
+    lock, findings = parse_lock(Source(FILE, lock_text(digests)))
+    assert findings == ()
+    settings: JsonObject = {"environments": {"prod": {}}, **(config or {})}
+    options = Options(faithful=faithful, lock=lock, config={} if faithful else settings)
+    found = compile([Source("rt.yaml", RUNTIME), Source("j.yaml", JOB)], options)
+    assert not [each for each in found.findings if each.severity == "error"]
+    return found
+
+
+def run_by(found: Build) -> Iterator[tuple[str, str]]:
+    for made in found.objects:
+        for _, image in images(made.data):
+            yield made.kind, image
+
+
+def test_every_pod_is_pinned() -> None:
+    assert list(run_by(build(DIGESTS))) == [
+        ("JobSet", f"busybox@{TWO}"),
+        ("JobSet", f"ghcr.io/team/mpi:1@{ONE}"),
+        ("JobSet", f"ghcr.io/team/mpi:1@{ONE}"),
+        ("Job", f"ghcr.io/team/mpi:1@{ONE}"),
+    ]
+
+
+def test_pinned_first_and_then_from_another_registry() -> None:
+    config: JsonObject = {"environments": {"prod": {"registries": {"docker.io": "mirror.io/hub", "ghcr.io": "m.io"}}}}
+    found = {image for _, image in run_by(build(DIGESTS, config))}
+    assert found == {f"mirror.io/hub/library/busybox@{TWO}", f"m.io/team/mpi:1@{ONE}"}
+
+
+def test_a_pin_changes_nothing_but_images() -> None:
+    def without(value: Json) -> Json:
+        if isinstance(value, dict):
+            return {key: without(child) for key, child in value.items() if key != "image"}
+        return [without(item) for item in value] if isinstance(value, list) else value
+
+    plain, pinned = build({}), build(DIGESTS)
+    jobsets = [[without(made.data) for made in each.objects if made.kind == "JobSet"] for each in (plain, pinned)]
+    assert jobsets[0] == jobsets[1]
+    names = [[made.name for made in each.objects if made.kind == "Job"] for each in (plain, pinned)]
+    assert names[0] != names[1], "a Job cannot be changed: another image is another Job"
+
+
+def test_faithful_knows_no_lock() -> None:
+    assert {image for _, image in run_by(build(DIGESTS, faithful=True))} == {"busybox", "ghcr.io/team/mpi:1"}
+    assert [made.data for made in build(DIGESTS, faithful=True).objects] == [
+        made.data for made in build({}, faithful=True).objects
+    ]
+
+
+@pytest.mark.parametrize(
+    ("image", "pinned"),
+    [
+        ("busybox", f"busybox@{TWO}"),
+        ("busybox:latest", f"busybox:latest@{TWO}"),
+        ("library/busybox", f"library/busybox@{TWO}"),
+        ("docker.io/library/busybox:latest", f"docker.io/library/busybox:latest@{TWO}"),
+        ("busybox:1", "busybox:1"),
+        (f"busybox@{OTHER}", f"busybox@{OTHER}"),
+        (f"busybox:latest@{OTHER}", f"busybox:latest@{OTHER}"),
+        ("$(IMAGE)", "$(IMAGE)"),
+    ],
+)
+def test_how_an_image_is_pinned(image: str, pinned: str) -> None:
+    assert Lock(DIGESTS).pinned(image) == pinned
+
+
+def test_an_image_that_a_patch_brings_is_judged_too() -> None:
+    pod: JsonObject = {"spec": {"template": {"spec": {"containers": [{"name": "ssh-keys", "image": "ghcr.io/x/y:1"}]}}}}
+    patch: JsonObject = {"target": {"kind": "Job"}, "patch": pod}
+    config: JsonObject = {"environments": {"prod": {"patches": [patch]}}, "lock": {"required": ["ghcr.io/x"]}}
+    found = [each for each in build(DIGESTS, config).findings if each.code == "TC702"]
+    assert [each.found for each in found] == ["ghcr.io/x/y:1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "beginning", "fits"),
+    [
+        ("ghcr.io/a/b:1", "ghcr.io", True),
+        ("ghcr.io/a/b:1", "ghcr.io/a/", True),
+        ("ghcr.io/a/b:1", "ghcr.io/a/b", True),
+        ("ghcr.io/ab:1", "ghcr.io/a", False),
+        ("ghcr.io.evil.com/a:1", "ghcr.io", False),
+    ],
+)
+def test_beginnings_divide_no_step(name: str, beginning: str, fits: bool) -> None:
+    assert begins(name, beginning) is fits
+
+
+NAMES = st.from_regex(
+    r"(?:[a-z]{2,5}\.io(?::[0-9]{2,4})?/)?[a-z]{1,4}(?:[-_./][a-z]{1,4}){0,3}(?::[a-z0-9.]{1,5})?", fullmatch=True
+)
+
+
+@given(st.dictionaries(NAMES, st.sampled_from((ONE, TWO, OTHER)), max_size=6))
+def test_a_lock_is_read_as_it_was_written(given: dict[str, str]) -> None:
+    digests = {key: digest for name, digest in given.items() if (key := key_of(name)) is not None}
+    text = lock_text(digests)
+    lock, findings = parse_lock(Source(FILE, text))
+    assert (dict(lock.digests), findings) == (digests, ())
+    assert lock_text(lock.digests) == text
+    assert all(key_of(key) == key for key in digests)
