@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from trainc.admit.crd import UNCHECKED, admit_document
 from trainc.admit.generated import Refused, admit_jobset
 from trainc.admit.trainer import warn_deprecated
 from trainc.checks import check_model, check_objects
+from trainc.checks.jobset import check_jobset
 from trainc.diagnostics import Diagnostic, Severity, has_errors, report
 from trainc.documents import Key
 from trainc.findings.ruling import Ruling
@@ -214,9 +215,18 @@ def _passed(model: Model, objects: Objects, findings: list[Diagnostic]) -> tuple
     if before is not None and after is not None and _spec(before) != _spec(after):
         data, refusals = admit_jobset(after.data, _Claims(model))
         finished = with_jobset(finished, data)
-        findings += [_refusal(model, after, refusal) for refusal in refusals if refusal.code != UNCHECKED]
+        refused = [_refusal(model, after, refusal) for refusal in refusals if refusal.code != UNCHECKED]
+        findings = [*findings, *(refused or _by_patches(model, finished, findings))]
+        if has_errors(refused):
+            return finished, findings
     finished = titled(model, finished)
     return finished, [*findings, *passes.judge(model, finished)]
+
+
+def _by_patches(model: Model, objects: Objects, told: Collection[Diagnostic]) -> list[Diagnostic]:
+    """Return what the environment's patches have brought into a JobSet that no pod can be made of."""
+    jobset = jobset_of(objects) if model.options.settings.patches else None
+    return [found for found in check_jobset(model, jobset) if found not in told] if jobset is not None else []
 
 
 def _spec(jobset: Object) -> JsonObject:

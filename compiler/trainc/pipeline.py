@@ -55,8 +55,7 @@ class Build:
     @property
     def objects(self) -> tuple[Object, ...]:
         """All objects, in emit order: what jobs share, then those of every job."""
-        own = (found for job in self.jobs for found in job.objects)
-        return (*(one.made for one in self.shared), *own)
+        return _objects(self.jobs, self.shared)
 
 
 def compile(sources: Iterable[Source], options: Options | None = None) -> Build:  # noqa: A001 - the public name
@@ -86,9 +85,10 @@ def compile(sources: Iterable[Source], options: Options | None = None) -> Build:
     jobs = tuple(sorted((compiler.compile(job) for job in chosen.taken), key=lambda job: (job.namespace, job.name)))
     placed = tuple(map(_placed, jobs))
     findings += (*meetings(placed, options), *too_many(placed, base, options))
-    findings += idle_patches((made for job in jobs for made in job.objects), options)
     shared, found = _companions(sorted_out, documents, cluster, jobs, options)
     findings += found
+    if all(job.objects for job in jobs):  # a job without any may be the one that a patch is for
+        findings += idle_patches(_objects(jobs, shared), options)
     emitted = {(one.document.source.name, one.document.index) for one in shared}
     others = (document for document in companions.documents if (document.source.name, document.index) not in emitted)
     judged = (*others, *(replace(one.document, data=one.made.data) for one in shared))
@@ -96,6 +96,10 @@ def compile(sources: Iterable[Source], options: Options | None = None) -> Build:
     build = _finished(jobs, findings, ruling, options, _untried(sorted_out.runtimes, jobs))
     unused = runtimes.unused(job.document for job in jobs)
     return replace(_with_shared(build, shared, options), left=chosen.left, unused=unused)
+
+
+def _objects(jobs: Iterable[Job], shared: Iterable[Shared]) -> tuple[Object, ...]:
+    return (*(one.made for one in shared), *(made for job in jobs for made in job.objects))
 
 
 def _placed(job: Job) -> Placed:

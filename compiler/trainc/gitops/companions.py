@@ -14,6 +14,8 @@ from trainc.diagnostics import Diagnostic, Related, report
 from trainc.documents import CLUSTER_SCOPED, COMPANIONS, Key, identity
 from trainc.gitops import flux
 from trainc.gitops.base import by_option
+from trainc.gitops.patches import patched_companion, problems
+from trainc.gitops.spelling import spelt
 from trainc.model import Object, Origin
 from trainc.options import Options
 from trainc.source import Document, Json, JsonObject, Path, Source, as_list, as_object, get, paths
@@ -70,11 +72,13 @@ def share(
         if key not in unplaced:
             places = [options.settings.namespaces.get(own, own)]
         for place in sorted(set(places)):
-            made = Shared(_made(document, place, own, options), place, document)
+            made = Shared(patched_companion(_made(document, place, own, options), options), place, document)
             version = str(document.data["apiVersion"]).rpartition("/")[0]
             first = found.setdefault((version, made.made.kind, place, made.made.name), made)
             if first.made.data != made.made.data:
                 findings.append(_twice(made, first.document))
+            elif first is made:
+                findings += problems(options, document, made.made)
     return tuple(found[key] for key in sorted(found)), tuple(findings)
 
 
@@ -138,7 +142,7 @@ def _made(document: Document, namespace: str, own: str, options: Options) -> Obj
     if data["kind"] == "PersistentVolumeClaim":
         if options.settings.target == "argocd":
             metadata["annotations"] = {**KEPT, **as_object(metadata.get("annotations"))}
-        data = {**data, "spec": {"volumeMode": "Filesystem", **as_object(data.get("spec"))}}
+        data = spelt({**data, "spec": {"volumeMode": "Filesystem", **as_object(data.get("spec"))}})
     if data["kind"] == "RoleBinding":
         data = _bound(data, namespace, own, options.settings.namespaces)
     whole: JsonObject = {key: value for key, value in data.items() if key != "status"}

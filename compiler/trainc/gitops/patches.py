@@ -1,48 +1,85 @@
 """The environment's patches of emitted objects: strategic merge, as kubectl patch does it.
 
-Lists of a JobSet's and a Job's spec merge by their keys. The other kinds have no such lists that anybody patches: there
-maps are merged, lists replaced, and null takes away (RFC 7386).
+Lists in the spec of a JobSet, a Job and a claim merge by their keys. The other kinds have no such lists that anybody
+patches: there maps are merged, lists replaced, and null takes away (RFC 7386).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
 from trainc.diagnostics import Diagnostic, report
 from trainc.gitops.base import Pass, by_environment
 from trainc.gitops.naming import titled
-from trainc.kube.gotypes import JOB_SET_SPEC
+from trainc.gitops.spelling import SPECS, spelt
 from trainc.kube.merge import MergeError, merge
 from trainc.model import Findings, Model, Object, Objects, Origin
 from trainc.options import Options
+from trainc.origins import nearest
 from trainc.schema import admit
 from trainc.schema.registry import BUILT_IN, split_version
 from trainc.settings import Patch
-from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, existing, get
+from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, existing, get, paths
 
 CODE: Final = "TC605"
-FIXED: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
-"""What makes an object that one: no patch changes it."""
-
-_SPECS: Final[Mapping[str, str]] = {"JobSet": JOB_SET_SPEC, "Job": "v1.JobSpec"}
-"""Kind to the Go type of its spec, by whose keys lists are merged."""
+FIXED: Final = ("apiVersion", "kind", "status")
+METADATA: Final = ("labels", "annotations")
+"""What a patch changes of an object's metadata: the rest makes it that one, or is the server's."""
 
 
 def shape(model: Model, objects: Objects) -> Objects:
     """Return the objects after the environment's patches; one that cannot be merged changes nothing."""
-    if model.options.settings.patches:
-        objects = titled(model, objects)
-    for patch in model.options.settings.patches:
-        objects = tuple(_patched(made, patch) if is_meant(made, patch) else made for made in objects)
-    return objects
+    if not model.options.settings.patches:
+        return objects
+    return tuple(_patched(made, model.options) for made in titled(model, objects))
+
+
+def patched_companion(made: Object, options: Options) -> Object:
+    """Return a companion after the environment's patches, which are the origins of what they change."""
+    after = _patched(made, options)
+    return replace(after, origins=lambda: _origins(made, after, options)) if after.data != made.data else made
+
+
+def _origins(before: Object, after: Object, options: Options) -> Mapping[Path, Origin]:
+    """Return the origins of a patched object: what differs is a patch's."""
+    own, found = before.origins(), {}
+    for path in paths(after.data):
+        old, new = get(before.data, *path), get(after.data, *path)
+        same = old == new or (old is not None and isinstance(new, dict | list))
+        origin = nearest(own, path) if same else _by_patch(options, _meant(after, options), after.data, path)
+        if origin is not None:
+            found[path] = origin
+    return found
 
 
 def check(model: Model) -> Findings:
     """Refuse patches that cannot be merged into anything, where trainc.yaml has them."""
-    found = (_problem(model, patch) for patch in model.options.settings.patches)
-    return tuple(finding for finding in found if finding is not None)
+    return tuple(
+        _finding(model.options, model.job, patch, path, message)
+        for patch in model.options.settings.patches
+        for path, message in _wrong(patch.patch)
+    )
+
+
+def _wrong(patch: JsonObject) -> Iterator[tuple[Path, str]]:
+    """Yield what no object can take of a patch, with its path there."""
+    for key in FIXED:
+        if key in patch:
+            yield (key,), f"a patch cannot change {key}"
+    for key in ("metadata", "spec"):
+        if key in patch and not isinstance(patch[key], dict):
+            yield (key,), f"{key} must be a mapping"
+    for key, value in as_object(patch.get("metadata")).items():
+        path: Path = ("metadata", key)
+        if key not in METADATA:
+            yield path, f"a patch cannot change {dotted(path)}"
+        elif not isinstance(value, dict | None):
+            yield path, f"{dotted(path)} must be a mapping"
+        for name, text in as_object(value).items():
+            if not isinstance(text, str | None):
+                yield (*path, name), f"{dotted((*path, name))} must be a string"
 
 
 def judge(model: Model, objects: Objects) -> Findings:
@@ -50,30 +87,40 @@ def judge(model: Model, objects: Objects) -> Findings:
 
     What a server refuses of a JobSet is told of every JobSet, patched or not; here it is only what it would drop.
     """
-    found: list[Diagnostic] = []
-    for patch in model.options.settings.patches:
-        for made in objects:
-            if is_meant(made, patch):
-                found += _problems(model, patch, made)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(found for made in objects for found in problems(model.options, model.job, made)))
 
 
-def _problems(model: Model, patch: Patch, made: Object) -> Iterator[Diagnostic]:
-    merged = _merged(made.data, patch.patch)  # once more: what a server drops of a JobSet is gone by now
-    if isinstance(merged, str):
-        yield _finding(model, patch, ("patch",), merged)
-        return
-    group, version = split_version(str(made.data["apiVersion"]))
-    resource = BUILT_IN.find(group, version, made.kind)
+def problems(options: Options, document: Document, made: Object) -> Iterator[Diagnostic]:
+    """Yield what is wrong with an object's patches, once each; ``document`` has it where trainc.yaml has no text."""
+    meant = _meant(made, options)
+    if any(True for patch in meant for _ in _wrong(patch.patch)):
+        return  # told of the patch itself
+    data = made.data
+    for patch in meant:
+        merged = _merged(data, patch.patch)  # once more: what a server drops of a JobSet is gone by now
+        if isinstance(merged, str):
+            yield _finding(options, document, patch, (), f"{made.kind} {made.plain} cannot be patched: {merged}")
+            return
+        data = merged
+    for path, message in _unkept(data) if meant else ():
+        if told := _furthest(meant, data, path):
+            yield _finding(options, document, *told, f"{made.kind} {made.plain}: {message}")
+
+
+def _unkept(data: JsonObject) -> Iterator[tuple[Path, str]]:
+    """Yield what a server refuses of an object, or drops; of a JobSet only what it drops."""
+    if data["kind"] == "Secret":
+        found = (key for key in ("data", "stringData") if key in data)
+        yield from (((key,), "a Secret has no data in git, where everybody reads it") for key in found)
+    group, version = split_version(str(data["apiVersion"]))
+    resource = BUILT_IN.find(group, version, str(data["kind"]))
     if resource is None:
         return
-    result = admit(resource, merged)
-    wrong = [(violation.path, violation.message) for violation in result.violations if made.kind != "JobSet"]
+    result = admit(resource, data)
+    if data["kind"] != "JobSet":
+        yield from ((violation.path, violation.message) for violation in result.violations)
     if not result.violations:
-        wrong += [(path, f"unknown field {dotted(path)}") for path in result.dropped]
-    for path, message in wrong:
-        if depth := _depth(patch.patch, path):
-            yield _finding(model, patch, ("patch", *path[:depth]), f"{made.kind} {made.name}: {message}")
+        yield from ((path, f"unknown field {dotted(path)}") for path in result.dropped)
 
 
 def is_meant(made: Object, patch: Patch) -> bool:
@@ -81,16 +128,13 @@ def is_meant(made: Object, patch: Patch) -> bool:
     return patch.matches(made.kind, str(get(made.data, "metadata", "namespace") or ""), made.plain)
 
 
-def _problem(model: Model, patch: Patch) -> Diagnostic | None:
-    for path in FIXED:
-        if get(patch.patch, *path) is not None:
-            return _finding(model, patch, ("patch", *path), f"a patch cannot change {'.'.join(path)}")
-    return None
+def _meant(made: Object, options: Options) -> list[Patch]:
+    return [patch for patch in options.settings.patches if is_meant(made, patch)]
 
 
-def _finding(model: Model, patch: Patch, inside: Path, message: str) -> Diagnostic:
-    document, path = place(model.options, patch, inside) or (model.job, ("metadata", "name"))
-    return report(CODE, document, path, message)
+def _finding(options: Options, document: Document, patch: Patch, inside: Path, message: str) -> Diagnostic:
+    where = place(options, patch, ("patch", *inside)) or (document, ("metadata", "name"))
+    return report(CODE, *where, message)
 
 
 def place(options: Options, patch: Patch, inside: Path) -> tuple[Document, Path] | None:
@@ -103,14 +147,17 @@ def place(options: Options, patch: Patch, inside: Path) -> tuple[Document, Path]
     return document, existing(document.data, (*path, patch.index, *inside))
 
 
-def _patched(made: Object, patch: Patch) -> Object:
-    merged = _merged(made.data, patch.patch)
-    return made if isinstance(merged, str) or merged == made.data else replace(made, data=merged)
+def _patched(made: Object, options: Options) -> Object:
+    data = made.data
+    for patch in _meant(made, options):
+        merged = _merged(data, patch.patch)
+        data = data if isinstance(merged, str) else merged
+    return made if data == made.data else replace(made, data=spelt(data))
 
 
 def _merged(data: JsonObject, patch: JsonObject) -> JsonObject | str:
     """Return the data merged with a patch, or what is wrong with that."""
-    kind = _SPECS.get(str(data["kind"]))
+    kind = SPECS.get(str(data["kind"]))
     if kind is None or "spec" not in patch:
         return as_object(_json_merged(data, patch))
     rest = as_object(_json_merged(data, {key: value for key, value in patch.items() if key != "spec"}))
@@ -133,23 +180,50 @@ def _json_merged(value: Json, patch: Json) -> Json:
 
 
 def cause(model: Model, path: Path, root: Json) -> Origin:
-    """Return the origin: the last patch of a JobSet that has the path, or leads to it."""
-    for patch in reversed(model.options.settings.patches):
-        depth = _depth(patch.patch, path)
-        if patch.kind in ("JobSet", "*") and depth:
-            found = place(model.options, patch, ("patch", *path[:depth]))
-            return Origin("environment", *found, "patches") if found else by_environment("patches")
-    return by_environment("patches")
+    """Return the origin: the patch of the object that leads furthest to the path, the last one of several."""
+    name, namespace = (str(get(root, "metadata", key)) for key in ("name", "namespace"))
+    plain = model.title + name.removeprefix(model.name) if name.startswith(model.name) else name
+    kind = str(get(root, "kind"))
+    meant = [patch for patch in model.options.settings.patches if patch.matches(kind, namespace, plain)]
+    return _by_patch(model.options, meant, root, path)
 
 
-def _depth(patch: Json, path: Path) -> int:
-    """Return how many steps of a path a patch has; items of its lists have places of their own, so they end it."""
-    depth = 0
+def _by_patch(options: Options, meant: Iterable[Patch], root: Json, path: Path) -> Origin:
+    told = _furthest(meant, root, path)
+    found = place(options, told[0], ("patch", *told[1])) if told else None
+    return Origin("environment", *found, "patches") if found else by_environment("patches")
+
+
+def _furthest(patches: Iterable[Patch], data: Json, path: Path) -> tuple[Patch, Path] | None:
+    """Return the patch that leads furthest to a path of the patched data, with its own path; None if none does."""
+    trails = [(patch, _trail(patch.patch, data, path)) for patch in patches]
+    longest = max((len(trail) for _, trail in trails), default=0)
+    return next((found for found in reversed(trails) if longest and len(found[1]) == longest), None)
+
+
+def _trail(patch: Json, data: Json, path: Path) -> Path:
+    """Return the path in a patch that leads to a path of the patched data, as far as the patch has it."""
+    trail: list[str | int] = []
     for step in path:
-        if not isinstance(patch, dict) or step not in patch:
-            return depth
-        patch, depth = patch[step], depth + 1
-    return depth
+        data = get(data, step)
+        if isinstance(patch, list):
+            here: str | int | None = next((index for index, item in enumerate(patch) if _became(item, data)), None)
+        else:
+            here = step if step in as_object(patch) else None
+        if here is None:
+            break
+        trail.append(here)
+        patch = get(patch, here)
+    return tuple(trail)
+
+
+def _became(item: Json, merged: Json) -> bool:
+    """Tell whether an item of a patch's list is what was merged into an item of the data: by its name, if any."""
+    if not isinstance(item, dict) or not isinstance(merged, dict):
+        return item == merged
+    if "name" in item:
+        return item["name"] == merged.get("name")
+    return all(merged.get(key) == value for key, value in item.items() if not isinstance(value, dict | list))
 
 
 PASS: Final = Pass("patches", shape, cause, check=check, judge=judge)

@@ -9,9 +9,12 @@ from __future__ import annotations
 from trainc.diagnostics import report
 from trainc.gitops.base import Pass, by_environment, jobset_of, with_jobset
 from trainc.model import Findings, Model, Objects, Origin
+from trainc.origins import blamed
 from trainc.source import Json, JsonObject, Path, as_object, get
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+_SUSPEND: Path = ("spec", "suspend")
+MESSAGE = "suspend: true together with a queue: Argo CD would stop the job whenever Kueue admits it"
 KUEUE_LABELS = (QUEUE_LABEL, "kueue.x-k8s.io/priority-class", "kueue.x-k8s.io/max-exec-time-seconds")
 
 
@@ -19,8 +22,17 @@ def check_queue(model: Model) -> Findings:
     """Refuse a suspended job with a queue: self-heal would stop it whenever Kueue admits it."""
     if get(model.job.data, "spec", "suspend") is not True or not queued(model):
         return ()
-    message = "suspend: true together with a queue: Argo CD would stop the job whenever Kueue admits it"
-    return (report("TC601", model.job, ("spec", "suspend"), message, found="suspend: true"),)
+    return (report("TC601", model.job, _SUSPEND, MESSAGE, found="suspend: true"),)
+
+
+def judge(model: Model, objects: Objects) -> Findings:
+    """Refuse the same where a patch of the environment suspends the job, or gives it the queue."""
+    jobset = jobset_of(objects)
+    if jobset is None or get(jobset.data, *_SUSPEND) is not True or check_queue(model):
+        return ()
+    if get(jobset.data, "metadata", "labels", QUEUE_LABEL) is None:
+        return ()
+    return (report("TC601", *blamed(model, jobset, _SUSPEND), MESSAGE, found="suspend: true"),)
 
 
 def queued(model: Model) -> bool:
@@ -61,4 +73,4 @@ def _labels(model: Model) -> JsonObject:
     return as_object(get(model.job.data, "metadata", "labels"))
 
 
-PASS = Pass("queue", shape, cause, check=check_queue)
+PASS = Pass("queue", shape, cause, check=check_queue, judge=judge)
