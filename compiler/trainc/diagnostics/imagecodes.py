@@ -25,7 +25,7 @@ IMAGE = {
         _N,
         "images without a digest",
         "So many images of all jobs have no digest, neither where they are named nor in images.lock.yaml.",
-        "add them with trainc image lock NAME=sha256:...",
+        "add them with trainc image lock",
     ),
     "TC704": Code(
         _N,
