@@ -18,8 +18,8 @@ Cause = Callable[[Path, Json], Origin]
 
 LOCK = "images.lock.yaml"
 REGISTRIES = "registries"
-REWRITES = frozenset((LOCK, REGISTRIES))
-"""Names of origins that only spell a value anew: a finding on it belongs where it was written."""
+REWRITES = frozenset((("lock", LOCK), ("environment", REGISTRIES)))
+"""Kinds and names of origins that only spell a value anew: a finding on it belongs where it was written."""
 
 KEYS = ("name", "mountPath", "containerPort", "key", "manager")
 """What tells items of a list apart, in this order."""
@@ -75,7 +75,9 @@ def blamed(model: Model, made: Object, path: Path) -> tuple[Document, Path]:
 
 def _written(origin: Origin | None) -> Origin | None:
     """Return the origin at whose place somebody wrote a value: the one before those that spell it anew."""
-    while origin is not None and origin.earlier is not None and (origin.document is None or origin.name in REWRITES):
+    while origin is not None and origin.earlier is not None:
+        if origin.document is not None and (origin.kind, origin.name) not in REWRITES:
+            break
         origin = origin.earlier
     return origin
 

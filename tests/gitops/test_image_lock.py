@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from trainc.gitops.images import begins
 from trainc.gitops.lock import images
 from trainc.imagelock import FILE, Lock, key_of
 from trainc.lockfile import lock_text, parse_lock
+from trainc.origins import blamed, nearest
 from trainc.source import Json, JsonObject
 
 ONE = "sha256:" + "1" * 64
@@ -118,6 +120,18 @@ def test_faithful_knows_no_lock() -> None:
 )
 def test_how_an_image_is_pinned(image: str, pinned: str) -> None:
     assert Lock(DIGESTS).pinned(image) == pinned
+
+
+def test_a_finding_on_a_pinned_image_is_placed_where_the_image_is_written() -> None:
+    config: JsonObject = {"environments": {"prod": {"registries": {"ghcr.io": "m.io"}}}}
+    made = next(each for each in build(DIGESTS, config).objects if each.kind == "JobSet")
+    path, image = next(each for each in images(made.data) if each[1].startswith("m.io/team/mpi:1@"))
+    origin = nearest(made.origins(), path)
+    assert origin is not None
+    assert (image, origin.name) == (f"m.io/team/mpi:1@{ONE}", "registries")
+    model = SimpleNamespace(job=None)
+    document, place = blamed(model, made, path)  # type: ignore[arg-type]  # only its job is asked for
+    assert (document.source.name, document.locate(place).line) == ("rt.yaml", 16)
 
 
 def test_an_image_that_a_patch_brings_is_judged_too() -> None:
