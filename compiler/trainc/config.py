@@ -22,6 +22,12 @@ from trainc.source import Document, Json, JsonObject, Mark, Path, Source, as_lis
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LABEL_RULE = "at most 63 of a-z, 0-9 and -, beginning and ending with a letter or digit"
+_BEGINNING = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9._:@]*(/[-a-zA-Z0-9._:@]+)*/?")
+"""What stands at the beginning of an image's name: a registry, and as much of a path as there is."""
+
+_ONLY_FOR = {"secret": "existing", "image": "job", "skipDryRunOnMissingResource": "external-secrets"}
+"""Options of sshKeys, and the mode that reads them."""
+
 _BOM = "\ufeff"
 
 FILE = "trainc.yaml"
@@ -135,6 +141,7 @@ def _meanings(data: JsonObject) -> Iterator[Fault]:
         options = as_object(get(data, *path))
         yield from _fixes(options, path)
         yield from _keys(options, path)
+        yield from _registries(options, path)
         if len(as_object(options.get("destination"))) > 1:
             yield Fault((*path, "destination"), "name and server together", expected="one of name and server")
 
@@ -151,6 +158,20 @@ def _keys(options: JsonObject, path: Path) -> Iterator[Fault]:
     if keys.get("mode") == "existing" and "secret" not in keys:
         message = "sshKeys: existing needs the name of the Secret"
         yield Fault((*path, "sshKeys"), message, expected="{mode: existing, secret: <name>}")
+    mode = keys.get("mode", "job")
+    for key, of in _ONLY_FOR.items():
+        if key in keys and mode != of:
+            yield Fault((*path, "sshKeys", key), f"sshKeys.{key} says nothing with mode {mode}", expected=f"mode: {of}")
+
+
+def _registries(options: JsonObject, path: Path) -> Iterator[Fault]:
+    for beginning, place in as_object(options.get("registries")).items():
+        where = (*path, "registries", beginning)
+        if not _BEGINNING.fullmatch(beginning):
+            expected = "such as ghcr.io or docker.io/library"
+            yield Fault(where, "not the beginning of an image's name", beginning, expected)
+        elif isinstance(place, str) and beginning.endswith("/") != place.endswith("/"):
+            yield Fault(where, "one of the two ends in a slash", place, "both end in a slash, or neither")
 
 
 def _kind(value: Json) -> str:

@@ -14,7 +14,8 @@ from trainc.config import Config, parse
 from trainc.diagnostics import Diagnostic, Severity, has_errors, report, sort_key
 from trainc.findings import severities
 from trainc.findings.silences import UNUSED
-from trainc.gitops.environment import nowhere
+from trainc.gitops.companions import IDLE
+from trainc.gitops.environment import WITHOUT_TARGET, nowhere
 from trainc.gitops.lock import remarks
 from trainc.load import load
 from trainc.lockfile import parse_lock
@@ -79,21 +80,16 @@ def compile_for(
 ) -> Outcome:
     """Compile the sources for each environment.
 
-    ``findings`` are those of trainc.yaml, and go first. ``partly`` are sources of which the run uses what it needs.
+    ``findings`` are those of trainc.yaml, and go first; if there is an error among them nothing is compiled, since what
+    trainc.yaml says is not known. ``partly`` are sources of which the run uses what it needs.
     ``crds`` is what ``read_crds`` gives, ``base`` what ``read_base`` gives.
     """
     crds = crds or Inputs()
-    builds: dict[str, tuple[Options, Build]] = {}
-    for environment in environments:
-        options = Options(
-            environment=environment,
-            config=config.data,
-            config_document=config.document,
-            crds=crds.sources,
-            base=base,
-            lock=config.lock,
-        )
-        builds[environment] = options, compile(inputs.sources, options)
+    findings = tuple(findings)
+    if has_errors(findings):
+        told = tuple(sorted((*findings, *inputs.findings, *crds.findings), key=sort_key))
+        return Outcome(jobs={}, files={}, findings=told, objects={})
+    builds = _builds(inputs, config, environments, crds, base)
     made = [build for _, build in builds.values()]
     found = [*findings, *inputs.findings, *crds.findings]
     if set(config.environments) == set(builds):
@@ -114,22 +110,43 @@ def compile_for(
     )
 
 
-def worth_telling(builds: Sequence[tuple[Diagnostic, ...]], partly: Iterable[Source]) -> Iterator[Diagnostic]:
-    """Yield the findings of builds, but notes on comments without use only where they hold in every build.
+def _builds(
+    inputs: Inputs, config: Config, environments: Iterable[str], crds: Inputs, base: Revision | None
+) -> dict[str, tuple[Options, Build]]:
+    """Return the builds by environment, with their options."""
+    builds: dict[str, tuple[Options, Build]] = {}
+    for environment in environments:
+        options = Options(
+            environment=environment,
+            config=config.data,
+            config_document=config.document,
+            crds=crds.sources,
+            base=base,
+            lock=config.lock,
+        )
+        builds[environment] = options, compile(inputs.sources, options)
+    return builds
 
-    Those in ``partly`` are left out: what such a comment silences may be found in a whole run only. Errors stay.
+
+def worth_telling(builds: Sequence[tuple[Diagnostic, ...]], partly: Iterable[Source]) -> Iterator[Diagnostic]:
+    """Yield the findings of builds, but of comments and companions without use only where they are so in every build.
+
+    Those in ``partly`` are left out: what such a comment silences may be found in a whole run only, and what a patch
+    is for may be made in one. Errors stay.
     """
     partly = frozenset(partly)
     idle = [{sort_key(finding) for finding in findings if _is_idle(finding)} for findings in builds]
     everywhere = set.intersection(*idle) if idle else set()
     for findings in builds:
         for finding in findings:
+            if partly and finding.code == WITHOUT_TARGET:
+                continue
             if not _is_idle(finding) or (sort_key(finding) in everywhere and finding.document.source not in partly):
                 yield finding
 
 
 def _is_idle(finding: Diagnostic) -> bool:
-    return finding.code == UNUSED and finding.severity is not Severity.ERROR
+    return finding.code in (UNUSED, IDLE) and finding.severity is not Severity.ERROR
 
 
 def read_platform(root: Path) -> Inputs:

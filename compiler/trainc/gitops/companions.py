@@ -30,6 +30,7 @@ KEPT: Final[Mapping[str, str]] = {
 """Annotations of claims: their data outlives their file. Argo CD reads the first from the live object, so they are
 there from the first day. Flux has words of its own."""
 
+IDLE: Final = "TC015"
 _NAME: Path = ("metadata", "name")
 _RBAC: Final = "rbac.authorization.k8s.io"
 
@@ -121,7 +122,7 @@ def idle(
 
 def _idle(companions: list[Document]) -> Diagnostic:
     kinds = ", ".join(dict.fromkeys(str(document.data["kind"]) for document in companions))
-    return report("TC015", companions[0], ("kind",), f"{kinds} beside a runtime: read, not emitted")
+    return report(IDLE, companions[0], ("kind",), f"{kinds} beside a runtime: read, not emitted")
 
 
 def _for_administrators(document: Document) -> Diagnostic:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from trainc.diagnostics import Diagnostic, Related, report
 from trainc.gitops.naming import name_path
@@ -14,6 +14,7 @@ from trainc.settings import Settings
 from trainc.source import Document, Path, get
 
 _NAME: Path = ("metadata", "name")
+WITHOUT_TARGET: Final = "TC606"
 
 
 class Split(NamedTuple):
@@ -73,7 +74,7 @@ def idle_patches(objects: Iterable[Object], options: Options) -> tuple[Diagnosti
         where = place(options, patch, ("target",))
         if where is not None and not any(is_meant(one, patch) for one in made):
             message = f"no {patch.kind} of environment {options.environment} is meant by this patch"
-            found.append(report("TC606", *where, message))
+            found.append(report(WITHOUT_TARGET, *where, message))
     return tuple(found)
 
 
