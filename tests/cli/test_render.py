@@ -277,3 +277,46 @@ def test_a_configuration_that_leads_nowhere_is_not_one_that_is_absent(repository
         assert result.exit_code == 1
         assert "trainc.yaml:1:1: error[TC011]: cannot be read: No such file or directory\n" in result.output
     assert tree(repository / "out") == before
+
+
+def test_a_part_says_nothing_of_what_only_the_whole_has(repository: Path, run: Run) -> None:
+    companion = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: train}\n"
+    config = """
+environments:
+  prod:
+    patches:
+    - target: {kind: JobSet, namespace: b}
+      patch: {metadata: {labels: {a: b}}}
+"""
+    put(repository, "trainc.yaml", config)
+    runtime = repository / "runtimes/plain.yaml"
+    put(repository, "runtimes/plain.yaml", f"{runtime.read_text(encoding='utf-8')}---\n{companion}")
+    assert run("render").stderr == "out/: 5 created, 0 changed, 0 removed, 0 unchanged\n"
+    part = run("render", "jobs/a")
+    assert (part.exit_code, part.output) == (0, "out/: 0 created, 0 changed, 0 removed, 2 unchanged\n")
+    (repository / "jobs/b/three.yaml").unlink()
+    assert "warning[TC606]: no JobSet of environment prod" in run("validate").output
+    assert "TC606" not in run("validate", "jobs/a").output
+
+
+def test_a_companion_that_one_environment_uses_is_used(repository: Path, run: Run) -> None:
+    runtime = repository / "runtimes/plain.yaml"
+    put(
+        repository,
+        "runtimes/plain.yaml",
+        f"{runtime.read_text(encoding='utf-8')}---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: s}}\n",
+    )
+    put(repository, "trainc.yaml", "environments: {prod: {}, test: {jobs: [nobody]}}\n")
+    assert "TC015" not in run("validate").output
+    put(repository, "trainc.yaml", "environments: {test: {jobs: [nobody]}}\n")
+    assert "note[TC015]: ServiceAccount beside a runtime" in run("validate").output
+
+
+def test_an_error_in_trainc_yaml_is_all_that_is_said(repository: Path, run: Run) -> None:
+    put(repository, "trainc.yaml", "environments: {prod: {queue: 7}}\n")
+    put(repository, "jobs/a/one.yaml", "kind: TrainJob\n")
+    result = run("render")
+    assert result.exit_code == 1
+    assert result.output.count("error[") == 1
+    assert "trainc.yaml:1:22: error[TC013]" in result.output
+    assert not (repository / "out").exists()

@@ -127,6 +127,14 @@ def test_pods_of_a_suspended_jobset_may_be_placed() -> None:
         (BINDING, (("roleRef", "name"), "s"), [("roleRef", "cannot change roleRef")]),
         (BINDING, (("subjects", 0, "name"), "t"), []),
         (CLAIM, (("spec", "resources", "requests", "storage"), "2Gi"), []),
+        (CLAIM, (("spec", "resources", "requests", "storage"), "1024Mi"), []),
+        (CLAIM, (("spec", "resources", "requests"), None), []),
+        (CLAIM, (("spec", "resources", "requests", "storage"), "much"), []),
+        (
+            CLAIM,
+            (("spec", "resources", "requests", "storage"), "512Mi"),
+            [("spec.resources.requests.storage", "field can not be less than status.capacity")],
+        ),
     ],
 )
 def test_of_other_objects(

@@ -18,6 +18,7 @@ from trainc.difference.fields import named
 from trainc.difference.folders import unreadable
 from trainc.difference.model import Refusal
 from trainc.kube.gotypes import GoDecodeError
+from trainc.kube.quantity import from_json
 from trainc.origins import counterpart
 from trainc.previous import as_stored
 from trainc.schema import Resource
@@ -28,6 +29,7 @@ _Said = tuple[Path, str]
 """The path of a field, and why it may not change."""
 
 _JOB: Final = ("selector", "template", "completionMode", "podFailurePolicy", "successPolicy", "backoffLimitPerIndex")
+_STORAGE: Final[Path] = ("spec", "resources", "requests", "storage")
 _CLAIM: Final = ("accessModes", "selector", "storageClassName", "volumeMode", "volumeName", "dataSource")
 
 
@@ -101,6 +103,18 @@ def _of_other(kind: str, new: JsonObject, old: JsonObject) -> Iterator[tuple[str
     elif kind == "PersistentVolumeClaim":
         message = "spec is immutable after creation except resources.requests and volumeAttributesClassName"
         yield from _differing(new, old, [("spec", name) for name in _CLAIM], message)
+        yield from _less(new, old)
+
+
+def _less(new: JsonObject, old: JsonObject) -> Iterator[tuple[str, str]]:
+    """Yield the storage of a claim that is asked for less: a volume does not shrink, and has what was asked for."""
+    sizes = [get(data, *_STORAGE) for data in (new, old)]
+    try:
+        size, was = (from_json(size) for size in sizes if size is not None)
+    except ValueError:  # one of them says nothing, or no quantity
+        return
+    if size < was:
+        yield dotted(_STORAGE), "field can not be less than status.capacity"
 
 
 def _differing(new: JsonObject, old: JsonObject, paths: list[Path], message: str) -> Iterator[tuple[str, str]]:
