@@ -318,5 +318,5 @@ def test_an_error_in_trainc_yaml_is_all_that_is_said(repository: Path, run: Run)
     result = run("render")
     assert result.exit_code == 1
     assert result.output.count("error[") == 1
-    assert "trainc.yaml:1:22: error[TC013]" in result.output
+    assert "trainc.yaml:1:23: error[TC013]" in result.output
     assert not (repository / "out").exists()
