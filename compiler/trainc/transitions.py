@@ -17,7 +17,7 @@ from trainc.changes import Change, changes, same, undone
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.diagnostics.concealing import concealed
 from trainc.documents import RUNTIMES, TRAINJOB
-from trainc.gitops.naming import way_forward
+from trainc.gitops.naming import run_of, way_forward
 from trainc.kube.gotypes import GoDecodeError
 from trainc.model import Model, Object
 from trainc.origins import blamed, counterpart
@@ -72,13 +72,14 @@ class Transitions:
     def of_input(self, document: Document) -> tuple[Diagnostic, ...]:
         """Return the changes of a document that a cluster would refuse; ``document`` holds it as a cluster stores it.
 
-        They are warnings for TrainJobs and runtimes, which trainc compiles, and errors for what lies beside them.
+        They are warnings for TrainJobs and runtimes, which trainc compiles, and errors for what lies beside them. A
+        TrainJob with another run number may change.
         """
         old = self.base.input(*identify(document.data))
         if old is not None and identify(document.data)[:2] == ("", "ConfigMap"):
             return tuple(self._frozen(document.data, old, lambda one: (document, existing(document.data, one.path))))
         resource = self._resource(document.data) if old is not None else None
-        if old is None or resource is None or not has_rules(resource.schema):
+        if old is None or resource is None or not has_rules(resource.schema) or _is_new_run(document, old):
             return ()
         stored = as_stored(resource, old)
         if isinstance(stored, Diagnostic):
@@ -249,6 +250,11 @@ class Transitions:
 
     def _resource(self, data: JsonObject) -> Resource | None:
         return self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
+
+
+def _is_new_run(document: Document, old: Document) -> bool:
+    """Tell whether a TrainJob has another run number: what is made of it is new, and may be anything."""
+    return document.data["kind"] == TRAINJOB and run_of(document) != run_of(old)
 
 
 def _mutated(new: JsonObject, old: JsonObject) -> tuple[JsonObject, JsonObject]:
