@@ -126,11 +126,11 @@ class Settings:
         """Tell whether the environment has a job, by its namespace below jobs/ and its name."""
         wanted = [pattern for pattern in self.jobs if not pattern.startswith("!")]
         unwanted = [pattern[1:] for pattern in self.jobs if pattern.startswith("!")]
-        fits = not wanted or any(_fits(pattern, namespace, name) for pattern in wanted)
-        return fits and not any(_fits(pattern, namespace, name) for pattern in unwanted)
+        named = not wanted or any(fits(pattern, namespace, name) for pattern in wanted)
+        return named and not any(fits(pattern, namespace, name) for pattern in unwanted)
 
 
-def _fits(pattern: str, namespace: str, name: str) -> bool:
+def fits(pattern: str, namespace: str, name: str) -> bool:
     """Match <namespace>/<name>; a pattern without / is one of namespaces."""
     place, slash, job = pattern.partition("/")
     return fnmatchcase(namespace, place) and (not slash or fnmatchcase(name, job))

@@ -15,7 +15,7 @@ from trainc.diagnostics import Diagnostic, Severity, has_errors, report, sort_ke
 from trainc.findings import severities
 from trainc.findings.silences import UNUSED
 from trainc.gitops.companions import IDLE
-from trainc.gitops.environment import WITHOUT_TARGET, nowhere
+from trainc.gitops.environment import WITHOUT_TARGET, nowhere, unheard
 from trainc.gitops.lock import remarks
 from trainc.load import load
 from trainc.lockfile import parse_lock
@@ -96,6 +96,8 @@ def compile_for(
         whole = [*nowhere([build.left for build in made])]
         if not partly and not any(has_errors(build.findings) for build in made):
             whole += without_jobs([build.unused for build in made])
+            for options, build in builds.values():
+                whole += unheard((*(job.document for job in build.jobs), *build.left), options)
             whole += remarks((options, build.objects) for options, build in builds.values())
         levels = severities.read(config.data.get(severities.KEY))
         found += (ruled for each in whole if (ruled := severities.apply(each, levels)) is not None)

@@ -60,8 +60,8 @@ GITOPS = {
     "TC609": Code(
         _E,
         "run number",
-        "The annotation trainc.dev/run counts the runs of a TrainJob. From \"2\" on the names of its objects end in the"
-        " number, so that the job runs again; \"1\" is the plain name. trainc has no other annotation.",
+        'The annotation trainc.dev/run counts the runs of a TrainJob. From "2" on the names of its objects end in the'
+        ' number, so that the job runs again; "1" is the plain name. trainc has no other annotation.',
     ),
     "TC610": Code(
         _E,
@@ -84,6 +84,14 @@ GITOPS = {
         "argocd.namespaces in trainc.yaml lists the namespaces that the AppProject allows, and this is none of them:"
         " Argo CD would refuse the job.",
         "put the job into another namespace, or have the platform team add this one",
+    ),
+    "TC613": Code(
+        _W,
+        "name in trainc.yaml that no job has",
+        "A pattern of jobs, a namespace or a runtime that trainc.yaml names in an environment is not that of any"
+        " TrainJob. A pattern with a slip of the pen leaves jobs out, and what was made of them is removed; a namespace"
+        " or runtime with one leaves its jobs where they are.",
+        "correct the name, or take it out of trainc.yaml",
     ),
     "TC620": Code(
         _E,

@@ -6,15 +6,17 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from trainc.diagnostics import Diagnostic, Related, report
+from trainc.gitops.base import option_place
 from trainc.gitops.naming import name_path
 from trainc.gitops.patches import is_meant, place
 from trainc.model import Object
 from trainc.options import Options
-from trainc.settings import Settings
-from trainc.source import Document, Path, get
+from trainc.settings import Settings, fits
+from trainc.source import Document, Path, as_object, get
 
 _NAME: Path = ("metadata", "name")
 WITHOUT_TARGET: Final = "TC606"
+UNHEARD: Final = "TC613"
 
 
 class Split(NamedTuple):
@@ -76,6 +78,37 @@ def idle_patches(objects: Iterable[Object], options: Options) -> tuple[Diagnosti
             message = f"no {patch.kind} of environment {options.environment} is meant by this patch"
             found.append(report(WITHOUT_TARGET, *where, message))
     return tuple(found)
+
+
+def unheard(jobs: Iterable[Document], options: Options) -> tuple[Diagnostic, ...]:
+    """Return a warning for every name in the options that none of all TrainJobs has; none where there are no jobs.
+
+    The names are patterns of ``jobs``, and the keys of ``namespaces`` and ``runtimes``.
+    """
+    given = tuple(jobs)
+    settings, document = options.settings, options.config_document
+    if not given or document is None:
+        return ()
+    homes = {str(get(job.data, "metadata", "namespace")) for job in given}
+    runtimes = {str(get(job.data, "spec", "runtimeRef", "name")) for job in given}
+    patterns = [(index, pattern) for index, pattern in enumerate(settings.jobs) if not _fits_any(pattern, given)]
+    elsewhere = [name for name in settings.namespaces if name not in homes]
+    replaced = [name for name in settings.runtimes if name not in runtimes]
+    wrong: list[tuple[Path, str, str]] = [
+        *((("jobs", index), pattern, f"no TrainJob fits {pattern!r}") for index, pattern in patterns),
+        *((("namespaces", name), name, f"no TrainJob is in namespace {name}") for name in elsewhere),
+        *((("runtimes", name), name, f"no TrainJob names runtime {name}") for name in replaced),
+    ]
+    return tuple(
+        report(UNHEARD, document, (*where, *path[1:]), message, found=name)
+        for path, name, message in wrong
+        if (where := option_place(options, str(path[0]))) is not None
+    )
+
+
+def _fits_any(pattern: str, jobs: Iterable[Document]) -> bool:
+    names = (as_object(job.data["metadata"]) for job in jobs)
+    return any(fits(pattern.removeprefix("!"), str(one.get("namespace")), str(one.get("name"))) for one in names)
 
 
 def nowhere(left: Iterable[Iterable[Document]]) -> tuple[Diagnostic, ...]:
