@@ -51,6 +51,8 @@ environments:
     - target: {kind: Job, name: '*-mpi-ssh-keys'}
       patch:
         spec: {template: {spec: {containers: [{name: ssh-keys, resources: {limits: {cpu: 1000m}}}]}}}
+    - target: {kind: '*'}
+      patch: {metadata: {annotations: {}, labels: {trainer.example.com/none: null}}}
     - target: {kind: PersistentVolumeClaim, namespace: science}
       patch: {spec: {storageClassName: fast, resources: {requests: {storage: 2048Gi}}}}
     - target: {kind: ServiceAccount, name: train}
@@ -153,6 +155,7 @@ def test_a_server_has_nothing_to_add(environment: str) -> None:
     assert unknown <= {"external-secrets.io", "generators.external-secrets.io", "scheduling.volcano.sh"}
     wanted = {"JobSet", "ConfigMap", "PodGroup", "ServiceAccount", "Role", "RoleBinding", "PersistentVolumeClaim"}
     assert wanted <= {one.kind for one in made}
+    assert all(get(one.data, "metadata", key) != {} for one in made for key in ("labels", "annotations"))
     assert not any("data" in one.data or "stringData" in one.data for one in made if one.kind == "Secret")
 
 

@@ -151,8 +151,16 @@ def _patched(made: Object, options: Options) -> Object:
     data = made.data
     for patch in _meant(made, options):
         merged = _merged(data, patch.patch)
-        data = data if isinstance(merged, str) else merged
+        data = data if isinstance(merged, str) else _without_nothing(merged)
     return made if data == made.data else replace(made, data=spelt(data))
+
+
+def _without_nothing(data: JsonObject) -> JsonObject:
+    """Return an object without empty labels and annotations, which no server keeps: they would differ for ever."""
+    metadata = as_object(data.get("metadata"))
+    if all(metadata.get(key, True) for key in METADATA):
+        return data
+    return {**data, "metadata": {key: value for key, value in metadata.items() if value or key not in METADATA}}
 
 
 def _merged(data: JsonObject, patch: JsonObject) -> JsonObject | str:
