@@ -164,3 +164,24 @@ def test_an_object_that_no_cluster_holds_is_a_finding_on_its_side() -> None:
     assert [(finding.code, finding.severity) for finding in there.findings] == [("TC904", "error")]
     assert [(finding.code, finding.severity) for finding in back.findings] == [("TC904", "note")]
     assert "not compared before the change" in back.findings[0].message
+
+
+def test_nobody_is_told_to_delete_a_claim() -> None:
+    smaller = changed(CLAIM, (("spec", "resources", "requests", "storage"), "512Mi"))
+    sizes = {"persistentvolumeclaim-x": (CLAIM, smaller)}
+    bound = {"rolebinding-x": (BINDING, changed(BINDING, (("roleRef", "name"), "s")))}
+    for pairs, words in (
+        (sizes, ["Leave the claim as it was"]),
+        (bound, ["Give the object another name, or delete"]),
+        (sizes | bound, ["Give the object another name, or delete", "Leave the claim as it was"]),
+    ):
+        before, after = (
+            {
+                f"out/prod/a/0-shared/{name}.yaml": OWNED + b"x\n" + yaml.safe_dump(pair[side]).encode()
+                for name, pair in pairs.items()
+            }
+            for side in (0, 1)
+        )
+        (job,) = compare(before, after).jobs
+        advice = [line for line in job.cluster if line.startswith(("Give", "Leave"))]
+        assert [line[: len(word)] for line, word in zip(advice, words, strict=True)] == words

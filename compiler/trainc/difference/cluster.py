@@ -12,6 +12,7 @@ from trainc.settings import Settings
 
 FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
+_CLAIM: Final = "PersistentVolumeClaim"
 
 
 def application(place: Place, settings: Settings) -> str:
@@ -134,7 +135,10 @@ def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
         )
     yield "What runs, runs on as it is."
     if job.place.name == FOLDER:
-        yield "Give the object another name, or delete it in the cluster first."
+        if any(refusal.kind != _CLAIM for refusal in job.refusals):
+            yield "Give the object another name, or delete it in the cluster first."
+        if any(refusal.kind == _CLAIM for refusal in job.refusals):
+            yield "Leave the claim as it was, or give it another name: who deletes it loses its data."
     else:
         yield f"The way forward is a new run: the annotation {RUN} in the TrainJob. It starts from the beginning."
 
