@@ -16,6 +16,7 @@ from trainc.diagnostics import Diagnostic, has_errors, sort_key
 from trainc.documents import Documents, Key, classify, identity
 from trainc.findings.repeats import collapse
 from trainc.findings.ruling import Ruling
+from trainc.gitops.accounts import still_unknown
 from trainc.gitops.base import jobset_of
 from trainc.gitops.companions import Shared, Use, collisions, idle, placed_by_folder, share
 from trainc.gitops.environment import Placed, idle_patches, meetings, split
@@ -87,6 +88,7 @@ def compile(sources: Iterable[Source], options: Options | None = None) -> Build:
     findings += (*meetings(placed, options), *too_many(placed, base, options))
     shared, found = _companions(sorted_out, documents, cluster, jobs, options)
     findings += found
+    jobs = tuple(_acquainted(job, shared) for job in jobs)
     if all(job.objects for job in jobs):  # a job without any may be the one that a patch is for
         findings += idle_patches(_objects(jobs, shared), options)
     emitted = {(one.document.source.name, one.document.index) for one in shared}
@@ -100,6 +102,12 @@ def compile(sources: Iterable[Source], options: Options | None = None) -> Build:
 
 def _objects(jobs: Iterable[Job], shared: Iterable[Shared]) -> tuple[Object, ...]:
     return (*(one.made for one in shared), *(made for job in jobs for made in job.objects))
+
+
+def _acquainted(job: Job, shared: Iterable[Shared]) -> Job:
+    """Return a job that knows the accounts of its namespace; not one that a finding, made an error, has ended."""
+    found = still_unknown(job.findings, job.namespace, (one.made for one in shared))
+    return replace(job, findings=found) if job.objects else job
 
 
 def _placed(job: Job) -> Placed:

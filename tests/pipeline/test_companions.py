@@ -104,6 +104,19 @@ def test_a_service_account_beside_the_runtime_is_known() -> None:
     assert unknown.code == "TC604"
 
 
+def test_a_service_account_that_another_job_brings_is_known() -> None:
+    other = Source(
+        "runtimes/o.yaml",
+        str(runtime("o").text).replace("containers:", "serviceAccountName: reader\n                containers:"),
+    )
+    given = (other, beside("r", ACCOUNT), job("a", ref="o"), job("a", name="k"), job("b", ref="o"))
+    findings = [(found.code, found.found) for found in build({}, *given).findings]
+    assert findings == [("TC604", "reader")], "of namespace b alone"
+    assert build({}, *given[:4]).findings == ()
+    raised = compile(given[:4], Options(config={"severities": {"TC604": "error"}}))
+    assert [found.code for found in raised.findings] == ["TC604"], "a job that has ended says why"
+
+
 def test_faithful_output_has_no_companions() -> None:
     found = compile([beside("r", ACCOUNT), job("a")], Options(faithful=True))
     assert [made.kind for made in found.objects] == ["JobSet"]

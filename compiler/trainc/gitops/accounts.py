@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from trainc.diagnostics import Diagnostic, report
@@ -9,12 +10,14 @@ from trainc.gitops.base import Pass, by_environment
 from trainc.gitops.pods import pod_specs
 from trainc.model import Findings, Model, Object, Objects, Origin
 from trainc.origins import blamed
-from trainc.source import Json, Path
+from trainc.source import Json, Path, get
 
 DEFAULT: Final = "default"
 """The service account that every namespace has."""
 
-ACCOUNT: Final = "v1/ServiceAccount"
+CODE: Final = "TC604"
+KIND: Final = "ServiceAccount"
+ACCOUNT: Final = f"v1/{KIND}"
 
 
 def judge(model: Model, objects: Objects) -> Findings:
@@ -31,7 +34,7 @@ def judge(model: Model, objects: Objects) -> Findings:
 def _is_known(model: Model, objects: Objects, name: str) -> bool:
     if name in model.options.settings.service_accounts:
         return True
-    if any(one.kind == "ServiceAccount" and one.name == name for one in objects):
+    if any(one.kind == KIND and one.name == name for one in objects):
         return True
     if any((ACCOUNT, place, name) in model.cluster for place in (model.home, model.namespace)):
         return True
@@ -39,8 +42,18 @@ def _is_known(model: Model, objects: Objects, name: str) -> bool:
     return any((version, found) == (ACCOUNT, name) for version, _, found in beside)
 
 
+def still_unknown(
+    findings: Iterable[Diagnostic], namespace: str, companions: Iterable[Object]
+) -> tuple[Diagnostic, ...]:
+    """Return the findings of a job in a namespace without those of accounts that are there for another job's sake."""
+    made = {
+        one.name for one in companions if one.kind == KIND and get(one.data, "metadata", "namespace") == namespace
+    }
+    return tuple(finding for finding in findings if finding.code != CODE or finding.found not in made)
+
+
 def _finding(model: Model, made: Object, path: Path, name: str) -> Diagnostic:
-    return report("TC604", *blamed(model, made, path), f"service account {name!r} is made by nothing here", found=name)
+    return report(CODE, *blamed(model, made, path), f"service account {name!r} is made by nothing here", found=name)
 
 
 def _same(model: Model, objects: Objects) -> Objects:
