@@ -320,3 +320,17 @@ def test_an_error_in_trainc_yaml_is_all_that_is_said(repository: Path, run: Run)
     assert result.output.count("error[") == 1
     assert "trainc.yaml:1:23: error[TC013]" in result.output
     assert not (repository / "out").exists()
+
+
+def test_a_patch_of_defaults_is_for_any_environment(repository: Path, run: Run) -> None:
+    config = """
+defaults:
+  patches:
+  - target: {kind: JobSet, namespace: %s}
+    patch: {metadata: {labels: {team: b}}}
+environments: {prod: {}, test: {jobs: [a]}}
+"""
+    put(repository, "trainc.yaml", config % "b")
+    assert "TC606" not in run("validate").output
+    put(repository, "trainc.yaml", config % "c")
+    assert run("validate").output.count("warning[TC606]") == 2

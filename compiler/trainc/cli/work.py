@@ -141,10 +141,18 @@ def worth_telling(builds: Sequence[tuple[Diagnostic, ...]], partly: Iterable[Sou
     everywhere = set.intersection(*idle) if idle else set()
     for findings in builds:
         for finding in findings:
-            if partly and finding.code == WITHOUT_TARGET:
+            if finding.code == WITHOUT_TARGET and (partly or _has_a_target(finding, builds)):
                 continue
             if not _is_idle(finding) or (sort_key(finding) in everywhere and finding.document.source not in partly):
                 yield finding
+
+
+def _has_a_target(finding: Diagnostic, builds: Sequence[tuple[Diagnostic, ...]]) -> bool:
+    """Tell whether a patch of defaults that means nothing in one environment means something in another."""
+    path = finding.path
+    return path[:1] == ("defaults",) and not all(
+        any((each.code, each.path) == (WITHOUT_TARGET, path) for each in findings) for findings in builds
+    )
 
 
 def _is_idle(finding: Diagnostic) -> bool:
