@@ -46,9 +46,7 @@ def still_unknown(
     findings: Iterable[Diagnostic], namespace: str, companions: Iterable[Object]
 ) -> tuple[Diagnostic, ...]:
     """Return the findings of a job in a namespace without those of accounts that are there for another job's sake."""
-    made = {
-        one.name for one in companions if one.kind == KIND and get(one.data, "metadata", "namespace") == namespace
-    }
+    made = {one.name for one in companions if one.kind == KIND and get(one.data, "metadata", "namespace") == namespace}
     return tuple(finding for finding in findings if finding.code != CODE or finding.found not in made)
 
 
