@@ -82,4 +82,5 @@ $(READY): requirements.lock pyproject.toml
 	"$$found" -m venv --clear $(VENV)
 	$(PIP) install --require-hashes -r requirements.lock
 	$(PIP) install --no-build-isolation --no-deps -e .
+	@$(BIN)/python -m compileall -q compiler/trainc # where Python may not write bytecode, every run would compile
 	@touch $@
