@@ -9,9 +9,9 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from trainc.diagnostics import report
-from trainc.gitops.base import Pass, by_environment
-from trainc.model import Findings, Model, Objects, Origin
-from trainc.source import Json, Path
+from trainc.gitops.base import Pass
+from trainc.model import Findings, Model
+from trainc.source import Path
 
 CODE: Final = "TC612"
 _NAME: Path = ("metadata", "name")
@@ -28,14 +28,4 @@ def check(model: Model) -> Findings:
     return (report(CODE, model.job, _NAME, message, found=model.namespace, expected=", ".join(allowed)),)
 
 
-def shape(model: Model, objects: Objects) -> Objects:
-    """Return the objects as they are."""
-    return objects
-
-
-def cause(model: Model, path: Path, root: Json) -> Origin:
-    """Return an origin: nothing of a JobSet comes from here."""
-    return by_environment("argocd")
-
-
-PASS: Final = Pass("allowed", shape, cause, check=check)
+PASS: Final = Pass("allowed", check=check)

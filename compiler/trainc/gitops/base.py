@@ -13,6 +13,14 @@ from trainc.source import Json, JsonObject, Path, existing, get
 JOBSET = "JobSet"
 
 
+def _nothing_shaped(model: Model, objects: Objects) -> Objects:
+    return objects
+
+
+def _nothing_caused(model: Model, path: Path, root: Json) -> Origin:
+    raise AssertionError("a pass that changes a JobSet says why")
+
+
 def _nothing_found(model: Model) -> Findings:
     return ()
 
@@ -26,13 +34,14 @@ class Pass:
     """One idea of what a tree in git needs beyond the controller's objects. All its functions are pure.
 
     ``shape`` returns the objects of a job with what the pass adds or changes, and the very objects given where there
-    is nothing to do. ``cause`` tells the origin of a path that it brought to the JobSet, given the JobSet afterwards.
-    ``check`` looks at the joined model before anything is built, ``judge`` at the objects after the last pass.
+    is nothing to do. ``cause``, which goes with it, tells the origin of a path that it brought to the JobSet, given the
+    JobSet afterwards. ``check`` looks at the joined model before anything is built, ``judge`` at the objects after the
+    last pass; a pass may do no more than that.
     """
 
     name: str
-    shape: Callable[[Model, Objects], Objects]
-    cause: Callable[[Model, Path, Json], Origin]
+    shape: Callable[[Model, Objects], Objects] = _nothing_shaped
+    cause: Callable[[Model, Path, Json], Origin] = _nothing_caused
     check: Callable[[Model], Findings] = _nothing_found
     judge: Callable[[Model, Objects], Findings] = _nothing_judged
 

@@ -6,10 +6,10 @@ from typing import Final
 
 from trainc.diagnostics import report
 from trainc.gitops.base import Pass, jobset_of
-from trainc.model import Findings, Model, Objects, Origin
+from trainc.model import Findings, Model, Objects
 from trainc.origins import blamed
 from trainc.settings import Settings
-from trainc.source import Json, Path, get
+from trainc.source import Path, get
 
 CODE: Final = "TC610"
 _TTL: Path = ("spec", "ttlSecondsAfterFinished")
@@ -32,14 +32,4 @@ def judge(model: Model, objects: Objects) -> Findings:
     return (report(CODE, *blamed(model, jobset, _TTL), message, found=str(value), hint=hint),)
 
 
-def shape(model: Model, objects: Objects) -> Objects:
-    """Return the objects as they are."""
-    return objects
-
-
-def cause(model: Model, path: Path, root: Json) -> Origin:
-    """Return an origin: this pass brings nothing to a JobSet."""
-    return Origin("default", name="trainc")
-
-
-PASS: Final = Pass("expiry", shape, cause, judge=judge)
+PASS: Final = Pass("expiry", judge=judge)

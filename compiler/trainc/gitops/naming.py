@@ -13,7 +13,7 @@ from typing import Final
 
 from trainc.diagnostics import Diagnostic, report, suggest
 from trainc.gitops.base import Pass
-from trainc.model import Findings, Model, Object, Objects, Origin
+from trainc.model import Findings, Model, Object, Objects
 from trainc.source import Document, Json, Path, as_object, get
 
 OWN: Final = "trainc.dev/"
@@ -89,13 +89,4 @@ def _problem(job: Document, key: str, value: Json) -> Diagnostic:
     return report(CODE, job, path, f"trainc has no annotation {key!r}", expected=RUN, hint=suggest(key, (RUN,)))
 
 
-def _unchanged(model: Model, objects: Objects) -> Objects:
-    return objects
-
-
-def cause(model: Model, path: Path, root: Json) -> Origin:
-    """Return an origin: this pass brings nothing to a JobSet."""
-    return Origin("default", name="trainc")
-
-
-PASS: Final = Pass("naming", _unchanged, cause, check=check)
+PASS: Final = Pass("naming", check=check)
