@@ -79,10 +79,18 @@ def get(value: Json, *path: str | int) -> Json:
     return value
 
 
-def put(value: JsonObject, path: tuple[str, ...], new: Json) -> JsonObject:
-    """Return a copy of value in which the value at path, a path of keys, is new."""
-    key, *rest = path
-    return {**value, key: put(as_object(value.get(key)), tuple(rest), new) if rest else new}
+def put(value: JsonObject, path: Path, new: Json) -> JsonObject:
+    """Return a copy of value in which the value at path is new; mappings on the way are made, lists must be there."""
+    return as_object(_put(value, path, new))
+
+
+def _put(value: Json, path: Path, new: Json) -> Json:
+    if not path:
+        return new
+    step, *rest = path
+    if isinstance(value, list):
+        return [_put(item, tuple(rest), new) if index == step else item for index, item in enumerate(value)]
+    return {**as_object(value), str(step): _put(get(value, step), tuple(rest), new)}
 
 
 def existing(value: Json, path: Path) -> Path:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 
+from trainc.admit.generated import store_jobset
 from trainc.admit.jobset import default
 from trainc.gitops.base import jobset_of, namespace_origin
 from trainc.gitops.naming import name_place
@@ -224,8 +225,7 @@ def _passed(model: Model, jobset: JsonObject) -> list[Step]:
             found.append(Step(made.data, lambda path, root, step=step: step.cause(model, path, root)))  # type: ignore[misc]
         objects = after
     if found:
-        stored = read(resource("JobSet"), default(read(resource("JobSet"), as_object(found[-1].snapshot)).data)).data
-        found.append(Step(stored, _default("JobSet webhook")))
+        found.append(Step(store_jobset(as_object(found[-1].snapshot)), _default("JobSet webhook")))
     return found
 
 

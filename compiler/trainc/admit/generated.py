@@ -23,13 +23,19 @@ class Refused(NamedTuple):
     hint: str | None = None
 
 
+def store_jobset(data: JsonObject) -> JsonObject:
+    """Return the JobSet as a cluster holds it: with the defaults of CRD and webhook, whether it is valid or not."""
+    kind = resource("JobSet")
+    return read(kind, default(read(kind, data).data)).data
+
+
 def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObject, tuple[Refused, ...]]:
     """Return the JobSet with the defaults of CRD and webhook, and what the first of them to refuse it says.
 
     ``claims`` holds the specs of the PersistentVolumeClaims in its namespace, by name.
     """
     kind = resource("JobSet")
-    stored = read(kind, default(read(kind, data).data)).data
+    stored = store_jobset(data)
     violations = validate_object(kind, stored)
     refused = [Refused(v.code, "jobset-crd", v.path, v.message, v.upstream, v.expected, v.hint) for v in violations]
     if not any(violation.blocking for violation in violations):

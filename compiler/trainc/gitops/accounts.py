@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from trainc.diagnostics import Diagnostic, report
-from trainc.gitops.base import Pass, by_environment
+from trainc.gitops.base import Pass
 from trainc.gitops.pods import pod_specs
-from trainc.model import Findings, Model, Object, Objects, Origin
+from trainc.model import Findings, Model, Object, Objects
 from trainc.origins import blamed
-from trainc.source import Json, Path, get
+from trainc.source import Path, get
 
 DEFAULT: Final = "default"
 """The service account that every namespace has."""
@@ -46,6 +46,9 @@ def still_unknown(
     findings: Iterable[Diagnostic], namespace: str, companions: Iterable[Object]
 ) -> tuple[Diagnostic, ...]:
     """Return the findings of a job in a namespace without those of accounts that are there for another job's sake."""
+    findings = tuple(findings)
+    if all(finding.code != CODE for finding in findings):
+        return findings
     made = {one.name for one in companions if one.kind == KIND and get(one.data, "metadata", "namespace") == namespace}
     return tuple(finding for finding in findings if finding.code != CODE or finding.found not in made)
 
@@ -54,13 +57,4 @@ def _finding(model: Model, made: Object, path: Path, name: str) -> Diagnostic:
     return report(CODE, *blamed(model, made, path), f"service account {name!r} is made by nothing here", found=name)
 
 
-def _same(model: Model, objects: Objects) -> Objects:
-    return objects
-
-
-def cause(model: Model, path: Path, root: Json) -> Origin:
-    """Return an origin that is never asked for: the pass adds nothing."""
-    return by_environment("serviceAccounts")
-
-
-PASS: Final = Pass("accounts", _same, cause, judge=judge)
+PASS: Final = Pass("accounts", judge=judge)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from trainc.base import Identity, identify
 from trainc.diagnostics import Diagnostic, Related, report
 from trainc.documents import CLUSTER_SCOPED, COMPANIONS, Key, identity
 from trainc.gitops import flux
@@ -58,24 +59,22 @@ def share(
     ``stored`` holds the documents given as a cluster stores them, ``unplaced`` names those without a namespace of
     their own.
     """
-    uses = tuple(uses)
-    found: dict[tuple[str, str, str, str], Shared] = {}
+    used: dict[Source, set[str]] = {}
+    for use in uses:
+        used.setdefault(use.runtime.source, set()).add(use.namespace)
+    found: dict[Identity, Shared] = {}
     findings: list[Diagnostic] = []
     for key, document in stored.items():
-        mine = [use for use in uses if use.runtime.source == document.source]
-        if document.data["kind"] not in COMPANIONS or not mine:
+        if document.data["kind"] not in COMPANIONS or document.source not in used:
             continue
         if document.data["kind"] in CLUSTER_SCOPED:
             findings.append(_for_administrators(document))
             continue
         own = str(get(document.data, "metadata", "namespace"))
-        places = [use.namespace for use in mine]
-        if key not in unplaced:
-            places = [options.settings.namespaces.get(own, own)]
-        for place in sorted(set(places)):
+        places = used[document.source] if key in unplaced else {options.settings.namespaces.get(own, own)}
+        for place in sorted(places):
             made = Shared(patched_companion(_made(document, place, own, options), options), place, document)
-            version = str(document.data["apiVersion"]).rpartition("/")[0]
-            first = found.setdefault((version, made.made.kind, place, made.made.name), made)
+            first = found.setdefault(identify(made.made.data), made)
             if first.made.data != made.made.data:
                 findings.append(_twice(made, first.document))
             elif first is made:
@@ -85,7 +84,7 @@ def share(
 
 def collisions(shared: Iterable[Shared], objects: Iterable[Object]) -> tuple[Diagnostic, ...]:
     """Return an error for every companion that is also an object of a job: no object is in two folders."""
-    made = {_identity(one) for one in objects}
+    made = {identify(one.data) for one in objects}
     return tuple(
         report(
             "TC608",
@@ -95,13 +94,8 @@ def collisions(shared: Iterable[Shared], objects: Iterable[Object]) -> tuple[Dia
             found=one.made.name,
         )
         for one in shared
-        if _identity(one.made) in made
+        if identify(one.made.data) in made
     )
-
-
-def _identity(made: Object) -> tuple[str, str, str, str]:
-    group = str(made.data["apiVersion"]).rpartition("/")[0]
-    return group, made.kind, str(get(made.data, "metadata", "namespace")), made.name
 
 
 def idle(

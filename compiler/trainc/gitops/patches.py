@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from trainc.diagnostics import Diagnostic, report
-from trainc.gitops.base import Pass, by_environment
+from trainc.gitops.base import Pass, by_environment, option_place
 from trainc.gitops.naming import titled
 from trainc.gitops.spelling import SPECS, spelt
 from trainc.kube.merge import MergeError, merge
@@ -139,11 +139,9 @@ def _finding(options: Options, document: Document, patch: Patch, inside: Path, m
 
 def place(options: Options, patch: Patch, inside: Path) -> tuple[Document, Path] | None:
     """Return where a patch stands in trainc.yaml; None where its text is not known."""
-    document = options.config_document
-    if document is None:
+    document, path = options.config_document, option_place(options, "patches")
+    if document is None or path is None:
         return None
-    own: Path = ("environments", options.environment, "patches")
-    path: Path = own if get(document.data, *own) is not None else ("defaults", "patches")
     return document, existing(document.data, (*path, patch.index, *inside))
 
 

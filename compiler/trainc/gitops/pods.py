@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from trainc.model import Object, Objects
-from trainc.source import Json, JsonObject, Path, as_list, as_object, get
+from trainc.source import Json, JsonObject, Path, as_list, as_object, get, put
 
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _JOB: Path = ("spec", "template", "spec")
@@ -32,17 +32,8 @@ def _changed(made: Object, change: Callable[[JsonObject], JsonObject]) -> Object
     data = made.data
     for path, spec in pod_specs(made.data):
         if (after := change(spec)) != spec:
-            data = as_object(_put(data, path, after))
+            data = put(data, path, after)
     return made if data is made.data else replace(made, data=data)
-
-
-def _put(value: Json, path: Path, new: Json) -> Json:
-    if not path:
-        return new
-    step, *rest = path
-    if isinstance(value, list):
-        return [_put(item, tuple(rest), new) if index == step else item for index, item in enumerate(value)]
-    return {**as_object(value), str(step): _put(get(value, step), tuple(rest), new)}
 
 
 def with_images(spec: JsonObject, change: Callable[[str], str]) -> JsonObject:
