@@ -1,0 +1,294 @@
+"""How far a run is: what is written, when, and where it leads; the clock is the test's."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trainc.cli import progress as module
+from trainc.cli.progress import (
+    ERASE,
+    LOOK,
+    Bar,
+    Log,
+    Progress,
+    State,
+    bar_line,
+    duration,
+    log_line,
+    per_second,
+    progress,
+)
+
+states = st.builds(
+    State,
+    label=st.just("compiling"),
+    done=st.integers(0, 10**6),
+    total=st.integers(0, 10**6),
+    rate=st.one_of(st.just(0.0), st.floats(0.001, 1e6)),
+)
+
+
+class Clock:
+    """A clock that moves when told to, and counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.now, self.asked = 1000.0, 0
+
+    def __call__(self) -> float:
+        self.asked += 1
+        return self.now
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Broken(Terminal):
+    def write(self, text: str, /) -> int:
+        raise BrokenPipeError
+
+
+def frames(text: str) -> list[str]:
+    return text.split(ERASE)[1:]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (6.6, "7 s"),
+        (59.4, "59 s"),
+        (59.6, "1:00 min"),
+        (65, "1:05 min"),
+        (3599.7, "1:00:00 h"),
+        (7389, "2:03:09 h"),
+    ],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(("rate", "text"), [(0.25, "0.2/s"), (3.44, "3.4/s"), (10, "10/s"), (2310.4, "2,310/s")])
+def test_rates(rate: float, text: str) -> None:
+    assert per_second(rate) == text
+
+
+def test_a_bar() -> None:
+    line = bar_line(State("compiling", 2500, 10000, 1250.0), 100)
+    assert line == "compiling  [#######                       ]  2,500 of 10,000  25%  1,250/s  6 s left"
+
+
+def test_a_narrow_terminal_gets_no_bar_and_no_second_line() -> None:
+    state = State("compiling", 2500, 10000, 1250.0)
+    assert bar_line(state, 60) == "compiling  2,500 of 10,000  25%  1,250/s  6 s left"
+    assert bar_line(state, 20) == "compiling  2,500 of"
+    assert bar_line(state, 0) == ""
+
+
+@given(states, st.integers(0, 300))
+def test_a_line_is_shorter_than_the_terminal(state: State, columns: int) -> None:
+    line = bar_line(state, columns)
+    assert len(line) <= max(columns - 1, 0)
+    assert line.isprintable()
+
+
+@given(states)
+def test_percents_end_at_100_and_only_when_all_is_done(state: State) -> None:
+    assert (state.percent == 100) == (state.done >= state.total)
+    assert 0 <= state.percent <= 100
+
+
+def test_a_line_of_a_log() -> None:
+    assert log_line(State("compiling", 999, 1000, 40.0)) == "compiling: 999 of 1,000 (99%), 40/s, 0 s left"
+    assert log_line(State("compiling", 0, 1000, 0.0)) == "compiling: 0 of 1,000 (0%)"
+
+
+def test_a_bar_shows_after_a_second_ten_times_a_second_and_is_gone_at_the_end() -> None:
+    clock, stream = Clock(), Terminal()
+    with Bar(1000, "compiling", stream, columns=lambda: 80, clock=clock) as bar:
+        for number in range(1000):
+            clock.now += 0.01
+            bar.advance()
+            if number == 98:
+                assert stream.getvalue() == ""
+    *shown, last = frames(stream.getvalue())
+    assert last == ""
+    assert 70 <= len(shown) <= 91  # of nine seconds
+    assert all(len(frame) < 80 for frame in shown)
+    assert re.search(r"10\d of 1,000  10%  100/s  9 s left$", shown[0])
+    done = [int(match[1].replace(",", "")) for frame in shown if (match := re.search(r"([\d,]+) of", frame))]
+    assert done == sorted(set(done))
+
+
+def test_a_short_run_writes_nothing() -> None:
+    clock, stream = Clock(), Terminal()
+    with Bar(1000, "compiling", stream, columns=lambda: 80, clock=clock) as bar:
+        for _ in range(1000):
+            clock.now += 0.0009
+            bar.advance()
+    assert stream.getvalue() == ""
+
+
+def test_a_bar_is_gone_after_an_error_and_closing_twice_erases_once() -> None:
+    clock, stream = Clock(), Terminal()
+    bar = Bar(10, "compiling", stream, columns=lambda: 80, clock=clock)
+    with pytest.raises(KeyError), bar:
+        clock.now += 2
+        bar.advance()
+        raise KeyError
+    bar.close()
+    assert len(frames(stream.getvalue())) == 2
+    assert stream.getvalue().endswith(ERASE)
+
+
+def test_a_log_has_a_line_every_ten_seconds() -> None:
+    clock, stream = Clock(), io.StringIO()
+    with Log(1000, "compiling", stream, clock=clock) as log:
+        for _ in range(1000):
+            clock.now += 0.035
+            log.advance()
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 3  # of 35 seconds
+    assert lines[0] == "compiling: 286 of 1,000 (28%), 29/s, 25 s left"
+
+
+def test_the_rate_is_that_of_the_last_seconds() -> None:
+    clock, stream = Clock(), Terminal()
+    with Bar(10_000, "compiling", stream, columns=lambda: 80, clock=clock) as bar:
+        for number in range(3000):
+            clock.now += 0.001 if number < 2000 else 0.1
+            bar.advance()
+    assert "10/s" in frames(stream.getvalue())[-2]
+
+
+def test_the_clock_is_seldom_asked() -> None:
+    clock = Clock()
+    bar = Bar(1_000_000, "compiling", Terminal(), columns=lambda: 80, clock=clock)
+    for _ in range(1_000_000):
+        clock.now += 1e-6
+        bar.advance()
+    assert clock.asked < 100  # of a million calls in a second: one every LOOK, and those until the pace is known
+    assert clock.asked > 0.5 / LOOK
+
+
+def test_a_run_that_becomes_slow_is_seen_soon() -> None:
+    clock, stream = Clock(), Terminal()
+    bar = Bar(1_000_000, "compiling", stream, columns=lambda: 80, clock=clock)
+    for _ in range(2000):
+        clock.now += 0.001
+        bar.advance()
+    before = len(frames(stream.getvalue()))
+    for _ in range(40):
+        clock.now += 1
+        bar.advance()
+    assert len(frames(stream.getvalue())) >= before + 10
+
+
+def test_chunks_count_as_what_they_hold() -> None:
+    clock, stream = Clock(), io.StringIO()
+    log = Log(100, "compiling", stream, clock=clock)
+    clock.now += 11
+    log.advance(40)
+    assert stream.getvalue() == "compiling: 40 of 100 (40%), 3.6/s, 16 s left\n"
+
+
+def test_a_stream_that_breaks_does_not_end_the_run() -> None:
+    clock = Clock()
+    with Bar(10, "compiling", Broken(), columns=lambda: 80, clock=clock) as bar:
+        for _ in range(10):
+            clock.now += 1
+            bar.advance()
+
+
+@pytest.mark.parametrize(
+    ("terminal", "environment", "kind"),
+    [
+        (True, {}, Bar),
+        (True, {"TERM": "dumb"}, Log),
+        (True, {"CI": "true"}, Log),
+        (True, {"CI": "false"}, Bar),
+        (False, {}, Progress),
+        (False, {"CI": "1"}, Log),
+        (False, {"CI": ""}, Progress),
+    ],
+)
+def test_where_it_leads(terminal: bool, environment: dict[str, str], kind: type[Progress]) -> None:
+    stream = Terminal() if terminal else io.StringIO()
+    assert type(progress(9, "compiling", stream=stream, environment=environment)) is kind
+    assert type(progress(9, "compiling", stream=stream, environment=environment, quiet=True)) is Progress
+    assert type(progress(1, "compiling", stream=stream, environment=environment)) is Progress
+
+
+def test_without_standard_error_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    assert type(progress(9, "compiling", environment={"CI": "1"})) is Progress
+
+
+def test_a_silent_one_takes_the_same_calls() -> None:
+    with Progress() as silent:
+        silent.advance()
+        silent.advance(3)
+    silent.close()
+
+
+SCRIPT = """\
+import sys, time
+from trainc.cli import progress as module
+module.PATIENCE = module.FRAME = module.LOOK = 0.0
+with module.progress(3, "compiling") as shown:
+    for _ in range(3):
+        time.sleep(0.002)
+        shown.advance()
+sys.stderr.write("done\\n")
+"""
+
+
+def on_a_terminal(script: str, columns: int, **environment: str) -> str:
+    """Run a script whose standard error is a terminal, and return what that got."""
+    import fcntl
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    surroundings = {name: value for name, value in os.environ.items() if name not in ("CI", "TERM")}
+    with subprocess.Popen(
+        [sys.executable, "-c", script],
+        env={**surroundings, "PYTHONPATH": str(Path(module.__file__).parents[2]), **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+    ) as child:
+        os.close(theirs)
+        read = b""
+        try:
+            while data := os.read(ours, 4096):
+                read += data
+        except OSError:  # the other end is closed
+            pass
+    os.close(ours)
+    assert child.returncode == 0, read
+    return read.decode()
+
+
+def test_on_a_real_terminal() -> None:
+    *shown, last = frames(on_a_terminal(SCRIPT, 72))
+    assert len(shown) == 3
+    assert all(len(frame) <= 71 for frame in shown)
+    assert shown[-1].startswith("compiling  [") and "3 of 3  100%" in shown[-1]
+    assert last == "done\r\n"
+
+
+def test_a_real_terminal_in_continuous_integration_gets_no_bar() -> None:
+    assert on_a_terminal(SCRIPT, 72, CI="true") == "done\r\n"
