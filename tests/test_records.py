@@ -101,6 +101,29 @@ def test_copies() -> None:
     assert pickle.loads(pickle.dumps(made)) == made
 
 
+@given(st.sampled_from((0, 1, 2)), st.integers(0, 2), named)
+def test_replace_is_the_library_s(which: int, one: int, names: dict[str, Any]) -> None:
+    def outcome(replace: Callable[..., Any], cls: Any) -> Any:
+        before = cls(one)
+        try:
+            after = replace(before, **names)
+        except (TypeError, ValueError) as error:
+            return "refused" if which == 1 else type(error)
+        read = [getattr(after, field.name) for field in dataclasses.fields(after)]
+        return read, after is before, type(after) is cls, [getattr(before, f.name) for f in dataclasses.fields(before)]
+
+    assert outcome(records.replace, OURS[which]) == outcome(dataclasses.replace, THEIRS[which])
+
+
+def test_replace_takes_any_field_name() -> None:
+    fields = {"copy": int, "self": int, "made": int}
+    own = records.dataclass(frozen=True, slots=True)(type("Own", (), {"__annotations__": fields, "__module__": "x"}))
+    made = own.__new__(own)
+    for name in fields:
+        getattr(own, name).__set__(made, 1)
+    assert [getattr(records.replace(made, made=2), name) for name in fields] == [1, 1, 2]
+
+
 def test_other_dataclasses_are_the_library_s() -> None:
     changing = records.dataclass(slots=True)(type("Changing", (), {"__annotations__": {"one": int}}))
     made = changing(1)

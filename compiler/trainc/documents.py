@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field, replace
+from dataclasses import field
 
 from trainc.diagnostics import Diagnostic, Related, report
 from trainc.kube.gotypes import GoDecodeError, decode
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.source import Document, JsonObject, get
 
 GROUP = "trainer.kubeflow.org"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import replace
 from functools import cache, partial
 
 from trainc.diagnostics import Diagnostic, report
@@ -17,7 +16,7 @@ from trainc.kube.decode import Problem, Refused
 from trainc.kube.jsontext import json_offsets, read_json, skip_space
 from trainc.kube.yamlcomments import yaml_comments
 from trainc.kube.yamltext import read_yaml, yaml_offsets
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, dotted, existing
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)

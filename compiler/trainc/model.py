@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TypeVar
 
 from trainc.diagnostics import Diagnostic
 from trainc.kube.quantity import Quantity
 from trainc.options import Options
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.source import Document, Json, JsonObject, Path, as_list, get, objects
 
 ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"

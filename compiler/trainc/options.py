@@ -42,6 +42,7 @@ class Options:
     lock: Lock = Lock()
     config_document: Document | None = field(default=None, repr=False, compare=False)
     settings: Settings = field(init=False, repr=False, compare=False)
+    _on: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.faithful and self.fixes:
@@ -50,12 +51,21 @@ class Options:
         for name in self.fixes:
             if name != RECOMMENDED and name not in FIXES:
                 raise ValueError(f"no fix {name!r}")
+        self._settle(settings)
+
+    def _settle(self, settings: Settings) -> None:
+        """Take settings, and the fixes that are on with them."""
         object.__setattr__(self, "settings", settings)
+        chosen = frozenset((*self.fixes, *settings.fixes))
+        if RECOMMENDED in chosen:
+            chosen |= {name for name, fix in FIXES.items() if fix.recommended}
+        object.__setattr__(self, "_on", chosen)
 
     def fixed(self, name: str) -> bool:
         """Tell whether a fix is switched on. Raises KeyError for a name that is none."""
-        chosen = (*self.fixes, *self.settings.fixes)
-        return name in chosen or (RECOMMENDED in chosen and FIXES[name].recommended)
+        if name not in FIXES:
+            raise KeyError(name)
+        return name in self._on
 
     def chosen(self) -> tuple[str, ...]:
         """Return the fixes that are switched on, in the table's order."""
@@ -64,7 +74,7 @@ class Options:
     def with_fixes(self, names: tuple[str, ...]) -> Options:
         """Return the same options with exactly these fixes; trainc.yaml's are not asked."""
         made = replace(self, fixes=())
-        object.__setattr__(made, "settings", replace(made.settings, fixes=names))
+        made._settle(replace(made.settings, fixes=names))
         return made
 
 

@@ -7,7 +7,7 @@ shape, build and admit again, then what default output adds, what becomes of fin
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 
 from trainc.admit.companions import admit_companions
 from trainc.base import Base
@@ -27,7 +27,7 @@ from trainc.model import Object
 from trainc.options import Options
 from trainc.output import files, shared_files
 from trainc.policing import Policing
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.runtimes import Runtimes
 from trainc.source import Document, Source
 from trainc.transitions import Transitions

@@ -2,21 +2,27 @@
 
 The library compiles the source of six methods for every class, half a millisecond each time, and a run of a command
 defines more than a hundred classes. Here the methods are shared, and ``__init__`` is compiled for the first instance.
-``fields``, ``replace`` and type checkers see a dataclass.
+``fields``, the library's ``replace`` and type checkers see a dataclass. ``replace`` here does the same in a fifth of
+the time: it copies slots, and asks the class for nothing.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-__all__ = ["dataclass"]
+__all__ = ["dataclass", "replace"]
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass
+    from dataclasses import dataclass, replace
 else:
+
+    def replace(made, /, **changes):
+        """Return a copy with some fields changed, as ``dataclasses.replace`` does, for any dataclass."""
+        return _replacer(made.__class__)(made, **changes)
 
     def dataclass(cls=None, /, **options):
         """Return a class as ``dataclasses.dataclass`` does; what is not ``frozen=True, slots=True`` is made there."""
@@ -129,3 +135,25 @@ def _init(made: Any) -> Any:
         lines.append(" self.__post_init__()")
     exec(f"def __init__({', '.join(parameters)}):\n" + "\n".join(lines or [" pass"]), names)
     return names["__init__"]
+
+
+@cache
+def _replacer(cls: Any) -> Callable[..., Any]:
+    """Return what copies instances: slots of our classes, and for others what the library does."""
+    plain = getattr(cls, "__setattr__", None) is _refuse and not hasattr(cls, "__post_init__")
+    if plain and all(field.init for field in dataclasses.fields(cls)):
+        return _copier(cls, [field.name for field in dataclasses.fields(cls)])
+    return dataclasses.replace
+
+
+def _copier(made: Any, fields: list[str]) -> Callable[..., Any]:
+    names: dict[str, Any] = {"_KEPT": dataclasses.MISSING, "_new": object.__new__, "_made": made}
+    parameters, lines = ["_self", "/", "*"], []
+    for name in fields:
+        names[f"_set_{name}"] = getattr(made, name).__set__
+        parameters.append(f"{name}=_KEPT")
+        lines.append(f" _set_{name}(_copy, _self.{name} if {name} is _KEPT else {name})")
+    signature = ", ".join(parameters if fields else parameters[:2])
+    exec(f"def copy({signature}):\n _copy = _new(_made)\n" + "\n".join([*lines, " return _copy"]), names)
+    made_copy: Callable[..., Any] = names["copy"]
+    return made_copy

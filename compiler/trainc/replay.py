@@ -6,7 +6,6 @@ Like trace.py for the JobSet: nothing is computed until an origin is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import cache, partial
 from typing import Final
 
@@ -17,6 +16,7 @@ from trainc.model import Model, Object, Objects, Origin
 from trainc.origins import Cause, Step, blame, nearest
 from trainc.plugins import BUILDS
 from trainc.plugins.volcano import QUEUE
+from trainc.records import replace
 from trainc.source import Json, JsonObject, Path, get
 from trainc.trace import POLICIES, joined, shape, trace_jobset
 

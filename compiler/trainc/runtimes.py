@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 
 from trainc.admit.crd import Admitted, admit_document
@@ -14,7 +13,7 @@ from trainc.documents import GROUP, Key, identity
 from trainc.lookup import builtin, not_found, reference
 from trainc.options import Options
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.source import Document, get, put
 
 _NAMED = 5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache
 
 from trainc.admit.generated import store_jobset
@@ -17,6 +16,7 @@ from trainc.model import Model, Object, Objects, Origin
 from trainc.origins import Cause, Step, blame, counterpart
 from trainc.plugins import BUILDS, SHAPES
 from trainc.plugins.jobset import JobSet
+from trainc.records import replace
 from trainc.schema import read, resource
 from trainc.source import Json, JsonObject, Path, as_object, existing, get
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from trainc.model import Findings, Model, Object, Objects, Origin
 from trainc.options import Options
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.source import Json, JsonObject, Path, existing, get
 
 JOBSET = "JobSet"

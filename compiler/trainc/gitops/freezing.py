@@ -6,11 +6,11 @@ Without this, a commit that is refused for its JobSet would still change the hos
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from trainc.gitops.base import Pass, jobset_of
 from trainc.model import Model, Objects, Origin
+from trainc.records import replace
 from trainc.source import Json, JsonObject, Path, as_object, get, objects
 
 CONFIG_MAP: Final = "ConfigMap"

@@ -8,12 +8,12 @@ derive. Directory and files keep the job's own name, so that the change is read 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
 
 from trainc.diagnostics import Diagnostic, report, suggest
 from trainc.gitops.base import Pass
 from trainc.model import Findings, Model, Object, Objects
+from trainc.records import replace
 from trainc.source import Document, Json, Path, as_object, get
 
 OWN: Final = "trainc.dev/"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from trainc.model import Object, Objects
+from trainc.records import replace
 from trainc.source import Json, JsonObject, Path, as_list, as_object, get, put
 
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 
 from trainc.gitops.base import Pass
 from trainc.model import Model, Object, Objects, Origin
+from trainc.records import replace
 from trainc.source import Json, JsonObject, Path, as_object, get, objects
 
 LONGEST = 63

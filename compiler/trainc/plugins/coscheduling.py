@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from trainc.model import Findings, Model, Objects
 from trainc.plugins.podgroup import check_members, members, pod_group, pod_group_exists, ungrouped
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.source import JsonObject
 
 POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"

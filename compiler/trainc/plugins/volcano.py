@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from trainc.kube.fielderror import invalid, quote
 from trainc.model import Findings, Model, Objects
 from trainc.plugins.base import refused
 from trainc.plugins.podgroup import check_members, members, pod_group, pod_group_exists, ungrouped
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.source import Document, JsonObject, Path, as_list, get
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"

@@ -7,11 +7,9 @@ MPICH are extensions: their variables are those that Intel MPI's and MPICH's Hyd
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from trainc.model import Container
 from trainc.plugins.base import literal
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.source import JsonObject
 
 HOSTFILE_DIRECTORY = "/etc/mpi"

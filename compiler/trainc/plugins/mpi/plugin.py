@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from trainc.diagnostics import report
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid
@@ -31,7 +29,7 @@ from trainc.plugins.mpi.kubexec import VOLUME, kubexec_map, kubexec_volume
 from trainc.plugins.mpi.ssh import SSH_VOLUME, check_known_hosts, secret_keys, secret_name, ssh_arguments, ssh_volume
 from trainc.plugins.mpi.transport import by_kubexec
 from trainc.plugins.mpi.warnings import counts_launchers, known_bugs
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.source import JsonObject, get
 
 __all__ = ["Mpi", "secret_name"]

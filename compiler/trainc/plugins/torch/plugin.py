@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainc.diagnostics import Diagnostic
 from trainc.kube.digits import int32
@@ -23,7 +22,7 @@ from trainc.plugins.base import (
     typed_env,
 )
 from trainc.plugins.torch import torchtune
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.source import JsonObject, get
 
 VARIABLES = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
