@@ -18,9 +18,9 @@ def created_job(jobset: JsonObject, job: JsonObject) -> JsonObject:
     spec = as_object(template.get("spec"))
     pod = as_object(spec.get("template"))
     pod_spec = as_object(pod.get("spec"))
-    if get(jobset, "spec", "network", "enableDNSHostnames") is not False:
-        subdomain = get(jobset, "spec", "network", "subdomain") or get(jobset, "metadata", "name")
-        pod_spec = {**pod_spec, "subdomain": subdomain}
+    network = as_object(get(jobset, "spec", "network"))
+    if network.get("enableDNSHostnames") is not False:
+        pod_spec = {**pod_spec, "subdomain": network.get("subdomain") or get(jobset, "metadata", "name")}
     if volumes := _claimed(jobset, pod_spec):
         pod_spec = {**pod_spec, "volumes": [*as_list(pod_spec.get("volumes")), *volumes]}
     changed: JsonObject = {**pod, "spec": pod_spec}
@@ -29,14 +29,13 @@ def created_job(jobset: JsonObject, job: JsonObject) -> JsonObject:
 
 def _claimed(jobset: JsonObject, pod_spec: JsonObject) -> list[Json]:
     """Return the volumes of the claims that a container mounts, in order of the claims."""
+    policies = objects(get(jobset, "spec", "volumeClaimPolicies"))
+    if not policies:
+        return []
     containers = [c for kind in ("initContainers", "containers") for c in objects(pod_spec.get(kind))]
     mounted = {mount.get("name") for c in containers for mount in objects(c.get("volumeMounts"))}
     owner = get(jobset, "metadata", "name")
-    names = [
-        get(template, "metadata", "name")
-        for policy in objects(get(jobset, "spec", "volumeClaimPolicies"))
-        for template in objects(policy.get("templates"))
-    ]
+    names = [get(template, "metadata", "name") for policy in policies for template in objects(policy.get("templates"))]
     return [
         {"name": name, "persistentVolumeClaim": {"claimName": f"{name}-{owner}"}} for name in names if name in mounted
     ]

@@ -24,16 +24,18 @@ def is_unpinned(image: str) -> bool:
 
 def check_images(model: Model, jobset: JsonObject) -> Iterator[Diagnostic]:
     """Yield a warning for each image of the JobSet that is not pinned, where it is written."""
+    lock = model.options.lock
     for job in objects(get(jobset, "spec", "replicatedJobs")):
         for kind in KINDS:
             for container in pod_containers(job, kind):
                 image = container.get("image")
-                found = _written(model, job, kind, container) if isinstance(image, str) and image.strip() else None
-                if found is not None and is_unpinned(model.options.lock.pinned(str(image))):
+                if not isinstance(image, str) or not image.strip() or not is_unpinned(image):
+                    continue
+                if not is_unpinned(lock.pinned(image)):
+                    continue
+                if (place := _written(model, job, kind, container)) is not None:
                     message = f"image {image} has no fixed version"
-                    yield report(
-                        CODE, *found, message, found=str(image), expected="a tag other than latest, or a digest"
-                    )
+                    yield report(CODE, *place, message, found=image, expected="a tag other than latest, or a digest")
 
 
 def _written(model: Model, job: JsonObject, kind: str, container: JsonObject) -> tuple[Document, Path] | None:

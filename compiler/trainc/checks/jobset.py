@@ -6,21 +6,18 @@ from collections.abc import Iterable, Iterator
 
 from trainc.checks.claims import claim_problems
 from trainc.checks.created import created_job
-from trainc.checks.job import job_problems
-from trainc.checks.pod import pod_problems, template_problems
 from trainc.checks.pod.volumes import TWO_SOURCES
 from trainc.checks.problem import Place, Problem
-from trainc.checks.rules import labels
+from trainc.checks.sound import POD, is_sound, problems_of
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.model import Model, Object
 from trainc.origins import blamed
 from trainc.plugins.jobset import patched_sources
 from trainc.source import JsonObject, Path, as_object, dotted, get, objects
 
-JOB, METADATA, CLAIM = "TC803", "TC804", "TC812"
+CLAIM = "TC812"
 COUNTS = ("parallelism", "completions")
 NUM_NODES: Path = ("spec", "trainer", "numNodes")
-POD: Path = ("spec", "template", "spec")
 VENDOR = "must be a standard resource type or fully qualified"
 NOT_FOR_CONTAINERS = "must be a standard resource for containers"
 LIMITS = "write it below limits, too, with the same amount; or there alone, which requests default to"
@@ -42,11 +39,14 @@ def check_jobset(model: Model, jobset: Object) -> list[Diagnostic]:
     """
     findings: list[Diagnostic] = []
     for index, job in enumerate(objects(get(jobset.data, "spec", "replicatedJobs"))):
+        created = created_job(jobset.data, job)
+        if is_sound(created):
+            continue
         where: Path = ("spec", "replicatedJobs", index, "template")
         name = str(job.get("name"))
         findings += (
             _finding(model, jobset, problem, where, f"job {name!r} can have no pod: {_what(job, problem)}")
-            for problem in _once(problems_of(jobset.data, job))
+            for problem in _once(problems_of(created))
             if not _told_already(model, jobset, name, (*where, *problem.path), problem)
         )
     for problem, where in _claims(jobset.data):
@@ -60,19 +60,6 @@ def _once(problems: Iterable[Problem]) -> list[Problem]:
     found = list(dict.fromkeys(problems))
     vendorless = {problem.path for problem in found if problem.detail == VENDOR}
     return [p for p in found if p.detail != NOT_FOR_CONTAINERS or p.path not in vendorless]
-
-
-def problems_of(jobset: JsonObject, job: JsonObject) -> Iterator[Problem]:
-    """Yield what is wrong with the Jobs of one replicated job; paths are those of the Job."""
-    made = created_job(jobset, job)
-    spec, place = as_object(made["spec"]), Place(JOB, ("spec",), "spec")
-    yield from labels(
-        Place(METADATA, ("metadata", "labels"), "metadata.labels"), as_object(get(made, "metadata", "labels"))
-    )
-    yield from job_problems(place, spec)
-    yield from template_problems(place.child("template"), as_object(spec.get("template")))
-    # A pod's own rules come with the server's names of a pod's fields.
-    yield from pod_problems(Place(JOB, POD, "spec"), as_object(get(spec, "template", "spec")))
 
 
 def _claims(jobset: JsonObject) -> Iterator[tuple[Problem, Path]]:
