@@ -20,7 +20,7 @@ from .errors import ApiError, not_found
 from .objects import Object, Objects
 from .selectors import by_fields, by_labels
 
-Exec = Callable[[Object, str, list[str], int, int, int], int]
+Exec = Callable[[Object, str, list[str], tuple[int, int, int]], int]
 """Runs a command in a container of a pod: pod, container, command, three descriptors; returns the exit code."""
 
 KINDS: Final = {
@@ -52,6 +52,11 @@ class ApiServer:
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
         self._thread.start()
 
+    @property
+    def port(self) -> int:
+        """The port on which it listens."""
+        return int(self._server.server_address[1])
+
     def close(self) -> None:
         """Stop listening."""
         self._server.shutdown()
@@ -72,10 +77,11 @@ class _Server(ThreadingHTTPServer):
         """Shake hands in the thread of the connection, so that a slow client holds up nobody else."""
         request.settimeout(30)
         try:
-            request = self.tls.wrap_socket(request, server_side=True)
+            wrapped = self.tls.wrap_socket(request, server_side=True)
         except (OSError, ssl.SSLError):
             return
-        super().finish_request(request, client_address)
+        with wrapped:
+            super().finish_request(wrapped, client_address)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of clients that go away."""
@@ -126,6 +132,9 @@ class _Handler(BaseHTTPRequestHandler):
         user = self._api.tokens.user(self.headers.get("Authorization") or "")
         if path in _DISCOVERY:
             return _DISCOVERY[path]
+        if (parts := path.split("/"))[:4] == ["", "api", "v1", "namespaces"] and len(parts) == 5:
+            authorize(self._api.objects, user, Request("get", "", "namespaces", "", parts[4], parts[4]))
+            return {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": parts[4]}}
         request, query = self._request("get")
         authorize(self._api.objects, user, request)
         if request.subresource == "exec":
@@ -211,12 +220,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         connection = websocket.Connection(self.connection)
         command = query.get("command", [])
-        streams.serve(connection, lambda *ends: self._api.run(pod, container, command, *ends))
+        streams.serve(connection, lambda *ends: self._api.run(pod, container, command, ends))
 
 
 def _failure(error: ApiError) -> Object:
     status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
-    return {**status, "message": error.message, "reason": error.reason, "code": error.code}
+    details = {"details": error.details} if error.details else {}
+    return {**status, "message": error.message, "reason": error.reason, **details, "code": error.code}
 
 
 def _resources() -> list[Object]:

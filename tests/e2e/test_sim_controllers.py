@@ -1,0 +1,208 @@
+"""What the simulator's controllers decide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from simulator import jobs, jobsets
+from simulator.expansion import jobs as made_of
+
+Json = dict[str, Any]
+
+
+def jobset(*replicated: Json, **spec: Any) -> Json:
+    template = {"spec": {"parallelism": 2, "completions": 2, "completionMode": "Indexed"}}
+    template["spec"]["template"] = {"spec": {"containers": []}}
+    every = [{"template": template, "replicas": 1, **each} for each in replicated]
+    return {"metadata": {"name": "j", "namespace": "n", "uid": "u"}, "spec": {"replicatedJobs": every, **spec}}
+
+
+def job(found: Json, name: str, over: str = "", **status: Any) -> Json:
+    """Return the Job of a replicated job, as it stands."""
+    (made,) = [job for each in found["spec"]["replicatedJobs"] if each["name"] == name for job in made_of(found, each)]
+    reason = status.pop("reason", "BackoffLimitExceeded")
+    conditions = [{"type": over, "status": "True", "reason": reason, "message": "m", "lastTransitionTime": "t"}]
+    return {**made, "status": {**status, "conditions": conditions if over else []}}
+
+
+def names(plan: jobsets.Plan) -> list[str]:
+    return [each["metadata"]["name"] for each in plan.create if each["kind"] == "Job"]
+
+
+def test_jobs_of_one_that_is_needed_come_later() -> None:
+    needs = [{"name": "node", "status": "Ready"}]
+    found = jobset({"name": "node"}, {"name": "launcher", "dependsOn": needs})
+    assert names(jobsets.plan(found, [])) == ["j-node-0"]
+    assert names(jobsets.plan(found, [job(found, "node", ready=1)])) == []
+    assert names(jobsets.plan(found, [job(found, "node", ready=2)])) == ["j-launcher-0"]
+
+
+def test_complete_is_more_than_ready() -> None:
+    needs = [{"name": "initializer", "status": "Complete"}]
+    found = jobset({"name": "initializer"}, {"name": "node", "dependsOn": needs})
+    assert names(jobsets.plan(found, [job(found, "initializer", ready=2)])) == []
+    assert names(jobsets.plan(found, [job(found, "initializer", "Complete")])) == ["j-node-0"]
+
+
+def test_in_order() -> None:
+    found = jobset({"name": "a"}, {"name": "b"}, startupPolicy={"startupPolicyOrder": "InOrder"})
+    assert names(jobsets.plan(found, [])) == ["j-a-0"]
+    assert names(jobsets.plan(found, [job(found, "a", ready=2)])) == ["j-b-0"]
+    assert names(jobsets.plan(jobset({"name": "a"}, {"name": "b"}), [])) == ["j-a-0", "j-b-0"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "over"),
+    [({}, False), ({"targetReplicatedJobs": ["a"]}, True), ({"operator": "Any"}, True)],
+)
+def test_success(policy: Json, over: bool) -> None:
+    found = jobset({"name": "a"}, {"name": "b"}, successPolicy={"operator": "All", **policy})
+    plan = jobsets.plan(found, [job(found, "a", "Complete"), job(found, "b")])
+    found = {**found, "status": plan.status}
+    ended = jobsets.ended(found)
+    assert (ended is not None and ended["type"] == "Completed") is over
+    if over:
+        rest = jobsets.plan(found, [job(found, "a", "Complete"), job(found, "b")])
+        assert rest.delete == ["j-b-0"]
+
+
+def test_failure_without_a_policy() -> None:
+    found = jobset({"name": "a"}, {"name": "b"})
+    plan = jobsets.plan(found, [job(found, "a", "Failed"), job(found, "b", "Complete")])
+    ended = jobsets.ended({"status": plan.status})
+    assert ended is not None
+    assert (ended["type"], ended["reason"]) == ("Failed", "FailedJobs")
+    assert ended["message"] == "jobset failed due to one or more job failures (first failed job: j-a-0)"
+
+
+def test_restarts() -> None:
+    found = jobset({"name": "a"}, failurePolicy={"maxRestarts": 1})
+    failed = job(found, "a", "Failed")
+    plan = jobsets.plan(found, [failed])
+    assert plan.status["restarts"] == 1
+    found = {**found, "status": plan.status}
+    again = jobsets.plan(found, [failed])
+    assert (again.delete, names(again)) == (["j-a-0"], [])
+    (made,) = [each for each in jobsets.plan(found, []).create if each["kind"] == "Job"]
+    assert made["metadata"]["labels"]["jobset.sigs.k8s.io/restart-attempt"] == "1"
+    last = jobsets.plan(found, [job(found, "a", "Failed")])
+    ended = jobsets.ended({"status": last.status})
+    assert ended is not None
+    assert ended["reason"] == "ReachedMaxRestarts"
+
+
+@pytest.mark.parametrize(
+    ("action", "reasons", "ends"),
+    [
+        ("FailJobSet", ["PodFailurePolicy"], True),
+        ("FailJobSet", ["DeadlineExceeded"], False),
+        ("RestartJobSetAndIgnoreMaxRestarts", [], False),
+    ],
+)
+def test_rules(action: str, reasons: list[str], ends: bool) -> None:
+    rule = {"name": "r", "action": action, "onJobFailureReasons": reasons}
+    found = jobset({"name": "a"}, failurePolicy={"maxRestarts": 1, "rules": [rule]})
+    status = jobsets.plan(found, [job(found, "a", "Failed", reason="PodFailurePolicy")]).status
+    assert (jobsets.ended({"status": status}) is not None) is ends
+    assert status["restartsCountTowardsMax"] == (0 if "Ignore" in action or ends else 1)
+
+
+def test_suspended() -> None:
+    found = jobset({"name": "a"}, suspend=True)
+    assert jobsets.plan(found, [job(found, "a")]).suspend == {"j-a-0": True}
+    assert jobsets.plan({**found, "spec": {**found["spec"], "suspend": False}}, [job(found, "a")]).suspend == {
+        "j-a-0": False
+    }
+
+
+def simple(**spec: Any) -> Json:
+    template = {"spec": {"restartPolicy": "Never"}}
+    return {"metadata": {"name": "x", "namespace": "n"}, "spec": {"template": template, **spec}}
+
+
+def a_pod(phase: str, index: int | None = None, code: int = 0, **more: Any) -> Json:
+    metadata: Json = {"name": f"{phase}-{index}", "namespace": "n"}
+    if index is not None:
+        metadata["annotations"] = {"batch.kubernetes.io/job-completion-index": str(index)}
+    containers = [{"name": "c", "state": {"terminated": {"exitCode": code}}}]
+    conditions = [{"type": "Ready", "status": "True"}] if phase == "Running" else []
+    return {
+        "metadata": metadata,
+        "status": {"phase": phase, "containerStatuses": containers, "conditions": conditions, **more},
+    }
+
+
+def ends(plan: jobs.Plan) -> tuple[str, str] | None:
+    over = jobsets.job_ended({"status": plan.status})
+    return None if over is None else (over["type"], over["reason"])
+
+
+def test_as_many_as_fit() -> None:
+    found = simple(completionMode="Indexed", parallelism=2, completions=3)
+    assert jobs.plan(found, [], 0, 0).create == [0, 1]
+    plan = jobs.plan(found, [a_pod("Succeeded", 0), a_pod("Running", 1)], 0, 0)
+    assert plan.create == [2]
+    assert (plan.status["ready"], plan.status["succeeded"], plan.status["active"]) == (1, 1, 2)
+
+
+def test_completion() -> None:
+    found = simple(completionMode="Indexed", parallelism=2, completions=2)
+    assert ends(jobs.plan(found, [a_pod("Succeeded", 0), a_pod("Running", 1)], 0, 0)) is None
+    both = [a_pod("Succeeded", 0), a_pod("Succeeded", 1)]
+    assert ends(jobs.plan(found, both, 0, 0)) == ("Complete", "CompletionsReached")
+    assert ends(jobs.plan(found, [both[0], both[0]], 0, 0)) is None
+    assert ends(jobs.plan(simple(), [a_pod("Succeeded")], 0, 0)) == ("Complete", "CompletionsReached")
+    assert jobs.plan(simple(), [], 0, 0).create == [None]
+
+
+def test_failed_pods_are_replaced_after_a_while() -> None:
+    found = simple(backoffLimit=2)
+    assert jobs.plan(found, [a_pod("Failed")], 0, 0.0).create == []
+    assert jobs.plan(found, [a_pod("Failed")], 0, 10.0).create == [None]
+    assert ends(jobs.plan(found, [a_pod("Failed")] * 2, 0, 10.0)) is None
+    assert ends(jobs.plan(found, [a_pod("Failed")] * 3, 0, 10.0)) == ("Failed", "BackoffLimitExceeded")
+
+
+def test_a_failed_job_ends_after_its_pods() -> None:
+    found = simple(completionMode="Indexed", parallelism=2, completions=2, backoffLimit=0)
+    plan = jobs.plan(found, [a_pod("Failed", 0), a_pod("Running", 1)], 0, 10.0)
+    assert (plan.delete, ends(plan)) == (["Running-1"], None)
+    leaving = a_pod("Running", 1)
+    leaving["metadata"]["deletionTimestamp"] = "t"
+    assert ends(jobs.plan(found, [a_pod("Failed", 0), leaving], 0, 10.0)) is None
+    assert ends(jobs.plan(found, [a_pod("Failed", 0)], 0, 10.0)) == ("Failed", "BackoffLimitExceeded")
+
+
+def test_deadline() -> None:
+    found = simple(activeDeadlineSeconds=5)
+    assert jobs.plan(found, [a_pod("Running")], 4.9, 0).delete == []
+    assert jobs.plan(found, [a_pod("Running")], 5.0, 0).delete == ["Running-None"]
+    assert ends(jobs.plan(found, [], 5.0, 0)) == ("Failed", "DeadlineExceeded")
+
+
+@pytest.mark.parametrize(
+    ("action", "values", "over"),
+    [("FailJob", [3], "PodFailurePolicy"), ("Ignore", [3], None), ("FailJob", [4], "BackoffLimitExceeded")],
+)
+def test_pod_failure_policy(action: str, values: list[int], over: str | None) -> None:
+    rule = {"action": action, "onExitCodes": {"operator": "In", "values": values}}
+    found = simple(backoffLimit=0, podFailurePolicy={"rules": [rule]})
+    ended = ends(jobs.plan(found, [a_pod("Failed", code=3)], 0, 10.0))
+    assert ended == (None if over is None else ("Failed", over))
+
+
+def test_restarts_of_containers_count() -> None:
+    found = simple(backoffLimit=2)
+    found["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure"
+
+    def running(restarts: int) -> list[Json]:
+        return [a_pod("Running", containerStatuses=[{"name": "c", "restartCount": restarts}])]
+
+    assert jobs.plan(found, running(1), 0, 0).delete == []
+    assert jobs.plan(found, running(2), 0, 0).delete == ["Running-None"]
+
+
+def test_a_suspended_job_has_no_pods() -> None:
+    plan = jobs.plan(simple(suspend=True), [a_pod("Running")], 0, 0)
+    assert (plan.delete, plan.create) == (["Running-None"], [])
