@@ -16,6 +16,7 @@ from trainc.findings.ruling import Ruling
 from trainc.gitops import content, passes
 from trainc.gitops.base import jobset_of, with_jobset
 from trainc.gitops.naming import name_place, numbered, titled
+from trainc.gitops.summary import Summary
 from trainc.join import join
 from trainc.judges import Judges
 from trainc.kube.gotypes import GoDecodeError
@@ -54,7 +55,8 @@ STAGES = (
 class Job:
     """One TrainJob compiled: no objects if any of its findings, or of its runtime's, is an error.
 
-    ``namespace`` is that of its objects.
+    ``namespace`` is that of its objects. ``made`` and ``files`` are what is left of them in a run that keeps no
+    objects: what the rest of the run has to know of each, and the files, their paths from the root.
     """
 
     namespace: str
@@ -63,6 +65,8 @@ class Job:
     runtime: Document | None = None
     objects: Objects = ()
     findings: tuple[Diagnostic, ...] = ()
+    made: tuple[Summary, ...] = ()
+    files: tuple[tuple[str, bytes], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

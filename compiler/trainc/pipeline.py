@@ -1,7 +1,8 @@
 """The compiler as one function: documents in, objects and findings out. No I/O.
 
-Read it from top to bottom: load, sort, admit the runtimes, then job by job admit, join, check,
-shape, build and admit again, then what default output adds, what becomes of findings, and the bytes.
+Read it from top to bottom: load, sort, admit everything that is no job (``prepared.py``), then job by job admit, join,
+check, shape, build and admit again (``compilejob.py``), then what is between the jobs, what becomes of findings, and
+the bytes.
 """
 
 from __future__ import annotations
@@ -9,30 +10,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
 
-from trainc.admit.companions import admit_companions
-from trainc.base import Base
-from trainc.compilejob import Job, JobCompiler
+from trainc.compilejob import Job
 from trainc.diagnostics import Diagnostic, has_errors, sort_key
-from trainc.documents import Documents, Key, classify, identity
+from trainc.documents import classify
 from trainc.findings.repeats import collapse
 from trainc.findings.ruling import Ruling
 from trainc.gitops.accounts import still_unknown
-from trainc.gitops.base import jobset_of
+from trainc.gitops.base import JOBSET
 from trainc.gitops.companions import Shared, Use, collisions, idle, placed_by_folder, share
 from trainc.gitops.environment import Placed, idle_patches, meetings, split
 from trainc.gitops.reruns import too_many
-from trainc.judges import Judges
+from trainc.gitops.summary import Summary, summarize
 from trainc.load import load
 from trainc.model import Object
 from trainc.options import Options
 from trainc.output import files, shared_files
-from trainc.policing import Policing
+from trainc.prepared import Executor, Keep, Prepared, in_order
 from trainc.records import dataclass, replace
-from trainc.runtimes import Runtimes
 from trainc.source import Document, Source
-from trainc.transitions import Transitions
 
-__all__ = ["Build", "Job", "compile"]
+__all__ = ["Build", "Job", "Loaded", "compile", "load_all", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,79 +53,107 @@ class Build:
     @property
     def objects(self) -> tuple[Object, ...]:
         """All objects, in emit order: what jobs share, then those of every job."""
-        return _objects(self.jobs, self.shared)
+        return (*(one.made for one in self.shared), *(made for job in self.jobs for made in job.objects))
+
+    @property
+    def made(self) -> tuple[Summary, ...]:
+        """The summaries of all objects, in emit order."""
+        return _summaries(self.jobs, self.shared)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Sources, in order of their names, their documents, and what loading them found: the same in any environment."""
+
+    sources: tuple[Source, ...]
+    documents: tuple[Document, ...]
+    findings: tuple[Diagnostic, ...]
+
+
+def load_all(sources: Iterable[Source]) -> Loaded:
+    """Load sources, each once."""
+    given = tuple(sorted(sources, key=lambda source: (source.name, source.decoded())))
+    documents: list[Document] = []
+    findings: list[Diagnostic] = []
+    for source in given:
+        loaded, found = load(source)
+        documents += loaded
+        findings += found
+    return Loaded(given, tuple(documents), tuple(findings))
 
 
 def compile(sources: Iterable[Source], options: Options | None = None) -> Build:  # noqa: A001 - the public name
     """Compile every TrainJob of sources. Never raises for what is in them; the same input gives the same result."""
-    options = options or Options()
-    sources = sorted(sources, key=lambda source: (source.name, source.decoded()))
-    documents: list[Document] = []
-    findings: list[Diagnostic] = []
-    for source in sources:
-        loaded, found = load(source)
-        documents += loaded
-        findings += found
-    sorted_out, found = classify(documents)
-    findings += found
-    companions = admit_companions(sorted_out.cluster.values(), options.crds, faithful=options.faithful)
-    findings += companions.findings
-    cluster = _cluster(sorted_out.cluster, companions.documents)
-    base = Base.of(options.base, options.environment)
-    policing = Policing.of(sorted_out.cluster.values(), cluster, companions.registry, base, options.settings.namespaces)
-    judges = Judges(policing, Transitions(base, companions.registry))
-    findings += judges.findings
-    runtimes = Runtimes.admit(sorted_out.runtimes, options, base).judged(judges.of_input)
-    findings += runtimes.findings
-    ruling = Ruling.of((*sources, *options.crds), documents, options)
-    compiler = JobCompiler(runtimes, sorted_out.cluster, options, ruling, judges)
-    chosen = split(sorted_out.jobs, options.settings)
-    jobs = tuple(sorted((compiler.compile(job) for job in chosen.taken), key=lambda job: (job.namespace, job.name)))
-    placed = tuple(map(_placed, jobs))
-    findings += (*meetings(placed, options), *too_many(placed, base, options))
-    shared, found = _companions(sorted_out, documents, cluster, jobs, options)
+    return run(load_all(sources), options or Options())
+
+
+def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Executor = in_order) -> Build:
+    """Compile every TrainJob of what is loaded, as ``compile`` does, and keep of its objects what ``keep`` says."""
+    given, found = classify(loaded.documents)
+    findings = [*loaded.findings, *found]
+    prepared = Prepared.of(given, loaded.documents, loaded.sources, options, keep)
+    findings += prepared.findings
+    chosen = split(given.jobs, options.settings)
+    jobs = tuple(sorted(execute(prepared, chosen.taken), key=_order))
+    findings += _between(jobs, prepared)
+    shared, found = _companions(prepared, loaded.documents, jobs)
     findings += found
     jobs = tuple(_acquainted(job, shared) for job in jobs)
-    if all(job.objects for job in jobs):  # a job without any may be the one that a patch is for
-        findings += idle_patches(_objects(jobs, shared), options)
-    emitted = {(one.document.source.name, one.document.index) for one in shared}
-    others = (document for document in companions.documents if (document.source.name, document.index) not in emitted)
-    judged = (*others, *(replace(one.document, data=one.made.data) for one in shared))
-    findings += (finding for document in judged for finding in judges.of_input(document))
-    build = _finished(jobs, findings, ruling, options, _untried(sorted_out.runtimes, jobs))
-    unused = runtimes.unused(job.document for job in jobs)
+    if all(job.made for job in jobs):  # a job without any may be the one that a patch is for
+        findings += idle_patches(_summaries(jobs, shared), options)
+    findings += _of_companions(prepared, shared)
+    build = _finished(jobs, findings, prepared)
+    unused = prepared.runtimes.unused(job.document for job in jobs)
     return replace(_with_shared(build, shared, options), left=chosen.left, unused=unused)
 
 
-def _objects(jobs: Iterable[Job], shared: Iterable[Shared]) -> tuple[Object, ...]:
-    return (*(one.made for one in shared), *(made for job in jobs for made in job.objects))
+def _order(job: Job) -> tuple[str, str, str, int]:
+    """Order jobs by namespace and name; of two that meet there the documents decide, as their findings say."""
+    return job.namespace, job.name, job.document.source.name, job.document.index
+
+
+def _summaries(jobs: Iterable[Job], shared: Iterable[Shared]) -> tuple[Summary, ...]:
+    return (*(summarize(one.made) for one in shared), *(made for job in jobs for made in job.made))
+
+
+def _between(jobs: Iterable[Job], prepared: Prepared) -> tuple[Diagnostic, ...]:
+    """Return what is wrong between jobs."""
+    placed = tuple(map(_placed, jobs))
+    return (*meetings(placed, prepared.options), *too_many(placed, prepared.base, prepared.options))
 
 
 def _acquainted(job: Job, shared: Iterable[Shared]) -> Job:
     """Return a job that knows the accounts of its namespace; not one that a finding, made an error, has ended."""
-    found = still_unknown(job.findings, job.namespace, (one.made for one in shared))
-    return replace(job, findings=found) if job.objects else job
+    if not job.made or not job.findings:
+        return job
+    return replace(job, findings=still_unknown(job.findings, job.namespace, (one.made for one in shared)))
 
 
 def _placed(job: Job) -> Placed:
-    jobset = jobset_of(job.objects)
-    return Placed(job.namespace, job.name, job.document, None if jobset is None else jobset.name)
+    return Placed(job.namespace, job.name, job.document, next((o.name for o in job.made if o.kind == JOBSET), None))
 
 
 def _companions(
-    given: Documents,
-    documents: Iterable[Document],
-    cluster: Mapping[Key, Document],
-    jobs: tuple[Job, ...],
-    options: Options,
+    prepared: Prepared, documents: Iterable[Document], jobs: tuple[Job, ...]
 ) -> tuple[tuple[Shared, ...], tuple[Diagnostic, ...]]:
     """Return the companions of the runtimes that jobs use, and what is to say of all companions."""
+    given, options = prepared.documents, prepared.options
     uses = [Use(job.runtime, job.namespace) for job in jobs if job.runtime is not None]
     findings = [*idle(given.cluster.values(), given.runtimes, uses, faithful=options.faithful)]
     if options.faithful:
         return (), tuple(findings)
-    shared, found = share(cluster, placed_by_folder(given.cluster.values(), documents), uses, options)
-    return shared, (*findings, *found, *collisions(shared, (made for job in jobs for made in job.objects)))
+    unplaced = placed_by_folder(given.cluster.values(), documents)
+    shared, found = share(prepared.cluster, unplaced, uses, options)
+    return shared, (*findings, *found, *collisions(shared, (made for job in jobs for made in job.made)))
+
+
+def _of_companions(prepared: Prepared, shared: Iterable[Shared]) -> Iterable[Diagnostic]:
+    """Return what is said of everything that stands beside jobs: as it is emitted, if it is."""
+    emitted = {(one.document.source.name, one.document.index) for one in shared}
+    documents = prepared.companions.documents
+    others = (document for document in documents if (document.source.name, document.index) not in emitted)
+    judged = (*others, *(replace(one.document, data=one.made.data) for one in shared))
+    return (finding for document in judged for finding in prepared.judges.of_input(document))
 
 
 def _with_shared(build: Build, shared: tuple[Shared, ...], options: Options) -> Build:
@@ -138,30 +163,31 @@ def _with_shared(build: Build, shared: tuple[Shared, ...], options: Options) -> 
     return replace(build, shared=shared, files=dict(sorted(files.items())))
 
 
-def _cluster(given: Mapping[Key, Document], stored: Iterable[Document]) -> Mapping[Key, Document]:
-    """Return the documents that stand for objects in the cluster, as it would hold them where that is known."""
-    return {**given, **{identity(document): document for document in stored}}
-
-
-def _finished(
-    jobs: Iterable[Job], own: Iterable[Diagnostic], ruling: Ruling, options: Options, untried: Collection[Source]
-) -> Build:
+def _finished(jobs: Iterable[Job], own: Iterable[Diagnostic], prepared: Prepared) -> Build:
     """Return the build of compiled jobs; ``own`` are findings on the inputs themselves, all as they were made."""
+    ruling, options = prepared.ruling, prepared.options
     found = [*own, *(finding for job in jobs for finding in job.findings)]
     jobs = tuple(_settled(job, ruling) for job in jobs)
     findings = collapse(ruling.settle(own), ((f"{job.namespace}/{job.name}", job.findings) for job in jobs))
-    findings += ruling.remarks(found, findings, untried)
-    made = {} if has_errors(findings) else files(jobs, options)
-    return Build(jobs, tuple(sorted(findings, key=sort_key)), made)
+    findings += ruling.remarks(found, findings, _untried(prepared.documents.runtimes, jobs))
+    written: dict[str, bytes] = {}
+    if not has_errors(findings):
+        for job in jobs:
+            written.update(files(job, options) if prepared.keep is Keep.OBJECTS else job.files)
+    return Build(jobs, tuple(sorted(findings, key=sort_key)), written)
 
 
 def _settled(job: Job, ruling: Ruling) -> Job:
     """Return a job with its final findings; what has become an error takes the objects away."""
+    if not job.findings:
+        return job
     findings = ruling.settle(job.findings)
-    return replace(job, findings=findings, objects=() if has_errors(findings) else job.objects)
+    if has_errors(findings):
+        return replace(job, findings=findings, objects=(), made=(), files=())
+    return replace(job, findings=findings)
 
 
-def _untried(runtimes: Iterable[Document], jobs: Iterable[Job]) -> frozenset[Source]:
+def _untried(runtimes: Iterable[Document], jobs: Iterable[Job]) -> Collection[Source]:
     """Return the sources of runtimes of which no job uses any: most of what there is to find shows through jobs."""
     used = {job.runtime.source for job in jobs if job.runtime is not None}
     return frozenset(runtime.source for runtime in runtimes).difference(used)

@@ -29,6 +29,7 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (6, ("judges", "replay")),
     (6, ("compilejob",)),
     (6, ("output",)),
+    (6, ("prepared",)),
     (6, ("applications",)),
     (6, ("pipeline",)),
     (7, ("configschema", "configdeploy", "difference")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trainc.gitops.argocd import Tree
+from trainc.gitops.summary import Summary
 from trainc.settings import read_settings
 from trainc.source import JsonObject
 
@@ -41,5 +42,5 @@ OPTIONS: Mapping[str, JsonObject] = {
 def tree(name: str, options: JsonObject | None = None) -> Tree:
     """Return the tree of an environment with the objects above."""
     given = options if options is not None else OPTIONS[name]
-    objects = ({"apiVersion": api, "kind": kind, "metadata": {"namespace": place}} for api, kind, place in OBJECTS)
-    return Tree.of(name, read_settings({"environments": {name: given}}, name), objects)
+    made = (Summary((api.rpartition("/")[0], kind, place, "one"), place, "one") for api, kind, place in OBJECTS)
+    return Tree.of(name, read_settings({"environments": {name: given}}, name), made)

@@ -22,6 +22,7 @@ from trainc.cli.work import (
     read_platform,
 )
 from trainc.diagnostics import has_errors
+from trainc.prepared import Keep
 from trainc.read import Inputs, find_root, merge, name_below, read_given, read_tree
 
 EPILOG = """\b
@@ -77,6 +78,7 @@ def command(
         partly=partly,
         crds=crds,
         base=read_base(root, base, folder, paths),
+        keep=Keep.SUMMARIES,
     )
     findings = outcome.findings
     if not has_errors(findings):

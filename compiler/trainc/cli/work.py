@@ -17,11 +17,12 @@ from trainc.findings.silences import UNUSED
 from trainc.gitops.companions import IDLE
 from trainc.gitops.environment import WITHOUT_TARGET, nowhere, unheard
 from trainc.gitops.lock import remarks
+from trainc.gitops.summary import Summary
 from trainc.load import load
 from trainc.lockfile import parse_lock
-from trainc.model import Object
 from trainc.options import Options, Revision
-from trainc.pipeline import Build, Job, compile  # noqa: A004 - its public name
+from trainc.pipeline import Job, load_all, run
+from trainc.prepared import Keep
 from trainc.read import CONFIG, Inputs, merge, name_below, read_config, read_given, read_lock, read_tree
 from trainc.records import dataclass
 from trainc.runtimes import without_jobs
@@ -36,13 +37,13 @@ POLICIES = "policies"
 class Outcome:
     """What the environments of a run give together: jobs by environment, files, and findings, each once.
 
-    ``objects`` are all that an environment has: those of its jobs, and what they share.
+    ``made`` are summaries of all objects that an environment has: those of its jobs, and what they share.
     """
 
     jobs: Mapping[str, tuple[Job, ...]]
     files: Mapping[str, bytes]
     findings: tuple[Diagnostic, ...]
-    objects: Mapping[str, tuple[Object, ...]]
+    made: Mapping[str, tuple[Summary, ...]]
 
     @property
     def job_count(self) -> int:
@@ -77,19 +78,22 @@ def compile_for(
     partly: Iterable[Source] = (),
     crds: Inputs | None = None,
     base: Revision | None = None,
+    keep: Keep = Keep.FILES,
 ) -> Outcome:
     """Compile the sources for each environment.
 
     ``findings`` are those of trainc.yaml, and go first; if there is an error among them nothing is compiled, since what
     trainc.yaml says is not known. ``partly`` are sources of which the run uses what it needs.
-    ``crds`` is what ``read_crds`` gives, ``base`` what ``read_base`` gives.
+    ``crds`` is what ``read_crds`` gives, ``base`` what ``read_base`` gives. Of objects stays what ``keep`` says.
     """
     crds = crds or Inputs()
     findings = tuple(findings)
     if has_errors(findings):
         told = tuple(sorted((*findings, *inputs.findings, *crds.findings), key=sort_key))
-        return Outcome(jobs={}, files={}, findings=told, objects={})
-    builds = _builds(inputs, config, environments, crds, base)
+        return Outcome(jobs={}, files={}, findings=told, made={})
+    loaded = load_all(inputs.sources)
+    chosen = [_options(config, environment, crds, base) for environment in environments]
+    builds = {options.environment: (options, run(loaded, options, keep)) for options in chosen}
     made = [build for _, build in builds.values()]
     found = [*findings, *inputs.findings, *crds.findings]
     if set(config.environments) == set(builds):
@@ -98,7 +102,7 @@ def compile_for(
             whole += without_jobs([build.unused for build in made])
             for options, build in builds.values():
                 whole += unheard((*(job.document for job in build.jobs), *build.left), options)
-            whole += remarks((options, build.objects) for options, build in builds.values())
+            whole += remarks((options, build.made) for options, build in builds.values())
         levels = severities.read(config.data.get(severities.KEY))
         found += (ruled for each in whole if (ruled := severities.apply(each, levels)) is not None)
     found += worth_telling([build.findings for build in made], partly)
@@ -108,26 +112,19 @@ def compile_for(
         jobs={name: build.jobs for name, (_, build) in builds.items()},
         files={name: data for build in made for name, data in build.files.items()},
         findings=tuple(sorted(once.values(), key=sort_key)),
-        objects={name: build.objects for name, (_, build) in builds.items()},
+        made={name: build.made for name, (_, build) in builds.items()},
     )
 
 
-def _builds(
-    inputs: Inputs, config: Config, environments: Iterable[str], crds: Inputs, base: Revision | None
-) -> dict[str, tuple[Options, Build]]:
-    """Return the builds by environment, with their options."""
-    builds: dict[str, tuple[Options, Build]] = {}
-    for environment in environments:
-        options = Options(
-            environment=environment,
-            config=config.data,
-            config_document=config.document,
-            crds=crds.sources,
-            base=base,
-            lock=config.lock,
-        )
-        builds[environment] = options, compile(inputs.sources, options)
-    return builds
+def _options(config: Config, environment: str, crds: Inputs, base: Revision | None) -> Options:
+    return Options(
+        environment=environment,
+        config=config.data,
+        config_document=config.document,
+        crds=crds.sources,
+        base=base,
+        lock=config.lock,
+    )
 
 
 def worth_telling(builds: Sequence[tuple[Diagnostic, ...]], partly: Iterable[Source]) -> Iterator[Diagnostic]:

@@ -17,6 +17,7 @@ from trainc.gitops import flux
 from trainc.gitops.base import by_option
 from trainc.gitops.patches import patched_companion, problems
 from trainc.gitops.spelling import spelt
+from trainc.gitops.summary import Summary
 from trainc.model import Object, Origin
 from trainc.options import Options
 from trainc.source import Document, Json, JsonObject, Path, Source, as_list, as_object, get, paths
@@ -82,9 +83,9 @@ def share(
     return tuple(found[key] for key in sorted(found)), tuple(findings)
 
 
-def collisions(shared: Iterable[Shared], objects: Iterable[Object]) -> tuple[Diagnostic, ...]:
+def collisions(shared: Iterable[Shared], objects: Iterable[Summary]) -> tuple[Diagnostic, ...]:
     """Return an error for every companion that is also an object of a job: no object is in two folders."""
-    made = {identify(one.data) for one in objects}
+    made = {one.identity for one in objects}
     return tuple(
         report(
             "TC608",

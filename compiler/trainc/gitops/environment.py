@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from trainc.diagnostics import Diagnostic, Related, report
 from trainc.gitops.base import option_place
 from trainc.gitops.naming import name_path
-from trainc.gitops.patches import is_meant, place
-from trainc.model import Object
+from trainc.gitops.patches import place
+from trainc.gitops.summary import Summary
 from trainc.options import Options
 from trainc.settings import Settings, fits
 from trainc.source import Document, Path, as_object, get
@@ -68,13 +68,13 @@ def meetings(placed: Iterable[Placed], options: Options) -> tuple[Diagnostic, ..
     return tuple(found)
 
 
-def idle_patches(objects: Iterable[Object], options: Options) -> tuple[Diagnostic, ...]:
+def idle_patches(made: Iterable[Summary], options: Options) -> tuple[Diagnostic, ...]:
     """Return a warning for every patch that is meant for none of the objects; none where there are no objects."""
-    made = tuple(objects)
+    made = tuple(made)
     found = []
     for patch in options.settings.patches if made else ():
         where = place(options, patch, ("target",))
-        if where is not None and not any(is_meant(one, patch) for one in made):
+        if where is not None and not any(patch.matches(one.kind, one.namespace, one.plain) for one in made):
             message = f"no {patch.kind} of environment {options.environment} is meant by this patch"
             found.append(report(WITHOUT_TARGET, *where, message))
     return tuple(found)

@@ -12,13 +12,14 @@ from typing import Final
 from trainc.diagnostics import Diagnostic, report
 from trainc.gitops.base import Pass
 from trainc.gitops.images import begins
-from trainc.gitops.pods import CONTAINERS, pod_specs, with_images, with_pods
+from trainc.gitops.pods import images, with_images, with_pods
+from trainc.gitops.summary import Summary
 from trainc.imagelock import IMAGES, Lock, key_of, spelt_out
 from trainc.model import Findings, Model, Object, Objects, Origin
 from trainc.options import Options
 from trainc.origins import LOCK, blamed
 from trainc.settings import Settings
-from trainc.source import Document, Json, JsonObject, Path, get, objects
+from trainc.source import Document, Json, Path, get
 
 REQUIRED: Final = "TC702"
 UNPINNED: Final = "TC703"
@@ -38,15 +39,6 @@ def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin: the image's line of the lock."""
     key = key_of(str(get(root, *path)).partition("@")[0])
     return Origin("lock", model.options.lock.document, (IMAGES, key) if key else (), LOCK)
-
-
-def images(data: JsonObject) -> Iterator[tuple[Path, str]]:
-    """Yield the images of an object's pods, with their paths."""
-    for path, spec in pod_specs(data):
-        for kind in CONTAINERS:
-            for index, container in enumerate(objects(spec.get(kind))):
-                if isinstance(image := container.get("image"), str) and image:
-                    yield (*path, kind, index, "image"), image
 
 
 def judge(model: Model, made: Objects) -> Findings:
@@ -96,18 +88,18 @@ def _keys(image: str, settings: Settings) -> Iterator[str]:
             yield key
 
 
-def remarks(objects_of: Iterable[tuple[Options, Iterable[Object]]]) -> tuple[Diagnostic, ...]:
+def remarks(made_of: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Diagnostic, ...]:
     """Return the notes on a whole repository: images without digest, and lines of the lock that no job needs.
 
-    ``objects_of`` has every environment with its objects. Nothing is said where there is neither a lock nor a demand.
+    ``made_of`` has every environment with its objects. Nothing is said where there is neither a lock nor a demand.
     """
     lock, config, used = Lock(), None, set[str]()
     loose: dict[str, None] = {}
     asked = False
-    for options, made in objects_of:
+    for options, made in made_of:
         lock, config, settings = options.lock, options.config_document, options.settings
         asked = asked or lock.document is not None or bool(settings.lock_required)
-        for image in dict.fromkeys(image for one in made for _, image in images(one.data)):
+        for image in dict.fromkeys(image for one in made for image in one.images):
             used.update(_keys(image, settings))
             if "@" not in image and not is_required(image, settings):
                 loose[image] = None

@@ -123,13 +123,10 @@ def _unkept(data: JsonObject) -> Iterator[tuple[Path, str]]:
         yield from ((path, f"unknown field {dotted(path)}") for path in result.dropped)
 
 
-def is_meant(made: Object, patch: Patch) -> bool:
-    """Tell whether a patch is for an object; a run number and a hash in its name do not count."""
-    return patch.matches(made.kind, str(get(made.data, "metadata", "namespace") or ""), made.plain)
-
-
 def _meant(made: Object, options: Options) -> list[Patch]:
-    return [patch for patch in options.settings.patches if is_meant(made, patch)]
+    """Return the patches for an object; a run number and a hash in its name do not count."""
+    namespace = str(get(made.data, "metadata", "namespace") or "")
+    return [patch for patch in options.settings.patches if patch.matches(made.kind, namespace, made.plain)]
 
 
 def _finding(options: Options, document: Document, patch: Patch, inside: Path, message: str) -> Diagnostic:

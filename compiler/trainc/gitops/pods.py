@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from trainc.model import Object, Objects
 from trainc.records import replace
-from trainc.source import Json, JsonObject, Path, as_list, as_object, get, put
+from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects, put
 
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _JOB: Path = ("spec", "template", "spec")
@@ -22,10 +22,19 @@ def pod_specs(data: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
         yield _JOB, as_object(get(data, *_JOB))
 
 
-def with_pods(objects: Objects, change: Callable[[JsonObject], JsonObject]) -> Objects:
+def images(data: JsonObject) -> Iterator[tuple[Path, str]]:
+    """Yield the images of an object's pods, with their paths."""
+    for path, spec in pod_specs(data):
+        for kind in CONTAINERS:
+            for index, container in enumerate(objects(spec.get(kind))):
+                if isinstance(image := container.get("image"), str) and image:
+                    yield (*path, kind, index, "image"), image
+
+
+def with_pods(made: Objects, change: Callable[[JsonObject], JsonObject]) -> Objects:
     """Return the objects with every pod's spec changed; those that come out as they were are the same objects."""
-    made = tuple(_changed(one, change) for one in objects)
-    return objects if all(one is other for one, other in zip(made, objects, strict=True)) else made
+    after = tuple(_changed(one, change) for one in made)
+    return made if all(one is other for one, other in zip(after, made, strict=True)) else after
 
 
 def _changed(made: Object, change: Callable[[JsonObject], JsonObject]) -> Object:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from trainc.gitops.summary import Summary
 from trainc.records import dataclass
 from trainc.settings import Settings
-from trainc.source import JsonObject, get
+from trainc.source import JsonObject
 
 IN_CLUSTER = "https://kubernetes.default.svc"
 """The address by which Argo CD knows the cluster that it runs in."""
@@ -27,11 +28,11 @@ class Tree:
     kinds: tuple[Kind, ...] = ()
 
     @classmethod
-    def of(cls, environment: str, settings: Settings, objects: Iterable[JsonObject]) -> Tree:
+    def of(cls, environment: str, settings: Settings, objects: Iterable[Summary]) -> Tree:
         """Return the tree that holds the objects."""
         objects = tuple(objects)
-        namespaces = {str(get(data, "metadata", "namespace")) for data in objects}
-        kinds = {(_group(str(data["apiVersion"])), str(data["kind"])) for data in objects}
+        namespaces = {made.namespace for made in objects}
+        kinds = {made.identity[:2] for made in objects}
         return cls(environment, settings, tuple(sorted(namespaces)), tuple(sorted(kinds)))
 
     @property
@@ -55,7 +56,3 @@ class Tree:
     def cluster(self) -> JsonObject:
         """The destination without its namespace: the name or the server of the cluster."""
         return {**self.settings.destination} if self.settings.destination else {"server": IN_CLUSTER}
-
-
-def _group(api_version: str) -> str:
-    return api_version.rpartition("/")[0]

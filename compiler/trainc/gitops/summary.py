@@ -1,0 +1,36 @@
+"""What a run has to know of an object once its file is made: few words, where the object is kilobytes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from trainc.base import Identity, identify
+from trainc.gitops.pods import images
+from trainc.model import Object
+from trainc.source import get
+
+
+class Summary(NamedTuple):
+    """An object's identity (as in ``base.identify``), its own namespace, its name without run number, its images."""
+
+    identity: Identity
+    namespace: str
+    plain: str
+    images: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The object's kind."""
+        return self.identity[1]
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        return self.identity[3]
+
+
+def summarize(made: Object) -> Summary:
+    """Return the summary of an object."""
+    namespace = get(made.data, "metadata", "namespace")
+    pictures = tuple(dict.fromkeys(image for _, image in images(made.data)))
+    return Summary(identify(made.data), str(namespace or ""), made.plain, pictures)

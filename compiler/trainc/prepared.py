@@ -1,0 +1,91 @@
+"""What a run has before its first job: everything that any of its jobs is compiled with.
+
+Jobs do not see each other, so they may be compiled in any order, in other processes, or not at all where the result
+is known. What is between them, the pipeline says afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+
+from trainc.admit.companions import Companions, admit_companions
+from trainc.base import Base
+from trainc.compilejob import Job, JobCompiler
+from trainc.diagnostics import Diagnostic
+from trainc.documents import Documents, Key, identity
+from trainc.findings.ruling import Ruling
+from trainc.gitops.summary import summarize
+from trainc.judges import Judges
+from trainc.options import Options
+from trainc.output import files
+from trainc.policing import Policing
+from trainc.records import dataclass, replace
+from trainc.runtimes import Runtimes
+from trainc.source import Document, Source
+from trainc.transitions import Transitions
+
+
+class Keep(Enum):
+    """What stays of a job's objects: all of them, their files, or only what the rest of the run has to know."""
+
+    OBJECTS = "objects"
+    FILES = "files"
+    SUMMARIES = "summaries"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """The documents of a run, and what jobs are compiled with. ``findings`` are those of all but the jobs."""
+
+    documents: Documents
+    companions: Companions
+    cluster: Mapping[Key, Document]
+    base: Base
+    judges: Judges
+    runtimes: Runtimes
+    ruling: Ruling
+    options: Options
+    keep: Keep
+    findings: tuple[Diagnostic, ...]
+    compiler: JobCompiler
+
+    @classmethod
+    def of(
+        cls, given: Documents, loaded: Iterable[Document], sources: Iterable[Source], options: Options, keep: Keep
+    ) -> Prepared:
+        """Admit everything that is no job. ``given`` are the documents ``loaded`` from ``sources``, sorted out."""
+        companions = admit_companions(given.cluster.values(), options.crds, faithful=options.faithful)
+        cluster = _cluster(given.cluster, companions.documents)
+        base = Base.of(options.base, options.environment)
+        namespaces = options.settings.namespaces
+        policing = Policing.of(given.cluster.values(), cluster, companions.registry, base, namespaces)
+        judges = Judges(policing, Transitions(base, companions.registry))
+        runtimes = Runtimes.admit(given.runtimes, options, base).judged(judges.of_input)
+        ruling = Ruling.of((*sources, *options.crds), loaded, options)
+        findings = (*companions.findings, *judges.findings, *runtimes.findings)
+        compiler = JobCompiler(runtimes, given.cluster, options, ruling, judges)
+        return cls(given, companions, cluster, base, judges, runtimes, ruling, options, keep, findings, compiler)
+
+    def compile(self, document: Document) -> Job:
+        """Compile one job, and keep of it what the run keeps."""
+        job = self.compiler.compile(document)
+        made = tuple(map(summarize, job.objects))
+        if self.keep is Keep.OBJECTS:
+            return replace(job, made=made)
+        written = tuple(files(job, self.options)) if self.keep is Keep.FILES else ()
+        return replace(job, objects=(), made=made, files=written)
+
+
+Executor = Callable[[Prepared, Iterable[Document]], Iterable[Job]]
+"""Compiles jobs, each once, and gives them in any order."""
+
+
+def in_order(prepared: Prepared, documents: Iterable[Document]) -> Iterable[Job]:
+    """Compile one job after the other, in this process."""
+    return map(prepared.compile, documents)
+
+
+def _cluster(given: Mapping[Key, Document], stored: Iterable[Document]) -> Mapping[Key, Document]:
+    """Return the documents that stand for objects in the cluster, as it would hold them where that is known."""
+    return {**given, **{identity(document): document for document in stored}}
