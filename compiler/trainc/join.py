@@ -5,7 +5,10 @@ Source: Trainer v2.3.0 pkg/runtime/core/trainingruntime.go, newRuntimeInfo and m
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 from trainc.kube.gotypes import JOB_SET_SPEC, JOB_SET_SPEC_PATCH, apply_configuration, decode
 from trainc.kube.merge import merge, merge_resources
@@ -23,13 +26,14 @@ LED = ("torch", "jax", "xgboost")
 KEPT = ("limits", "requests")
 """What upstream copies of resources that it merges: claims are lost (V3)."""
 
+_REMEMBERED = 20_000
+"""Characters of JSON; of longer patches nothing is remembered."""
+
 
 def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -> Model:
     """Return the model of an admitted TrainJob and its admitted runtime."""
     spec = as_object(get(job.data, "spec"))
     runtime_spec = as_object(get(runtime.data, "spec"))
-    template = as_object(runtime_spec.get("template"))
-    unpatched = as_object(decode(template.get("spec") or {}, JOB_SET_SPEC))
     ml_policy = runtime_spec.get("mlPolicy")
     pod_group_policy = runtime_spec.get("podGroupPolicy")
     trainer = spec.get("trainer")
@@ -37,20 +41,20 @@ def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -
     if trainer is None and options.fixed("trainer-omitted") and any(get(ml_policy, kind) is not None for kind in LED):
         trainer = {}
     replacing = options.fixed("volume-source-replaced")
-    merged = as_object(apply_configuration(patched(unpatched, spec, replacing=replacing), JOB_SET_SPEC))
-    merged = _with_resources(merged, trainer, ml_policy)
     by_launcher = options.fixed("mpi-num-nodes") and get(ml_policy, "mpi") is not None
+    given = json.dumps((spec.get("runtimePatches"), get(trainer, "resourcesPerNode")))
+    found = (_again if len(given) < _REMEMBERED else _template)(runtime, given, replacing, by_launcher)
     return Model(
         job=job,
         runtime=runtime,
         options=options,
         name=str(get(job.data, "metadata", "name")),
         namespace=options.settings.namespaces.get(home, home),
-        spec=merged,
-        unpatched=unpatched,
-        pod_sets=tuple(_pod_set(j, ml_policy, by_launcher) for j in objects(merged.get("replicatedJobs"))),
-        labels=_propagated(template, spec, "labels"),
-        annotations=_propagated(template, spec, "annotations"),
+        spec=found.spec,
+        unpatched=found.unpatched,
+        pod_sets=found.pod_sets,
+        labels=found.labels,
+        annotations=found.annotations,
         trainer=trainer if isinstance(trainer, dict) else None,
         ml_policy=ml_policy if isinstance(ml_policy, dict) else None,
         pod_group_policy=pod_group_policy if isinstance(pod_group_policy, dict) else None,
@@ -58,6 +62,42 @@ def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -
         command=_words(trainer, "command"),
         args=_words(trainer, "args"),
     )
+
+
+class _Template(NamedTuple):
+    """What a runtime's template becomes: the spec without and with patches and resources, and the pods of it."""
+
+    unpatched: JsonObject
+    spec: JsonObject
+    pod_sets: tuple[PodSet, ...]
+    labels: dict[str, str]
+    annotations: dict[str, str]
+
+
+def _template(runtime: Document, given: str, replacing: bool, by_launcher: bool) -> _Template:
+    """Return the template of a runtime with all of a TrainJob that is merged into it.
+
+    ``given`` is that as JSON: the runtime patches, and spec.trainer.resourcesPerNode.
+    """
+    patches, resources = json.loads(given)
+    runtime_spec = as_object(get(runtime.data, "spec"))
+    template = as_object(runtime_spec.get("template"))
+    ml_policy = runtime_spec.get("mlPolicy")
+    unpatched = as_object(decode(template.get("spec") or {}, JOB_SET_SPEC))
+    spec: JsonObject = {"runtimePatches": patches}
+    merged = as_object(apply_configuration(patched(unpatched, spec, replacing=replacing), JOB_SET_SPEC))
+    merged = _with_resources(merged, resources, ml_policy)
+    return _Template(
+        unpatched,
+        merged,
+        tuple(_pod_set(job, ml_policy, by_launcher) for job in objects(merged.get("replicatedJobs"))),
+        _propagated(template, spec, "labels"),
+        _propagated(template, spec, "annotations"),
+    )
+
+
+_again = lru_cache(maxsize=512)(_template)
+"""The jobs of a fleet ask for few different things of few runtimes (which are compared by identity)."""
 
 
 def patched(unpatched: JsonObject, spec: JsonObject, *, replacing: bool = False) -> JsonObject:
@@ -118,9 +158,8 @@ def _propagated(template: JsonObject, spec: JsonObject, kind: str) -> dict[str, 
     return {key: str(value) for source in sources for key, value in as_object(source).items()}
 
 
-def _with_resources(spec: JsonObject, trainer: Json, ml_policy: Json) -> JsonObject:
+def _with_resources(spec: JsonObject, given: Json, ml_policy: Json) -> JsonObject:
     """Merge spec.trainer.resourcesPerNode into container node of the trainer's jobs, and of MPI's nodes."""
-    given = get(trainer, "resourcesPerNode")
     if not isinstance(given, dict) or not isinstance(ml_policy, dict):
         return spec
     as_node = get(ml_policy, "mpi", "runLauncherAsNode") is True

@@ -78,13 +78,15 @@ def _default_job(job: JsonObject) -> JsonObject:
 
 
 def overlay(own: Json, typed: Json) -> JsonObject:
-    """Return own with everything that typed has or spells otherwise; nothing is removed."""
+    """Return own with everything that typed has or spells otherwise; nothing is removed. What they share is shared."""
     out = _overlay(own, typed)
     assert isinstance(out, dict)
     return out
 
 
 def _overlay(own: Json, typed: Json) -> Json:
+    if typed is own:
+        return own
     if isinstance(own, dict) and isinstance(typed, dict):
         return {**own, **{key: _overlay(own[key], value) if key in own else value for key, value in typed.items()}}
     if isinstance(own, list) and isinstance(typed, list) and len(own) == len(typed):

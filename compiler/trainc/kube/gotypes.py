@@ -31,6 +31,8 @@ RESOURCE_REQUIREMENTS = "v1.ResourceRequirements"
 
 _APPLY = "ApplyConfiguration"
 _INTEGERS = {"int": 64, "int32": 32, "int64": 64}
+_PLAIN: dict[str, type] = {"string": str, "bool": bool}
+"""Kinds of which every value of the type is one, and is written as it is."""
 
 
 class GoDecodeError(ValueError):
@@ -76,8 +78,10 @@ def decode(data: Json, type_name: str) -> Json:
 
     Unknown fields and zero ``omitempty`` fields go, zero fields without it
     come (``resources: {}``, ``containers: null``), quantities and times take
-    Go's spelling; keys come sorted. ``type_name`` is as Go prints it
-    (``v1alpha2.JobSetSpec``; KeyError if unknown). Raises GoDecodeError.
+    Go's spelling; keys come sorted. What Go writes as it is, whole documents
+    and parts of them, is returned as the very value given. ``type_name`` is as
+    Go prints it (``v1alpha2.JobSetSpec``; KeyError if unknown). Raises
+    GoDecodeError.
     """
     codec = _codec(type_name)
     if data is None:
@@ -165,7 +169,8 @@ class _Codec(NamedTuple):
     absent: Callable[[Json], bool]
 
 
-_Run: TypeAlias = tuple[Callable[[Json], Json], bool, Callable[[Json], bool] | None, str]
+_Run: TypeAlias = tuple[type | None, bool, Callable[[Json], Json], Callable[[Json], bool] | None, str]
+"""How a field is read: the type of values that stay as they are, whether falsy ones go, and for all others the way."""
 
 
 @cache
@@ -213,7 +218,11 @@ def _struct(struct: str) -> _Codec:
             codec = _codec(field.kind)
             # omitzero asks a time itself; within a struct, one that was read has a location, so is not zero.
             skip = None if not field.omitzero else _is_zero_time if field.kind == "Time" else codec.absent
-            runs[name] = codec.decode, field.omitempty and codec.omit, skip, field.embedded
+            plain = _PLAIN.get(field.kind.removeprefix("*").partition(":")[0])
+            omit = field.omitempty and codec.omit
+            if plain is not None and skip is not None:  # of text and truth values the absent are the falsy
+                omit = omit or codec.omit
+            runs[name] = plain, omit, codec.decode, skip, field.embedded
             if not field.omitzero and not (field.omitempty and (codec.omit or field.kind.startswith("*"))):
                 always.append((name, codec.zero))
 
@@ -223,23 +232,36 @@ def _struct(struct: str) -> _Codec:
         if table and not runs:
             prepare()
         result: JsonObject = {}
-        for key in sorted(data):
-            if (run := runs.get(key)) is None or (value := data[key]) is None:
+        changed = False
+        keys = sorted(data)
+        for key in keys:
+            value = data[key]
+            if value is None or (run := runs.get(key)) is None:
+                changed = True
                 continue
-            decode_field, omit, skip, embedded = run
-            if skip is not None and skip(value):
+            plain, omit, decode_field, skip, embedded = run
+            read: Json = value
+            if type(value) is plain:
+                pass
+            elif skip is not None and skip(value):
+                changed = True
                 continue
-            try:
-                read = decode_field(value)
-            except _Mismatch as mismatch:
-                mismatch.inside(key, struct, embedded)
-                raise
+            else:
+                try:
+                    read = decode_field(value)
+                except _Mismatch as mismatch:
+                    mismatch.inside(key, struct, embedded)
+                    raise
             if read or not omit:
                 result[key] = read
+                changed = changed or read is not value
+            else:
+                changed = True
         for key, zero in always:
             if key not in result:
                 result[key] = zero()
-        return result
+                changed = True
+        return result if changed or keys != list(data) else data
 
     def absent(data: Json) -> bool:
         if not isinstance(data, dict):
@@ -250,36 +272,53 @@ def _struct(struct: str) -> _Codec:
 
 
 def _list(kind: str) -> Callable[[Json], Json]:
+    plain = _PLAIN.get(kind[2:].partition(":")[0])
+
     def decode_list(data: Json) -> Json:
         if not isinstance(data, list):
             raise _Mismatch(_json_kind(data), _go_type(kind))
         item = _codec(kind[2:])
         result: list[Json] = []
+        changed = False
         for value in data:
+            if type(value) is plain:
+                result.append(value)
+                continue
             try:
-                result.append(item.decode(value) if value is not None else item.zero())
+                read = item.decode(value) if value is not None else item.zero()
             except _Mismatch as mismatch:
                 mismatch.inside(len(result))
                 raise
-        return result
+            changed = changed or read is not value
+            result.append(read)
+        return result if changed else data
 
     return decode_list
 
 
 def _map(kind: str) -> Callable[[Json], Json]:
+    plain = _PLAIN.get(kind[2:].partition(":")[0])
+
     def decode_map(data: Json) -> Json:
         if not isinstance(data, dict):
             raise _Mismatch(_json_kind(data), _go_type(kind))
         item = _codec(kind[2:])
         result: JsonObject = {}
-        for key in sorted(data):
+        changed = False
+        keys = sorted(data)
+        for key in keys:
             value = data[key]
+            if type(value) is plain:
+                result[key] = value
+                continue
             try:
-                result[key] = item.decode(value) if value is not None else item.zero()
+                read = item.decode(value) if value is not None else item.zero()
             except _Mismatch as mismatch:
                 mismatch.inside(key)
                 raise
-        return result
+            changed = changed or read is not value
+            result[key] = read
+        return result if changed or keys != list(data) else data
 
     return decode_map
 
@@ -328,9 +367,10 @@ def _bare(struct: str) -> str:
 
 def _quantity(data: Json) -> Json:
     try:
-        return canonical(json_literal(data))
+        text = canonical(json_literal(data))
     except QuantityError as error:
         raise _Mismatch(str(error), fatal=True) from None
+    return data if data == text else text
 
 
 def _int_or_string(data: Json) -> Json:
@@ -347,9 +387,10 @@ def _time(data: Json) -> Json:
     if not isinstance(data, str):
         raise _Mismatch(_json_kind(data), "string", fatal=True)
     try:
-        return normalize_time(data)
+        text = normalize_time(data)
     except TimeError as error:
         raise _Mismatch(str(error), fatal=True) from None
+    return data if data == text else text
 
 
 def _is_zero_time(value: Json) -> bool:

@@ -157,12 +157,15 @@ def canonical(text: str) -> str:
     return parse(text).canonical()
 
 
+_read = lru_cache(maxsize=4096)(parse)
+
+
 def from_json(value: Json) -> Quantity:
     """Read a JSON value as Quantity.UnmarshalJSON does: strings and the literal text of numbers; null is zero.
 
     Raises QuantityError.
     """
-    return Quantity() if value is None else parse(json_literal(value))
+    return Quantity() if value is None else _read(json_literal(value))
 
 
 def _suffix(suffix: str) -> tuple[int, Format]:
