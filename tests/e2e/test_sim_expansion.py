@@ -13,7 +13,7 @@ from simulator.expansion import claims, jobs, replicas, service
 from simulator.fields import check
 from simulator.manifests import read
 from simulator.objects import identity
-from simulator.pods import admit, has_token, pod
+from simulator.pods import admit, pod
 
 from trainc.children import children
 
@@ -133,9 +133,6 @@ def test_service_accounts() -> None:
     with pytest.raises(Exception, match='error looking up service account n/s: serviceaccount "s" not found'):
         admit(found, {})
     assert admit({**found, "spec": {}}, {"default": {}})["spec"] == {"serviceAccountName": "default"}
-    assert has_token({"spec": {}}, {})
-    assert not has_token({"spec": {}}, {"automountServiceAccountToken": False})
-    assert has_token({"spec": {"automountServiceAccountToken": True}}, {"automountServiceAccountToken": False})
 
 
 @pytest.mark.parametrize(

@@ -70,10 +70,11 @@ def _run(options: argparse.Namespace) -> Report:
 
     manifests = read(options.paths)
     images = {reference: Path(folder) for reference, _, folder in (each.rpartition("=") for each in options.image)}
-    cluster = Cluster(images, log)
+    scenario = Scenario.of(json.loads(options.scenario))
+    cluster = Cluster(images, log, scenario.delays)
     try:
         cluster.add(manifests)
-        return cluster.run(Scenario.of(json.loads(options.scenario)))
+        return cluster.run(scenario)
     finally:
         cluster.close()
 

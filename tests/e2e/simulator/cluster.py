@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from . import certificates
 from .authorizer import Tokens, User
@@ -17,7 +17,6 @@ from .images import Image
 from .jobsets import ended, job_ended
 from .node import Node
 from .objects import Object, Objects
-from .pods import has_token
 from .report import Report, report
 from .server import ApiServer
 
@@ -30,22 +29,24 @@ Log = Callable[[str], None]
 class Cluster:
     """The cluster, from its construction to ``close``. It takes all that is in its network namespace."""
 
-    def __init__(self, images: Mapping[str, Path | Image], log: Log) -> None:
+    def __init__(self, images: Mapping[str, Path | Image], log: Log, delays: Mapping[str, float] | None = None) -> None:
         """Start node and API server.
 
         Args:
             images: Root folders or images by reference.
             log: Takes a line for people about what happens.
+            delays: How long after its pod has an address a name is unknown to DNS, in seconds, by patterns of names.
         """
         self.objects = Objects()
         self._tokens = Tokens()
         self._log = log
         self._folder = tempfile.TemporaryDirectory(prefix="simulator-")
         self._authority = b""
-        self.node = Node(images, self.objects, log, service_account=self._credentials)
+        self.node = Node(images, self.objects, log, dns_delay=delays)
+        self.node.service_account = self._credentials
         try:
-            tls, self._authority = certificates.make(Path(self._folder.name), self.node.address)
-            address = (self.node.address, _PORT)
+            tls, self._authority = certificates.make(Path(self._folder.name), self.node.api_address)
+            address = (self.node.api_address, _PORT)
             self.server = ApiServer(self.objects, self._tokens, self._exec, address, tls)
         except BaseException:
             self.node.close()
@@ -64,8 +65,6 @@ class Cluster:
 
     def run(self, scenario: Scenario) -> Report:
         """Run until everything has ended, or for as long as the scenario says, and tell what became of it."""
-        for name, seconds in scenario.delays.items():
-            self.node.delay_name(name, seconds)
         end = time.monotonic() + scenario.limit
         kills = list(scenario.kills)
         version = -1
@@ -97,12 +96,9 @@ class Cluster:
             return False
         return all(over) and not self.controllers.leaving()
 
-    def _credentials(self, pod: Object) -> Mapping[str, bytes] | None:
-        """Return the files of a pod's service account; None where it gets none."""
+    def _credentials(self, pod: Mapping[str, Any]) -> Mapping[str, bytes]:
+        """Return the files of a pod's service account."""
         namespace, name = pod["metadata"]["namespace"], pod["spec"].get("serviceAccountName") or "default"
-        account = self.objects.get("ServiceAccount", namespace, name)
-        if account is None or not has_token(pod, account):
-            return None
         token = self._tokens.issue(User(namespace, name))
         return {"token": token.encode(), "ca.crt": self._authority, "namespace": namespace.encode()}
 

@@ -86,7 +86,7 @@ class Controllers:
             if held.object.get("status") != status:
                 held.object = {**held.object, "status": status}
                 self._set("Pod", namespace, name, status)
-            if held.leaving and held.running.deleted:
+            if held.leaving and held.running.gone:
                 held.gone = True
                 self._objects.remove("Pod", namespace, name)
 

@@ -32,7 +32,7 @@ class Kill:
 class Scenario:
     """What happens, and how long the cluster runs at most, in seconds.
 
-    ``delays``: how long after its pod has an address a host name is unknown to DNS, in seconds.
+    ``delays``: how long after its pod has an address a name is unknown to DNS, in seconds, by patterns of whole names.
     """
 
     limit: float = 120.0

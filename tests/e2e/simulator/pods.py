@@ -16,7 +16,6 @@ from .objects import Object
 
 INDEX: Final = "batch.kubernetes.io/job-completion-index"
 JOB_NAME: Final = "batch.kubernetes.io/job-name"
-MOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 _SAFE: Final = "bcdfghjklmnpqrstvwxz2456789"
 """The letters of random ends of names (k8s.io/apimachinery/pkg/util/rand)."""
@@ -89,14 +88,6 @@ def admit(found: Object, accounts: Mapping[str, Object]) -> Object:
         why = f'error looking up service account {metadata["namespace"]}/{name}: serviceaccount "{name}" not found'
         raise ApiError(403, "Forbidden", f'pods "{metadata["name"]}" is forbidden: {why}')
     return {**found, "spec": spec}
-
-
-def has_token(found: Object, account: Object) -> bool:
-    """Say whether the pod gets the token of its account: the pod's own word counts first, then the account's."""
-    for holder in (found["spec"], account):
-        if holder.get("automountServiceAccountToken") is not None:
-            return bool(holder["automountServiceAccountToken"])
-    return True
 
 
 def _number(container: dict[str, Any]) -> None:
