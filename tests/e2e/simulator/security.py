@@ -1,0 +1,89 @@
+"""Security contexts: who a container's program runs as, and with which capabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .environment import ConfigError
+from .errors import Unsupported
+from .images import Image
+from .process import CAPABILITIES
+
+DEFAULT_CAPABILITIES: Final = (
+    *("CHOWN", "DAC_OVERRIDE", "FSETID", "FOWNER", "MKNOD", "NET_RAW", "SETGID", "SETUID", "SETFCAP", "SETPCAP"),
+    *("NET_BIND_SERVICE", "SYS_CHROOT", "KILL", "AUDIT_WRITE"),
+)
+"""What containerd leaves a container (containerd, oci/spec.go, defaultUnixCaps)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What Process takes of a container's and its pod's security contexts."""
+
+    user: str
+    group: int | None
+    groups: tuple[int, ...]
+    capabilities: frozenset[int]
+    no_new_privileges: bool
+    privileged: bool
+    read_only: bool
+
+
+def identity(pod: Mapping[str, Any], container: Mapping[str, Any], image: Image) -> Identity:
+    """Return who a container runs as: its own context counts, then the pod's, then the image's user.
+
+    Raises:
+        ConfigError: It must not run as root and would, or nobody can tell.
+        Unsupported: It names an unknown capability.
+    """
+    of_pod = pod["spec"].get("securityContext") or {}
+    own = container.get("securityContext") or {}
+    merged = {**of_pod, **{name: value for name, value in own.items() if value is not None}}
+    user = str(merged["runAsUser"]) if merged.get("runAsUser") is not None else image.user
+    if merged.get("runAsNonRoot"):
+        _refuse_root(user, given=merged.get("runAsUser") is not None)
+    groups = [*(of_pod.get("supplementalGroups") or ())]
+    if of_pod.get("fsGroup") is not None:
+        groups.append(of_pod["fsGroup"])
+    privileged = bool(own.get("privileged"))
+    return Identity(
+        user,
+        merged.get("runAsGroup"),
+        tuple(groups),
+        _capabilities(own.get("capabilities") or {}, privileged),
+        own.get("allowPrivilegeEscalation") is False,
+        privileged,
+        bool(own.get("readOnlyRootFilesystem")),
+    )
+
+
+def _capabilities(changes: Mapping[str, Any], privileged: bool) -> frozenset[int]:
+    """Return containerd's set with the changes: ALL first, then what is added, then what is dropped."""
+    names = set(CAPABILITIES if privileged else DEFAULT_CAPABILITIES)
+    dropped, added = (
+        [str(name).upper().removeprefix("CAP_") for name in changes.get(kind) or ()] for kind in ("drop", "add")
+    )
+    for name in (*dropped, *added):
+        if name != "ALL" and name not in CAPABILITIES:
+            raise Unsupported(f"capability {name}")
+    if "ALL" in added:
+        names = set(CAPABILITIES)
+    if "ALL" in dropped:
+        names = set()
+    names |= set(added) - {"ALL"}
+    names -= set(dropped)
+    return frozenset(CAPABILITIES.index(name) for name in names)
+
+
+def _refuse_root(user: str, *, given: bool) -> None:
+    """Do as the kubelet's verifyRunAsNonRoot does."""
+    name = user.partition(":")[0]
+    if given and name == "0":
+        raise ConfigError("container's runAsUser breaks non-root policy")
+    if not given and name in ("", "0"):
+        raise ConfigError("container has runAsNonRoot and image will run as root")
+    if not name.isdigit():
+        text = f"container has runAsNonRoot and image has non-numeric user ({name}), cannot verify user is non-root"
+        raise ConfigError(text)
