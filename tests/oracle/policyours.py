@@ -7,8 +7,8 @@ from typing import Any
 from trainc.admit.policy import Request
 from trainc.admit.policy.cluster import Cluster
 from trainc.admit.policy.documents import Stored, read
-from trainc.admit.policy.expressions import Expressions
-from trainc.admit.policy.policyset import Bound, PolicySet
+from trainc.admit.policy.expressions import Bound, Expressions
+from trainc.admit.policy.policyset import PolicySet
 from trainc.documents import identity
 from trainc.schema import Resource, resource
 from trainc.schema.registry import Registry

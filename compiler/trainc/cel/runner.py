@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from trainc.cel import exact, fast, work
@@ -59,6 +59,11 @@ class Program:
         self._fast: Built | None = None
         self._tried = False
         self._exact: Run | None = None
+
+    @property
+    def names(self) -> Iterator[str]:
+        """The variables that it refers to."""
+        return (name for name, _ in self._variables)
 
     def evaluate(self, variables: Mapping[str, Value], limit: int = LIMIT) -> Outcome:
         """Evaluate with the values of variables; one may be Lazy, or an Undecided that all uses of it then are.

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
+from functools import lru_cache
 
 from trainc.admit.policy.cluster import Cluster
 from trainc.admit.policy.creation import creation_findings
 from trainc.admit.policy.decision import ANNOTATION, AUDIT, DENY, ERROR, INVALID, UNDECIDED, Decision, Request
 from trainc.admit.policy.documents import BINDING, GROUP, POLICY, Read, Stored, is_policy, read
 from trainc.admit.policy.evaluate import Evaluation, Verdict
-from trainc.admit.policy.expressions import Expressions
+from trainc.admit.policy.expressions import Bound, Expressions
 from trainc.admit.policy.matching import Match, match, own
 from trainc.admit.policy.params import ConfigurationError, collect, scope
+from trainc.admit.policy.passing import Case, Sort, cases, passes, sort_of
 from trainc.admit.policy.request import names, namespace_value, object_names
 from trainc.admit.policy.wording import upstream
-from trainc.cel.values import Undecided
+from trainc.cel.values import Undecided, Value
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.documents import Key, identity
 from trainc.records import dataclass
@@ -31,15 +33,6 @@ _EXEMPT = frozenset(
     for mode in ("Validating", "Mutating")
     for kind in ("WebhookConfiguration", "AdmissionPolicy", "AdmissionPolicyBinding")
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Bound:
-    """A policy with its bindings, by name, and its expressions."""
-
-    policy: Stored
-    bindings: tuple[Stored, ...]
-    expressions: Expressions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +72,22 @@ class PolicySet:
         """Return all that the policies say of a request, by policy, binding and place; empty: it is admitted."""
         if request.group == GROUP and request.kind in _EXEMPT:
             return ()
-        return tuple(decision for bound in self.bound for decision in _Asking(bound, request, self.cluster).decide())
+        found: list[Decision] = []
+        objects: dict[str, Mapping[str, Value]] = {}
+        for case in _cases(self, sort_of(request)):
+            if case.matched is not None:
+                version = case.matched.kind[1]
+                if version not in objects:
+                    objects[version] = object_names(request, case.matched)
+                if passes(case, request, objects[version], self.cluster):
+                    continue
+            found += _Asking(case.bound, request, self.cluster).decide()
+        return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def _cases(policies: PolicySet, sort: Sort) -> tuple[Case, ...]:
+    return cases(policies.bound, sort, policies.cluster)
 
 
 def _place(document: Document) -> tuple[str, int]:

@@ -49,10 +49,15 @@ def names(request: Request, matched: Match, objects: Mapping[str, Value], params
     return {
         **objects,
         "request": request_value(request, matched),
-        "params": _object("params", params.data, _STORED, _STATUS) if params is not None else None,
+        "params": params_value(params),
         "authorizer": _OFFLINE,
         "authorizer.requestResource": _OFFLINE,
     }
+
+
+def params_value(params: Document | None) -> Value:
+    """Return ``params``: null for a policy without any."""
+    return _object("params", params.data, _STORED, _STATUS) if params is not None else None
 
 
 def request_value(request: Request, matched: Match) -> Value:
@@ -116,8 +121,9 @@ def _object(
     if metadata is not None and not isinstance(metadata, dict):
         return data
     inside = hidden - (metadata or {}).keys()
+    shown: JsonObject = {**data, "metadata": metadata or {}}
     places: tuple[Path, ...] = (*((key,) for key in top - data.keys()), *(("metadata", key) for key in inside))
-    return hiding(name, {**data, "metadata": metadata or {}}, (*places, *unknown))
+    return hiding(name, shown, (*places, *unknown))
 
 
 def _named(field: str, names: GroupVersionName) -> dict[str, Value]:
