@@ -1,4 +1,4 @@
-"""That policies which are passed over quickly have nothing to say, and that the others say all that they have to say."""
+"""That policies passed over quickly have nothing to say, and that the others say all that they have to say."""
 
 from __future__ import annotations
 
