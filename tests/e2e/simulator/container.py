@@ -7,10 +7,9 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -18,6 +17,7 @@ from .environment import ConfigError
 from .probes import Result, act, watch
 from .process import Process, StartError
 from .rootfs import Root
+from .run import Run, now
 from .runtime import Handle, Output, Runtime
 
 _DRAIN: Final = 5.0
@@ -51,38 +51,6 @@ class Owner(Protocol):
 
 
 @dataclass(slots=True)
-class Run:
-    """One run of a container; what a probe looks at."""
-
-    container: Container
-    handle: Handle
-    process: Process
-    stop_signal: int
-    folder: Path
-    drained: threading.Event
-    began: str
-    address: str
-    ports: Mapping[str, int]
-    started: bool = False
-    ready: bool = False
-    unhealthy: str = ""
-    kill_at: float | None = None
-    stopping: bool = False
-
-    def command(self, argv: list[str], timeout: float | None) -> int | None:
-        """Run a command in it, with no input and no output; None if it did not end in time and was killed."""
-        null = os.open(os.devnull, os.O_RDWR)
-        try:
-            return self.container.execute(self, argv, (null, null, null), timeout)
-        finally:
-            os.close(null)
-
-    def over(self) -> bool:
-        """Say whether it has ended or is being ended."""
-        return self.stopping or self.handle.code is not None
-
-
-@dataclass(slots=True)
 class State:
     """What a ContainerStatus says of now and of the run before."""
 
@@ -106,6 +74,8 @@ class Container:
         self.run: Run | None = None
         self.exit_code: int | None = None
         """That of the last run, None before the first has ended."""
+        self.helpers: list[threading.Thread] = []
+        """Threads of probes and hooks; each ends with the run that it is for."""
         self._owner = owner
         self._folder = folder
         self._grace = grace
@@ -160,7 +130,7 @@ class Container:
         run.stopping = True
         hook = (self.spec.get("lifecycle") or {}).get("preStop")
         if hook and grace > 0:
-            threading.Thread(target=self._stop_after, args=(run, hook, grace), name="preStop hook", daemon=True).start()
+            self._help("preStop hook", self._stop_after, run, hook, grace)
         elif grace > 0:
             self._owner.runtime.signal(run.handle, run.stop_signal)
 
@@ -174,27 +144,6 @@ class Container:
         """Send a signal to its process 1."""
         if self.run is not None:
             self._owner.runtime.signal(self.run.handle, number)
-
-    def execute(self, run: Run, argv: list[str], streams: tuple[int, int, int], timeout: float | None) -> int | None:
-        """Run a command in a run of it and return its exit code; None if it did not end in time and was killed.
-
-        A command that cannot be started has exit code 126, and its standard error says why, as with containerd.
-        """
-        process = Process(
-            **{name: getattr(run.process, name) for name in Process.__slots__ if name != "argv"}, argv=tuple(argv)
-        )
-        handle = self._owner.runtime.command(run.handle, process, streams)
-        try:
-            handle.started()
-        except StartError as error:
-            with suppress(OSError):
-                os.write(streams[2], f"OCI runtime exec failed: exec failed: {error}: unknown\n".encode())
-            return 126
-        code = handle.wait(timeout)
-        if code is None:
-            self._owner.runtime.signal(handle, signal.SIGKILL)
-            handle.wait(_DRAIN)
-        return code
 
     def status(self) -> dict[str, Any]:
         """Return it as a v1 ContainerStatus."""
@@ -234,7 +183,8 @@ class Container:
             os.close(written)
         drained = self._owner.output.follow(output, f"{self._owner.name}/{self.name}", self.log)
         run = Run(
-            *(self, handle, process, signal.Signals[stop_signal], folder, drained, _now(), self._owner.ip),
+            *(self._owner.runtime, handle, process, signal.Signals[stop_signal], folder, drained),
+            *(now(), self._owner.ip),
             {port["name"]: port["containerPort"] for port in self.spec.get("ports") or () if port.get("name")},
         )
         try:
@@ -250,7 +200,7 @@ class Container:
         self.state.now = {"running": {"startedAt": run.began}}
         hook = (self.spec.get("lifecycle") or {}).get("postStart")
         if hook:
-            threading.Thread(target=self._go_after, args=(run, hook), name="postStart hook", daemon=True).start()
+            self._help("postStart hook", self._go_after, run, hook)
         else:
             self._go(run)
         self._owner.changed()
@@ -271,7 +221,13 @@ class Container:
 
     def _watch(self, kind: str, run: Run) -> None:
         if self.spec.get(f"{kind}Probe") is not None:
-            watch(kind, self.spec[f"{kind}Probe"], run, lambda result: self._probed(run, result))
+            thread = watch(kind, self.spec[f"{kind}Probe"], run, lambda result: self._probed(run, result))
+            self.helpers.append(thread)
+
+    def _help(self, name: str, work: Callable[..., None], *arguments: Any) -> None:
+        thread = threading.Thread(target=work, args=arguments, name=name, daemon=True)
+        self.helpers.append(thread)
+        thread.start()
 
     def _probed(self, run: Run, result: Result) -> None:
         """Take what a probe has come to; called by the probe's thread."""
@@ -315,7 +271,7 @@ class Container:
             self._owner.say(f"{self.name}: something still holds its output")
         if not message:
             message = self._message(run, code)
-        ended: dict[str, Any] = {"exitCode": code, "reason": reason, "startedAt": run.began, "finishedAt": _now()}
+        ended: dict[str, Any] = {"exitCode": code, "reason": reason, "startedAt": run.began, "finishedAt": now()}
         if message:
             ended["message"] = message
         self.exit_code = code
@@ -349,7 +305,3 @@ class Container:
 
     def _restarts(self, code: int) -> bool:
         return self.policy == "Always" or (self.policy == "OnFailure" and code != 0)
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -157,7 +157,7 @@ class RunningPod:
         run = found.run
         if run is None:
             raise ConfigError(f'container not found ("{found.name}")')
-        code = found.execute(run, command, (stdin, stdout, stderr), timeout)
+        code = run.execute(command, (stdin, stdout, stderr), timeout)
         return 137 if code is None else code
 
     def delete(self, grace: float | None = None) -> None:

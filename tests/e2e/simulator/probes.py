@@ -24,6 +24,9 @@ class Target(Protocol):
     def over(self) -> bool:
         """Say whether the run has ended or is being ended."""
 
+    def sleep(self, seconds: float) -> None:
+        """Wait so long, at most until it is over."""
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -64,14 +67,7 @@ def watch(kind: str, probe: Mapping[str, Any], target: Target, tell: Callable[[R
 
 
 def _work(kind: str, probe: Mapping[str, Any], target: Target, tell: Callable[[Result], None]) -> None:
-    pause = threading.Event()
-
-    def sleep(seconds: float) -> None:
-        while seconds > 0 and not target.over():
-            pause.wait(min(seconds, 0.2))
-            seconds -= 0.2
-
-    sleep(float(probe.get("initialDelaySeconds") or 0))
+    target.sleep(float(probe.get("initialDelaySeconds") or 0))
     needed = {True: probe.get("successThreshold") or 1, False: probe.get("failureThreshold") or 3}
     last, run = None, 0
     while not target.over():
@@ -84,7 +80,7 @@ def _work(kind: str, probe: Mapping[str, Any], target: Target, tell: Callable[[R
             tell(Result(kind, success))
             if kind == "startup" and success:
                 return
-        sleep(float(probe.get("periodSeconds") or 10))
+        target.sleep(float(probe.get("periodSeconds") or 10))
 
 
 def _get(wanted: Mapping[str, Any], target: Target, timeout: float) -> bool:

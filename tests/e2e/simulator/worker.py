@@ -96,8 +96,10 @@ class Worker:
 
     def join(self) -> bool:
         """Wait until nothing of it runs; False if that takes too long."""
-        self._thread.join(_PATIENCE)
-        return not self._thread.is_alive()
+        helpers = [thread for each in (*self.init_containers, *self.containers) for thread in each.helpers]
+        for thread in (self._thread, *helpers):
+            thread.join(_PATIENCE)
+        return not any(thread.is_alive() for thread in (self._thread, *helpers))
 
     # What its containers ask of it (container.Owner).
 
