@@ -52,6 +52,67 @@ def read_layout(folder: Path, name: str | None = None) -> Mapping[str, str]:
     return found
 
 
+def verify_layout(folder: Path) -> tuple[Mapping[str, str], int]:
+    """Return the digests of a layout by names, and how many blobs it leads to, each of them as it is said to be.
+
+    Names are those of the annotations, the tag alone where no more is known. Raises LayoutError for a blob that is
+    missing, or has another size or digest, and for a layer whose content is not that of the configuration's diff_ids.
+    """
+    manifests = objects(_index(folder).get("manifests"))
+    if not manifests:
+        raise LayoutError("index.json names no manifest")
+    names: dict[str, str] = {}
+    seen: dict[str, int] = {}
+    for manifest in manifests:
+        digest = _verified(folder, manifest)
+        _verify_blobs(folder, digest, seen)
+        try:
+            name = _key(manifest)
+        except LayoutError:
+            name = next(_references(manifest), digest)
+        names[name] = digest
+    return names, len(seen)
+
+
+def _verify_blobs(folder: Path, digest: str, seen: dict[str, int]) -> None:
+    """Verify a manifest or an index whose own digest is right: all that it leads to."""
+    document = _json(_blob(folder, digest))
+    seen[digest] = seen.get(digest, 0) + 1
+    for manifest in objects(get(document, "manifests")):
+        _verify_blobs(folder, _verified(folder, manifest), seen)
+    layers = objects(get(document, "layers"))
+    config = get(document, "config")
+    for blob in (*layers, *([config] if isinstance(config, dict) else [])):
+        _verify_file(folder, blob)
+        seen[str(blob["digest"])] = 1
+    if isinstance(config, dict):
+        diffs = get(_json(_blob(folder, str(config["digest"]))), "rootfs", "diff_ids")
+        plain = [layer["digest"] for layer in layers if str(layer.get("mediaType")).endswith(".tar")]
+        if len(plain) == len(layers) and diffs != plain:
+            raise LayoutError(f"the configuration of {digest} has other diff_ids than its layers")
+
+
+def _verify_file(folder: Path, blob: JsonObject) -> None:
+    """Compare a blob of any size with what is said of it."""
+    digest, size = blob.get("digest"), blob.get("size")
+    if not isinstance(digest, str) or DIGEST.fullmatch(digest) is None:
+        raise LayoutError(f"a manifest has no sha256 digest, but {digest!r}")
+    try:
+        with _blob(folder, digest).open("rb") as file:
+            real = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+            length = file.tell()
+    except OSError as error:
+        raise LayoutError(f"{digest} cannot be read: {error.strerror}") from None
+    if length != size:
+        raise LayoutError(f"{digest} has {length} bytes, and its manifest says {size}")
+    if real != digest:
+        raise LayoutError(f"the content of {digest} is another one: {real}")
+
+
+def _blob(folder: Path, digest: str) -> Path:
+    return folder / "blobs" / "sha256" / digest.removeprefix("sha256:")
+
+
 def _index(folder: Path) -> JsonObject:
     version = get(_json(folder / "oci-layout"), "imageLayoutVersion")
     if not isinstance(version, str) or not version.startswith("1."):
@@ -115,7 +176,7 @@ def _verified(folder: Path, manifest: JsonObject) -> str:
         raise LayoutError(f"index.json has no sha256 digest, but {digest!r}")
     if kind not in MANIFESTS:
         raise LayoutError(f"{digest} is no manifest of an image, but {kind!r}")
-    data = _bytes(folder / "blobs" / "sha256" / digest.removeprefix("sha256:"))
+    data = _bytes(_blob(folder, digest))
     if len(data) != size:
         raise LayoutError(f"{digest} has {len(data)} bytes, and index.json says {size}")
     if (real := f"sha256:{hashlib.sha256(data).hexdigest()}") != digest:

@@ -35,6 +35,8 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (7, ("configschema", "configdeploy", "difference")),
     (7, ("config", "read", "write")),
     (7, ("policytests", "revisions", "explaining", "lockfile", "layouts")),
+    (7, ("images",)),
+    (7, ("building",)),
     (8, ("cli",)),
     (8, ("__main__",)),
 )

@@ -1,4 +1,4 @@
-"""`trainc image lock`."""
+"""`trainc image`; the commands that build and check are in imagebuild.py."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN, STALE, Command, Reporter
+from trainc.cli.imagebuild import COMMANDS
 from trainc.diagnostics import has_errors
 from trainc.imagelock import DIGEST, FILE, key_of
 from trainc.layouts import LayoutError, read_layout
@@ -25,10 +26,22 @@ Examples:
   trainc image lock --check build/layout  exit 3 if it is not up to date
 """
 
+GROUP_EPILOG = """\b
+Examples:
+  trainc image build                      every image of images/
+  trainc image update mpi4py              pin the newest packages and wheels
+  trainc image verify build/images/mpi4py
+  trainc image lock build/images/mpi4py   its digest, for render
+"""
 
-@click.group("image", epilog=EPILOG)
+
+@click.group("image", epilog=GROUP_EPILOG)
 def command() -> None:
     """Work on the images of jobs."""
+
+
+for each in COMMANDS:
+    command.add_command(each)
 
 
 @command.command("lock", cls=Command, epilog=EPILOG)

@@ -40,4 +40,24 @@ IMAGE = {
         " name. The one that is named is used.",
         "name the image without a digest, or remove it from images.lock.yaml",
     ),
+    "TC706": Code(
+        _E,
+        "image definition",
+        "images/<name>/image.yaml says what `trainc image build` makes an image of. Its form is"
+        " compiler/trainc/data/image.schema.json; docs/images.md explains the keys.",
+    ),
+    "TC707": Code(
+        _E,
+        "pins of an image",
+        "packages.lock has a Debian package a line (name, version, SHA-256 of the .deb), wheels.lock a wheel a line, as"
+        " pip reads it. They say what the image is made of, to the byte.",
+        "trainc image update writes it",
+    ),
+    "TC708": Code(
+        _E,
+        "pinned package that is not to be had",
+        "The package source of this machine has not the version that packages.lock pins, or has it with another"
+        " content. Debian's archive keeps the newest version only; a snapshot of it, given with --mirror, keeps all.",
+        "trainc image update pins the versions to be had: review the difference, then build",
+    ),
 }

@@ -1,0 +1,37 @@
+"""Pins anew: what the package source and the wheel index have today."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trainc.building import store
+from trainc.building.archive import open_archive
+from trainc.building.inputs import Inputs
+from trainc.building.wheels import resolve
+from trainc.images.pins import PACKAGES, WHEELS, changes, packages_text, wheels_text
+from trainc.records import dataclass
+from trainc.write import replace_file
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """What pinning anew has changed: a line a package or wheel."""
+
+    changes: tuple[str, ...]
+
+
+def update(inputs: Inputs, cache: Path, mirror: str | None = None) -> Updated:
+    """Write packages.lock and wheels.lock of an image anew. Raises BuildError, and OSError where that cannot be done.
+
+    Packages are resolved as apt would install them in an empty system.
+    """
+    definition = inputs.definition
+    with store.scratch(cache) as scratch:
+        archive = open_archive(definition.suite, definition.architecture, mirror, scratch)
+        packages = archive.resolve(definition.packages)
+        asked = definition.wheels
+        wheels = resolve(asked, definition.suite, definition.architecture, scratch) if asked else ()
+    replace_file(inputs.folder / PACKAGES, packages_text(packages).encode())
+    if wheels:
+        replace_file(inputs.folder / WHEELS, wheels_text(wheels).encode())
+    return Updated((*changes(inputs.packages, packages), *changes(inputs.wheels, wheels)))

@@ -1,0 +1,1 @@
+"""What images are made of and how they are written, without touching the world: definitions, pins, layers, SBOMs."""

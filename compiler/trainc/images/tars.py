@@ -1,0 +1,212 @@
+"""Tars whose bytes depend on nothing but content: order, times, names of owners and what builds leave behind are gone.
+
+The functions take open files; they neither open any nor look at the clock.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+from typing import IO, Final
+
+from trainc.images.definition import Definition
+from trainc.records import dataclass
+
+DROPPED: Final = re.compile(
+    r"""
+    dev/.* | proc/.* | sys/.* | tmp/.* | var/tmp/.* | run/.*
+    | etc/(hostname|resolv\.conf|\.pwd\.lock|(passwd|group|shadow|gshadow|subuid|subgid)-)
+    | etc/ssh/ssh_host_.* | etc/machine-id | var/lib/dbus/machine-id
+    | etc/apt/(sources\.list|sources\.list\.d/.*|preferences\.d/.*|auth\.conf(\.d/.*)?)
+    | var/lib/apt/(lists|mirrors|periodic)/.* | var/lib/dpkg/.*-old | var/lib/dpkg/lock.* | var/lib/systemd/.*seed
+    | var/cache/(apt|ldconfig|man|fontconfig)/.* | var/cache/debconf/.*-old | var/backups/.*
+    | var/log/(?!(apt|runit|private)$).* | root/\.(bash_history|cache.*|wget-hsts|python_history)
+    """,
+    re.X,
+)
+"""What a build leaves behind that no container needs, that differs from build to build, or that must not be shipped."""
+
+_STATUS: Final = "var/lib/dpkg/status"
+_COPYRIGHT = re.compile(r"usr/share/doc/([^/]+)/copyright")
+_METADATA = re.compile(r"usr/(?:local/)?lib/python3[^/]*/(?:dist|site)-packages/([^/]+)\.dist-info/METADATA")
+_SHADOW: Final = "etc/shadow"
+_DAY: Final = 86400
+_XATTR: Final = "SCHILY.xattr."
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the layers above and the SBOM need to know of a system layer.
+
+    ``directories`` and ``links`` are names without a first slash; ``copyrights`` are DEP-5 texts by package,
+    ``wheels`` the METADATA of installed wheels by the name of their .dist-info folder.
+    """
+
+    status: str
+    directories: frozenset[str] = frozenset()
+    links: Mapping[str, str] = field(default_factory=dict, hash=False)
+    copyrights: Mapping[str, str] = field(default_factory=dict, hash=False)
+    wheels: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of a layer, with ``link`` a symbolic link, or a folder: its name without a first slash, and its mode."""
+
+    name: str
+    content: bytes = b""
+    mode: int = 0o644
+    link: str = ""
+    folder: bool = False
+
+
+def system_layer(source: IO[bytes], target: IO[bytes], epoch: int) -> Facts:
+    """Write the tar of a root file system anew, in the order of names and with one time, and say what is in it.
+
+    What DROPPED names is left out, and an empty /etc/machine-id put in. Raises tarfile.TarError where ``source`` is
+    no tar, KeyError where it is no Debian system.
+    """
+    with tarfile.open(fileobj=source) as old, tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as new:
+        members = {name: member for member in old if (name := _name(member.name)) and not DROPPED.fullmatch(name)}
+        first = _first_names(members)
+        texts = dict(_texts(old, members, first))
+        machine_id = _header("etc/machine-id", epoch, 0o444)
+        for name in sorted({*members, machine_id.name}):
+            if name not in members:
+                new.addfile(machine_id)
+                continue
+            member = members[name]
+            header = _normal(member, name, epoch)
+            if name in first and first[name] != name:
+                header.type, header.linkname, header.size = tarfile.LNKTYPE, first[name], 0
+                new.addfile(header)
+            elif name in first:
+                header.type, header.linkname = tarfile.REGTYPE, ""
+                _copy(old, new, _content(members, member), header, epoch)
+            else:
+                new.addfile(header)
+    return _facts(members, texts)
+
+
+def upper_layer(entries: Iterable[Entry], facts: Facts, epoch: int) -> bytes:
+    """Return the tar of a layer above a system: the entries, and the folders that the system does not have.
+
+    Raises ValueError for an entry below a symbolic link, which a layer would replace.
+    """
+    by_name = {entry.name: entry for entry in entries}
+    folders: set[str] = set()
+    for name in by_name:
+        for folder in _parents(name):
+            if folder in facts.links:
+                raise ValueError(f"/{name} lies below the symbolic link /{folder}: name /{facts.links[folder]} instead")
+            folders |= {folder} - facts.directories
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name in sorted(folders | set(by_name)):
+            header = _header(name, epoch, 0o755)
+            entry = by_name.get(name)
+            if entry is None or entry.folder:
+                header.type = tarfile.DIRTYPE
+                tar.addfile(header)
+                continue
+            header.mode, header.size = (0o777, 0) if entry.link else (entry.mode, len(entry.content))
+            header.type, header.linkname = (tarfile.SYMTYPE if entry.link else tarfile.REGTYPE), entry.link
+            tar.addfile(header, io.BytesIO(entry.content))
+    return file.getvalue()
+
+
+def copied(definition: Definition, contents: Mapping[str, bytes]) -> Iterator[Entry]:
+    """Yield the files and links of a definition; ``contents`` are by their path as image.yaml has it."""
+    for each in definition.files:
+        yield Entry(each.target.lstrip("/"), contents[each.source], 0o755 if each.executable else 0o644)
+    for folder in definition.folders:
+        yield Entry(folder.lstrip("/"), folder=True)
+    for path, target in definition.links.items():
+        yield Entry(path.lstrip("/"), link=target)
+
+
+def _name(name: str) -> str:
+    return re.sub(r"^(\./|/)+", "", name).strip("/") if name not in (".", "./") else ""
+
+
+def _parents(name: str) -> Iterator[str]:
+    parts = name.split("/")[:-1]
+    yield from ("/".join(parts[: end + 1]) for end in range(len(parts)))
+
+
+def _header(name: str, epoch: int, mode: int) -> tarfile.TarInfo:
+    header = tarfile.TarInfo(name)
+    header.mtime, header.mode = epoch, mode
+    return header
+
+
+def _normal(member: tarfile.TarInfo, name: str, epoch: int) -> tarfile.TarInfo:
+    header = _header(name, epoch, member.mode & 0o7777)
+    header.type, header.linkname, header.size = member.type, member.linkname, member.size
+    header.uid, header.gid = member.uid, member.gid
+    header.pax_headers = {key: member.pax_headers[key] for key in sorted(member.pax_headers) if key.startswith(_XATTR)}
+    return header
+
+
+def _first_names(members: Mapping[str, tarfile.TarInfo]) -> Mapping[str, str]:
+    """Return, for every regular file, the name that has its content: of hard links the first in order."""
+    groups: dict[str, list[str]] = {}
+    for name, member in members.items():
+        if member.isreg() or member.islnk():
+            groups.setdefault(_name(member.linkname) if member.islnk() else name, []).append(name)
+    return {name: min(group) for group in groups.values() for name in group}
+
+
+def _content(members: Mapping[str, tarfile.TarInfo], member: tarfile.TarInfo) -> tarfile.TarInfo:
+    return members[_name(member.linkname)] if member.islnk() else member
+
+
+def _copy(
+    old: tarfile.TarFile, new: tarfile.TarFile, content: tarfile.TarInfo, header: tarfile.TarInfo, epoch: int
+) -> None:
+    file = old.extractfile(content)
+    assert file is not None, "a regular file"
+    header.size = content.size
+    if header.name == _SHADOW:
+        data = _without_days(file.read(), epoch)
+        header.size = len(data)
+        new.addfile(header, io.BytesIO(data))
+    else:
+        new.addfile(header, file)
+
+
+def _without_days(shadow: bytes, epoch: int) -> bytes:
+    """Return /etc/shadow with one day as that of every account's last change of password (shadow(5), third field)."""
+    day = str(epoch // _DAY).encode()
+    return re.sub(rb"^([^:\n]*:[^:\n]*:)[0-9]*:", lambda match: match[1] + day + b":", shadow, flags=re.M)
+
+
+def _texts(
+    tar: tarfile.TarFile, members: Mapping[str, tarfile.TarInfo], regular: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    for name in regular:
+        if name == _STATUS or _COPYRIGHT.fullmatch(name) or _METADATA.fullmatch(name):
+            file = tar.extractfile(_content(members, members[name]))
+            assert file is not None, "a regular file"
+            yield name, file.read().decode("utf-8", "replace")
+
+
+def _facts(members: Mapping[str, tarfile.TarInfo], texts: Mapping[str, str]) -> Facts:
+    links = {name: member.linkname for name, member in sorted(members.items()) if member.issym()}
+    copyrights = {match[1]: texts[name] for name in sorted(texts) if (match := _COPYRIGHT.fullmatch(name))}
+    for name, target in links.items():
+        # A package that shares the copyright of its source has a link to the other's folder.
+        if match := re.fullmatch(r"usr/share/doc/([^/]+)", name):
+            shared = target.rstrip("/").rpartition("/")[2]
+            if shared in copyrights:
+                copyrights[match[1]] = copyrights[shared]
+    return Facts(
+        status=texts[_STATUS],
+        directories=frozenset(name for name, member in members.items() if member.isdir()),
+        links=links,
+        copyrights=dict(sorted(copyrights.items())),
+        wheels={match[1]: texts[name] for name in sorted(texts) if (match := _METADATA.fullmatch(name))},
+    )
