@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 
-from trainc.admit.jobset import default
+from trainc.admit.jobsetdefaults import default
 from trainc.base import BROKEN, Base, identify
 from trainc.diagnostics import Diagnostic, report
 from trainc.documents import RUNTIMES

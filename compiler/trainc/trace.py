@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from trainc.admit.generated import store_jobset
-from trainc.admit.jobset import default
+from trainc.admit.jobsetdefaults import default
 from trainc.gitops.base import jobset_of, namespace_origin
 from trainc.gitops.naming import name_place
 from trainc.gitops.passes import PASSES

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trainc import Build, Options, Source, compile
-from trainc.admit.jobset import default, overlay
+from trainc.admit.jobsetdefaults import default, overlay
 from trainc.config import parse
 from trainc.gitops.spelling import SPECS, spelt
 from trainc.kube.gotypes import JOB_SET, decode

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trainc import Options, Source, compile
-from trainc.admit.jobset import default, overlay
+from trainc.admit.jobsetdefaults import default, overlay
 from trainc.kube.gotypes import JOB_SET, decode
 from trainc.kube.quantity import from_json
 from trainc.model import Object

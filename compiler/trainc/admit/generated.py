@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from trainc.admit.jobset import NAME_TOO_LONG, default, validate
+from trainc.admit.jobset import NAME_TOO_LONG, validate
+from trainc.admit.jobsetdefaults import default, is_plainly_defaulted, with_defaults
 from trainc.admit.rules import failures
-from trainc.schema import read, resource, validate_object
-from trainc.source import Json, JsonObject, Path, existing
+from trainc.kube.gotypes import JOB_SET
+from trainc.schema import Violation, fit, read, resource, validate_object
+from trainc.source import Json, JsonObject, Path, as_object, existing
 
 
 class Refused(NamedTuple):
@@ -25,8 +27,32 @@ class Refused(NamedTuple):
 
 def store_jobset(data: JsonObject) -> JsonObject:
     """Return the JobSet as a cluster holds it: with the defaults of CRD and webhook, whether it is valid or not."""
+    fitted = _fitted(data)
+    return fitted if fitted is not None else _read_twice(data)
+
+
+def _read_twice(data: JsonObject) -> JsonObject:
+    """Return the JobSet as it leaves the server's reading, its mutating webhook and the reading of what that left."""
     kind = resource("JobSet")
     return read(kind, default(read(kind, data).data)).data
+
+
+def _fitted(data: JsonObject) -> JsonObject | None:
+    """Return what ``_read_twice`` does if that fits the schema, in one walk; None where it takes both readings to tell.
+
+    The fields that the webhook sets are good as they are, and to the schema and to Go they have nothing to do with the
+    others: so it is the same to set them last. It writes the object anew only if it sets one.
+    """
+    kind = resource("JobSet")
+    if "successPolicy" in as_object(data.get("spec")):  # perhaps it has nothing to set
+        kept = fit(kind, data)
+        if kept is None or with_defaults(kept) is kept:
+            return kept
+    written = fit(kind, data, JOB_SET)
+    if written is None or not is_plainly_defaulted(written):
+        return None
+    changed = with_defaults(written)
+    return changed if changed is not written else None
 
 
 def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObject, tuple[Refused, ...]]:
@@ -35,8 +61,11 @@ def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObje
     ``claims`` holds the specs of the PersistentVolumeClaims in its namespace, by name.
     """
     kind = resource("JobSet")
-    stored = store_jobset(data)
-    violations = validate_object(kind, stored)
+    stored = _fitted(data)
+    violations: tuple[Violation, ...] = ()
+    if stored is None:
+        stored = _read_twice(data)
+        violations = validate_object(kind, stored)
     refused = [Refused(v.code, "jobset-crd", v.path, v.message, v.upstream, v.expected, v.hint) for v in violations]
     if not any(violation.blocking for violation in violations):
         for broken in failures(kind.schema, stored):

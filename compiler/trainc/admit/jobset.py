@@ -1,4 +1,4 @@
-"""The rules of JobSet's webhooks: defaults, then validation.
+"""The rules of JobSet's validating webhook; jobsetdefaults.py has what the mutating one sets before it.
 
 Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go, with every feature gate at its default (off).
 """
@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from trainc.kube.fielderror import NO_FIELD, internal, invalid, quote
 from trainc.kube.goorder import typed
-from trainc.kube.gotypes import JOB_SET, decode
 from trainc.kube.names import (
     is_dns1035_label,
     is_dns1123_subdomain,
@@ -44,54 +43,6 @@ class Refusal(NamedTuple):
     path: Path
     message: str
     upstream: str
-
-
-def default(jobset: JsonObject) -> JsonObject:
-    """Return the JobSet with the mutating webhook's defaults, re-written through Go's types.
-
-    The webhook patches what Go's types add or spell otherwise, but removes nothing (V11).
-    """
-    spec = {**as_object(jobset.get("spec"))}
-    spec.setdefault("successPolicy", {"operator": "All"})
-    spec.setdefault("startupPolicy", {"startupPolicyOrder": "AnyOrder"})
-    network = as_object(spec.get("network"))
-    spec["network"] = {"enableDNSHostnames": True, "publishNotReadyAddresses": True, **network}
-    if jobs := objects(spec.get("replicatedJobs")):
-        spec["replicatedJobs"] = [_default_job(job) for job in jobs]
-    if rules := objects(get(spec, "failurePolicy", "rules")):
-        named: list[Json] = [{**r, "name": r.get("name") or f"failurePolicyRule{i}"} for i, r in enumerate(rules)]
-        spec["failurePolicy"] = {**as_object(spec["failurePolicy"]), "rules": named}
-    if policies := objects(spec.get("volumeClaimPolicies")):
-        spec["volumeClaimPolicies"] = [{"retentionPolicy": {"whenDeleted": "Delete"}, **p} for p in policies]
-    changed = {**jobset, "spec": spec}
-    return overlay(changed, decode(changed, JOB_SET)) if changed != jobset else jobset
-
-
-def _default_job(job: JsonObject) -> JsonObject:
-    template = as_object(job.get("template"))
-    spec = {"completionMode": "Indexed", **as_object(template.get("spec"))}
-    pod = as_object(spec.get("template"))
-    pod_spec = as_object(pod.get("spec"))
-    if not pod_spec.get("restartPolicy"):
-        pod_spec = {**pod_spec, "restartPolicy": "OnFailure"}
-    return {**job, "template": {**template, "spec": {**spec, "template": {**pod, "spec": pod_spec}}}}
-
-
-def overlay(own: Json, typed: Json) -> JsonObject:
-    """Return own with everything that typed has or spells otherwise; nothing is removed. What they share is shared."""
-    out = _overlay(own, typed)
-    assert isinstance(out, dict)
-    return out
-
-
-def _overlay(own: Json, typed: Json) -> Json:
-    if typed is own:
-        return own
-    if isinstance(own, dict) and isinstance(typed, dict):
-        return {**own, **{key: _overlay(own[key], value) if key in own else value for key, value in typed.items()}}
-    if isinstance(own, list) and isinstance(typed, list) and len(own) == len(typed):
-        return [_overlay(a, b) for a, b in zip(own, typed, strict=True)]
-    return typed
 
 
 def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> Iterator[Refusal]:

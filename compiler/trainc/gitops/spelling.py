@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from trainc.admit.jobset import overlay
+from trainc.admit.jobsetdefaults import overlay
 from trainc.documents import CLAIM_SPEC
 from trainc.kube.gotypes import JOB_SET_SPEC, GoDecodeError, decode
 from trainc.source import JsonObject

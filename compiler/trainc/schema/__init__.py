@@ -10,6 +10,7 @@ from trainc.schema.admission import (
     validate_object,
 )
 from trainc.schema.defaulting import default
+from trainc.schema.fitting import fit
 from trainc.schema.judge import is_clean
 from trainc.schema.pruning import drop_nulls, prune
 from trainc.schema.structural import KINDS, Resource, Structural, parse, resource, schema_for
@@ -24,6 +25,7 @@ __all__ = [
     "admit",
     "default",
     "drop_nulls",
+    "fit",
     "has_rules",
     "is_clean",
     "parse",

@@ -11,6 +11,7 @@ from trainc.kube.fielderror import NO_FIELD
 from trainc.records import dataclass
 from trainc.schema.defaulting import default
 from trainc.schema.embedded import EmbeddedError, embedded_violations, read_embedded
+from trainc.schema.fitting import fit
 from trainc.schema.judge import is_clean
 from trainc.schema.metadata import known_fields, read_metadata
 from trainc.schema.metarules import object_meta_violations
@@ -43,6 +44,8 @@ def admit(resource: Resource, data: JsonObject) -> Admitted:
         from trainc.schema.native import read_native
 
         return Admitted(*read_native(resource, data))
+    if (fitted := fit(resource, data)) is not None:
+        return Admitted(fitted)
     decoded = read(resource, data)
     if decoded.violations:
         return decoded

@@ -22,7 +22,8 @@ from trainc.source import Json
 
 _Test: TypeAlias = Callable[[Any], bool]
 _Check: TypeAlias = type | _Test
-_INTEGER_RANGES = {"": INT64, "int64": INT64, "int32": INT32}
+INTEGER_RANGES = {"": INT64, "int64": INT64, "int32": INT32}
+"""What an integer of a format may be."""
 
 
 def is_clean(schema: Structural, data: Json) -> bool:
@@ -45,7 +46,7 @@ def _make_check(schema: Structural) -> _Check:
     keywords = convert(schema)
     simple = schema.keywords.keys().isdisjoint(("allOf", "oneOf", "not")) and not schema.nullable
     simple = simple and ("enum" not in keywords or schema.type == "string")
-    if simple and schema.int_or_string and _is_int_or_string(schema):
+    if simple and schema.int_or_string and is_int_or_string(schema):
         return _int_or_string_check(schema, keywords)
     if not simple or "anyOf" in keywords:
         return _general_test(schema)
@@ -55,24 +56,25 @@ def _make_check(schema: Structural) -> _Check:
     return bool if schema.type == "boolean" else _general_test(schema)
 
 
-def _is_int_or_string(schema: Structural) -> bool:
+def is_int_or_string(schema: Structural) -> bool:
+    """Tell whether all that an int-or-string asks for is one of the two, and what is asked of text."""
     anyof = [dict(sub.keywords) for sub in schema.alternatives("anyOf")]
     return anyof in ([], [{"type": "integer"}, {"type": "string"}]) and NUMBER not in convert(schema)
 
 
 def _int_or_string_check(schema: Structural, keywords: dict[str, Any]) -> _Check:
-    text_test, general = _text_test(keywords), _general_test(schema)
+    of_text, general = text_test(keywords), _general_test(schema)
 
     def check(value: Any) -> bool:
         if value.__class__ is str:
-            return text_test is None or text_test(value)
+            return of_text is None or of_text(value)
         return (value.__class__ is int and value in INT64) or general(value)
 
     return check
 
 
 def _string_check(schema: Structural, keywords: dict[str, Any]) -> _Check:
-    test = _text_test(keywords)
+    test = text_test(keywords)
     if "enum" in keywords:
         allowed = frozenset(value for value in keywords["enum"] if isinstance(value, str))
         return lambda value: value.__class__ is str and value in allowed and (test is None or test(value))
@@ -86,7 +88,7 @@ def _integer_check(schema: Structural, keywords: dict[str, Any]) -> _Check:
     limits, general = keywords[NUMBER], _general_test(schema)
     if limits.keys() > {"type", "format"}:
         return general
-    allowed = _INTEGER_RANGES.get(limits["format"], INT64)
+    allowed = INTEGER_RANGES.get(limits["format"], INT64)
     low, high = allowed.start, allowed.stop
     return lambda value: low <= value < high if value.__class__ is int else general(value)
 
@@ -99,7 +101,7 @@ def _array_check(schema: Structural, keywords: dict[str, Any]) -> _Check:
     return _list_test(schema, keywords) or list
 
 
-def _text_test(keywords: dict[str, Any]) -> _Test | None:
+def text_test(keywords: dict[str, Any]) -> _Test | None:
     """Return the test of a string against length, pattern and format, or None where there is nothing to test."""
     tests: list[_Test] = []
     if (longest := keywords.get("maxLength")) is not None:
@@ -191,7 +193,7 @@ def _general_test(schema: Structural) -> _Test:
     """Return the test of every keyword for every class of value; slower, and complete."""
     keywords = convert(schema)
     by_class: dict[type, _Test | None] = {
-        str: _text_test(keywords),
+        str: text_test(keywords),
         dict: _mapping_test(schema, keywords),
         list: _list_test(schema, keywords),
     }

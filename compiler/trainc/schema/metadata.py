@@ -33,8 +33,8 @@ def read_metadata(resource: Resource, data: JsonObject) -> tuple[JsonObject, tup
     except GoDecodeError as error:
         return data, (), _refusal(error)
     assert isinstance(metadata, dict), "a struct is written as an object"
-    if not resource.namespaced:
-        metadata.pop("namespace", None)
+    if not resource.namespaced and "namespace" in metadata:
+        metadata = {key: value for key, value in metadata.items() if key != "namespace"}
     dropped = tuple(("metadata", *path) for path in unknown_fields(given, OBJECT_META))
     return {**data, "metadata": metadata} if metadata != given else data, dropped, None
 

@@ -1,0 +1,108 @@
+"""The defaults of JobSet's mutating webhook, and what its passage through Go's types adds.
+
+Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go, with every feature gate at its default (off).
+"""
+
+from __future__ import annotations
+
+from operator import is_
+
+from trainc.kube.gotypes import JOB_SET, decode
+from trainc.source import Json, JsonObject, as_list, as_object, get, objects
+
+_NETWORK: JsonObject = {"enableDNSHostnames": True, "publishNotReadyAddresses": True}
+
+
+def default(jobset: JsonObject) -> JsonObject:
+    """Return the JobSet with the mutating webhook's defaults, re-written through Go's types.
+
+    The webhook patches what Go's types add or spell otherwise, but removes nothing (V11). Where it has nothing to set,
+    it changes nothing: then the JobSet comes back itself.
+    """
+    changed = with_defaults(jobset)
+    return overlay(changed, decode(changed, JOB_SET)) if changed is not jobset else jobset
+
+
+def with_defaults(jobset: JsonObject) -> JsonObject:
+    """Return the JobSet with the fields that the webhook sets, or the JobSet itself where all of them are there."""
+    before = as_object(jobset.get("spec"))
+    spec = {**before}
+    spec.setdefault("successPolicy", {"operator": "All"})
+    spec.setdefault("startupPolicy", {"startupPolicyOrder": "AnyOrder"})
+    network = as_object(spec.get("network"))
+    if not network.keys() >= _NETWORK.keys():
+        spec["network"] = {**_NETWORK, **network}
+    if jobs := objects(spec.get("replicatedJobs")):
+        named = [_default_job(job) for job in jobs]
+        if not _same(named, spec["replicatedJobs"]):
+            spec["replicatedJobs"] = [*named]
+    if rules := objects(get(spec, "failurePolicy", "rules")):
+        _set_rules(spec, [_default_rule(rule, index) for index, rule in enumerate(rules)])
+    if policies := objects(spec.get("volumeClaimPolicies")):
+        kept = list(map(_default_claims, policies))
+        if not _same(kept, spec["volumeClaimPolicies"]):
+            spec["volumeClaimPolicies"] = [*kept]
+    if spec.keys() == before.keys() and all(map(is_, spec.values(), before.values())):
+        return jobset
+    return {**jobset, "spec": spec}
+
+
+def is_plainly_defaulted(jobset: JsonObject) -> bool:
+    """Tell whether all that ``with_defaults`` sets in a JobSet lies in places that are there, and is nobody's key.
+
+    Then what Go's types make of the fields that are set and of all others are two matters.
+    """
+    spec = as_object(jobset.get("spec"))
+    if not all(rule.get("name") for rule in objects(get(spec, "failurePolicy", "rules"))):  # rules are told by names
+        return False
+    jobs = as_list(spec.get("replicatedJobs"))
+    return all(isinstance(get(job, "template", "spec", "template", "spec"), dict) for job in jobs)
+
+
+def _same(made: list[JsonObject], given: Json) -> bool:
+    return isinstance(given, list) and len(made) == len(given) and all(map(is_, made, given))
+
+
+def _default_job(job: JsonObject) -> JsonObject:
+    template = as_object(job.get("template"))
+    spec = as_object(template.get("spec"))
+    pod = as_object(spec.get("template"))
+    pod_spec = as_object(pod.get("spec"))
+    restarts = bool(pod_spec.get("restartPolicy"))
+    if restarts and "completionMode" in spec:
+        return job
+    if not restarts:
+        pod_spec = {**pod_spec, "restartPolicy": "OnFailure"}
+    spec = {"completionMode": "Indexed", **spec, "template": {**pod, "spec": pod_spec}}
+    return {**job, "template": {**template, "spec": spec}}
+
+
+def _default_rule(rule: JsonObject, index: int) -> JsonObject:
+    return rule if rule.get("name") else {**rule, "name": f"failurePolicyRule{index}"}
+
+
+def _default_claims(policy: JsonObject) -> JsonObject:
+    return policy if "retentionPolicy" in policy else {"retentionPolicy": {"whenDeleted": "Delete"}, **policy}
+
+
+def _set_rules(spec: JsonObject, rules: list[JsonObject]) -> None:
+    policy = as_object(spec["failurePolicy"])
+    if not _same(rules, policy["rules"]):
+        spec["failurePolicy"] = {**policy, "rules": [*rules]}
+
+
+def overlay(own: Json, typed: Json) -> JsonObject:
+    """Return own with everything that typed has or spells otherwise; nothing is removed. What they share is shared."""
+    out = _overlay(own, typed)
+    assert isinstance(out, dict)
+    return out
+
+
+def _overlay(own: Json, typed: Json) -> Json:
+    if typed is own:
+        return own
+    if isinstance(own, dict) and isinstance(typed, dict):
+        return {**own, **{key: _overlay(own[key], value) if key in own else value for key, value in typed.items()}}
+    if isinstance(own, list) and isinstance(typed, list) and len(own) == len(typed):
+        return [_overlay(a, b) for a, b in zip(own, typed, strict=True)]
+    return typed

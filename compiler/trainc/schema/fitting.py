@@ -1,0 +1,329 @@
+"""One pass for the document that fits: what admission.py and judge.py do in five, where there is nothing to find.
+
+``fit`` prunes, drops nulls, defaults and judges in one walk that only ever says yes: where anything would go, or is
+wrong, or is merely unusual, it says that the document does not fit, and the passes do their work and have their words.
+A schema becomes closures, node by node, when a value first reaches them. A check is a class where the class of a value
+says all, else a function that returns the value as it is stored (itself where nothing is filled in) or raises.
+
+Given a Go struct, too, ``fit`` returns what a webhook leaves that reads the object into the struct and writes it again,
+between two readings by the server: what Go adds or spells otherwise is in it, what it omits is still there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from operator import is_not
+from typing import Any
+
+from trainc.schema.defaulting import default
+from trainc.schema.dialect import LIST_TYPE, NUMBER, convert
+from trainc.schema.embedded import has_embedded
+from trainc.schema.judge import INTEGER_RANGES, is_clean, is_int_or_string, text_test
+from trainc.schema.listtype import is_unique
+from trainc.schema.numbers import number_errors
+from trainc.schema.patterns import UnsupportedPattern
+from trainc.schema.plainmeta import is_plain
+from trainc.schema.pruning import OBJECT_FIELDS, drop_nulls, prune_value
+from trainc.schema.rewriting import (
+    BOOLEANS,
+    INTEGERS,
+    LONG_INTEGERS,
+    STRINGS,
+    Check,
+    Unfit,
+    checked,
+    field_kinds,
+    is_field_kind,
+    spelt_field,
+    spelt_scalar,
+    zeros,
+)
+from trainc.schema.structural import OF_DEFAULTS, Resource, Structural, compiled
+from trainc.source import Json, JsonObject
+
+_UNUSUAL = frozenset(("allOf", "oneOf", "not", "nullable", "x-kubernetes-preserve-unknown-fields", OF_DEFAULTS))
+
+
+def fit(resource: Resource, data: JsonObject, struct: str = "") -> JsonObject | None:
+    """Return a whole object as the server stores it, or None where it takes the passes to tell.
+
+    What comes back is what ``admission.read`` gives, and ``admission.validate_object`` finds nothing wrong with it.
+    ``struct``: the Go type that a webhook writes the object anew through.
+    """
+    if resource.native or has_embedded(resource.schema) or (resource.status and "status" in data):
+        return None
+    if not is_plain(data.get("metadata"), namespaced=resource.namespaced):
+        return None
+    made: dict[tuple[str, bool], Callable[[Any], Any]] = compiled(_roots, resource.schema)
+    key = struct, resource.status
+    try:
+        if key not in made:
+            made[key] = _mapping(resource.schema, struct, whole=resource)
+        filled: JsonObject = made[key](data)
+    except (Unfit, UnsupportedPattern, RecursionError):
+        return None
+    return filled
+
+
+def _roots(_schema: Structural) -> dict[tuple[str, bool], Callable[[Any], Any]]:
+    return {}
+
+
+def _checks(_schema: Structural) -> dict[str, Check]:
+    return {}
+
+
+def _check_of(schema: Structural, kind: str) -> Check:
+    """Return the check of a value of schema that Go reads as ``kind``; '' where Go does not, or leaves it alone."""
+    made: dict[str, Check] = compiled(_checks, schema)
+    if kind not in made:
+        made[kind] = _make_check(schema, kind)
+    return made[kind]
+
+
+def _make_check(schema: Structural, kind: str) -> Check:
+    kind = kind.lstrip("*")
+    keywords = convert(schema)
+    if _UNUSUAL.isdisjoint(schema.keywords):
+        if schema.type == "string" and "anyOf" not in keywords:
+            return spelt_scalar(_string(keywords), kind, STRINGS)
+        if schema.int_or_string and "enum" not in keywords and is_int_or_string(schema):
+            return spelt_scalar(_int_or_string(keywords), kind, frozenset())
+        if schema.type and keywords.keys().isdisjoint(("anyOf", "enum")):
+            return _make_typed(schema, keywords, kind) or _by_passes(schema, kind)
+    return _by_passes(schema, kind)
+
+
+def _make_typed(schema: Structural, keywords: dict[str, Any], kind: str) -> Check | None:
+    """Return the check of a value of one type that is not string, or None where something is unusual."""
+    if schema.type == "boolean":
+        return spelt_scalar(bool, kind, BOOLEANS)
+    if schema.type == "integer":
+        limits = keywords[NUMBER]
+        return spelt_scalar(_integer(limits), kind, INTEGERS.get(limits["format"], LONG_INTEGERS))
+    if schema.type == "array" and schema.items is not None and (not kind or kind.startswith("[]")):
+        return _list(schema, schema.items, kind)
+    if schema.type != "object" or (schema.open and schema.additional is None):
+        return None
+    if schema.additional is None or schema.properties:
+        return _mapping(schema, kind) if is_field_kind(kind) else None
+    return _map(schema, schema.additional, kind) if not kind or kind.startswith("{}") else None
+
+
+def _by_passes(schema: Structural, kind: str) -> Check:
+    """Return the check of whatever is unusual in a schema: the passes themselves, one after the other."""
+
+    def check(value: Any) -> Any:
+        if kind or (value is None and not schema.nullable):
+            raise Unfit
+        pruned, dropped = prune_value(schema, value)
+        if dropped:
+            raise Unfit
+        return _kept(schema, pruned)
+
+    return check
+
+
+def _kept(schema: Structural, value: Any) -> Any:
+    """Return a value that is not pruned."""
+    if drop_nulls(schema, value) is not value:
+        raise Unfit
+    filled = default(schema, value)
+    if not is_clean(schema, filled):
+        raise Unfit
+    return filled
+
+
+def _string(keywords: dict[str, Any]) -> Check:
+    test = text_test(keywords)
+    if "enum" in keywords:
+        allowed = frozenset(value for value in keywords["enum"] if isinstance(value, str))
+
+        def check_member(value: Any) -> Any:
+            if value.__class__ is str and value in allowed and (test is None or test(value)):
+                return value
+            raise Unfit
+
+        return check_member
+    if test is None:
+        return str
+
+    def check(value: Any) -> Any:
+        if value.__class__ is str and test(value):
+            return value
+        raise Unfit
+
+    return check
+
+
+def _integer(limits: dict[str, Any]) -> Check:
+    allowed = INTEGER_RANGES.get(limits["format"], INTEGER_RANGES[""])
+    low, high = allowed.start, allowed.stop
+    limited = limits.keys() > {"type", "format"}
+
+    def check(value: Any) -> Any:
+        if value.__class__ is int and low <= value < high and not (limited and number_errors(limits, value)):
+            return value
+        raise Unfit
+
+    return check
+
+
+def _int_or_string(keywords: dict[str, Any]) -> Check:
+    test, whole = text_test(keywords), INTEGER_RANGES[""]
+
+    def check(value: Any) -> Any:
+        if value.__class__ is str:
+            if test is None or test(value):
+                return value
+        elif value.__class__ is int and value in whole:
+            return value
+        raise Unfit
+
+    return check
+
+
+def _list(schema: Structural, items: Structural, kind: str) -> Check:
+    keywords = convert(schema)
+    fewest, most = keywords.get("minItems", 0), keywords.get("maxItems")
+    unique = LIST_TYPE in keywords
+    of_items = kind[2:]
+
+    def check(value: Any) -> Any:
+        if value.__class__ is not list or len(value) < fewest or (most is not None and len(value) > most):
+            raise Unfit
+        if not value:
+            return value
+        check_item = _check_of(items, of_items)
+        stored = value
+        if check_item.__class__ is type:
+            for item in value:
+                if item.__class__ is not check_item:
+                    raise Unfit
+        else:
+            filled = [check_item(item) for item in value]
+            if any(map(is_not, filled, value)):
+                stored = filled
+        if unique and len(stored) > 1 and not is_unique(keywords, stored):
+            raise Unfit
+        return stored
+
+    return check
+
+
+def _mapping(schema: Structural, struct: str, *, whole: Resource | None = None) -> Callable[[Any], Any]:
+    """Return the check of a mapping with declared fields; ``whole``: of objects of a resource."""
+    required, fewest, most = _limits(schema)
+    fields = _Fields(schema, struct, root=whole is not None)
+    absent = list(_absent(schema, fields))
+    if whole is not None and whole.status:
+        absent = [(name, value) for name, value in absent if name != "status"]
+
+    def check(value: Any) -> Any:
+        if value.__class__ is not dict:
+            raise Unfit
+        stored = value
+        for key, item in value.items():
+            check_item = fields[key]
+            if check_item.__class__ is type:
+                if item.__class__ is not check_item:
+                    raise Unfit
+            elif (kept := check_item(item)) is not item:
+                if stored is value:
+                    stored = dict(value)
+                stored[key] = kept
+        for name, given in absent:
+            if name not in value:
+                if given is None:
+                    raise Unfit
+                if stored is value:
+                    stored = dict(value)
+                stored[name] = given
+        if not stored.keys() >= required or len(stored) < fewest or (most is not None and len(stored) > most):
+            raise Unfit
+        return stored
+
+    return check
+
+
+def _absent(schema: Structural, fields: _Fields) -> Iterator[tuple[str, Json | None]]:
+    """Yield what is filled in where it is absent, by schema and by Go; None where the passes have to do it."""
+    defaulted = [(name, sub) for name, sub in schema.properties.items() if sub.default is not None]
+    for name, sub in defaulted:
+        try:
+            yield name, checked(fields[name], default(sub, sub.default))
+        except Unfit:
+            yield name, None
+    names = [name for name, _ in defaulted]
+    yield from ((name, value) for name, value in zeros(schema, fields.struct) if name not in names)
+
+
+def _map(schema: Structural, values: Structural, kind: str) -> Check:
+    """Return the check of a map, whose keys are free."""
+    required, fewest, most = _limits(schema)
+    of_values = kind[2:]
+
+    def check(value: Any) -> Any:
+        if value.__class__ is not dict:
+            raise Unfit
+        stored = value
+        if value:
+            check_value = _check_of(values, of_values)
+            if check_value.__class__ is type:
+                for item in value.values():
+                    if item.__class__ is not check_value:
+                        raise Unfit
+            else:
+                for key, item in value.items():
+                    kept = check_value(item)
+                    if kept is not item:
+                        if stored is value:
+                            stored = dict(value)
+                        stored[key] = kept
+        if not value.keys() >= required or len(value) < fewest or (most is not None and len(value) > most):
+            raise Unfit
+        return stored
+
+    return check
+
+
+def _limits(schema: Structural) -> tuple[frozenset[str], int, int | None]:
+    """Return what is required of a mapping's keys: which there are, how many at least, how many at most."""
+    keywords = convert(schema)
+    return frozenset(keywords.get("required", ())), keywords.get("minProperties", 0), keywords.get("maxProperties")
+
+
+def _whole(schema: Structural) -> Check:
+    """Return the check of a part of an object that is not pruned, metadata: is_plain has seen to what it may hold."""
+    if schema.keywords.keys() == {"type"} and schema.type == "object":
+        return dict
+
+    def check(value: Any) -> Any:
+        if value is None:
+            raise Unfit
+        return _kept(schema, value)
+
+    return check
+
+
+class _Fields(dict[str, Check]):
+    """The checks of a mapping's fields, made when first met. Raises Unfit for a field that the schema does not know."""
+
+    __slots__ = ("_root", "_schema", "struct")
+
+    def __init__(self, schema: Structural, struct: str, *, root: bool) -> None:
+        super().__init__()
+        self._schema, self._root, self.struct = schema, root, struct
+
+    def __missing__(self, key: str) -> Check:
+        child = self._schema.properties.get(key)
+        if child is None:
+            if self._schema.additional is None:
+                raise Unfit
+            return _check_of(self._schema.additional, "")
+        if self._root and key in OBJECT_FIELDS:
+            self[key] = _check_of(child, "") if child.type == "string" else _whole(child)
+            return self[key]
+        field = field_kinds(self.struct).get(key)
+        self[key] = spelt_field(_check_of(child, field.kind if field is not None else ""), field)
+        return self[key]

@@ -1,0 +1,224 @@
+"""The walk that says only yes, and the passes behind it: where it does, they make the same, and find nothing."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from schema_cases import ALL_KINDS, METADATA, Data, Objects, resource_of
+
+from trainc import Options, Source, compile, compilejob
+from trainc.admit import generated
+from trainc.admit.generated import admit_jobset, store_jobset
+from trainc.admit.jobsetdefaults import default
+from trainc.kube.gotypes import GoDecodeError, decode
+from trainc.load import load
+from trainc.schema import Resource, fit, read, validate_object
+from trainc.schema.metadata import OBJECT_META, read_metadata
+from trainc.schema.metarules import object_meta_violations
+from trainc.schema.plainmeta import is_plain
+
+ROOT = Path(__file__).parents[2]
+SPELLINGS = (
+    "0.5",
+    "1e3",
+    "16384Mi",
+    "1000m",
+    "",
+    "2024-01-01T00:00:00+01:00",
+    0,
+    2,
+    0.5,
+    8080.0,
+    2**31,
+    True,
+    None,
+    [],
+    {},
+)
+seeds = st.integers(0, 2**32)
+
+
+def by_passes(resource: Resource, data: Data) -> tuple[Data, bool]:
+    """Return what read and validate_object make of data, and whether they have anything to say."""
+    decoded = read(resource, data)
+    if decoded.violations or decoded.dropped:
+        return decoded.data, False
+    return decoded.data, not validate_object(resource, decoded.data)
+
+
+def read_twice(data: Data) -> Data:
+    """Return a JobSet as its server stores it, by the passes."""
+    kind = resource_of("JobSet")
+    return read(kind, default(read(kind, data).data)).data
+
+
+def same(one: Any, other: Any) -> bool:
+    """Compare by types and order, too."""
+    return json.dumps(one) == json.dumps(other)
+
+
+def any_null(data: Any) -> bool:
+    """Tell whether there is a null in data."""
+    return data is None or any(
+        map(any_null, data.values() if isinstance(data, dict) else data if isinstance(data, list) else ())
+    )
+
+
+@cache
+def documents() -> list[Data]:
+    """Return the TrainJobs and runtimes of the repository and of its cases."""
+    paths = [path for root in ("tests/oracle/cases", "jobs", "runtimes") for path in (ROOT / root).rglob("*.yaml")]
+    loaded = [load(Source("a.yaml", path.read_text(encoding="utf-8")))[0] for path in sorted(paths)]
+    found = [document.data for documents in loaded for document in documents]
+    return [data for data in found if data.get("kind") in ALL_KINDS]
+
+
+@cache
+def jobsets() -> list[Data]:
+    """Return the JobSets that the cases' TrainJobs become, as the plugins make them and as they are stored."""
+    made: list[Data] = []
+
+    def note(data: Data, claims: Any) -> Any:
+        made.append(data)
+        return admit_jobset(data, claims)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compilejob, "admit_jobset", note)
+        for path in sorted((ROOT / "tests/oracle/cases").rglob("*.yaml")):
+            text = path.read_text(encoding="utf-8")
+            stored = [
+                made.data for made in compile([Source("a.yaml", text)], Options()).objects if made.kind == "JobSet"
+            ]
+            made += stored
+    return made
+
+
+def mutated(data: Data, seed: int) -> Data:
+    """Return data with up to three places spelt otherwise, or broken."""
+    choice, data = random.Random(seed), copy.deepcopy(data)
+    for _ in range(choice.choice((0, 1, 1, 2, 3))):
+        if choice.random() < 0.3:
+            Objects(choice).break_something(data)
+            continue
+        places = [(data, key) for key in data]
+        for parent, key in places:
+            child = parent[key]
+            places += [
+                (child, step)
+                for step in (child if isinstance(child, dict) else range(len(child) if isinstance(child, list) else 0))
+            ]
+        parent, key = choice.choice(places)
+        if choice.random() < 0.5:
+            del parent[key]
+        else:
+            parent[key] = copy.deepcopy(choice.choice(SPELLINGS))
+    return data
+
+
+def agree(resource: Resource, data: Data) -> bool:
+    """Compare the two on one object; tell whether it fits."""
+    before = json.dumps(data)
+    fitted = fit(resource, data)
+    if fitted is not None:
+        stored, clean = by_passes(resource, data)
+        assert clean
+        assert same(fitted, stored)
+    assert json.dumps(data) == before
+    return fitted is not None
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS)
+@given(seed=seeds)
+@settings(max_examples=150, deadline=None)
+def test_what_fits_is_what_the_passes_make_of_random_objects(kind: str, seed: int) -> None:
+    agree(resource_of(kind), Objects(random.Random(seed)).make(kind))
+
+
+@given(seed=seeds)
+@settings(max_examples=300, deadline=None)
+def test_what_fits_is_what_the_passes_make_of_changed_documents(seed: int) -> None:
+    data = random.Random(seed).choice(documents())
+    agree(resource_of(data["kind"]), mutated(data, seed))
+
+
+def test_what_the_passes_find_nothing_in_fits() -> None:
+    fitting = dict.fromkeys(ALL_KINDS, 0)
+    for data in (*documents(), *jobsets()):
+        resource = resource_of(data["kind"])
+        fits, (_, clean) = agree(resource, data), by_passes(resource, data)
+        fitting[data["kind"]] += fits
+        plain = is_plain(data.get("metadata"), namespaced=resource.namespaced) and "status" not in data
+        assert fits == (clean and plain and not any_null(data)), data
+    assert all(count > 10 for kind, count in fitting.items() if kind not in ("Thing", "TrainingRuntime")), fitting
+
+
+def compare_jobset(data: Data) -> bool:
+    """Compare a JobSet in one walk and in two readings; tell whether the walk was enough."""
+    before = json.dumps(data)
+    fitted = generated._fitted(data)
+    if fitted is not None:
+        try:
+            stored = read_twice(data)
+        except GoDecodeError as error:
+            pytest.fail(f"Go cannot decode what fits: {error}")
+        assert same(fitted, stored)
+        assert validate_object(resource_of("JobSet"), stored) == ()
+        assert same(store_jobset(data), stored)
+    assert json.dumps(data) == before
+    return fitted is not None
+
+
+def test_jobsets_of_the_cases_take_one_walk() -> None:
+    kind, fitting = resource_of("JobSet"), 0
+    for data in jobsets():
+        fits, (_, clean) = compare_jobset(data), by_passes(kind, read_twice(data))
+        fitting += fits
+        named = all(rule["name"] for rule in data["spec"].get("failurePolicy", {}).get("rules", ()))
+        assert fits == (clean and named), data
+    assert fitting > 200
+
+
+@given(seed=seeds)
+@settings(max_examples=500, deadline=None)
+def test_changed_jobsets_are_stored_the_same(seed: int) -> None:
+    compare_jobset(mutated(random.Random(seed).choice(jobsets()), seed))
+
+
+@given(seed=seeds)
+@settings(max_examples=150, deadline=None)
+def test_random_jobsets_are_stored_the_same(seed: int) -> None:
+    compare_jobset(Objects(random.Random(seed)).make("JobSet"))
+
+
+PLAIN = {"name": "a-b.c", "namespace": "team-a", "labels": {"a/b": "c", "d": ""}, "annotations": {"E.f": "é", "g": ""}}
+
+
+@pytest.mark.parametrize("namespaced", [True, False])
+@given(metadata=st.sampled_from([{"name": "n", **given} for given in METADATA]) | st.just(PLAIN), seed=seeds)
+@settings(max_examples=200, deadline=None)
+def test_plain_metadata_is_good_metadata(namespaced: bool, metadata: Data, seed: int) -> None:
+    for given_data in (metadata, mutated({**PLAIN, **metadata}, seed)):
+        if not is_plain(given_data, namespaced=namespaced):
+            continue
+        resource = resource_of("TrainJob" if namespaced else "ClusterTrainingRuntime")
+        assert decode(given_data, OBJECT_META) == given_data
+        whole = {"metadata": given_data}
+        assert read_metadata(resource, whole) == (whole, (), None)
+        assert object_meta_violations(given_data, namespaced=namespaced) == ()
+
+
+def test_metadata_of_the_usual_sort_is_plain() -> None:
+    usual = {**PLAIN, "annotations": {"g": "any text", "trainc.dev/run": "2"}}
+    assert is_plain(usual, namespaced=True)
+    assert not is_plain(usual, namespaced=False)
+    assert is_plain({"name": "n"}, namespaced=False)
+    assert not is_plain({"name": "n", "labels": {}}, namespaced=True)
+    assert not is_plain({}, namespaced=True)
