@@ -15,7 +15,7 @@ N ?= 2000
 SEED ?= 7
 ARGS ?=
 
-.PHONY: help setup render test check schemas goldens fuzz bench lock clean
+.PHONY: help setup render test check image schemas goldens fuzz bench lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -33,6 +33,10 @@ check: $(READY) ## lint, check the format, check the types
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/mypy --explicit-package-bases compiler/tools compiler/trainc/data/scripts
+
+image: $(READY) ## build the images of images/ as OCI layouts in build/images/ and print their digests (needs mmdebstrap, root)
+	$(BIN)/trainc image build $(ARGS)
+	$(BIN)/trainc image verify
 
 schemas: $(READY) ## write what is generated: built-in runtimes, pages of codes and fixes, CRD schemas, CEL's functions and Go types (need Go)
 	$(BIN)/python compiler/tools/builtins.py
