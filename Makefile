@@ -59,8 +59,8 @@ goldens: $(READY) ## run the real Trainer, JobSet and CEL over their cases and w
 fuzz: $(READY) ## compare trainc with the real Trainer and JobSet on N generated cases from SEED (needs Go)
 	$(BIN)/python tests/oracle/fuzz.py --n $(N) --seed $(SEED) $(ARGS)
 
-bench: $(READY) ## time validate, render, build and diff from process start, and the rules of the CRDs
-	$(BIN)/python tests/bench.py $(ARGS)
+bench: $(READY) ## time trainc on fleets of jobs, beside other tools if ARGS="--peers all"
+	$(BIN)/python tests/bench $(ARGS)
 
 lock: $(READY) ## resolve the dependencies of pyproject.toml anew (use the oldest Python that is supported)
 	env -u PIP_FIND_LINKS CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/python -m piptools compile --quiet \

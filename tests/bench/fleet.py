@@ -9,7 +9,7 @@ all jobs. A repository comes in two flavours: ``LIKE`` does what a chart with ku
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -101,16 +101,19 @@ def repository(size: int, flavour: str) -> Iterator[tuple[str, str]]:
         yield "policies/three-rules.yaml", fleettexts.THREE_RULES
         return
     yield "trainc.yaml", fleettexts.EVERYTHING_CONFIG
-    yield "images.lock.yaml", lock(size)
+    yield "images.lock.yaml", lock(jobs(size))
     for name, text in starter_policies(size).items():
         yield f"policies/{name}", text
 
 
-def lock(size: int) -> str:
-    """Return images.lock.yaml for the images of a fleet, with digests that are nobody's."""
-    kept = {image for kind in KINDS[:size] for image in fleetruntimes.KEPT_IMAGES.get(kind, ())}
-    own = {f"{each.image}:{each.tag}" for each in jobs(min(size, VERSIONS * len(KINDS))) if each.kind in IMAGES}
-    return "images:\n" + "".join(f"  {name}: {_digest(name)}\n" for name in sorted(own | kept))
+def lock(fleet: Iterable[Job]) -> str:
+    """Return images.lock.yaml for the images of jobs, with digests that are nobody's."""
+    names: set[str] = set()
+    for each in fleet:
+        names.update(fleetruntimes.KEPT_IMAGES.get(each.kind, ()))
+        if each.kind in IMAGES:
+            names.add(f"{each.image}:{each.tag}")
+    return "images:\n" + "".join(f"  {name}: {_digest(name)}\n" for name in sorted(names))
 
 
 def _digest(name: str) -> str:

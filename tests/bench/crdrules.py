@@ -1,6 +1,6 @@
 """Measures CEL in one process, warm: the rules of the CRDs, whole objects, and questions of ``trainc cel --jsonl``.
 
-Run by ``bench.py``. Every distinct rule of the four CRDs has one input here, of the size that the jobs of this
+Every distinct rule of the four CRDs has one input here, of the size that the jobs of this
 repository have. A measurement begins at plain JSON: reading the value by its schema is part of it, and so is reading
 the old value where the rule compares. What runs once in a process (compiling) is left out.
 """
@@ -193,6 +193,9 @@ def evaluator(schema: Structural, spec: JsonObject, *, root: bool) -> Callable[[
     return lambda value, _: run({SELF: read(value)}).value
 
 
+JOBSET_CREATED = "JobSet, create"
+
+
 def objects() -> dict[str, float]:
     """Return the microseconds that all rules of an object take, found at their places."""
     found = {}
@@ -215,17 +218,19 @@ def _answer(line: str) -> str:
     return json.dumps(answer(read_question(json.loads(line))))
 
 
-def main() -> None:
-    """Print all."""
-    found = rules()
-    for text, took in found.items():
-        print(f"  {took:6.2f} us  {text[:80]}")
-    count, mean = len(found), statistics.fmean(found.values())
-    print(f"{count} CRD rules, warm, input included: mean {mean:.2f} us   target 10 us, the true engine 15.8 us")
-    for title, took in objects().items():
-        print(f"all rules of a {title}: {took:.1f} us")
-    print(f"a line of trainc cel --jsonl: mean {questions():.0f} us")
+class Findings(NamedTuple):
+    """Microseconds: of each rule of the CRDs by its text, of all rules of an object, of a line of ``--jsonl``."""
+
+    rules: Mapping[str, float]
+    objects: Mapping[str, float]
+    question: float
+
+    @property
+    def mean(self) -> float:
+        """The arithmetic mean of the rules."""
+        return statistics.fmean(self.rules.values())
 
 
-if __name__ == "__main__":
-    main()
+def measure() -> Findings:
+    """Measure all."""
+    return Findings(rules(), objects(), questions())

@@ -1,0 +1,237 @@
+"""What is measured of trainc on a fleet: every scene says what to prepare before a run and what to run.
+
+"Cold" is without trainc's cache directory, "warm" with what the run before has left in it. Either is a folder of the
+benchmark's own (XDG_CACHE_HOME). Operating system caches are warm in both.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import fleet
+from stopwatch import Command, Effort, Figures, Sample, measure, run
+
+TRAINC = Path(sys.executable).with_name("trainc")
+ROOT = Path(__file__).resolve().parents[2]
+
+COLD = "cold"
+WARM = "warm"
+
+RENDER_ABSENT = "render, out/ absent"
+RENDER_STALE = "render, all of out/ stale"
+RENDER_SAME = "render, nothing changed"
+RENDER_JOB = "render, one job changed"
+RENDER_RUNTIME = "render, the runtime of a tenth changed"
+RENDER_TWO = "render by two workers, out/ absent"
+RENDER_TENTH = "render of that tenth alone, out/ stale"
+CHECK = "render --check"
+VALIDATE = "validate"
+DIFF = "diff, one job changed"
+BUILD = "build one job"
+OWN_CHECK = "render --check of this repository"
+HELP = "--help"
+PYTHON = "python -c pass"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table: a scene on so many jobs of a flavour, with or without cache."""
+
+    flavour: str
+    scene: str
+    cache: str
+    jobs: int
+    figures: Figures
+
+
+class Site:
+    """A fleet's repository below ``root``, with a cache of its own and a place for scratch."""
+
+    def __init__(self, root: Path, size: int, flavour: str) -> None:
+        self.root, self.size, self.flavour = root / "repository", size, flavour
+        self.cache, self.scratch = root / "cache", root / "scratch"
+        shutil.rmtree(root, ignore_errors=True)
+        self.scratch.mkdir(parents=True)
+        self.root.mkdir()
+        fleet.write(self.root, size, flavour)
+        self.parallel = {word for word in ("render", "validate") if takes_jobs(word)}
+
+    def command(self, *words: str | Path, expected: frozenset[int] = frozenset((0,))) -> Command:
+        """Return a command of trainc in the repository."""
+        return Command((TRAINC, *words), self.root, {"XDG_CACHE_HOME": str(self.cache)}, expected)
+
+    def trainc(self, word: str, *words: str | Path, workers: int = 1) -> Sample:
+        """Run a command of trainc in the repository, by one process if not told otherwise; return what it took."""
+        several = ("--jobs", str(workers)) if word in self.parallel else ()
+        return run(self.command(word, *several, *words), self.scratch)
+
+    def forget(self) -> None:
+        """Remove trainc's cache."""
+        shutil.rmtree(self.cache, ignore_errors=True)
+
+    def clear(self) -> None:
+        """Remove out/."""
+        shutil.rmtree(self.root / "out", ignore_errors=True)
+
+    def spoil(self) -> None:
+        """Make every file of out/ another than render writes, and leave it trainc's."""
+        for path in (self.root / "out").rglob("*.yaml"):
+            with path.open("a", encoding="utf-8") as file:
+                file.write("# stale\n")
+
+    def settle(self) -> None:
+        """Make out/ and the cache those of the repository as it is."""
+        self.trainc("render")
+
+    def objects(self) -> int:
+        """Return the number of files below out/."""
+        return sum(1 for path in (self.root / "out").rglob("*.yaml") if path.is_file())
+
+
+Prepare = Callable[[int], None]
+
+
+def takes_jobs(word: str) -> bool:
+    """Tell whether a command of trainc can be told how many workers to use."""
+    said = subprocess.run([TRAINC, word, "--help"], capture_output=True, text=True, check=True).stdout
+    return "--jobs" in said
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A name, with or without cache, what to do before each run, and the words for trainc."""
+
+    name: str
+    cache: str
+    prepare: Prepare
+    words: tuple[str, ...]
+    workers: int = 1
+
+
+def scenes(site: Site) -> Iterator[Scene]:
+    """Yield the scenes of a fleet, in an order in which each finds what it needs; out/ is settled before."""
+
+    def nothing(_turn: int) -> None:
+        return
+
+    def cold(then: Callable[[], None] | None = None) -> Prepare:
+        def prepare(_turn: int) -> None:
+            site.forget()
+            if then is not None:
+                then()
+
+        return prepare
+
+    def warm(then: Callable[[], None]) -> Prepare:
+        return lambda _turn: then()
+
+    render = ("render",)
+    yield Scene(RENDER_ABSENT, COLD, cold(site.clear), render)
+    yield Scene(RENDER_ABSENT, WARM, warm(site.clear), render)
+    if "render" in site.parallel:
+        yield Scene(RENDER_TWO, COLD, cold(site.clear), render, workers=2)
+    yield Scene(RENDER_STALE, COLD, cold(site.spoil), render)
+    yield Scene(RENDER_SAME, COLD, cold(), render)
+    yield Scene(RENDER_SAME, WARM, nothing, render)
+    yield Scene(CHECK, COLD, cold(), (*render, "--check"))
+    yield Scene(CHECK, WARM, nothing, (*render, "--check"))
+    yield Scene(VALIDATE, COLD, cold(), ("validate",))
+    yield Scene(VALIDATE, WARM, nothing, ("validate",))
+    job = fleet.job(0).path
+    yield Scene(BUILD, COLD, cold(), ("build", job))
+    yield Scene(BUILD, WARM, nothing, ("build", job))
+    yield Scene(RENDER_JOB, WARM, lambda turn: fleet.change_job(site.root, turn), render)
+    if site.size >= 2 * len(fleet.KINDS):
+        yield Scene(RENDER_RUNTIME, WARM, lambda turn: fleet.change_runtime(site.root, turn), render)
+
+
+def play(site: Site, effort: Effort, wanted: Callable[[str], bool]) -> Iterator[Row]:
+    """Measure the scenes of a fleet that are wanted by name, and those that need a repository of their own."""
+    site.settle()
+    for scene in scenes(site):
+        if wanted(scene.name):
+
+            def once(turn: int, scene: Scene = scene) -> Sample:
+                scene.prepare(turn)
+                return site.trainc(*scene.words, workers=scene.workers)
+
+            if scene.cache == WARM:
+                site.settle()
+            yield Row(site.flavour, scene.name, scene.cache, site.size, measure(once, effort))
+    if wanted(RENDER_TENTH) and site.size >= 2 * len(fleet.KINDS):
+        yield Row(site.flavour, RENDER_TENTH, COLD, site.size, _tenth(site, effort))
+    if wanted(DIFF) and shutil.which("git"):
+        yield Row(site.flavour, DIFF, WARM, site.size, _diff(site, effort))
+
+
+def _tenth(site: Site, effort: Effort) -> Figures:
+    """Measure a cold render of the jobs of one runtime, by themselves, over what is there."""
+    alone = Site(site.scratch / "tenth", site.size, site.flavour)
+    for each in fleet.jobs(site.size):
+        if each.runtime != fleet.TENTH:
+            (alone.root / each.path).unlink()
+    if site.flavour == fleet.EVERYTHING:
+        used = (each for each in fleet.jobs(site.size) if each.runtime == fleet.TENTH)
+        (alone.root / "images.lock.yaml").write_text(fleet.lock(used), encoding="utf-8")
+    alone.settle()
+
+    def once(_turn: int) -> Sample:
+        alone.forget()
+        alone.spoil()
+        return alone.trainc("render")
+
+    try:
+        return measure(once, effort)
+    finally:
+        shutil.rmtree(site.scratch / "tenth")
+
+
+def _diff(site: Site, effort: Effort) -> Figures:
+    """Measure a diff against the commit before one job was changed."""
+    for each in (site.root / ".git", site.cache):
+        shutil.rmtree(each, ignore_errors=True)
+    site.settle()
+    commit(site.root)
+    fleet.change_job(site.root, 1000)
+    site.settle()
+    return measure(lambda _turn: site.trainc("diff"), effort)
+
+
+def commit(root: Path) -> None:
+    """Commit all files below root in a new repository; nothing of the user's configuration counts."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    somebody = {f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    nowhere = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    for words in (("init", "-q", "-b", "main"), ("add", "."), ("commit", "-q", "-m", "the fleet")):
+        subprocess.run(["git", *words], cwd=root, check=True, env={**kept, **somebody, **nowhere})
+
+
+def starts(scratch: Path, effort: Effort, wanted: Callable[[str], bool]) -> Iterator[Row]:
+    """Measure what depends on no fleet: an interpreter that does nothing, --help, and this repository's own check."""
+    cache = scratch / "own-cache"
+    variables = {"XDG_CACHE_HOME": str(cache)}
+    check = Command((TRAINC, "render", "--check"), ROOT, variables)
+
+    def plain(words: Sequence[str | Path]) -> Callable[[int], Sample]:
+        return lambda _turn: run(replace(check, words=words), scratch)
+
+    def cold(_turn: int) -> Sample:
+        shutil.rmtree(cache, ignore_errors=True)
+        return run(check, scratch)
+
+    measured = (
+        (PYTHON, "", plain((sys.executable, "-c", "pass"))),
+        (HELP, "", plain((TRAINC, "--help"))),
+        (OWN_CHECK, COLD, cold),
+        (OWN_CHECK, WARM, plain(check.words)),
+    )
+    for name, state, once in measured:
+        if wanted(name):
+            once(0)  # compiles bytecode, if need be, and fills the cache
+            yield Row("", name, state, 0, measure(once, effort))

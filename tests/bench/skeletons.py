@@ -1,0 +1,95 @@
+"""What a fleet's objects look like with holes: the one origin of the inputs of all peers, so that none does less.
+
+trainc compiles one job of each kind whose values are marks; where a mark stands in the objects, a value of the job
+goes. So the templates of peers are right by construction, and that their output equals ours is checked all the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import fleet
+import yaml
+
+from trainc import Options, Source
+from trainc import compile as compile_sources
+
+MARKS = fleet.Job(
+    kind="",
+    runtime="",
+    namespace="markofnamespace",
+    name="markofname",
+    team="markofteam",
+    tag="markoftag",
+    nodes="7001",
+    rate="markofrate",
+    epochs="markofepochs",
+    seed="markofseed",
+)
+FIELDS = ("namespace", "name", "tag", "nodes", "rate", "epochs", "seed")
+"""The fields of a job that its objects show."""
+
+SCALING = ("cpu", "jax")
+"""The kinds whose jobs differ in their number of nodes."""
+
+Path = tuple[str | int, ...]
+
+
+class Skeleton(NamedTuple):
+    """The objects of a kind of job, as text; marks stand for the fields of a job."""
+
+    kind: str
+    texts: tuple[str, ...]
+
+    def filled(self, values: dict[str, str]) -> tuple[str, ...]:
+        """Return the texts with other text in place of the marks, by field."""
+        return tuple(_filled(text, values) for text in self.texts)
+
+    def holes(self) -> Iterator[tuple[dict[str, Any], list[tuple[Path, str | int]]]]:
+        """Yield each object as data, with the places of its marks and what stands there."""
+        for text in self.texts:
+            data: dict[str, Any] = yaml.load(text, yaml.CSafeLoader)
+            yield data, [(path, value) for path, value in leaves(data) if _filled(str(value), {}) != str(value)]
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    for name in sorted(FIELDS, key=lambda each: -len(getattr(MARKS, each))):
+        text = text.replace(getattr(MARKS, name), values.get(name, ""))
+    return text
+
+
+def fill(value: str | int, job: fleet.Job) -> str | int:
+    """Return what stands in a job's object where a skeleton has this value."""
+    text = _filled(str(value), job._asdict())
+    return int(text) if isinstance(value, int) else text
+
+
+def leaves(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield every value of JSON that is no mapping and no list, with its path."""
+    if isinstance(data, dict | list):
+        for step, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from leaves(value, (*path, step))
+    else:
+        yield path, data
+
+
+def skeletons() -> dict[str, Skeleton]:
+    """Return the skeleton of every kind of a fleet in its flavour ``LIKE``. ValueError if trainc says anything."""
+    files = dict(fleet.repository(2 * len(fleet.KINDS), fleet.LIKE))
+    platform = [(name, text) for name, text in files.items() if not name.startswith("jobs/")]
+    config = yaml.safe_load(files["trainc.yaml"])
+    found = {}
+    for number, kind in enumerate(fleet.KINDS):
+        real = fleet.job(number)
+        marked = MARKS._replace(kind=kind, runtime=real.runtime, nodes=MARKS.nodes if kind in SCALING else real.nodes)
+        given = [(marked.path, marked.text), *((name, text) for name, text in platform if name != "trainc.yaml")]
+        build = compile_sources(
+            [Source(name, text) for name, text in given], Options(environment="prod", config=config)
+        )
+        if build.findings or not build.files:
+            raise ValueError(f"{kind}: {[finding.message for finding in build.findings]}")
+        texts = (data.decode() for _, data in sorted(build.files.items()))
+        found[kind] = Skeleton(kind, tuple(re.sub(r"(?m)\A(#.*\n)*", "", text) for text in texts))
+    return found
