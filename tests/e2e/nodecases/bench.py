@@ -106,7 +106,7 @@ def main(module: str, name: str) -> None:
         case(bench)
     finally:
         bench.node.close()
-    assert _mounts() == _MOUNTS, "mounts are left"
+    assert _mounts() == _MOUNTS, f"mounts are left: {set(_mounts()) ^ set(_MOUNTS)}"
     assert _processes() == _PROCESSES, f"processes are left: {_processes()}"
     left = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
     assert not left, f"threads are left: {left}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 import time
+from typing import Any
 
 from nodecases.bench import Bench
 
@@ -17,6 +18,11 @@ fe00::0	ip6-mcastprefix
 fe00::1	ip6-allnodes
 fe00::2	ip6-allrouters
 """
+
+
+def python(code: str, *arguments: str) -> dict[str, Any]:
+    """Return the part of a container that runs Python code."""
+    return {"command": [sys.executable, "-S", "-c", code, *arguments]}
 
 
 def case_files_of_etc(bench: Bench) -> None:
@@ -95,24 +101,33 @@ def case_names_that_come_late(bench: Bench) -> None:
 
 
 def case_network(bench: Bench) -> None:
-    serve = (
-        f"exec {sys.executable} -S -c 'import socket; s=socket.create_server((\"\", 80)); c,a=s.accept(); print(a[0])'"
-    )
-    servers = [bench.start(f"s{i}", serve) for i in range(2)]  # the same port twice: each has its own network
+    serve = "import socket; s=socket.create_server(('', 80)); c, a=s.accept(); print(a[0])"
+    servers = [bench.start(f"s{i}", "", container=python(serve)) for i in range(2)]  # a port twice: own networks
     bench.until(lambda: all(pod.phase == "Running" for pod in servers), "start")
-    connect = "import socket,sys\nfor a in sys.argv[1:]:\n while True:\n  try: socket.create_connection((a,80)); break\n  except ConnectionRefusedError: pass"
-    script = f"exec {sys.executable} -S -c '{connect}' {servers[0].ip} {servers[1].ip}"
-    client = bench.start("client", script)
+    connect = """
+import socket, sys, time
+for address in sys.argv[1:]:
+    while True:
+        try:
+            socket.create_connection((address, 80))
+            break
+        except ConnectionRefusedError:
+            time.sleep(0.02)
+"""
+    client = bench.start("client", "", container=python(connect, *(pod.ip for pod in servers)))
     for pod in (client, *servers):
         bench.succeeds(pod)
     assert [bench.log(server) for server in servers] == [f"{client.ip}\n"] * 2, "no address is translated"
 
 
 def case_api_address(bench: Bench) -> None:
+    ask = """
+import os, socket
+socket.create_connection((os.environ["KUBERNETES_SERVICE_HOST"], int(os.environ["KUBERNETES_SERVICE_PORT"])))
+"""
     with socket.create_server((bench.node.api_address, 443)) as server:
         server.settimeout(20)
-        ask = 'import os,socket; socket.create_connection((os.environ["KUBERNETES_SERVICE_HOST"],int(os.environ["KUBERNETES_SERVICE_PORT"])))'
-        pod = bench.start("p", f"exec {sys.executable} -S -c '{ask}'")
+        pod = bench.start("p", "", container=python(ask))
         connection, (address, _) = server.accept()
         connection.close()
     bench.succeeds(pod)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Final
+
+_LOOK: Final = 0.1
 
 
 class Changes:
@@ -32,7 +35,10 @@ class Changes:
             return self._version
 
     def until(self, condition: Callable[[], bool], timeout: float) -> bool:
-        """Wait until a condition holds, looked at after every change; False if it does not in so many seconds."""
+        """Wait until a condition holds; False if it does not in so many seconds.
+
+        It is looked at after every change, and now and then between them: it may depend on something else too.
+        """
         end = time.monotonic() + timeout
         while True:
             seen = self._version
@@ -41,4 +47,4 @@ class Changes:
             left = end - time.monotonic()
             if left <= 0:
                 return False
-            self.after(seen, left)
+            self.after(seen, min(left, _LOOK))

@@ -64,7 +64,7 @@ class Worker:
         """When it got its address, by time.monotonic."""
         self.began = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         self.initialised = False
-        self.gone = self.deleting = False
+        self.gone = self.deleting = self._removed = False
         self.runtime, self.output, self.back_off = around.runtime, around.output, around.back_off
         self.share_processes = bool(pod["spec"].get("shareProcessNamespace"))
         self.sandbox: Handle
@@ -90,7 +90,7 @@ class Worker:
         end = time.monotonic() + (self._grace if grace is None else grace)
         self._kill_at = end if self._kill_at is None else min(end, self._kill_at)
         self.deleting = True
-        if not self._thread.is_alive():
+        if self._removed:  # looked at after `deleting` is set, as _remove does it the other way round
             self.gone = True
         self.changed()
 
@@ -233,6 +233,7 @@ class Worker:
         self._preparation.remove()
         self._volumes.tear_down()
         shutil.rmtree(self._folder, ignore_errors=True)
+        self._removed = True
         self.gone = self.deleting
         self.changed()
 

@@ -1,0 +1,217 @@
+"""What a container is: environment, command, user and rights, namespaces, and what it shares with its pod."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from pathlib import Path
+from typing import Any
+
+from nodecases.bench import Bench
+
+_STATUS = "grep -E '^(Cap(Eff|Bnd|Inh|Amb)|NoNewPrivs)' /proc/self/status | tr -s '\\t\\n' ' '"
+_CONTAINERD = "00000000a80425fb"
+"""The bits of containerd's default capabilities, as every container in a real cluster shows them."""
+
+
+def case_environment(bench: Bench) -> None:
+    bench.add("ConfigMap", "m", data={"a": "from map", "dotted.key": "1"})
+    bench.add("Secret", "s", data={"k": base64.b64encode(b"secret").decode()})
+    field = {
+        name: {"fieldRef": {"fieldPath": path}}
+        for name, path in {
+            "NAME": "metadata.name",
+            "NS": "metadata.namespace",
+            "POD_UID": "metadata.uid",
+            "ROLE": "metadata.labels['role']",
+            "NOTE": "metadata.annotations['example.com/note']",
+            "IP": "status.podIP",
+            "NODE": "spec.nodeName",
+            "ACCOUNT": "spec.serviceAccountName",
+            "HOST": "status.hostIP",
+            "NONE": "metadata.labels['none']",
+        }.items()
+    }
+    env: list[dict[str, Any]] = [
+        *({"name": name, "valueFrom": source} for name, source in field.items()),
+        {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
+        {"name": "GONE", "valueFrom": {"configMapKeyRef": {"name": "m", "key": "none", "optional": True}}},
+        {"name": "CPU", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu"}}},
+        {"name": "MEMORY", "valueFrom": {"resourceFieldRef": {"resource": "requests.memory", "divisor": "1Mi"}}},
+        {"name": "REF", "value": "$(NAME)-$(LATER)-$$(NAME)-$(MAP_a)-$(KUBERNETES_SERVICE_PORT)-$HOME"},
+        {"name": "LATER", "value": "x"},
+        {"name": "EMPTY"},
+    ]
+    container = {
+        "env": env,
+        "envFrom": [
+            {"prefix": "MAP_", "configMapRef": {"name": "m"}},
+            {"secretRef": {"name": "not", "optional": True}},
+        ],
+        "resources": {"limits": {"cpu": "1500m"}, "requests": {"memory": "100M"}},
+    }
+    container["command"] = ["env"]
+    pod = bench.start("p", "", container=container, serviceAccountName="me", hostname="h")
+    bench.succeeds(pod)
+    found = dict(line.split("=", 1) for line in bench.log(pod).splitlines())
+    assert found == {
+        "NAME": "p",
+        "NS": "default",
+        "POD_UID": "uid-of-p",
+        "ROLE": "test",
+        "NOTE": 'a "note"',
+        "NONE": "",
+        "IP": pod.ip,
+        "NODE": "simulator",
+        "ACCOUNT": "me",
+        "HOST": "10.244.0.1",
+        "KEY": "secret",
+        "CPU": "2",
+        "MEMORY": "96",
+        "LATER": "x",
+        "EMPTY": "",
+        "REF": "p-$(LATER)-$(NAME)-from map-443-$HOME",
+        "MAP_a": "from map",
+        "MAP_dotted.key": "1",
+        "HOSTNAME": "h",
+        "HOME": "/root",
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "KUBERNETES_SERVICE_HOST": "10.96.0.1",
+        "KUBERNETES_SERVICE_PORT": "443",
+        "KUBERNETES_SERVICE_PORT_HTTPS": "443",
+        "KUBERNETES_PORT": "tcp://10.96.0.1:443",
+        "KUBERNETES_PORT_443_TCP": "tcp://10.96.0.1:443",
+        "KUBERNETES_PORT_443_TCP_PROTO": "tcp",
+        "KUBERNETES_PORT_443_TCP_PORT": "443",
+        "KUBERNETES_PORT_443_TCP_ADDR": "10.96.0.1",
+    }
+
+
+def case_command_line(bench: Bench) -> None:
+    def echo(**container: Any) -> str:
+        given = {"name": "c", "image": "echo", **container}
+        return bench.run(f"p{len(bench.lines)}", "", containers=[given])
+
+    assert echo() == "from image\n", "entrypoint and cmd of the image"
+    assert echo(args=["args", "$(B)", "$$(B)"], env=[{"name": "B", "value": "2"}]) == "from args 2 $(B)\n"
+    assert echo(command=["/bin/echo", "own"]) == "own\n", "a command leaves out the image's cmd"
+    assert echo(command=["sh", "-c", "pwd; echo $A"]) == "/tmp\nimage\n"
+    assert echo(command=["sh", "-c", "pwd; echo $A"], workingDir="/not/there", env=[{"name": "A", "value": "pod"}]) == (
+        "/not/there\npod\n"
+    )
+
+
+def case_user(bench: Bench) -> None:
+    assert bench.run("root", "id -u; id -g; id -G") == "0\n0\n0\n"
+    context = {"runAsUser": 4711, "runAsGroup": 4712, "fsGroup": 4713, "supplementalGroups": [4714]}
+    found = bench.run(
+        "pod",
+        "id; echo $HOME; touch /x",
+        securityContext=context,
+        container={"command": ["sh", "-c", "id; echo $HOME; touch /x || true"]},
+    )
+    assert found.splitlines()[:2] == ["uid=4711 gid=4712 groups=4712,4713,4714", "/"]
+    assert "Permission denied" in found
+    own = {"securityContext": {"runAsUser": 4715}}
+    assert (
+        bench.run("own", "id -u; id -g; echo hi > /dev/stdout", container=own, securityContext=context)
+        == "4715\n4712\nhi\n"
+    )
+
+
+def case_run_as_non_root(bench: Bench) -> None:
+    pod = bench.start("p", "true", securityContext={"runAsNonRoot": True})
+    said = "container has runAsNonRoot and image will run as root"
+    bench.until(lambda: any(said in line for line in bench.lines), said)
+    assert pod.phase == "Pending"
+    assert pod.container_statuses[0]["state"] == {"waiting": {"reason": "CreateContainerConfigError", "message": said}}
+    assert bench.run("q", "id -u", securityContext={"runAsNonRoot": True, "runAsUser": 4711}) == "4711\n"
+
+
+def case_capabilities(bench: Bench) -> None:
+    def found(name: str, **security: Any) -> dict[str, str]:
+        words = bench.run(name, _STATUS, container={"securityContext": security}).split()
+        return dict(zip((word.rstrip(":") for word in words[::2]), words[1::2], strict=True))
+
+    none = "0" * 16
+    bits = {"CapInh": none, "CapAmb": none, "CapEff": _CONTAINERD, "CapBnd": _CONTAINERD}
+    assert found("root") == {**bits, "NoNewPrivs": "0"}
+    assert found("user", runAsUser=4711)["CapEff"] == none
+    assert found("user2", runAsUser=4711)["CapBnd"] == _CONTAINERD
+    assert found("none", capabilities={"drop": ["ALL"]})["CapEff"] == none
+    assert found("one", capabilities={"drop": ["ALL"], "add": ["SYS_CHROOT"]})["CapEff"] == f"{1 << 18:016x}"
+    assert found("more", capabilities={"drop": ["MKNOD"], "add": ["NET_ADMIN"]})["CapEff"] == (
+        f"{int(_CONTAINERD, 16) - (1 << 27) + (1 << 12):016x}"
+    )
+    assert found("strict", allowPrivilegeEscalation=False)["NoNewPrivs"] == "1"
+    assert int(found("all", privileged=True)["CapEff"], 16) & 1 << 21, "SYS_ADMIN"
+
+
+def case_what_capabilities_allow(bench: Bench) -> None:
+    drop = {"securityContext": {"capabilities": {"drop": ["SYS_CHROOT"]}}}
+    assert bench.run("with", "chroot / echo in") == "in\n"
+    assert bench.run("without", "chroot / echo in 2>&1 || true", container=drop).endswith("Operation not permitted\n")
+    assert bench.run("mount", "mount -t tmpfs x /mnt 2>&1 || echo no").endswith("no\n")
+    assert bench.run("proc", "(echo 1 > /proc/sys/kernel/panic) 2>&1 || echo no").endswith("no\n")
+    assert bench.run("key", "cat /proc/keys /proc/timer_list; ls /sys/firmware") == "", "hidden, as runc hides it"
+
+
+def case_read_only_root(bench: Bench) -> None:
+    refused = "for f in /file /etc/hosts /tmp/a-file /dev/file; do (echo > $f) 2>&1 | grep -c Read-only || true; done"
+    script = f"{refused}; echo > /v/file; echo > /dev/shm/file; echo > /dev/null"
+    container = {
+        "securityContext": {"readOnlyRootFilesystem": True},
+        "volumeMounts": [{"name": "v", "mountPath": "/v"}],
+    }
+    assert bench.run("p", script, container=container, volumes=[{"name": "v", "emptyDir": {}}]) == "1\n1\n1\n0\n"
+
+
+def case_own_namespaces(bench: Bench) -> None:
+    script = "echo $$$$; ls -d /proc/[0-9]* | wc -l; cd /proc/self/ns; readlink net uts ipc pid mnt"
+    other = {"name": "d", "image": "machine", "command": ["sh", "-c", script]}
+    first = {"name": "c", "image": "machine", "command": ["sh", "-c", script]}
+    pod = bench.start("p", "", containers=[first, other])
+    bench.succeeds(pod)
+    (own, count, *mine), (_, _, *its) = bench.log(pod).splitlines(), bench.log(pod, "d").splitlines()
+    assert own == "1" and int(count) <= 3
+    assert mine[:3] == its[:3], "containers of a pod share network, host name and IPC"
+    assert mine[3] != its[3] and mine[4] != its[4], "but neither processes nor files"
+    assert not set(mine) & {
+        str(Path(f"/proc/self/ns/{kind}").readlink()) for kind in ("net", "uts", "ipc", "pid", "mnt")
+    }
+
+
+def case_shared_processes(bench: Bench) -> None:
+    first = {"name": "c", "image": "machine", "command": ["sh", "-c", "(sleep 0.1; sleep 0.1 & ) & exec sleep 61"]}
+    other = {
+        "name": "d",
+        "image": "machine",
+        "command": ["sh", "-c", "until pkill -x -f 'sleep 61'; do sleep 0.05; done; echo $$$$"],
+    }
+    pod = bench.start("p", "", containers=[first, other], shareProcessNamespace=True)
+    assert pod.wait(20)
+    assert pod.container_statuses[0]["state"]["terminated"]["exitCode"] == 143
+    assert int(bench.log(pod, "d")) > 1, "process 1 is the pod's own"
+
+
+def case_containers_share_localhost(bench: Bench) -> None:
+    serve = "import socket; s=socket.create_server(('127.0.0.1', 80)); s.accept()"
+    ask = """
+import socket, time
+while True:
+    try:
+        socket.create_connection(("localhost", 80))
+        break
+    except OSError:
+        time.sleep(0.02)
+"""
+    containers = [
+        {"name": name, "image": "machine", "command": [sys.executable, "-S", "-c", code]}
+        for name, code in (("c", serve), ("d", ask))
+    ]
+    bench.succeeds(bench.start("p", "", containers=containers))
+
+
+def case_sysctls(bench: Bench) -> None:
+    context = {"sysctls": [{"name": "net.ipv4.ip_unprivileged_port_start", "value": "0"}]}
+    assert bench.run("p", "cat /proc/sys/net/ipv4/ip_unprivileged_port_start", securityContext=context) == "0\n"

@@ -1,0 +1,339 @@
+"""The life of a pod: init containers, restarts, probes, hooks, grace periods, deadlines, commands, output."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+from simulator.node import RunningPod, Unsupported
+
+from nodecases.bench import Bench
+
+
+def shell(name: str, script: str, **more: Any) -> dict[str, Any]:
+    """Return a container that runs a shell script."""
+    return {"name": name, "image": "machine", "command": ["/bin/sh", "-c", script], **more}
+
+
+def ended(pod: RunningPod, container: int = 0) -> dict[str, Any]:
+    """Return what the status of a container says of its end."""
+    found: dict[str, Any] = pod.container_statuses[container]["state"]["terminated"]
+    return found
+
+
+def case_phases(bench: Bench) -> None:
+    good, bad = bench.start("good", "true"), bench.start("bad", "exit 3")
+    assert good.phase == bad.phase == "Pending"
+    assert good.wait(20) and bad.wait(20)
+    assert (good.phase, bad.phase) == ("Succeeded", "Failed")
+    assert (ended(good)["exitCode"], ended(good)["reason"]) == (0, "Completed")
+    assert (ended(bad)["exitCode"], ended(bad)["reason"]) == (3, "Error")
+    one = bench.start("one", "", containers=[shell("c", "true"), shell("d", "sleep 60")])
+    bench.until(lambda: one.phase == "Running" and "terminated" in one.container_statuses[0]["state"], "an end")
+    assert not one.ready and not one.over, "one container has ended, the other has not"
+    status = one.status()
+    assert (status["phase"], status["podIP"], status["hostIP"]) == ("Running", one.ip, "10.244.0.1")
+    assert {each["type"]: each["status"] for each in status["conditions"]} == {
+        "PodScheduled": "True",
+        "Initialized": "True",
+        "ContainersReady": "False",
+        "Ready": "False",
+    }
+
+
+def case_init_containers(bench: Bench) -> None:
+    volumes = [{"name": "v", "emptyDir": {}}]
+    mount = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    inits = [shell(name, f"echo {name} >> /v/f", **mount) for name in ("first", "second")]
+    pod = bench.start("p", "cat /v/f", container=mount, volumes=volumes, initContainers=inits)
+    bench.succeeds(pod)
+    assert bench.log(pod) == "first\nsecond\n"
+    pod = bench.start("q", "echo ran", initContainers=[shell("i", "exit 5"), shell("j", "true")])
+    assert pod.wait(20) and pod.phase == "Failed" and bench.log(pod) == ""
+    codes = [status["state"].get("terminated", {}).get("exitCode") for status in pod.init_container_statuses]
+    assert codes == [5, None], "what comes after one that failed is not started"
+    script = "test -e /v/again || { touch /v/again; exit 1; }"
+    pod = bench.start(
+        "r", "true", initContainers=[shell("i", script, **mount)], volumes=volumes, restartPolicy="OnFailure"
+    )
+    bench.succeeds(pod)
+    assert pod.init_container_statuses[0]["restartCount"] == 1
+
+
+def case_sidecars(bench: Bench) -> None:
+    probe = {"exec": {"command": ["test", "-e", "/v/up"]}, "periodSeconds": 1}
+    mount = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    script = "trap 'echo stopped; exit 0' TERM; sleep 0.3; touch /v/up; while :; do sleep 0.05; done"
+    side = shell("side", script, restartPolicy="Always", startupProbe=probe, **mount)
+    look = shell("look", "test -e /v/up && echo up", **mount)
+    volumes = [{"name": "v", "emptyDir": {}}]
+    pod = bench.start("p", "echo main", container=mount, initContainers=[side, look], volumes=volumes)
+    bench.succeeds(pod)
+    assert (bench.log(pod, "look"), bench.log(pod), bench.log(pod, "side")) == ("up\n", "main\n", "stopped\n")
+
+
+def case_restarts(bench: Bench) -> None:
+    volumes = [{"name": "v", "emptyDir": {}}]
+    mount = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    script = "echo run >> /v/f; echo x >> /own; wc -l < /own; test $(wc -l < /v/f) = 3 || exit 7"
+    pod = bench.start("p", script, container=mount, volumes=volumes, restartPolicy="OnFailure")
+    bench.succeeds(pod)
+    status = pod.container_statuses[0]
+    assert status["restartCount"] == 2 and status["lastState"]["terminated"]["exitCode"] == 7
+    assert bench.log(pod) == "1\n1\n1\n", "volumes outlive a restart, a container's own files do not"
+    assert any("exit code 7, again in 0.05 s (a kubelet: 10 s and more)" in line for line in bench.lines)
+    always = bench.start("q", "exit 0", restartPolicy="Always")
+    bench.until(lambda: always.container_statuses[0]["restartCount"] >= 2, "restarts of what succeeds")
+    always.delete(0)
+    bench.until(lambda: always.gone, "deletion")
+    never = bench.start("r", "exit 7")
+    assert never.wait(20) and never.phase == "Failed" and never.container_statuses[0]["restartCount"] == 0
+
+
+def case_grace(bench: Bench) -> None:
+    polite = bench.start("polite", "trap 'echo bye; exit 9' TERM; echo up; while :; do sleep 0.02; done")
+    deaf = bench.start("deaf", "trap '' TERM; echo up; while :; do sleep 0.02; done")
+    own = bench.start("own", "trap '' TERM; echo up; sleep 60 & wait; sleep 60", terminationGracePeriodSeconds=1)
+    bench.until(lambda: all(bench.log(pod) == "up\n" for pod in (polite, deaf, own)), "start")
+    began = time.monotonic()
+    polite.delete()
+    bench.until(lambda: polite.gone, "deletion of the polite one")
+    assert time.monotonic() - began < 10 and ended(polite)["exitCode"] == 9 and bench.log(polite) == "up\nbye\n"
+    began = time.monotonic()
+    deaf.delete(0.5)
+    own.delete()
+    bench.until(lambda: deaf.gone, "deletion of the deaf one")
+    assert time.monotonic() - began >= 0.5 and ended(deaf)["exitCode"] == 137
+    bench.until(lambda: own.gone, "deletion after its own period")
+    assert time.monotonic() - began >= 1 and ended(own)["exitCode"] == 137
+    patient = bench.start("patient", "trap '' TERM; echo up; while :; do sleep 0.02; done")
+    bench.until(lambda: bench.log(patient) == "up\n", "start")
+    patient.delete()
+    patient.delete(0)
+    bench.until(lambda: patient.gone, "a second deletion shortens the period")
+    assert patient not in bench.node.pods and patient.phase == "Failed"
+
+
+def case_kill(bench: Bench) -> None:
+    pod = bench.start("p", "sleep 60")
+    bench.until(lambda: pod.phase == "Running", "start")
+    pod.kill(signal.SIGKILL)
+    assert pod.wait(20) and pod.phase == "Failed" and ended(pod)["exitCode"] == 137
+    pod.kill(signal.SIGKILL)
+    pod.delete()
+    bench.until(lambda: pod.gone, "deletion of what has ended")
+
+
+def case_deadline(bench: Bench) -> None:
+    pod = bench.start("p", "trap 'exit 0' TERM; while :; do sleep 0.02; done", activeDeadlineSeconds=1)
+    assert pod.wait(20)
+    assert (pod.phase, pod.reason) == ("Failed", "DeadlineExceeded")
+    assert pod.message == "Pod was active on the node longer than the specified deadline"
+    assert ended(pod)["exitCode"] == 0
+
+
+def case_readiness(bench: Bench) -> None:
+    probe = {"exec": {"command": ["test", "-e", "/tmp/simulator-ready"]}, "periodSeconds": 1, "failureThreshold": 1}
+    pod = bench.start("p", "sleep 60", container={"readinessProbe": probe})
+    plain = bench.start("q", "sleep 60")
+    bench.until(lambda: plain.ready and pod.phase == "Running", "start")
+    assert not pod.ready
+    bench.exec(pod, "touch", "/tmp/simulator-ready")
+    bench.until(lambda: pod.ready, "readiness")
+    assert {"type": "Ready", "status": "True"} in pod.status()["conditions"]
+    bench.exec(pod, "rm", "/tmp/simulator-ready")
+    bench.until(lambda: not pod.ready, "the end of readiness")
+
+
+def case_network_probes(bench: Bench) -> None:
+    serve = """
+import http.server
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if (self.path, self.headers["X-A"]) == ("/healthz", "b") else 500)
+        self.end_headers()
+http.server.HTTPServer(("", 8080), Handler).serve_forever()
+"""
+    ports = {"ports": [{"name": "web", "containerPort": 8080}]}
+    get = {"path": "/healthz", "port": "web", "httpHeaders": [{"name": "X-A", "value": "b"}]}
+    probes: dict[str, dict[str, Any]] = {
+        "tcp": {"tcpSocket": {"port": 8080}},
+        "http": {"httpGet": get},
+        "refused": {"tcpSocket": {"port": 8081}},
+        "error": {"httpGet": {**get, "path": "/other"}},
+    }
+    pods = {
+        name: bench.start(
+            name,
+            "",
+            container={
+                "command": [sys.executable, "-S", "-c", serve],
+                "readinessProbe": {**probe, "periodSeconds": 1, "timeoutSeconds": 5},
+                **ports,
+            },
+        )
+        for name, probe in probes.items()
+    }
+    bench.until(lambda: pods["tcp"].ready and pods["http"].ready, "readiness")
+    time.sleep(1)
+    assert not pods["refused"].ready and not pods["error"].ready
+
+
+def case_liveness(bench: Bench) -> None:
+    probe = {"exec": {"command": ["test", "!", "-e", "/dead"]}, "periodSeconds": 1, "failureThreshold": 1}
+    startup = {"exec": {"command": ["test", "-e", "/up"]}, "periodSeconds": 1}
+    script = "trap 'exit 8' TERM; sleep 0.2; touch /up; sleep 0.5; touch /dead; while :; do sleep 0.02; done"
+    pod = bench.start("p", script, container={"livenessProbe": probe, "startupProbe": startup}, restartPolicy="Always")
+    bench.until(lambda: pod.container_statuses[0]["restartCount"] == 1, "a restart")
+    assert pod.container_statuses[0]["lastState"]["terminated"]["exitCode"] == 8
+    hopeless = {**startup, "failureThreshold": 1, "terminationGracePeriodSeconds": 0}
+    never = bench.start("q", "trap '' TERM; while :; do sleep 0.02; done", container={"startupProbe": hopeless})
+    assert never.wait(20) and never.phase == "Failed" and ended(never)["exitCode"] == 137
+
+
+def case_hooks(bench: Bench) -> None:
+    hooks = {
+        "postStart": {"exec": {"command": ["sh", "-c", "echo after start > /proc/1/fd/1"]}},
+        "preStop": {"exec": {"command": ["sh", "-c", "echo before stop > /proc/1/fd/1"]}},
+    }
+    script = "trap 'echo stopped; exit 0' TERM; while :; do sleep 0.02; done"
+    pod = bench.start("p", script, container={"lifecycle": hooks})
+    bench.until(lambda: pod.ready and bench.log(pod) == "after start\n", "the first hook")
+    pod.delete()
+    bench.until(lambda: pod.gone, "deletion")
+    assert bench.log(pod) == "after start\nbefore stop\nstopped\n"
+    bad = {"postStart": {"exec": {"command": ["false"]}}}
+    pod = bench.start("q", "exec sleep 60", container={"lifecycle": bad}, terminationGracePeriodSeconds=0)
+    assert pod.wait(20) and pod.phase == "Failed"
+    slow = {"preStop": {"exec": {"command": ["sleep", "60"]}}}
+    pod = bench.start("r", script, container={"lifecycle": slow})
+    bench.until(lambda: pod.ready, "start")
+    pod.delete(0.5)
+    bench.until(lambda: pod.gone, "deletion in spite of its hook")
+
+
+def case_exec(bench: Bench) -> None:
+    container = {"env": [{"name": "A", "value": "b"}], "workingDir": "/usr", "securityContext": {"runAsUser": 4711}}
+    pod = bench.start("p", "", containers=[shell("c", "sleep 60", **container), shell("d", "sleep 60")])
+    bench.until(lambda: pod.phase == "Running", "start")
+    assert bench.exec(pod, "sh", "-c", "echo $A; pwd; id -u; hostname; cat /proc/1/cmdline | tr '\\0' ' '; exit 4") == (
+        *(4, "b\n/usr\n4711\np\n/bin/sh -c sleep 60 "),
+    )
+    assert bench.exec(pod, "id", "-u", container="d") == (0, "0\n")
+    code, text = bench.exec(pod, "not-there")
+    assert code == 126 and 'exec: "not-there": executable file not found in $PATH' in text
+    assert bench.exec(pod, "sh", "-c", "kill -9 $$")[0] == 137
+    read, write = os.pipe()
+    out, output = os.pipe()
+    os.write(write, b"through the pipe")
+    os.close(write)
+    assert pod.exec("c", ["cat"], read, output, output, timeout=20) == 0
+    assert os.read(out, 100) == b"through the pipe"
+    began = time.monotonic()
+    assert pod.exec("c", ["sleep", "60"], read, output, output, timeout=0.2) == 137
+    assert time.monotonic() - began < 10
+
+
+def case_commands_end_with_their_container(bench: Bench) -> None:
+    pod = bench.start("p", "sleep 60")
+    bench.until(lambda: pod.phase == "Running", "start")
+    null = os.open(os.devnull, os.O_RDWR)
+    codes: list[int] = []
+    threads = [
+        threading.Thread(
+            target=lambda: codes.append(pod.exec(None, ["sh", "-c", "sleep 60 & sleep 60"], null, null, null))
+        )
+        for _ in range(5)
+    ]
+    for thread in threads:
+        thread.start()
+    bench.until(lambda: bench.exec(pod, "pgrep", "-c", "sleep")[1].strip() == "11", "all commands")
+    pod.kill(signal.SIGKILL)
+    for thread in threads:
+        thread.join(20)
+    assert codes == [137] * 5
+    assert pod.wait(20)
+
+
+def case_what_cannot_start(bench: Bench) -> None:
+    for name, container, text in (
+        ("a", {"command": ["not-there"]}, 'exec: "not-there": executable file not found in $PATH'),
+        ("b", {"command": ["/not/there"]}, 'exec: "/not/there": stat /not/there: no such file or directory'),
+        ("c", {"command": ["/etc/passwd"]}, 'exec: "/etc/passwd": permission denied'),
+        ("d", {"command": ["/usr"]}, 'exec: "/usr": is a directory'),
+    ):
+        pod = bench.start(name, "", container=container)
+        assert pod.wait(20) and pod.phase == "Failed"
+        assert (ended(pod)["exitCode"], ended(pod)["reason"]) == (128, "StartError")
+        assert text in ended(pod)["message"], ended(pod)
+
+
+def case_termination_message(bench: Bench) -> None:
+    pod = bench.start("p", "echo why > /dev/termination-log; exit 1")
+    assert pod.wait(20) and ended(pod)["message"] == "why\n"
+    container = {"terminationMessagePath": "/tmp/a-message", "terminationMessagePolicy": "FallbackToLogsOnError"}
+    pod = bench.start("q", "echo from the log; exit 1", container=container)
+    assert pod.wait(20) and ended(pod)["message"] == "from the log\n"
+
+
+def case_orphans_and_zombies(bench: Bench) -> None:
+    for number in range(10):
+        pod = bench.start(
+            f"p{number}", "for i in 1 2 3 4 5; do (sleep 60 &) ; sh -c 'exit 1' & done; sleep 0.05; exec false"
+        )
+        assert pod.wait(20) and ended(pod)["exitCode"] == 1
+
+    def left() -> list[str]:
+        found = subprocess.run(["ps", "-eo", "stat,args"], capture_output=True, text=True, check=True).stdout
+        return [line for line in found.splitlines() if line.startswith("Z") or "sleep 60" in line]
+
+    bench.until(lambda: not left(), "the end of every process")
+
+
+def case_output(bench: Bench) -> None:
+    script = "i=0; while [ $i -lt 2000 ]; do echo {} $i; i=$((i+1)); done; printf 'no end'"
+    names = ("c", "d", "e")
+    pod = bench.start("p", "", containers=[shell(name, script.replace("{}", name)) for name in names])
+    bench.succeeds(pod)
+    for name in names:
+        expected = [f"{name} {number}" for number in range(2000)] + ["no end"]
+        assert bench.log(pod, name).splitlines() == expected
+        assert [line for line in bench.lines if line.startswith(f"<p/{name}> ")] == [
+            f"<p/{name}> {line}" for line in expected
+        ]
+    both = bench.run("q", "for i in 1 2 3; do echo out $i; echo err $i >&2; done")
+    assert both == "out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n"
+
+
+def case_unsupported(bench: Bench) -> None:
+    spec = {"name": "c", "image": "machine", "lifecycle": {"stopSignal": "SIGUSR1"}, "tty": True}
+    for changes, text in (
+        ({"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}, "spec.volumes[0].hostPath"),
+        ({"hostNetwork": True}, "spec.hostNetwork: True"),
+        ({"containers": [spec]}, "spec.containers[0].lifecycle.stopSignal, spec.containers[0].tty: True"),
+        ({"containers": [shell("c", "true", image="other:1")]}, "image other:1: the node has only echo, machine"),
+        (
+            {"containers": [shell("c", "true", volumeMounts=[{"name": "x", "mountPath": "/x"}])]},
+            "x, which is no volume",
+        ),
+    ):
+        try:
+            bench.start("p", "true", **changes)
+        except Unsupported as error:
+            assert text in str(error), error
+        else:
+            raise AssertionError(f"taken: {changes}")
+    assert bench.node.pods == ()
+
+
+def case_many_at_once(bench: Bench) -> None:
+    pods = [bench.start(f"p{number}", "echo $HOSTNAME", restartPolicy="Never") for number in range(30)]
+    for pod in pods:
+        bench.succeeds(pod)
+    assert [bench.log(pod) for pod in pods] == [f"{pod.name}\n" for pod in pods]
+    assert len({pod.ip for pod in pods}) == 30
