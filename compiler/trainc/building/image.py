@@ -58,7 +58,7 @@ def build(inputs: Inputs, cache: Path, mirror: str | None = None) -> tuple[Built
     """
     if unpinned := tuple(_unpinned(inputs)):
         return None, unpinned
-    key = store.key_of(_made_of(inputs))
+    key = store.key_of(made_of(inputs))
     stored = store.find(cache, key, SYSTEM)
     if stored is None:
         with store.scratch(cache) as scratch:
@@ -113,8 +113,8 @@ def requirement_name(requirement: str) -> str:
     return requirement.replace("_", "-").lower()
 
 
-def _made_of(inputs: Inputs) -> JsonObject:
-    """Return what the system layer is made of."""
+def made_of(inputs: Inputs) -> JsonObject:
+    """Return what the system layer of an image is made of: what its key in the cache is computed from."""
     definition = inputs.definition
     packages: list[Json] = [*definition.packages]
     pins: list[Json] = [[pin.name, pin.version, pin.sha256] for pin in inputs.packages]

@@ -34,7 +34,7 @@ def make_rootfs(inputs: Inputs, mirror: str | None, cache: Path, scratch: Path) 
     Raises BuildError where a tool is missing or fails.
     """
     definition = inputs.definition
-    mmdebstrap = tool("mmdebstrap", "mmdebstrap")
+    mmdebstrap = _command()
     archive = open_archive(definition.suite, definition.architecture, mirror, scratch)
     assert inputs.packages_lock is not None, "nothing is built without pins"
     if gone := missing(inputs.packages_lock, inputs.packages, archive.offered):
@@ -57,8 +57,19 @@ def make_rootfs(inputs: Inputs, mirror: str | None, cache: Path, scratch: Path) 
         *_hooks(pins, wheels if inputs.wheels else None, definition.user),
     ]
     surroundings = {"SOURCE_DATE_EPOCH": str(definition.epoch), "TMPDIR": str(scratch)}
-    run([mmdebstrap, *options, definition.suite, target, archive.sources], environment=surroundings)
+    run([*mmdebstrap, *options, definition.suite, target, archive.sources], environment=surroundings)
     return target
+
+
+def _command() -> Sequence[str]:
+    """Return the command of mmdebstrap: as root in mounts of its own.
+
+    It mounts /proc and /dev in the system, and where it fails they may stay: whoever removed the folder then would
+    empty the machine's /dev.
+    """
+    found = tool("mmdebstrap", "mmdebstrap")
+    apart = [tool("unshare", "util-linux"), "--mount", "--propagation", "private"]
+    return [*apart, found] if os.geteuid() == 0 else [found]
 
 
 def _hooks(pins: Path, wheels: Path | None, user: User | None) -> Sequence[str]:

@@ -41,7 +41,7 @@ def key_of(inputs: JsonObject) -> str:
 def scratch(cache: Path) -> Iterator[Path]:
     """Make a folder beside the entries, and remove it."""
     cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".making-", dir=cache) as folder:
+    with tempfile.TemporaryDirectory(prefix=".making-", dir=cache, ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
 
