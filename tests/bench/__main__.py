@@ -190,7 +190,7 @@ def main() -> int:
             return 2
         where = machine.here(folder)
     print(f"{where.sentence} Load {before:.1f} before, {load():.1f} after.\n")
-    for title, text in report.sections(results):
+    for title, text in report.sections(results, whole=False):
         print(f"{title}\n\n{text}")
     if options.write:
         PAGE.write_text(report.page(results, where, run.versions(), spelt(options)), encoding="utf-8")

@@ -11,7 +11,7 @@ from fleet import EVERYTHING, FLAVOURS, LIKE
 from floors import FLOORS
 from machine import Machine
 from results import Results
-from scenes import COLD, RENDER_ABSENT, Row
+from scenes import BUILD, COLD, RENDER_ABSENT, Row
 from stopwatch import Figures
 
 TEMPLATE = Path(__file__).with_name("benchmarks.md.j2")
@@ -54,7 +54,8 @@ def _columns(row: Row | None) -> list[str]:
     if row is None:
         return [NONE] * 4
     figures = row.figures
-    return [seconds(figures), number(figures.cpu), number(figures.peak), number(1000 * figures.wall / (row.jobs or 1))]
+    each = number(1000 * figures.wall / row.jobs) if row.scene != BUILD else NONE
+    return [seconds(figures), number(figures.cpu), number(figures.peak), each]
 
 
 def scene_table(rows: Sequence[Row]) -> str:
@@ -134,11 +135,13 @@ def bout_table(bouts: Sequence[Bout]) -> str:
     return table(header, lines, left=3)
 
 
-def floor_table(results: Results) -> str:
-    """Return the table of targets."""
+def floor_table(results: Results, whole: bool = True) -> str:
+    """Return the table of targets; unless ``whole``, of those that were measured."""
     lines = []
     for floor in FLOORS:
         found = floor.measure(results)
+        if found is None and not whole:
+            continue
         goal = NONE if floor.goal is None else f", goal {number(floor.goal)}"
         target = f"at most {number(floor.most)} {floor.unit}{goal}"
         measured = NONE if found is None else f"{number(found)} {floor.unit}"
@@ -162,9 +165,9 @@ def _cell(text: str) -> str:
     return (short if len(short) <= 70 else short[:67] + "...").replace("|", "\\|")
 
 
-def sections(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield title and text of every table there is."""
-    yield "Targets", floor_table(results)
+def sections(results: Results, whole: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield title and text of every table there is; unless ``whole``, without targets that were not measured."""
+    yield "Targets", floor_table(results, whole)
     if starts := [row for row in results.rows if not row.jobs]:
         yield "From process start", start_table(starts)
     for size in results.sizes():

@@ -148,6 +148,12 @@ def test_every_target_can_be_measured_met_and_missed() -> None:
     assert floors.missed(Results()) == ()
 
 
+def test_a_short_run_lists_what_it_measured() -> None:
+    some = Results(rows=(scenes.Row("", scenes.HELP, "", 0, figures(0.05)),))
+    assert [cells(line)[0] for line in report.floor_table(some, whole=False).splitlines()[2:]] == ["--help: wall"]
+    assert len(report.floor_table(some).splitlines()) == 2 + len(floors.FLOORS)
+
+
 def test_the_worst_figure_counts() -> None:
     rows = [
         scenes.Row(fleet.LIKE, scenes.RENDER_SAME, scenes.WARM, 10_000, figures(0.1)),
