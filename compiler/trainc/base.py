@@ -23,6 +23,10 @@ Identity: TypeAlias = tuple[str, str, str, str]
 _Found: TypeAlias = tuple[Mapping[Identity, Document], tuple[Diagnostic, ...]]
 
 
+def _nothing(kind: str) -> _Found:
+    return {}, ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Base:
     """The base revision as one environment sees it. Documents are as they were committed, defaults not set.
@@ -33,7 +37,7 @@ class Base:
     revision: str = ""
     inputs: Mapping[Identity, Document] = field(default_factory=dict)
     findings: tuple[Diagnostic, ...] = ()
-    of_kind: Callable[[str], _Found] = field(default=lambda kind: ({}, ()), repr=False)
+    of_kind: Callable[[str], _Found] = field(default=_nothing, repr=False)
 
     @classmethod
     def of(cls, revision: Revision | None, environment: str) -> Base:
@@ -44,6 +48,11 @@ class Base:
         prefix = f"{OUTPUT}{environment}/"
         out = tuple(source for source in revision.sources if source.name.startswith(prefix))
         return cls(revision.name, inputs, findings, cache(lambda kind: _emitted(revision.name, out, kind)))
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there is a base revision."""
+        return self.of_kind is not _nothing
 
     def input(self, group: str, kind: str, namespace: str, name: str) -> Document | None:
         """Return the object as it was given at the base revision, or None."""

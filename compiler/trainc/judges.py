@@ -35,4 +35,4 @@ class Judges:
 
 def _once(*parts: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """Return findings; the note that an old object is broken is everybody's."""
-    return tuple(dict.fromkeys(finding for part in parts for finding in part))
+    return tuple(dict.fromkeys(finding for part in parts for finding in part)) if any(parts) else ()

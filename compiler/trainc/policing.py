@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 from trainc.base import Base
@@ -15,6 +15,7 @@ from trainc.origins import blamed
 from trainc.placing import within
 from trainc.previous import Previous
 from trainc.records import dataclass
+from trainc.schema import Resource
 from trainc.schema.registry import BUILT_IN, Registry, split_version
 from trainc.source import Document, JsonObject, Path, as_object, existing, get, put
 
@@ -124,9 +125,12 @@ class Policing:
             notes = (old,)
         elif old is not None:
             request = replace(request, operation="UPDATE", old_object=old)
+        said = self.policies.decide(request)
+        if not said:
+            return notes
         from trainc.admit.policy import without_secrets
 
-        decisions = without_secrets(request, self.policies.decide(request), self.policies.decide)
+        decisions = without_secrets(request, said, self.policies.decide)
         found = (finding for decision in decisions for finding in _findings(decision, request.kind, place))
         return (*notes, *found)
 
@@ -153,15 +157,19 @@ def creation(data: JsonObject, registry: Registry, unknown: tuple[Path, ...] = (
     """Return the request that creates an object; None of a kind that nothing here knows."""
     from trainc.admit.policy import Request
 
-    group, version = split_version(str(data["apiVersion"]))
-    resource = registry.find(group, version, str(data["kind"]))
+    resource = _resource(registry, str(data["apiVersion"]), str(data["kind"]))
     if resource is None:
         return None
     metadata = as_object(data.get("metadata"))
     namespace = str(metadata.get("namespace") or "default") if resource.namespaced else ""
     name = str(metadata.get("name", ""))
-    names = (group, version, resource.kind, resource.plural, namespace, name)
+    names = (resource.group, resource.version, resource.kind, resource.plural, namespace, name)
     return Request("CREATE", data, None, *names, unknown=unknown)
+
+
+@lru_cache(maxsize=256)
+def _resource(registry: Registry, api_version: str, kind: str) -> Resource | None:
+    return registry.find(*split_version(api_version), kind)
 
 
 def named(decision: Decision) -> str:

@@ -28,6 +28,8 @@ class Previous:
 
     def input(self, data: JsonObject) -> JsonObject | Diagnostic | None:
         """Return the object as it was given, None if it is new, or the note that no cluster could hold it."""
+        if not self.base.is_given:
+            return None
         old = self.base.input(*identify(data))
         found = self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
         if old is None or found is None:
@@ -37,6 +39,8 @@ class Previous:
 
     def emitted(self, data: JsonObject) -> JsonObject | Diagnostic | None:
         """Return the object as it was emitted, None if it is new, or the note that no cluster could hold it."""
+        if not self.base.is_given:
+            return None
         old = self.base.emitted(*identify(data))
         found = self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
         if old is None or found is None:

@@ -70,8 +70,8 @@ class Document:
 def get(value: Json, *path: str | int) -> Json:
     """Return the value at path, or None where any step of it is absent or of another shape."""
     for step in path:
-        if isinstance(value, dict) and isinstance(step, str):
-            value = value.get(step)
+        if isinstance(value, dict):
+            value = value.get(step)  # type: ignore[arg-type]  # an index is no key
         elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
             value = value[step]
         else:

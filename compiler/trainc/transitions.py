@@ -75,6 +75,8 @@ class Transitions:
         They are warnings for TrainJobs and runtimes, which trainc compiles, and errors for what lies beside them. A
         TrainJob with another run number may change.
         """
+        if not self.base.is_given:
+            return ()
         old = self.base.input(*identify(document.data))
         if old is not None and identify(document.data)[:2] == ("", "ConfigMap"):
             return tuple(self._frozen(document.data, old, lambda one: (document, existing(document.data, one.path))))
@@ -95,7 +97,7 @@ class Transitions:
     def of_made(self, model: Model, objects: Iterable[Object]) -> tuple[Diagnostic, ...]:
         """Return the changes of a job's JobSet and ConfigMaps that a cluster refuses, at the lines that caused them."""
         found: list[Diagnostic] = []
-        for made in objects:
+        for made in objects if self.base.is_given else ():
             if made.kind == "JobSet":
                 found += self._jobset(model, made)
             elif made.kind == "ConfigMap":

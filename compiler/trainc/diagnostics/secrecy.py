@@ -50,7 +50,8 @@ _ABOUT = frozenset(
 """Last words of names that say something of a secret, but do not hold it: secretName, PASSWORD_FILE."""
 
 _NO_SECRET = frozenset(("true", "false", "yes", "no", "on", "off", "null", "none", "~", ""))
-_MAYBE = lazy("pass|pwd|pw|secret|token|key|cred|bearer|auth|://", re.I)
+_HINTS = ("pass", "pw", "secret", "token", "key", "cred", "bearer", "auth")
+_MAYBE = lazy("|".join((*_HINTS, "://")), re.I)
 _ASSIGNED = lazy(r"(?<![\w.-])(?:--?)?([A-Za-z][\w.-]*)=(\"[^\"]*\"|'[^']*'|[^\s\"']+)")
 _FLAG = lazy(r"--?([A-Za-z][\w.-]*)\Z")
 _URL = lazy(r"://[^\s/:@]*:([^\s/@]+)@")
@@ -135,8 +136,24 @@ def secrets(data: JsonObject) -> Iterator[Hidden]:
 @lru_cache(maxsize=64)
 def hidden(document: Document) -> tuple[Hidden, ...]:
     """Return what findings on a document must not show, in order of the document."""
-    # The text is searched first: most hold no such word, and then there is nothing to walk through.
-    return tuple(secrets(document.data)) if _MAYBE.search(document.source.decoded()) else ()
+    return tuple(secrets(document.data)) if _may_hide(document.source.decoded()) else ()
+
+
+def _may_hide(text: str) -> bool:
+    """Tell whether a document of this text has to be walked through: most hold no such word, and no password of a URL.
+
+    A document with a URL is also walked through where a character may be written as an escape sequence, or what was
+    applied is kept. Outside of ASCII there are characters that are those of a word in another case.
+    """
+    if not text.isascii():
+        return _MAYBE.search(text) is not None
+    if "://" in text and ("@" in text or "\\" in text or _APPLIED in text):
+        return True
+    lower = text.lower()
+    for word in _HINTS:  # several times faster than the pattern
+        if word in lower:
+            return True
+    return False
 
 
 def _walk(root: JsonObject, value: Json, path: Path) -> Iterator[Hidden]:
