@@ -150,10 +150,7 @@ def _may_hide(text: str) -> bool:
     if "://" in text and ("@" in text or "\\" in text or _APPLIED in text):
         return True
     lower = text.lower()
-    for word in _HINTS:  # several times faster than the pattern
-        if word in lower:
-            return True
-    return False
+    return any(word in lower for word in _HINTS)  # several times faster than the pattern
 
 
 def _walk(root: JsonObject, value: Json, path: Path) -> Iterator[Hidden]:

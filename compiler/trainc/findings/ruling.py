@@ -37,7 +37,8 @@ class Ruling:
 
     def stops(self, findings: Iterable[Diagnostic]) -> bool:
         """Tell whether an error is left among findings: then the job they are about is not compiled further."""
-        return has_errors(self.settle(findings))
+        decided = self.settle(findings) if self.severities or self.silences.covered else findings
+        return has_errors(decided)
 
     def remarks(
         self, found: Iterable[Diagnostic], left: Iterable[Diagnostic], untried: Collection[Source]

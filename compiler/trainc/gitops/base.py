@@ -20,11 +20,13 @@ def _nothing_caused(model: Model, path: Path, root: Json) -> Origin:
     raise AssertionError("a pass that changes a JobSet says why")
 
 
-def _nothing_found(model: Model) -> Findings:
+def nothing_found(model: Model) -> Findings:
+    """Find nothing: what a pass checks that checks nothing."""
     return ()
 
 
-def _nothing_judged(model: Model, objects: Objects) -> Findings:
+def nothing_judged(model: Model, objects: Objects) -> Findings:
+    """Find nothing in objects."""
     return ()
 
 
@@ -41,8 +43,8 @@ class Pass:
     name: str
     shape: Callable[[Model, Objects], Objects] = _nothing_shaped
     cause: Callable[[Model, Path, Json], Origin] = _nothing_caused
-    check: Callable[[Model], Findings] = _nothing_found
-    judge: Callable[[Model, Objects], Findings] = _nothing_judged
+    check: Callable[[Model], Findings] = nothing_found
+    judge: Callable[[Model, Objects], Findings] = nothing_judged
 
 
 def jobset_of(objects: Objects) -> Object | None:

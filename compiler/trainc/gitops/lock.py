@@ -43,6 +43,8 @@ def cause(model: Model, path: Path, root: Json) -> Origin:
 
 def judge(model: Model, made: Objects) -> Findings:
     """Warn of images that must have a digest and have none, and of digests that the lock contradicts."""
+    if not model.options.lock.digests and not model.options.settings.lock_required:
+        return ()
     found = (_problem(model, one, path, image) for one in made for path, image in images(one.data))
     return tuple(dict.fromkeys(finding for finding in found if finding is not None))
 

@@ -20,7 +20,7 @@ from trainc.gitops import (
     queue,
     sealing,
 )
-from trainc.gitops.base import Pass
+from trainc.gitops.base import Pass, nothing_found, nothing_judged
 from trainc.model import Findings, Model, Objects
 
 PASSES: Final[tuple[Pass, ...]] = (
@@ -44,9 +44,14 @@ as a server stores it. Sealing comes last: it names objects by their final conte
 """
 
 
+_CHECKS: Final = tuple(step.check for step in PASSES if step.check is not nothing_found)
+_JUDGES: Final = tuple(step.judge for step in PASSES if step.judge is not nothing_judged)
+"""What the passes do that do more than to shape."""
+
+
 def check(model: Model) -> Findings:
     """Return what the passes find in a joined model."""
-    return tuple(finding for step in PASSES for finding in step.check(model))
+    return tuple(finding for check in _CHECKS for finding in check(model))
 
 
 def shape(model: Model, objects: Objects) -> Objects:
@@ -58,4 +63,4 @@ def shape(model: Model, objects: Objects) -> Objects:
 
 def judge(model: Model, objects: Objects) -> Findings:
     """Return what the passes find in the finished objects."""
-    return tuple(finding for step in PASSES for finding in step.judge(model, objects))
+    return tuple(finding for judge in _JUDGES for finding in judge(model, objects))

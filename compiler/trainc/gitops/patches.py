@@ -87,6 +87,8 @@ def judge(model: Model, objects: Objects) -> Findings:
 
     What a server refuses of a JobSet is told of every JobSet, patched or not; here it is only what it would drop.
     """
+    if not model.options.settings.patches:
+        return ()
     return tuple(dict.fromkeys(found for made in objects for found in problems(model.options, model.job, made)))
 
 

@@ -121,6 +121,11 @@ def _object(
     if metadata is not None and not isinstance(metadata, dict):
         return data
     inside = hidden - (metadata or {}).keys()
+    if not unknown:
+        seen: Value = Partial(f"{name}.metadata", metadata or {}, inside) if inside else metadata or {}
+        known: dict[str, Value] = {**data, "metadata": seen}
+        absent = top - data.keys()
+        return Partial(name, known, absent) if absent else known
     shown: JsonObject = {**data, "metadata": metadata or {}}
     places: tuple[Path, ...] = (*((key,) for key in top - data.keys()), *(("metadata", key) for key in inside))
     return hiding(name, shown, (*places, *unknown))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 
 from trainc.diagnostics import Diagnostic, Severity, report, suggest
 from trainc.kube.fielderror import invalid
@@ -20,8 +21,8 @@ from trainc.model import (
     upsert_ports,
 )
 from trainc.options import FIXES
-from trainc.plugins.base import fix_hint, is_gpu, known_bug, node_resources, pod_containers, quantities, refused
-from trainc.source import Json, JsonObject, Path, as_list, get, objects
+from trainc.plugins.base import fix_hint, is_gpu, known_bug, node_resources, pod_containers, refused
+from trainc.source import Held, Json, JsonObject, Path, as_list, as_object, get, objects
 
 INITIALIZER_MOUNT = "initializer"
 CACHE_FIX = "cache-dataset-mount"
@@ -46,21 +47,12 @@ def check(model: Model) -> Findings:
 def _check_initializer(model: Model, field: str, name: str) -> Iterator[Diagnostic]:
     if not isinstance(get(model.job.data, "spec", "initializer", field), dict):
         return
-    found = [job for job in model.jobs if job.get("name") == name]
-    containers = [c for job in found for c in (*pod_containers(job), *pod_containers(job, "initContainers"))]
-    mounts = [
-        mount
-        for job in found
-        for c in pod_containers(job)
-        if c.get("name") == name
-        for mount in as_list(c.get("volumeMounts"))
-    ]
-    code = "TC306"
-    if not found:
+    lacking, code = _lacking(Held(model.spec), name), "TC306"
+    if lacking == "job":
         detail = f"must have {name} job when trainJob is configured with input {field}Config"
-    elif not any(c.get("name") == name for c in containers):
+    elif lacking == "container":
         detail = f"must have container with name - {name} in the {name} job"
-    elif not any(get(mount, "name") == INITIALIZER_MOUNT for mount in mounts):
+    elif lacking == "mount":
         cached = field == "dataset" and _goes_to_cache(model)
         if cached and model.fixed(CACHE_FIX):
             return
@@ -74,6 +66,20 @@ def _check_initializer(model: Model, field: str, name: str) -> Iterator[Diagnost
     text = invalid("spec.runtimeRef", reference, detail)
     hint = None if code == "TC306" else fix_hint(CACHE_FIX)
     yield refused(code, model.job, path, text, detail, severity=Severity.ERROR, hint=hint)
+
+
+@lru_cache(maxsize=256)
+def _lacking(spec: Held, name: str) -> str | None:
+    """Return what a JobSet's spec lacks of an initializer: its job, the container, or the mount there."""
+    found = [job for job in objects(spec.value.get("replicatedJobs")) if job.get("name") == name]
+    if not found:
+        return "job"
+    containers = [c for job in found for c in pod_containers(job) if c.get("name") == name]
+    others = (c for job in found for c in pod_containers(job, "initContainers"))
+    if not containers and all(c.get("name") != name for c in others):
+        return "container"
+    mounts = [get(mount, "name") for c in containers for mount in as_list(c.get("volumeMounts"))]
+    return None if INITIALIZER_MOUNT in mounts else "mount"
 
 
 def _goes_to_cache(model: Model) -> bool:
@@ -179,8 +185,12 @@ def _two_sources(model: Model) -> Iterator[Diagnostic]:
 
 def patched_sources(model: Model, job: str) -> dict[str, list[str]]:
     """Return the runtime's volumes of a replicated job to which the patches gave one source more, with all of them."""
-    before = _volume_sources(objects(model.unpatched.get("replicatedJobs")), job)
-    after = _volume_sources(model.jobs, job)
+    return _more_sources(Held(model.unpatched), Held(model.spec), job)
+
+
+@lru_cache(maxsize=256)
+def _more_sources(unpatched: Held, patched: Held, job: str) -> dict[str, list[str]]:
+    before, after = (_volume_sources(objects(spec.value.get("replicatedJobs")), job) for spec in (unpatched, patched))
     return {name: sources for name, sources in after.items() if len(sources) > max(1, len(before.get(name, sources)))}
 
 
@@ -202,7 +212,9 @@ def _master_address(model: Model) -> Findings:
     trainer_set = model.trainer_set
     sets_it = any(model.policy(kind) is not None for kind in ("torch", "jax", "xgboost"))
     injected = model.trainer is not None or get(model.ml_policy, "torch", "envInjection", "targets")
-    if not sets_it or trainer_set is None or not injected or model.master == model.rank0:
+    if model.fixed("master-address") or not sets_it or trainer_set is None or not injected:
+        return ()
+    if model.master == model.rank0:
         return ()
     message = f"the variables name rank 0 as {model.master}; its Pod is {model.rank0}"
     return known_bug("master-address", model.runtime, ("spec", "template", "spec"), message)
@@ -214,7 +226,7 @@ def _two_gpus(model: Model) -> Iterator[Diagnostic]:
         return
     resources = node_resources(model)
     for kind in ("requests", "limits"):
-        names = [name for name in quantities(resources, kind) if is_gpu(name)]
+        names = [name for name in sorted(as_object(resources.get(kind))) if is_gpu(name)]
         if len(names) > 1:
             given = model.trainer_value("resourcesPerNode") is not None
             message = f"{kind} hold {' and '.join(names)}: Trainer takes one of them at random; trainc takes {names[0]}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getopt
 from collections.abc import Iterator
+from functools import lru_cache
 
 from trainc.diagnostics import report
 from trainc.model import NODE, Findings, Model
@@ -93,13 +94,19 @@ def roots_alone(model: Model, job: str) -> bool:
 def serves_own_key(model: Model) -> bool:
     """Tell whether the command line of the nodes' sshd names the Secret's private key, or a copy, as its host key."""
     job = _replicated(model, NODE)
-    words = [
-        str(word)
-        for container in pod_containers(job)
-        if container.get("name") == NODE
-        for word in (*as_list(container.get("command")), *as_list(container.get("args")))
-    ]
-    return any(key.rpartition("/")[2] == PRIVATE_KEY for key in _host_keys(words))
+    return _names_own_key(
+        tuple(
+            str(word)
+            for container in pod_containers(job)
+            if container.get("name") == NODE
+            for word in (*as_list(container.get("command")), *as_list(container.get("args")))
+        )
+    )
+
+
+@lru_cache(maxsize=128)
+def _names_own_key(words: tuple[str, ...]) -> bool:
+    return any(key.rpartition("/")[2] == PRIVATE_KEY for key in _host_keys([*words]))
 
 
 def _replicated(model: Model, name: str) -> JsonObject | None:
