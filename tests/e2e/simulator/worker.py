@@ -195,6 +195,7 @@ class Worker:
         if self.phase not in TERMINAL:
             good = self.reason == "" and all(container.exit_code == 0 for container in self.containers)
             self.phase = "Succeeded" if good else "Failed"
+        self.changed()
 
     def _stop(self, group: Sequence[Container]) -> None:
         while any(container.running for container in group):
@@ -226,7 +227,9 @@ class Worker:
         self.say(f"{reason}: {message}")
 
     def _remove(self) -> None:
-        """Leave nothing behind: neither process nor mount nor folder."""
+        """Leave nothing behind: neither process nor mount nor folder. A container runs here only after a failure."""
+        for container in (*self.init_containers, *self.containers):
+            container.kill(signal.SIGKILL)
         with suppress(AttributeError):  # it may have failed before it had a sandbox
             self.runtime.signal(self.sandbox, signal.SIGKILL)
             self.sandbox.wait(_PATIENCE)
