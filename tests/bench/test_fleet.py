@@ -15,6 +15,9 @@ import fleetruntimes
 import pytest
 import yaml
 
+from trainc import Options, Severity, Source
+from trainc import compile as compile_sources
+
 PACKAGE = Path(__file__).parents[2] / "compiler"
 
 
@@ -41,6 +44,28 @@ def test_a_fleet_is_always_the_same(flavour: str) -> None:
 
 def test_a_larger_fleet_holds_the_smaller_one() -> None:
     assert list(fleet.jobs(70))[:30] == list(fleet.jobs(30))
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        (fleet.job(0).path, ":1.0.0", ":latest", "an image has the tag latest"),
+        (
+            "runtimes/mpi.yaml",
+            "limits:\n                      memory",
+            "limits:\n                      cpu",
+            "a container has no memory limit",
+        ),
+        ("runtimes/jax.yaml", "ml-platform\n", "''\n", "label example.com/team is missing"),
+    ],
+)
+def test_the_three_rules_are_asked(name: str, old: str, new: str, message: str) -> None:
+    files = dict(fleet.repository(5, fleet.LIKE))
+    config = yaml.safe_load(files.pop("trainc.yaml"))
+    assert old in files[name]
+    files[name] = files[name].replace(old, new)
+    build = compile_sources([Source(*each) for each in files.items()], Options(environment="prod", config=config))
+    assert message in " ".join(finding.message for finding in build.findings if finding.severity == Severity.ERROR)
 
 
 def test_no_such_flavour() -> None:
