@@ -12,6 +12,8 @@ from trainc.kube.gotypes import JOB_SET
 from trainc.schema import Violation, fit, read, resource, validate_object
 from trainc.source import Json, JsonObject, Path, as_object, existing
 
+_SET_FIRST = frozenset(("startupPolicy", "successPolicy"))
+
 
 class Refused(NamedTuple):
     """One thing that the cluster refuses in a generated object."""
@@ -44,7 +46,7 @@ def _fitted(data: JsonObject) -> JsonObject | None:
     others: so it is the same to set them last. It writes the object anew only if it sets one.
     """
     kind = resource("JobSet")
-    if "successPolicy" in as_object(data.get("spec")):  # perhaps it has nothing to set
+    if as_object(data.get("spec")).keys() >= _SET_FIRST:  # perhaps it has nothing to set
         kept = fit(kind, data)
         if kept is None or with_defaults(kept) is kept:
             return kept

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from trainc.admit.ruleplan import hold_on_create
 from trainc.admit.rulesites import Partners, Rule, Site, entries, root_site
 from trainc.cel.rule import OLD_SELF, SELF, CompiledRule
 from trainc.cel.runner import Program
@@ -59,6 +60,8 @@ def failures(
     ``old`` is the object before an update; without it rules that compare with oldSelf are passed over. ``skip`` holds
     the places of errors of the schema: rules at or above them are passed over, since they could not be trusted.
     """
+    if old is None and hold_on_create(schema, data, BUDGET):
+        return ()
     site = root_site(schema)
     if site is None:
         return ()

@@ -1,0 +1,130 @@
+"""The plan of rules on create says only yes: wherever it does, going over the object from its root finds nothing."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from corpus import documents, jobsets, mutated
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from schema_cases import ALL_KINDS, Data, Objects, resource_of
+
+from trainc.admit import rules
+from trainc.admit.ruleplan import hold_on_create
+from trainc.admit.rules import BUDGET, RuleFailure, failures
+from trainc.schema import Structural, parse, read
+
+seeds = st.integers(0, 2**32)
+
+
+def from_the_root(schema: Structural, data: Data) -> tuple[RuleFailure, ...]:
+    """Return the rules that do not hold, without asking the plan."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rules, "hold_on_create", lambda *_: False)
+        return failures(schema, data)
+
+
+def agree(schema: Structural, data: Data) -> bool:
+    """Compare the two; tell whether all rules hold."""
+    found = from_the_root(schema, data)
+    assert failures(schema, data) == found
+    holds = hold_on_create(schema, data, BUDGET)
+    assert holds == (not found)
+    return holds
+
+
+def test_documents() -> None:
+    held = [agree(resource_of(data["kind"]).schema, data) for data in (*documents(), *jobsets())]
+    assert held.count(True) > 500
+    assert held.count(False) > 5
+
+
+@given(seed=seeds)
+@settings(max_examples=300, deadline=None)
+def test_changed_documents(seed: int) -> None:
+    data = mutated(random.Random(seed).choice((*documents(), *jobsets())), seed)
+    resource = resource_of(data["kind"]) if data.get("kind") in ALL_KINDS else resource_of("TrainJob")
+    agree(resource.schema, read(resource, data).data)
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS)
+@given(seed=seeds)
+@settings(max_examples=60, deadline=None)
+def test_random_objects(kind: str, seed: int) -> None:
+    resource = resource_of(kind)
+    agree(resource.schema, read(resource, Objects(random.Random(seed)).make(kind)).data)
+
+
+def rule(text: str, **more: Any) -> Data:
+    return {"rule": text, **more}
+
+
+SCHEMA: Data = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "x-kubernetes-validations": [
+                rule("size(self.names) < 3"),
+                rule("self.names == oldSelf.names"),
+                rule("oldSelf.hasValue() || has(self.names)", optionalOldSelf=True),
+                rule(" "),
+            ],
+            "properties": {
+                "names": {
+                    "type": "array",
+                    "maxItems": 9,
+                    "items": {"type": "string", "maxLength": 9, "x-kubernetes-validations": [rule("self != 'bad'")]},
+                },
+                "by": {
+                    "type": "object",
+                    "maxProperties": 9,
+                    "additionalProperties": {"type": "integer", "x-kubernetes-validations": [rule("10 / self > 1")]},
+                },
+                "at": {
+                    "type": "string",
+                    "nullable": True,
+                    "format": "date-time",
+                    "x-kubernetes-validations": [rule("self.getFullYear() > 2000")],
+                },
+                "part": {"type": "object", "allOf": [{"x-kubernetes-validations": [rule("size(self.a) > 1")]}]},
+                "broken": {"type": "string", "x-kubernetes-validations": [rule("self.nonsense(")]},
+            },
+        }
+    },
+}
+SCHEMA["properties"]["spec"]["properties"]["part"]["properties"] = {"a": {"type": "string", "maxLength": 9}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "holds"),
+    [
+        ({"names": ["a", "b"]}, True),
+        ({"names": ["a", "bad"]}, False),
+        ({"names": ["a", "a", "a"]}, False),
+        ({}, False),
+        ({"names": [], "by": {"x": 1, "y": 4}}, True),
+        ({"names": [], "by": {"x": 0}}, False),
+        ({"names": [], "by": {"x": 10}}, False),
+        ({"names": [], "at": None}, True),
+        ({"names": [], "at": "2024-01-01T00:00:00Z"}, True),
+        ({"names": [], "at": "1999-01-01T00:00:00Z"}, False),
+        ({"names": [], "at": "no time"}, False),
+        ({"names": [], "part": {"a": "ab"}}, True),
+        ({"names": [], "part": {"a": "a"}}, False),
+        ({"names": [], "broken": ""}, False),
+    ],
+)
+def test_every_sort_of_place(spec: Data, holds: bool) -> None:
+    schema = parse(SCHEMA)
+    for _ in range(2):  # what held is remembered
+        assert agree(schema, {"spec": spec}) == holds
+
+
+def test_a_spent_budget_is_not_for_the_plan() -> None:
+    schema, data = parse(SCHEMA), {"spec": {"names": ["a", "b"], "by": {"x": 1}}}
+    enough = next(budget for budget in range(1000) if hold_on_create(schema, data, budget))
+    assert 5 < enough < 100
+    assert not hold_on_create(schema, data, enough - 1)
