@@ -50,12 +50,7 @@ def test_a_larger_fleet_holds_the_smaller_one() -> None:
     ("name", "old", "new", "message"),
     [
         (fleet.job(0).path, ":1.0.0", ":latest", "an image has the tag latest"),
-        (
-            "runtimes/mpi.yaml",
-            "limits:\n                      memory",
-            "limits:\n                      cpu",
-            "a container has no memory limit",
-        ),
+        (fleet.job(0).path, 'limits: {cpu: "4", memory: 8Gi}', 'limits: {cpu: "4"}', "a container has no memory limit"),
         ("runtimes/jax.yaml", "ml-platform\n", "''\n", "label example.com/team is missing"),
     ],
 )
