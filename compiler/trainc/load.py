@@ -15,6 +15,7 @@ from trainc.diagnostics import Diagnostic, report
 from trainc.kube.decode import Problem, Refused
 from trainc.kube.jsontext import json_offsets, read_json, skip_space
 from trainc.kube.yamlcomments import yaml_comments
+from trainc.kube.yamlplain import read_plain
 from trainc.kube.yamltext import read_yaml, yaml_offsets
 from trainc.records import dataclass, replace
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, dotted, existing
@@ -43,6 +44,12 @@ def load(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
     and TC012; TC005 is a warning, all others are errors. A document with a repeated key is returned (the last
     one counts, as for kubectl); one with any other error is not. Documents without content are skipped.
     """
+    one = _only(source)
+    return load_any(source) if one is None else ((one,), ())
+
+
+def load_any(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
+    """Read every document of a source as load does, without a shorter way for those that are plain."""
     documents: list[Document] = []
     findings: list[Diagnostic] = []
     index = 0
@@ -55,6 +62,22 @@ def load(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
             if not any(problem.fatal for problem in problems):
                 documents.append(document)
     return tuple(documents), tuple(findings)
+
+
+def _only(source: Source) -> Document | None:
+    """Return the one object of a text in which all is plain and well; None for any other text."""
+    text = source.text
+    if isinstance(text, bytes):
+        if not text.isascii():
+            return None
+        text = text.decode("ascii")
+    if "---" in text:
+        return None
+    chunk = text if text.endswith("\n") else text + "\n"
+    data = read_plain(chunk)
+    if data is None or str(data.get("kind")).endswith("List") or _identity(data):
+        return None
+    return Document(source, data, 0, _Lines(text).marks(partial(yaml_offsets, chunk), 0))
 
 
 def comments(source: Source, word: str) -> tuple[tuple[Mark, str], ...]:

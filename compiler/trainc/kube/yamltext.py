@@ -22,6 +22,7 @@ from trainc.kube.decode import (
     measure,
 )
 from trainc.kube.yamlevents import errors, is_bare, kinds, open_events, syntax_error, with_masks
+from trainc.kube.yamlplain import read_plain
 from trainc.source import Json, JsonObject, Path
 
 _SCALAR_TAGS = {scalars.TAG_PREFIX + name: name for name in ("str", "int", "float", "bool", "null")}
@@ -54,6 +55,12 @@ def read_yaml(text: str) -> YamlText:
 
     Raises Refused (TC001, TC002, TC004, TC012) where there is nothing to go on with.
     """
+    plain = read_plain(text)
+    return read_events(text) if plain is None else YamlText(plain, [])
+
+
+def read_events(text: str) -> YamlText:
+    """Read a text as read_yaml does, whatever it is: the events of libyaml's parser are made of all of it."""
     result: YamlText = with_masks(text, _read)
     return result
 
