@@ -193,6 +193,18 @@ def case_a_secret_that_is_filled_later(bench: Bench) -> None:
     bench.until(lambda: stuck.gone, "deletion of a pod that waits")
 
 
+def case_objects_that_change(bench: Bench) -> None:
+    bench.add("ConfigMap", "m", data={"a": "one", "gone": "x"})
+    volumes = [{"name": "v", "configMap": {"name": "m"}}]
+    mounts = mounted({"name": "v", "mountPath": "/v"}, {"name": "v", "mountPath": "/fixed", "subPath": "a"})
+    script = "until grep -q two /v/a; do sleep 0.05; done; ls /v; cat /v/a /fixed; ls -a /v | wc -l"
+    pod = bench.start("p", script, container=mounts, volumes=volumes)
+    bench.until(lambda: pod.phase == "Running", "start")
+    bench.add("ConfigMap", "m", data={"a": "two", "b": "x"})
+    bench.succeeds(pod)
+    assert bench.log(pod) == "a\nb\ntwoone6\n", "what is mounted by subPath stays"
+
+
 def case_optional(bench: Bench) -> None:
     bench.add("ConfigMap", "m", data={"a": "one"})
     items = [{"key": "a", "path": "a"}, {"key": "none", "path": "none"}]

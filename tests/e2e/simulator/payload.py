@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -49,8 +50,12 @@ def payload(volume: Mapping[str, Any], facts: Facts, lookup: Lookup, tokens: Tok
 
 def write(folder: Path, files: Mapping[str, File]) -> None:
     """Write files as the kubelet's AtomicWriter does (pkg/volume/util/atomic_writer.go): into a folder named by the
-    time, which `..data` links to, and a link for each first part of a path. Safe while containers read them.
+    time, which `..data` links to, and a link for each first part of a path.
+
+    What was there before is replaced at one instant, so containers may read at any time.
     """
+    data = folder / "..data"
+    old = data.readlink() if data.is_symlink() else None
     stamp = time.strftime("..%Y_%m_%d_%H_%M_%S", time.gmtime()) + f".{time.time_ns() % 10**10}"
     versioned = folder / stamp
     versioned.mkdir(mode=0o755)
@@ -63,10 +68,16 @@ def write(folder: Path, files: Mapping[str, File]) -> None:
             os.chown(path, file.owner, -1)
     link = folder / "..data_tmp"
     link.symlink_to(stamp)
-    link.rename(folder / "..data")
-    for first in sorted({name.partition("/")[0] for name in files}):
+    link.rename(data)
+    visible = {name.partition("/")[0] for name in files}
+    for first in sorted(visible):
         if not (folder / first).is_symlink():
             (folder / first).symlink_to(f"..data/{first}")
+    for entry in folder.iterdir():
+        if not entry.name.startswith("..") and entry.name not in visible:
+            entry.unlink()
+    if old is not None:
+        shutil.rmtree(folder / old)
 
 
 def _source(
@@ -77,6 +88,8 @@ def _source(
             item["path"]: File(_downward(item, facts), item.get("mode", mode)) for item in source.get("items") or ()
         }
     if kind == "serviceAccountToken":
+        if "token" not in tokens:
+            raise ConfigError("failed to fetch token: the pod has no service account here")
         return {source["path"]: File(tokens["token"], *_token_access(mode, facts))}
     name = str(source.get("secretName") or source.get("name"))
     found = _object("ConfigMap" if kind == "configMap" else "Secret", name, facts, lookup, tokens)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from . import kernel
 from .downward import Facts, quantity
 from .environment import ConfigError, Lookup, expand
-from .payload import KINDS, Tokens, payload, write
+from .payload import KINDS, File, Tokens, payload, write
 from .rootfs import Mount
 
 TOKEN_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -40,6 +40,7 @@ class Volumes:
         given = {volume["name"]: volume for volume in spec.get("volumes") or ()}
         self._volumes: dict[str, Mapping[str, Any]] = {**given, **({TOKEN_VOLUME: _TOKEN} if token else {})}
         self._places: dict[str, Path] = {}
+        self._written: dict[str, Mapping[str, File]] = {}
 
     def set_up(self, facts: Facts, lookup: Lookup, tokens: Tokens) -> None:
         """Make every volume that is not made yet.
@@ -50,6 +51,24 @@ class Volumes:
         for name, volume in self._volumes.items():
             if name not in self._places:
                 self._places[name] = self._make(name, volume, facts, lookup, tokens)
+
+    def refresh(self, facts: Facts, lookup: Lookup, tokens: Tokens) -> list[str]:
+        """Write anew what other objects now say, and return which volumes that were.
+
+        What is not there any more stays as it was, and so does what a container has by subPath.
+        """
+        changed = []
+        for name, written in self._written.items():
+            try:
+                files = payload(self._volumes[name], facts, lookup, tokens)
+            except ConfigError:
+                continue
+            if files != written:
+                write(self._places[name], files)
+                self._own(self._places[name], _READ)
+                self._written[name] = files
+                changed.append(name)
+        return changed
 
     def mounts(self, container: Mapping[str, Any], variables: Mapping[str, str]) -> Iterator[Mount]:
         """Yield where a container has them.
@@ -95,6 +114,7 @@ class Volumes:
             place.chmod(0o777)
         if files is not None:
             write(place, files)
+            self._written[name] = files
         self._own(place, _READ if kind else _READ_WRITE)
         return place
 

@@ -73,6 +73,7 @@ class Worker:
         given = pod["spec"].get("terminationGracePeriodSeconds")
         self._grace = float(_GRACE if given is None else given)
         self._kill_at: float | None = None
+        self._refresh_at = 0.0
         active = pod["spec"].get("activeDeadlineSeconds")
         self._active_until = None if active is None else time.monotonic() + active
         self._tokens = around.tokens(pod)
@@ -209,6 +210,10 @@ class Worker:
     def _step(self, containers: Sequence[Container]) -> None:
         """Let containers do what is due, then wait until something changes or is due again."""
         seen = self._around.changes.version
+        if time.monotonic() >= self._refresh_at:
+            self._refresh_at = time.monotonic() + _LOOK
+            for name in self._volumes.refresh(self._facts(), self._around.lookup, self._tokens):
+                self.say(f"volume {name} is written anew (a kubelet: within two minutes of the change)")
         pauses = [pause for container in containers if (pause := container.step()) is not None]
         if self._active_until is not None and not self.reason:
             pauses.append(self._active_until - time.monotonic())
