@@ -7,6 +7,7 @@ import os
 import pytest
 from hypothesis import settings
 
+os.environ["TRAINC_CACHE_DIR"] = ""  # no run here finds what another has left; tests of the cache choose a folder
 settings.register_profile("trainc", deadline=None)  # a busy machine is no fault of the code
 settings.load_profile("trainc")
 

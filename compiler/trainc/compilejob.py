@@ -10,6 +10,7 @@ from trainc.admit.generated import Refused, admit_jobset
 from trainc.admit.trainer import warn_deprecated
 from trainc.checks import check_model, check_objects
 from trainc.checks.jobset import check_jobset
+from trainc.contents import Content
 from trainc.diagnostics import Diagnostic, Severity, has_errors, report
 from trainc.documents import Key
 from trainc.findings.ruling import Ruling
@@ -66,7 +67,7 @@ class Job:
     objects: Objects = ()
     findings: tuple[Diagnostic, ...] = ()
     made: tuple[Summary, ...] = ()
-    files: tuple[tuple[str, bytes], ...] = ()
+    files: tuple[tuple[str, Content], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

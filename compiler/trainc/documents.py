@@ -50,6 +50,11 @@ class Documents:
     runtimes: tuple[Document, ...] = ()
     cluster: dict[Key, Document] = field(default_factory=dict)
 
+    @property
+    def others(self) -> Iterator[Document]:
+        """All documents that are no TrainJobs, runtimes included."""
+        return (document for document in self.cluster.values() if document.data["kind"] != TRAINJOB)
+
 
 def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Diagnostic, ...]]:
     """Return the documents by kind, and findings: wrong versions, foreign kinds below jobs/, one identity twice."""

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
 
 from trainc.compilejob import Job
+from trainc.contents import Content
 from trainc.diagnostics import Diagnostic, has_errors, sort_key
 from trainc.documents import classify
 from trainc.findings.repeats import collapse
@@ -38,14 +39,14 @@ class Build:
 
     ``jobs`` come in order of namespace and name. ``findings`` are sorted and hold those of every job once;
     one that several jobs have says so, and how many.
-    ``files`` maps paths below out/ to bytes; it is empty if any finding is an error.
+    ``files`` maps paths below out/ to bytes; it is empty if any finding is an error. (An executor may promise them.)
     ``left`` are the TrainJobs that the environment does not have: they are not compiled. ``shared`` are companions
     of runtimes, which all jobs of a namespace have together. ``unused`` are runtimes given that no job names.
     """
 
     jobs: tuple[Job, ...]
     findings: tuple[Diagnostic, ...]
-    files: Mapping[str, bytes] = field(repr=False)
+    files: Mapping[str, Content] = field(repr=False)
     left: tuple[Document, ...] = ()
     shared: tuple[Shared, ...] = ()
     unused: tuple[Document, ...] = ()
@@ -170,7 +171,7 @@ def _finished(jobs: Iterable[Job], own: Iterable[Diagnostic], prepared: Prepared
     jobs = tuple(_settled(job, ruling) for job in jobs)
     findings = collapse(ruling.settle(own), ((f"{job.namespace}/{job.name}", job.findings) for job in jobs))
     findings += ruling.remarks(found, findings, _untried(prepared.documents.runtimes, jobs))
-    written: dict[str, bytes] = {}
+    written: dict[str, Content] = {}
     if not has_errors(findings):
         for job in jobs:
             written.update(files(job, options) if prepared.keep is Keep.OBJECTS else job.files)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -86,11 +86,12 @@ def read_lock(root: Path) -> Inputs:
     return _read(path, LOCK) if path.is_file() or path.is_symlink() else Inputs()
 
 
-def read_tree(root: Path, name: str) -> Inputs:
+def read_tree(root: Path, name: str, read: Callable[[Path, str], Inputs] | None = None) -> Inputs:
     """Read jobs/ or runtimes/, or what ``name`` is below them: a folder or a file.
 
-    No source and no finding where there is no such folder.
+    No source and no finding where there is no such folder. ``read`` may be another one than ``read_file``.
     """
+    read = read or read_file
     path = root / name
     steps = name.split("/")
     for step in ("/".join(steps[: end + 1]) for end in range(len(steps))):
@@ -110,10 +111,15 @@ def read_tree(root: Path, name: str) -> Inputs:
     parts = [Inputs((), tuple(findings))]
     for found in names:
         if len(found.split("/")) in _DEPTHS[top]:
-            parts.append(_read(root / found, found, regular=True))
+            parts.append(read(root / found, found))
         else:
             parts.append(Inputs((), (_misplaced(found, top),)))
     return merge(parts)
+
+
+def read_file(path: Path, name: str) -> Inputs:
+    """Read a regular file under its name from the root; what is none, or cannot be read, is a finding."""
+    return _read(path, name, regular=True)
 
 
 def is_input(name: str) -> bool:

@@ -12,6 +12,7 @@ import click
 from trainc.cli.command import CLEAN, Command, Reporter, finding_options
 from trainc.cli.work import JOBS, choose, compile_for, load_config, nothing, read_platform
 from trainc.config import Config
+from trainc.contents import Content, bytes_of
 from trainc.diagnostics import has_errors
 from trainc.gitops.argocd.plugin import ENV, JOB, PARAMETERS
 from trainc.read import has_config, merge, name_below, read_tree
@@ -66,9 +67,9 @@ def command(*, format_: str, fail_on: str, quiet: bool, verbose: bool) -> int:
     return CLEAN
 
 
-def _stream(files: Mapping[str, bytes], job: str | None) -> bytes:
+def _stream(files: Mapping[str, Content], job: str | None) -> bytes:
     """Return the files of out/<environment>/<namespace>/<job>/ as one YAML stream; all of them without a job."""
-    return b"---\n".join(data for path, data in files.items() if job is None or path.split("/")[3] == job)
+    return b"---\n".join(bytes_of(data) for path, data in files.items() if job is None or path.split("/")[3] == job)
 
 
 def _parameters(variables: Mapping[str, str]) -> dict[str, str]:

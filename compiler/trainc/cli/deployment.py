@@ -25,10 +25,7 @@ def settings(config: Config, environment: str) -> Settings:
 
 def trees(config: Config, outcome: Outcome) -> tuple[Tree, ...]:
     """Return what Argo CD's objects say of each environment that Argo CD syncs."""
-    found = (
-        Tree.of(name, settings(config, name), made)
-        for name, made in outcome.made.items()
-    )
+    found = (Tree.of(name, settings(config, name), made) for name, made in outcome.made.items())
     return tuple(tree for tree in found if tree.settings.target == "argocd")
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from trainc.cli.caching import cache_option, open_memory, recalled
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command, Reporter, finding_options
 from trainc.cli.deployment import deployment_files, deployment_folders
 from trainc.cli.work import JOBS, Outcome, choose, compile_for, load_config, nothing, read_platform
@@ -16,6 +18,9 @@ from trainc.gitops.companions import FOLDER
 from trainc.read import find_root, merge, name_below, read_tree
 from trainc.settings import read_settings
 from trainc.write import OUT, Plan, apply, plan
+
+if TYPE_CHECKING:
+    from trainc.cache.memory import Memory
 
 EPILOG = """\b
 Examples:
@@ -28,12 +33,14 @@ Examples:
 @click.command("render", cls=Command, epilog=EPILOG)
 @click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
 @click.option("--check", is_flag=True, help="Write nothing; name the files that differ and exit 3 if any does.")
+@cache_option
 @finding_options
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
 def command(
     *,
     environment: str | None,
     check: bool,
+    cache: bool,
     format_: str,
     fail_on: str,
     quiet: bool,
@@ -55,21 +62,48 @@ def command(
     if has_errors(findings):
         reporter.findings(findings)
         return reporter.status(findings)
-    environments = choose(config, environment)
-    platform = read_platform(root)
-    inputs = merge([*(read_tree(root, name) for name in names), platform])
-    outcome = compile_for(inputs, config, environments, findings, partly=() if JOBS in names else platform.sources)
-    findings = _with_empty(outcome, names)
-    if reporter.fails(findings):
-        reporter.findings(findings)
-        return reporter.status(findings)
-    whole = environment is None and JOBS in names
-    if whole:
-        folders = (OUT, *deployment_folders(config, environments))
-        todo = plan(root, {**outcome.files, **deployment_files(config, outcome)}, folders, folders)
-    else:
-        todo = plan(root, outcome.files, _scopes(root, config, outcome, names))
-    return _carry_out(todo, findings, check, reporter)
+    run = Run(root, names, config, choose(config, environment), environment is None and JOBS in names)
+    memory = open_memory(root, use=cache, by_bytes=check)
+    done = recalled(lambda known: run.planned(reporter, findings, known), lambda done: done.findings, memory)
+    status = _carry_out(done, check, reporter)
+    if memory is not None and run.whole:
+        memory.keep(done.todo, written=not check and status == CLEAN)
+    return status
+
+
+class Done(NamedTuple):
+    """What a run found, and what is to be done; nothing where a finding fails the run."""
+
+    findings: tuple[Diagnostic, ...]
+    todo: Plan | None
+
+
+class Run(NamedTuple):
+    """What is to be rendered: parts of jobs/, for some environments; ``whole``: all of both."""
+
+    root: Path
+    names: Sequence[str]
+    config: Config
+    environments: Sequence[str]
+    whole: bool
+
+    def planned(self, reporter: Reporter, findings: tuple[Diagnostic, ...], memory: Memory | None) -> Done:
+        """Read, compile and compare with out/. Raises Changed where memory is wrong."""
+        root, names = self.root, self.names
+        platform = read_platform(root)
+        read = None if memory is None else memory.read
+        inputs = merge([*(read_tree(root, name, read) for name in names), platform])
+        partly = () if JOBS in names else platform.sources
+        outcome = compile_for(inputs, self.config, self.environments, findings, partly=partly, memory=memory)
+        found = _with_empty(outcome, names)
+        if reporter.fails(found):
+            return Done(found, None)
+        is_same = None if memory is None else memory.is_same
+        if self.whole:
+            folders = (OUT, *deployment_folders(self.config, self.environments))
+            wanted = {**outcome.files, **deployment_files(self.config, outcome)}
+            return Done(found, plan(root, wanted, folders, folders, is_same))
+        return Done(found, plan(root, outcome.files, _scopes(root, self.config, outcome, names), is_same=is_same))
 
 
 def _job_path(root: Path, path: str) -> str:
@@ -105,7 +139,11 @@ def _scopes(root: Path, config: Config, outcome: Outcome, names: Iterable[str]) 
     return tuple(scopes)
 
 
-def _carry_out(todo: Plan, findings: tuple[Diagnostic, ...], check: bool, reporter: Reporter) -> int:
+def _carry_out(done: Done, check: bool, reporter: Reporter) -> int:
+    findings, todo = done
+    if todo is None:
+        reporter.findings(findings)
+        return reporter.status(findings)
     findings = (*findings, *todo.blocked)
     if has_errors(findings):
         reporter.findings(findings)

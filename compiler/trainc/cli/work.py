@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from trainc.admit.companions import read_definitions
 from trainc.cli.command import F
 from trainc.config import Config, parse
+from trainc.contents import Content
 from trainc.diagnostics import Diagnostic, Severity, has_errors, report, sort_key
 from trainc.findings import severities
 from trainc.findings.silences import UNUSED
@@ -21,12 +23,15 @@ from trainc.gitops.summary import Summary
 from trainc.load import load
 from trainc.lockfile import parse_lock
 from trainc.options import Options, Revision
-from trainc.pipeline import Job, load_all, run
-from trainc.prepared import Keep
+from trainc.pipeline import Build, Job, load_all, run
+from trainc.prepared import Keep, in_order
 from trainc.read import CONFIG, Inputs, merge, name_below, read_config, read_given, read_lock, read_tree
 from trainc.records import dataclass
 from trainc.runtimes import without_jobs
 from trainc.source import Document, Source
+
+if TYPE_CHECKING:
+    from trainc.cache.memory import Memory
 
 JOBS = "jobs"
 RUNTIMES = "runtimes"
@@ -41,7 +46,7 @@ class Outcome:
     """
 
     jobs: Mapping[str, tuple[Job, ...]]
-    files: Mapping[str, bytes]
+    files: Mapping[str, Content]
     findings: tuple[Diagnostic, ...]
     made: Mapping[str, tuple[Summary, ...]]
 
@@ -79,21 +84,25 @@ def compile_for(
     crds: Inputs | None = None,
     base: Revision | None = None,
     keep: Keep = Keep.FILES,
+    memory: Memory | None = None,
 ) -> Outcome:
     """Compile the sources for each environment.
 
     ``findings`` are those of trainc.yaml, and go first; if there is an error among them nothing is compiled, since what
     trainc.yaml says is not known. ``partly`` are sources of which the run uses what it needs.
     ``crds`` is what ``read_crds`` gives, ``base`` what ``read_base`` gives. Of objects stays what ``keep`` says.
+    ``memory`` is what is known from the last run: its jobs are not compiled again. Raises Changed.
     """
     crds = crds or Inputs()
     findings = tuple(findings)
     if has_errors(findings):
         told = tuple(sorted((*findings, *inputs.findings, *crds.findings), key=sort_key))
         return Outcome(jobs={}, files={}, findings=told, made={})
-    loaded = load_all(inputs.sources)
-    chosen = [_options(config, environment, crds, base) for environment in environments]
-    builds = {options.environment: (options, run(loaded, options, keep)) for options in chosen}
+    loaded, builds = (memory.load if memory else load_all)(inputs.sources), dict[str, tuple[Options, Build]]()
+    for name in environments:
+        execute = in_order if memory is None else memory.executor(name, in_order)
+        options = _options(config, name, crds, base)
+        builds[name] = options, run(loaded, options, keep, execute)
     made = [build for _, build in builds.values()]
     found = [*findings, *inputs.findings, *crds.findings]
     if set(config.environments) == set(builds):

@@ -1,0 +1,187 @@
+"""Jobs whose result is known from the last run: what they depend on, and an executor that compiles the others.
+
+The result of a job is a function of its document, its runtime, everything that is no job and no runtime, and the
+options; each is told by a digest. Jobs with errors are not remembered, and neither are those of files that hold more
+than TrainJobs, or comments for trainc: their findings are made anew in every run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import blake2b
+from typing import Any, Final
+
+from trainc.compilejob import Job
+from trainc.contents import Promise, bytes_of, digest_of
+from trainc.diagnostics import Diagnostic, has_errors
+from trainc.documents import API_VERSION, RUNTIMES, TRAINJOB, with_namespace
+from trainc.findings.comments import WORD
+from trainc.jobcodec import Place, Places, Record, Unplaced, decode, encode, place_of
+from trainc.options import Options
+from trainc.prepared import Executor, Keep, Prepared
+from trainc.records import replace
+from trainc.source import Document, Json, Source, as_object, get
+
+STUB: Final = b""
+"""The text of a source that was not read; no file with a document is empty."""
+
+
+def is_stub(document: Document) -> bool:
+    """Tell whether a document stands for one whose file was not read."""
+    return document.source.text is STUB
+
+
+def stubs_of(source: Source, documents: Iterable[Document], findings: Iterable[Diagnostic]) -> list[Any] | None:
+    """Return what a run has to know of a file's documents before it compiles them; None if it needs the file itself."""
+    documents = tuple(documents)
+    if not documents or tuple(findings) or WORD in source.decoded():
+        return None
+    if any((d.data.get("apiVersion"), d.data.get("kind")) != (API_VERSION, TRAINJOB) for d in documents):
+        return None
+    return [[d.index, as_object(d.data["metadata"]), get(d.data, "spec", "runtimeRef")] for d in documents]
+
+
+def stub(name: str, plain: list[Any], marks: Callable[[int], Mapping[Any, Any]]) -> Document:
+    """Return the document that stands for one of a file that was not read; ``marks`` reads it after all."""
+    index, metadata, reference = plain
+    spec: Json = {} if reference is None else {"runtimeRef": reference}
+    data = {"apiVersion": API_VERSION, "kind": TRAINJOB, "metadata": metadata, "spec": spec}
+    return Document(Source(name, STUB), data, index, lambda: marks(index))
+
+
+class Recall:
+    """An executor for one environment. ``found`` is what is then known of its jobs, for the next run."""
+
+    def __init__(
+        self,
+        known: tuple[str, Mapping[str, Any]],
+        unchanged: Callable[[Document], bool],
+        reload: Callable[[Document], Document],
+        inner: Executor,
+    ) -> None:
+        """Take what is known: the digest of what is no job, and file to index to record.
+
+        ``unchanged`` tells whether a document's file is as it was then, ``reload`` reads the document of a stub.
+        """
+        self.platform, self.records = known
+        self.unchanged = unchanged
+        self.reload = reload
+        self.inner = inner
+        self.found: dict[str, Any] = {}
+        self.digest = ""
+        self.compiled = 0
+
+    def __call__(self, prepared: Prepared, documents: Iterable[Document]) -> Iterator[Job]:
+        """Yield the job of every document, in any order."""
+        self.digest = platform_digest(prepared)
+        places = Places(prepared)
+        runtimes = _Runtimes(prepared)
+        records = self.records if self.digest == self.platform else {}
+        todo = []
+        for document in documents:
+            record = records.get(document.source.name, {}).get(document.index) if self.unchanged(document) else None
+            job = None if record is None else self._recalled(record, document, prepared, places, runtimes)
+            if job is None:
+                todo.append(document)
+            else:
+                self.found.setdefault(document.source.name, {})[document.index] = record
+                yield job
+        self.compiled = len(todo)
+        for job in self.inner(prepared, [self.whole(document) for document in todo]):
+            self._remember(job, places, runtimes)
+            yield job
+
+    def whole(self, document: Document) -> Document:
+        """Return a document with all its data, namespace included."""
+        return with_namespace(self.reload(document))[0] if is_stub(document) else document
+
+    def _recalled(
+        self, record: Any, document: Document, prepared: Prepared, places: Places, runtimes: _Runtimes
+    ) -> Job | None:
+        *plain, runtime = record
+        if runtimes.of_job(document) != runtime:
+            return None
+        known = Record(*plain)
+        if is_stub(document) and _speaks_of(known.findings, place_of(document)):
+            document = self.whole(document)
+        try:
+            job = decode(known, document, places)
+        except Unplaced:
+            return None
+        return replace(job, files=tuple(self._promised(job, prepared)))
+
+    def _promised(self, job: Job, prepared: Prepared) -> Iterator[tuple[str, Promise]]:
+        for path, digest in job.files:
+            yield path, Promise(bytes_of(digest), lambda path=path: self._made(job, prepared)[path])  # type: ignore[misc]
+
+    def _made(self, job: Job, prepared: Prepared) -> Mapping[str, bytes]:
+        return {path: bytes_of(data) for path, data in prepared.compile(self.whole(job.document)).files}
+
+    def _remember(self, job: Job, places: Places, runtimes: _Runtimes) -> None:
+        if has_errors(job.findings) or not job.made or job.runtime is None:
+            return
+        short = tuple((path, digest_of(data)) for path, data in job.files)
+        try:
+            record = encode(replace(job, files=short), places)
+        except Unplaced:
+            return
+        self.found.setdefault(job.document.source.name, {})[job.document.index] = [
+            *record,
+            runtimes.of_document(job.runtime),
+        ]
+
+
+def _speaks_of(findings: list[Any], own: Place) -> bool:
+    """Tell whether any finding, or what it refers to, is about a place."""
+    return any(
+        tuple(place) == own for finding in findings for place in (finding[3], *(other[1] for other in finding[8]))
+    )
+
+
+class _Runtimes:
+    """The runtimes of a run by digest."""
+
+    __slots__ = ("digests", "prepared")
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+        self.digests: dict[Place, list[Any]] = {}
+
+    def of_job(self, document: Document) -> list[Any] | None:
+        """Return what tells the runtime of a TrainJob; None where there is none."""
+        found = self.prepared.runtimes.find(document)
+        return None if isinstance(found, Diagnostic) else self.of_document(found.document)
+
+    def of_document(self, runtime: Document) -> list[Any]:
+        """Return the place and the digest of a runtime."""
+        place = place_of(runtime)
+        if (known := self.digests.get(place)) is None:
+            known = self.digests[place] = [*place, _digest(runtime.data)]
+        return known
+
+
+def platform_digest(prepared: Prepared) -> str:
+    """Return the digest of all that a job may depend on beside itself and its runtime."""
+    options = prepared.options
+    others = [[*place_of(d), d.data] for d in prepared.documents.others if d.data["kind"] not in RUNTIMES]
+    talking = [[name, text] for name, text in _comments(prepared)]
+    return _digest([_options(options), prepared.keep is Keep.FILES, sorted(others, key=lambda o: o[:2]), talking])
+
+
+def _options(options: Options) -> list[Any]:
+    lock = sorted(options.lock.digests.items())
+    crds = [[source.name, source.decoded()] for source in options.crds]
+    return [options.faithful, options.environment, options.config, list(options.fixes), lock, crds]
+
+
+def _comments(prepared: Prepared) -> Iterator[tuple[str, str]]:
+    """Yield the files that comments of decide what is said, and so what ends a job: those of runtimes and policies."""
+    sources = {document.source.name: document.source for document in prepared.documents.others}
+    for name, source in sorted(sources.items()):
+        if WORD in (text := source.decoded()):
+            yield name, text
+
+
+def _digest(data: Any) -> str:
+    return blake2b(json.dumps(data, default=str).encode(), digest_size=16).hexdigest()

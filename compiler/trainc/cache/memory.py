@@ -1,0 +1,160 @@
+"""What one run takes from the last one, and leaves for the next: files below jobs/, jobs, and files below out/."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from trainc.cache.jobs import Recall, is_stub, stub, stubs_of
+from trainc.cache.stamps import Stamp, is_settled, stamp
+from trainc.cache.store import Stored, load, path_for, save
+from trainc.cache.tool import fingerprint
+from trainc.contents import Content, digest_of
+from trainc.load import load as load_source
+from trainc.pipeline import Loaded, load_all
+from trainc.prepared import Executor
+from trainc.read import Inputs, read_file
+from trainc.source import Document, Mark, Source
+from trainc.source import Path as Way
+from trainc.write import Plan
+
+
+class Changed(Exception):
+    """A file has changed while a run took it as known: what is known is of no use then."""
+
+
+class Memory:
+    """One run's view of what is known of a repository.
+
+    ``by_bytes``: files are compared by their bytes, and stamps count for nothing.
+    """
+
+    def __init__(self, root: Path, place: Path, *, by_bytes: bool = False) -> None:
+        """Read what the last run left below ``place``, the folder of all caches."""
+        self.root = root
+        self.tool = fingerprint()
+        self.path = path_for(place, self.tool, root)
+        self.old = load(self.path, self.tool) or Stored()
+        self.new = Stored()
+        self.by_bytes = by_bytes
+        self.stubs: list[Document] = []
+        self.digests: dict[str, bytes] = {}
+        self.stamps: dict[str, Stamp | None] = {}
+        self.recalls: dict[str, Recall] = {}
+        self.forgotten = False
+
+    # Files below jobs/.
+
+    def read(self, path: Path, name: str) -> Inputs:
+        """Read a file below jobs/ where that is needed; a known one stands in ``stubs`` afterwards."""
+        known = self.old.inputs.get(name)
+        seen = stamp(os.fspath(path))
+        if known is not None and seen is not None and known[0] == seen and not self.by_bytes and known[2] is not None:
+            self._stand_in(name, known)
+            return Inputs()
+        inputs = read_file(path, name)
+        if not inputs.sources:
+            return inputs
+        data = inputs.sources[0].text
+        assert isinstance(data, bytes), "files are read as bytes"
+        digest = digest_of(data)
+        kept = _settled(seen)
+        if known is not None and known[1] == digest and known[2] is not None:
+            self._stand_in(name, [kept, digest, known[2]])
+            return Inputs()
+        self.digests[name], self.stamps[name] = digest, kept
+        return inputs
+
+    def _stand_in(self, name: str, entry: Any) -> None:
+        self.new.inputs[name] = entry
+        self.stubs += (stub(name, plain, lambda index, name=name: self._marks(name, index)) for plain in entry[2])  # type: ignore[misc]
+
+    def load(self, sources: Iterable[Source]) -> Loaded:
+        """Load sources, as ``load_all`` does, with the documents that stand for files that were not read."""
+        given = tuple(sources)
+        own = [source for source in given if source.name in self.digests]
+        first = load_all(source for source in given if source.name not in self.digests)
+        documents, findings = list(first.documents), list(first.findings)
+        for source in own:
+            loaded, found = load_source(source)
+            documents += loaded
+            findings += found
+            entry = [self.stamps[source.name], self.digests[source.name], stubs_of(source, loaded, found)]
+            self.new.inputs[source.name] = entry
+        ordered = sorted(given, key=lambda source: source.name)
+        return Loaded(tuple(ordered), (*documents, *self.stubs), tuple(findings))
+
+    def _marks(self, name: str, index: int) -> Mapping[Way, Mark]:
+        return self._document(name, index).marks()
+
+    def _document(self, name: str, index: int) -> Document:
+        """Return a document of a file that was not read. Raises Changed where it is another one now."""
+        inputs = read_file(self.root / name, name)
+        data = inputs.sources[0].text if inputs.sources else b""
+        if not isinstance(data, bytes) or digest_of(data) != self.new.inputs[name][1]:
+            raise Changed(name)
+        return next(each for each in load_source(inputs.sources[0])[0] if each.index == index)
+
+    # Jobs.
+
+    def executor(self, environment: str, inner: Executor) -> Executor:
+        """Return an executor for an environment that takes known jobs from here, and gives ``inner`` the others."""
+        known = self.old.jobs.get(environment, ("", {}))
+        reload = lambda document: self._document(document.source.name, document.index)  # noqa: E731
+        self.recalls[environment] = recall = Recall(known, self._unchanged, reload, inner)
+        return recall
+
+    def _unchanged(self, document: Document) -> bool:
+        """Tell whether the file of a document is the one that a record was made of."""
+        if is_stub(document):
+            return True
+        known = self.old.inputs.get(document.source.name)
+        return known is not None and known[1] == self.digests.get(document.source.name)
+
+    # Files below out/.
+
+    def is_same(self, name: str, content: Content) -> bool:
+        """Tell whether the file of a name has a content; False where it has not, or is none."""
+        wanted = digest_of(content)
+        path = f"{self.root}/{name}"
+        known, seen = self.old.outputs.get(name), stamp(path)
+        if known is not None and seen is not None and known[0] == seen and not self.by_bytes:
+            self.new.outputs[name] = known
+            return bool(known[1] == wanted)
+        try:
+            with open(path, "rb") as file:
+                digest = digest_of(file.read())
+        except OSError:
+            return False
+        self.new.outputs[name] = [_settled(seen), digest]
+        return digest == wanted
+
+    def keep(self, todo: Plan | None, *, written: bool) -> None:
+        """Leave what is known now for the next run.
+
+        ``todo`` is what out/ was compared for, ``written``: what it says has been done.
+        """
+        if self.forgotten:
+            return
+        for file in (*todo.create, *todo.change) if written and todo is not None else ():
+            self.new.outputs[file.name] = [_settled(stamp(f"{self.root}/{file.name}")), digest_of(file.data)]
+        if todo is None:
+            self.new.outputs = self.old.outputs
+        for environment, known in self.old.jobs.items():
+            self.new.jobs.setdefault(environment, known)
+        for environment, recall in self.recalls.items():
+            self.new.jobs[environment] = (recall.digest, recall.found)
+        old, new = self.old, self.new
+        if (new.inputs, new.jobs, new.outputs) != (old.inputs, old.jobs, old.outputs):
+            save(self.path, self.tool, new)
+
+    def forget(self) -> None:
+        """Leave nothing: what is known was of no use to this run."""
+        self.forgotten = True
+
+
+def _settled(seen: Stamp | None) -> Stamp | None:
+    """Return a stamp that can be trusted in the next run, or None."""
+    return seen if seen is not None and is_settled(seen) else None

@@ -1,0 +1,71 @@
+"""What commands do alike with what the last run has left (``trainc.cache``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from trainc.cli.command import F
+from trainc.diagnostics import Diagnostic
+from trainc.source import Document
+
+if TYPE_CHECKING:
+    from trainc.cache.memory import Memory
+
+T = TypeVar("T")
+
+
+def cache_option(function: F) -> F:
+    """Add --no-cache."""
+    return click.option(
+        "--no-cache",
+        "cache",
+        flag_value=False,
+        is_flag=True,
+        default=True,
+        help="Compile every job, whatever the last run has left, and leave nothing.",
+    )(function)
+
+
+def open_memory(root: Path, *, use: bool, by_bytes: bool = False) -> Memory | None:
+    """Return what is known of a repository from the last run; None where nothing is to be."""
+    from trainc.cache.store import folder
+
+    place = folder() if use else None
+    if place is None:
+        return None
+    from trainc.cache.memory import Memory
+
+    return Memory(root, place, by_bytes=by_bytes)
+
+
+def recalled(
+    attempt: Callable[[Memory | None], T], findings: Callable[[T], Iterable[Diagnostic]], memory: Memory | None
+) -> T:
+    """Return what an attempt gives with what is known.
+
+    Where a file changed meanwhile, or one that was not read has to be shown in a finding, all are read after all.
+    """
+    if memory is None:
+        return attempt(None)
+    from trainc.cache.jobs import is_stub
+    from trainc.cache.memory import Changed
+
+    try:
+        given = attempt(memory)
+    except Changed:
+        memory.forget()
+        return attempt(None)
+    if any(map(is_stub, _shown(findings(given)))):
+        memory.forget()
+        return attempt(None)
+    return given
+
+
+def _shown(findings: Iterable[Diagnostic]) -> Iterator[Document]:
+    for finding in findings:
+        yield finding.document
+        yield from (other.document for other in finding.related)
