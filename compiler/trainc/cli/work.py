@@ -98,7 +98,8 @@ def compile_for(
     if has_errors(findings):
         told = tuple(sorted((*findings, *inputs.findings, *crds.findings), key=sort_key))
         return Outcome(jobs={}, files={}, findings=told, made={})
-    loaded, builds = (memory.load if memory else load_all)(inputs.sources), dict[str, tuple[Options, Build]]()
+    loaded = load_all(inputs.sources) if memory is None else memory.load(inputs.sources)
+    builds: dict[str, tuple[Options, Build]] = {}
     for name in environments:
         execute = in_order if memory is None else memory.executor(name, in_order)
         options = _options(config, name, crds, base)
@@ -106,13 +107,8 @@ def compile_for(
     made = [build for _, build in builds.values()]
     found = [*findings, *inputs.findings, *crds.findings]
     if set(config.environments) == set(builds):
-        whole = [*nowhere([build.left for build in made])]
-        if not partly and not any(has_errors(build.findings) for build in made):
-            whole += without_jobs([build.unused for build in made])
-            for options, build in builds.values():
-                whole += unheard((*(job.document for job in build.jobs), *build.left), options)
-            whole += remarks((options, build.made) for options, build in builds.values())
         levels = severities.read(config.data.get(severities.KEY))
+        whole = _of_the_whole(tuple(builds.values()), partly=bool(partly))
         found += (ruled for each in whole if (ruled := severities.apply(each, levels)) is not None)
     found += worth_telling([build.findings for build in made], partly)
     # A finding is about the input, so environments repeat it.
@@ -123,6 +119,17 @@ def compile_for(
         findings=tuple(sorted(once.values(), key=sort_key)),
         made={name: build.made for name, (_, build) in builds.items()},
     )
+
+
+def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> Iterator[Diagnostic]:
+    """Yield what can be said only where all environments are compiled, and most of it only of all of jobs/."""
+    made = [build for _, build in builds]
+    yield from nowhere([build.left for build in made])
+    if not partly and not any(has_errors(build.findings) for build in made):
+        yield from without_jobs([build.unused for build in made])
+        for options, build in builds:
+            yield from unheard((*(job.document for job in build.jobs), *build.left), options)
+        yield from remarks((options, build.made) for options, build in builds)
 
 
 def _options(config: Config, environment: str, crds: Inputs, base: Revision | None) -> Options:
