@@ -14,6 +14,7 @@ from pathlib import Path
 
 from .errors import Unsupported
 from .events import Scenario
+from .images import Image
 from .isolate import isolated
 from .manifests import read
 from .report import Report
@@ -44,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.simulator", description=__doc__)
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a folder below out/, or a YAML file")
     parser.add_argument("--image", action="append", default=[], metavar="REFERENCE=FOLDER", help="a root folder")
+    parser.add_argument("--images", type=Path, metavar="FILE", help="JSON: fields of images by reference (images.py)")
     parser.add_argument("--scenario", default="{}", metavar="JSON", help="limit, kills, delays, until: docs/e2e.md")
     parser.add_argument("--json", action="store_true", help="print the whole result as JSON")
     parser.add_argument("--quiet", action="store_true", help="do not say what happens")
@@ -69,7 +71,10 @@ def _run(options: argparse.Namespace) -> Report:
             sys.stderr.flush()
 
     manifests = read(options.paths)
-    images = {reference: Path(folder) for reference, _, folder in (each.rpartition("=") for each in options.image)}
+    images: dict[str, Path | Image] = {}
+    for reference, given in json.loads(options.images.read_text("utf-8")).items() if options.images else ():
+        images[reference] = Image(**{**given, "root": Path(given["root"])})
+    images |= {reference: Path(folder) for reference, _, folder in (each.rpartition("=") for each in options.image)}
     scenario = Scenario.of(json.loads(options.scenario))
     cluster = Cluster(images, log, scenario.delays)
     try:

@@ -371,6 +371,15 @@ class Cluster(BaseHTTPRequestHandler):
         """Print nothing."""
 
 
+@pytest.mark.parametrize("script", ["kubexec.sh", "discover_hosts.sh"])
+def test_nothing_is_said_of_the_connection(script: str) -> None:
+    """With any such option kubectl does not look for the pod's own account, and asks localhost:8080."""
+    text = str(FILES[script])
+    assert "kubectl get pods" in text
+    options = ("--request-timeout", "--server", "--token", "--certificate-authority", "--context", "--cluster")
+    assert [option for option in options if option in text] == []
+
+
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 def test_kubectl_prints_the_same(launcher: Launcher, tmp_path: Path) -> None:
     pods = (pod("b", None, created=2), pod("a", 3, created=1, deleted=True), pod("c", started=False, created=0))

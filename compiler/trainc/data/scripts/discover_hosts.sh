@@ -20,7 +20,7 @@ columns=$columns'{.status.containerStatuses[?(@.name=="node")].state.running.sta
 columns=$columns'{.metadata.labels.jobset\.sigs\.k8s\.io/replicatedjob-name} '
 columns=$columns'{.metadata.labels.jobset\.sigs\.k8s\.io/job-index} '
 columns=$columns'{.metadata.labels.batch\.kubernetes\.io/job-completion-index}{"\n"}{end}'
-pods=$(kubectl get pods --request-timeout=30s -l "jobset.sigs.k8s.io/jobset-name=$jobset" -o "jsonpath=$columns") ||
+pods=$(kubectl get pods -l "jobset.sigs.k8s.io/jobset-name=$jobset" -o "jsonpath=$columns") ||
     fail 'kubectl get pods fails'
 
 running='|'$(printf '%s\n' "$pods" | while IFS='|' read -r phase deleted started place; do

@@ -84,7 +84,7 @@ pause=1
 while :; do
     reason='no pod of it runs'
     pod=
-    if pods=$(kubectl get pods --request-timeout=30s --sort-by=.metadata.creationTimestamp \
+    if pods=$(kubectl get pods --sort-by=.metadata.creationTimestamp \
         -l "$labels" -o "jsonpath=$columns"); then
         pod=$(printf '%s\n' "$pods" | newest)
     else
