@@ -35,11 +35,6 @@ class User:
     name: str
     id: int
 
-    @property
-    def home(self) -> str:
-        """Return the absolute path of the home folder."""
-        return f"/home/{self.name}"
-
 
 @dataclass(frozen=True, slots=True)
 class Copied:
