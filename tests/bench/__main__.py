@@ -32,8 +32,12 @@ from skeletons import skeletons  # noqa: E402
 from stopwatch import BenchError, Effort, load  # noqa: E402
 
 PAGE = ROOT / "docs" / "benchmarks.md"
+RUNS, SECONDS = 3, 5
+"""Most runs of a scene, and seconds after which it is not run again, where nothing is said."""
 PAIRS = 5
 """Fewest alternating runs of us and a peer."""
+PEERS_UP_TO = 1000
+"""The size that the targets are about: peers take minutes beyond it."""
 STARTS = 10
 """Fewest runs of what takes a fraction of a second."""
 
@@ -44,21 +48,28 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=sizes, default=(1, 100, 1000), help="sizes of fleets (default 1,100,1000)")
     parser.add_argument("--flavours", type=flavours, default=fleet.FLAVOURS, help="like, everything (default both)")
     parser.add_argument("--scenes", default="", help="only scenes whose name has this text")
-    parser.add_argument("--runs", type=int, default=3, help="most runs of a scene (default 3)")
+    parser.add_argument("--runs", type=int, help=f"runs of a scene (default: {RUNS} within {SECONDS} seconds)")
     parser.add_argument(
-        "--seconds", type=float, default=15, help="no further run of a scene after so long (default 15)"
+        "--seconds", type=float, help="no further run of a scene after so long (with --runs: no such limit)"
     )
     parser.add_argument(
         "--peers",
         default="none",
         help="all that are there, none, or names: " + "; ".join(contest.NAMES) + " (default none)",
     )
+    parser.add_argument(
+        "--peers-up-to", type=int, default=PEERS_UP_TO, help=f"largest fleet for peers (default {PEERS_UP_TO})"
+    )
     parser.add_argument("--tools", type=Path, default=peers.FOLDER, help="where the peers are (default build/peers)")
     parser.add_argument("--no-rules", action="store_true", help="do not time the rules of the CRDs")
     parser.add_argument("--folder", type=Path, help="where fleets are made (default: a temporary folder)")
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     parser.add_argument("--enforce", action="store_true", help="exit 1 if a target that was measured is missed")
-    return parser.parse_args(words)
+    options = parser.parse_args(words)
+    if options.seconds is None:
+        options.seconds = SECONDS if options.runs is None else float("inf")
+    options.runs = options.runs or RUNS
+    return options
 
 
 def sizes(text: str) -> tuple[int, ...]:
@@ -145,9 +156,9 @@ class Run:
 
     def _contests(self, site: scenes.Site) -> Iterator[contest.Bout]:
         names = self.peers if site.flavour == fleet.LIKE else [name for name in self.peers if name == "helm"]
-        if not names:
+        if not names or site.size > self.options.peers_up_to:
             return
-        effort = Effort(max(self.options.runs, PAIRS), self.options.seconds * PAIRS, PAIRS)
+        effort = Effort(max(self.options.runs, PAIRS), self.options.seconds, PAIRS)
         yield from contest.bouts(contest.Arena(site, skeletons(), self.binaries), names, effort)
 
     def versions(self) -> Iterator[tuple[str, str]]:
@@ -165,7 +176,8 @@ def spelt(options: argparse.Namespace) -> str:
         f"--jobs {','.join(map(str, options.jobs))}",
         f"--peers '{options.peers}'" if " " in options.peers else f"--peers {options.peers}",
         f"--runs {options.runs}",
-        f"--seconds {options.seconds:g}",
+        *([f"--seconds {options.seconds:g}"] if options.seconds != float("inf") else []),
+        *([f"--peers-up-to {options.peers_up_to}"] if options.peers_up_to != PEERS_UP_TO else []),
         "--write",
     ]
     return f'make bench ARGS="{" ".join(words)}"'

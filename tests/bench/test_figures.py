@@ -284,7 +284,9 @@ def test_the_command_line() -> None:
     assert options.jobs == (1, 100, 1000)
     assert options.flavours == (fleet.LIKE,)
     assert "somewhere" not in module.spelt(options)
-    assert module.spelt(options).startswith('make bench ARGS="--jobs 1,100,1000 --peers none --runs 5')
+    assert module.spelt(options).startswith('make bench ARGS="--jobs 1,100,1000 --peers none --runs 5 --write"')
+    assert (options.runs, options.seconds) == (5, float("inf"))
+    assert module.arguments([]).seconds == module.SECONDS
     for wrong in ("0", "a", "", "1,-5"):
         with pytest.raises(argparse.ArgumentTypeError):
             module.sizes(wrong)
