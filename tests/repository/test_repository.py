@@ -29,7 +29,7 @@ INDEX_OPTIONS = re.compile(r"(?m)^\s*(?:-i|--(?:extra-)?index-url|--find-links|-
 
 INSIDE_CONTAINERS = (
     *("runtimes/", "jobs/", "out/", "compiler/trainc/data/", "images/"),
-    *("tests/oracle/", "tests/kube/", "tests/gitops/output/"),
+    *("tests/oracle/", "tests/kube/", "tests/gitops/output/", "tests/e2e/"),
 )
 """Where a path names a place in a container, whose temporary folder is nobody's machine."""
 

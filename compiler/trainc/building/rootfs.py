@@ -84,10 +84,10 @@ def _hooks(pins: Path, wheels: Path | None, user: User | None) -> Sequence[str]:
         hooks.append(f'--customize-hook=chroot "$1" {added}')
     if wheels is not None:
         pip = (
-            f"{_PIP} install --no-index --find-links /tmp/wheels --require-hashes --requirement /tmp/wheels/wheels.lock"
+            f"{_PIP} install --no-index --find-links /run/wheels --require-hashes --requirement /run/wheels/wheels.lock"
         )
         installed = shlex.quote(f"{pip} --break-system-packages --root-user-action ignore")
-        copied = f'mkdir "$1"/tmp/wheels && cp {shlex.quote(str(wheels))}/* "$1"/tmp/wheels'
+        copied = f'mkdir "$1"/run/wheels && cp {shlex.quote(str(wheels))}/* "$1"/run/wheels'
         # Wheels bring shared libraries in /usr/local/lib, which the loader finds by its cache.
         hooks.append(f'--customize-hook={copied} && chroot "$1" sh -c {installed} && chroot "$1" ldconfig')
     return hooks

@@ -24,7 +24,7 @@ OUTPUT: Final = "build/images"
 BUILD_EPILOG = """\b
 Examples:
   trainc image build                       every image of images/
-  trainc image build mpi4py --output /tmp  to /tmp/mpi4py
+  trainc image build mpi4py --output made   to made/mpi4py
   trainc image build --mirror snapshot.sources
 """
 
