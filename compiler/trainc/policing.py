@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
@@ -93,16 +93,15 @@ class Policing:
         """
         if self.policies is None:
             return ()
-        return tuple(finding for made in objects for finding in self._of_one(model, made))
+        found: list[Diagnostic] = []
+        for made in objects:
+            found += self._said(made.data, self.previous.emitted(made.data), partial(blamed, model, made))
+            if model.options.settings.pods and made.kind == "JobSet":
+                from trainc.children import children
 
-    def _of_one(self, model: Model, made: Object) -> Iterator[Diagnostic]:
-        old = self.previous.emitted(made.data)
-        yield from self._said(made.data, old, lambda path: blamed(model, made, path))
-        if made.kind == "JobSet" and model.options.settings.pods:
-            from trainc.children import children
-
-            for child in children(made.data):
-                yield from self._of_child(model, made, child)
+                for child in children(made.data):
+                    found += self._of_child(model, made, child)
+        return tuple(found)
 
     def _of_child(self, model: Model, made: Object, child: Child) -> tuple[Diagnostic, ...]:
         place = partial(_through, model, made, child.template)

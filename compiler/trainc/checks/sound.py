@@ -8,7 +8,7 @@ are valid. The checks themselves say what is wrong: of an abridged Job that is n
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 
 from trainc.checks.job import job_problems
@@ -16,7 +16,6 @@ from trainc.checks.pod import pod_problems, template_problems
 from trainc.checks.problem import Place, Problem
 from trainc.checks.rules import labels
 from trainc.kube.names import (
-    TOTAL_ANNOTATION_SIZE_LIMIT,
     is_dns1123_label,
     is_dns1123_subdomain,
     is_relaxed_env_var_name,
@@ -56,10 +55,9 @@ def problems_of(made: JsonObject) -> Iterator[Problem]:
 def is_sound(made: JsonObject) -> bool:
     """Tell whether ``problems_of`` yields nothing. False may also mean that this can only be told by asking it."""
     try:
-        key = marshal.dumps(abridged(made), _PLAIN)
-    except ValueError:  # it is nested too deeply
+        return _is_sound(marshal.dumps(abridged(made), _PLAIN))
+    except (TypeError, ValueError):  # something has the wrong type, or is nested too deeply
         return False
-    return _is_sound(key)
 
 
 @lru_cache(maxsize=4096)
@@ -68,27 +66,23 @@ def _is_sound(key: bytes) -> bool:
 
 
 def abridged(made: JsonObject) -> JsonObject:
-    """Return a Job without what is fine by itself: it has problems just where the whole one has."""
+    """Return a Job without what is fine by itself: it has problems just where the whole one has.
+
+    Raises TypeError for what cannot stand in a Job.
+    """
     spec = as_object(made["spec"])
     template = as_object(spec.get("template"))
     pod = {**as_object(template.get("spec"))}
     for kind in ("containers", "initContainers"):
-        if containers := pod.get(kind):
-            pod[kind] = _each(containers, _container)
-    if volumes := pod.get("volumes"):
-        pod["volumes"] = _each(volumes, _volume)
+        if isinstance(containers := pod.get(kind), list):
+            pod[kind] = [_container(each) if isinstance(each, dict) else each for each in containers]
+    if isinstance(volumes := pod.get("volumes"), list):
+        pod["volumes"] = [_volume(volume) if isinstance(volume, dict) else volume for volume in volumes]
     for field, is_fine in (("subdomain", _is_label), ("serviceAccountName", _is_subdomain)):
-        name = pod.get(field)
-        if name.__class__ is str and is_fine(name):
+        if isinstance(name := pod.get(field), str) and is_fine(name):
             del pod[field]
     short: JsonObject = {"metadata": _metadata(template.get("metadata")), "spec": pod}
-    return {"metadata": _metadata(made.get("metadata")), "spec": {**spec, "template": short}}
-
-
-def _each(items: Json, shorten: Callable[[JsonObject], JsonObject]) -> Json:
-    if not isinstance(items, list):
-        return items
-    return [shorten(item) if isinstance(item, dict) else item for item in items]
+    return {"metadata": _metadata(made["metadata"]), "spec": {**spec, "template": short}}
 
 
 def _container(container: JsonObject) -> JsonObject:
@@ -100,16 +94,16 @@ def _container(container: JsonObject) -> JsonObject:
         short["image"] = _SOME
     variables = short.get("env")
     if isinstance(variables, list):
-        short["env"] = [variable for variable in variables if not _is_literal(variable)]
+        # What has a valid name and a value of its own is fine, whatever that is.
+        short["env"] = [
+            variable
+            for variable in variables
+            if not isinstance(variable, dict)
+            or variable.get("valueFrom") is not None
+            or not isinstance(name := variable.get("name"), str)
+            or not _is_variable(name)
+        ]
     return short
-
-
-def _is_literal(variable: Json) -> bool:
-    """Tell whether a variable has a valid name and a value of its own, which may be any text."""
-    if not isinstance(variable, dict) or variable.get("valueFrom") is not None:
-        return False
-    name = variable.get("name")
-    return isinstance(name, str) and _is_variable(name)
 
 
 def _volume(volume: JsonObject) -> JsonObject:
@@ -122,39 +116,25 @@ def _volume(volume: JsonObject) -> JsonObject:
 
 def _metadata(metadata: Json) -> JsonObject:
     """Return the labels and annotations that may be wrong; a Job's own annotations are looked at in vain."""
-    if not isinstance(metadata, dict):
-        return {}
     short: JsonObject = {}
-    values = metadata.get("labels")
-    if isinstance(values, dict) and not _are_labels(values):
-        short["labels"] = values
-    values = metadata.get("annotations")
-    if isinstance(values, dict) and not _are_annotations(values):
-        short["annotations"] = values
+    if isinstance(metadata, dict):
+        for field, are_fine in (("labels", _are_labels), ("annotations", _are_annotations)):
+            values = metadata.get(field)
+            if isinstance(values, dict) and values and not are_fine(tuple(values.items())):
+                short[field] = values
     return short
 
 
-def _are_labels(labels: Mapping[str, Json]) -> bool:
-    return all(isinstance(value, str) and _is_pair(key, value) for key, value in labels.items())
-
-
-def _are_annotations(annotations: Mapping[str, Json]) -> bool:
-    size = 0
-    for key, value in annotations.items():
-        if not isinstance(value, str) or not _is_annotation(key):
-            return False
-        size += len(key) + len(value)
-    return size * 4 <= TOTAL_ANNOTATION_SIZE_LIMIT  # a character has four bytes at most
-
-
 @lru_cache(maxsize=4096)
-def _is_pair(key: str, value: str) -> bool:
-    return not validate_labels({key: value}, "")
+def _are_labels(labels: tuple[tuple[str, Json], ...]) -> bool:
+    values = {key: value for key, value in labels if isinstance(value, str)}
+    return len(values) == len(labels) and not validate_labels(values, "")
 
 
 @lru_cache(maxsize=1024)
-def _is_annotation(key: str) -> bool:
-    return not validate_annotations({key: ""}, "")
+def _are_annotations(annotations: tuple[tuple[str, Json], ...]) -> bool:
+    values = {key: value for key, value in annotations if isinstance(value, str)}
+    return len(values) == len(annotations) and not validate_annotations(values, "")
 
 
 @lru_cache(maxsize=4096)

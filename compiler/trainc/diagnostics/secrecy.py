@@ -82,6 +82,7 @@ class Hidden(NamedTuple):
     whole: bool = True
 
 
+@lru_cache(maxsize=4096)
 def looks_secret(name: str) -> bool:
     """Tell whether a variable, key or flag of this name holds a secret: HF_TOKEN, apiKey; not secretName."""
     if _MAYBE.search(name) is None:

@@ -11,7 +11,7 @@ from trainc.model import NODE, Findings, Model
 from trainc.plugins.base import pod_containers
 from trainc.plugins.mpi.implementations import SSH_ARGUMENTS
 from trainc.plugins.mpi.sshd import OPERATORS, is_sshd, shell_words
-from trainc.source import Json, JsonObject, as_list, as_object, get
+from trainc.source import Held, Json, JsonObject, as_list, as_object, get, objects
 
 FIX = "ssh-known-hosts"
 SSH_VOLUME = "mpi-ssh-auth"
@@ -83,7 +83,12 @@ def roots_alone(model: Model, job: str) -> bool:
     ssh refuses root a key that its group may read. With an fsGroup the kubelet makes it readable to that group whatever
     the mode says; another user than root is no owner of the file, and ssh looks at modes of the owner's files only.
     """
-    found = _replicated(model, job)
+    return _roots_alone(Held(model.spec), job)
+
+
+@lru_cache(maxsize=256)
+def _roots_alone(spec: Held, job: str) -> bool:
+    found = _replicated(spec, job)
     context = get(found, "template", "spec", "template", "spec", "securityContext")
     if found is None or get(context, "fsGroup") is not None:
         return False
@@ -93,24 +98,22 @@ def roots_alone(model: Model, job: str) -> bool:
 
 def serves_own_key(model: Model) -> bool:
     """Tell whether the command line of the nodes' sshd names the Secret's private key, or a copy, as its host key."""
-    job = _replicated(model, NODE)
-    return _names_own_key(
-        tuple(
-            str(word)
-            for container in pod_containers(job)
-            if container.get("name") == NODE
-            for word in (*as_list(container.get("command")), *as_list(container.get("args")))
-        )
-    )
+    return _names_own_key(Held(model.spec))
 
 
 @lru_cache(maxsize=128)
-def _names_own_key(words: tuple[str, ...]) -> bool:
-    return any(key.rpartition("/")[2] == PRIVATE_KEY for key in _host_keys([*words]))
+def _names_own_key(spec: Held) -> bool:
+    words = [
+        str(word)
+        for container in pod_containers(_replicated(spec, NODE))
+        if container.get("name") == NODE
+        for word in (*as_list(container.get("command")), *as_list(container.get("args")))
+    ]
+    return any(key.rpartition("/")[2] == PRIVATE_KEY for key in _host_keys(words))
 
 
-def _replicated(model: Model, name: str) -> JsonObject | None:
-    return next((job for job in model.jobs if job.get("name") == name), None)
+def _replicated(spec: Held, name: str) -> JsonObject | None:
+    return next((job for job in objects(spec.value.get("replicatedJobs")) if job.get("name") == name), None)
 
 
 def _host_keys(words: list[str]) -> Iterator[str]:
