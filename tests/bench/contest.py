@@ -97,14 +97,14 @@ class Arena:
         self.inputs = site.scratch / "peers"
         shutil.rmtree(self.inputs, ignore_errors=True)
         jobs = list(fleet.jobs(site.size))
-        peerinputs.write(self.inputs / "chart", peerinputs.chart(skeletons, jobs))
+        fleet.write_files(self.inputs / "chart", peerinputs.chart(skeletons, jobs))
         if "kustomize" in binaries and site.size <= LARGEST["kustomize"]:
-            peerinputs.write(self.inputs / "kustomize", peerinputs.overlays(skeletons, jobs))
-        peerinputs.write(self.inputs / "schemas", peerinputs.schemas())
-        peerinputs.write(self.inputs / "rules", [("policy.rego", peerinputs.REGO)])
+            fleet.write_files(self.inputs / "kustomize", peerinputs.overlays(skeletons, jobs))
+        fleet.write_files(self.inputs / "schemas", peerinputs.schemas())
+        fleet.write_files(self.inputs / "rules", [("policy.rego", peerinputs.REGO)])
         if "kubectl-validate" in binaries and shutil.which("go"):
-            peerinputs.write(self.inputs / "crds", [("jobset.yaml", crd())])
-        peerinputs.write(self.inputs, [("cases.jsonl", "".join(peerinputs.cases(jobs)))])
+            fleet.write_files(self.inputs / "crds", [("jobset.yaml", crd())])
+        fleet.write_files(self.inputs, [("cases.jsonl", "".join(peerinputs.cases(jobs)))])
         self.stream = self.inputs / "rendered.yaml"
 
     def command(self, peer: str, tree: Path | None = None, expected: int = 0) -> Command:
@@ -159,7 +159,7 @@ class Arena:
         path = next(iter(sorted((self.site.root / "out").rglob("jobset-*.yaml"))))
         tree = self.inputs / "mistaken"
         for mistake in mistakes(yaml.safe_load(path.read_text(encoding="utf-8")), peer):
-            peerinputs.write(tree, [("jobset.yaml", yaml.safe_dump(mistake))])
+            fleet.write_files(tree, [("jobset.yaml", yaml.safe_dump(mistake))])
             try:
                 run(self.command(peer, tree, expected=1), self.site.scratch)
             except BenchError as error:

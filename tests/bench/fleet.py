@@ -140,7 +140,12 @@ def _once(text: str, old: str, new: str) -> str:
 
 def write(root: Path, size: int, flavour: str) -> None:
     """Write the repository of a fleet below root."""
-    for name, text in repository(size, flavour):
+    write_files(root, repository(size, flavour))
+
+
+def write_files(root: Path, files: Iterable[tuple[str, str]]) -> None:
+    """Write files below root, by name and text."""
+    for name, text in files:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import fleet
@@ -43,14 +42,6 @@ deny contains msg if {
 	msg := "label example.com/team is missing"
 }
 """
-
-
-def write(root: Path, texts: Iterable[tuple[str, str]]) -> None:
-    """Write files below root."""
-    for name, text in texts:
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
 
 
 def chart(skeletons: Mapping[str, Skeleton], jobs: Iterable[fleet.Job]) -> Iterator[tuple[str, str]]:

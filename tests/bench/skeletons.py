@@ -7,14 +7,16 @@ goes. So the templates of peers are right by construction, and that their output
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import fleet
 import yaml
-
-from trainc import Options, Source
-from trainc import compile as compile_sources
+from stopwatch import BenchError
 
 MARKS = fleet.Job(
     kind="",
@@ -34,7 +36,7 @@ FIELDS = ("namespace", "name", "tag", "nodes", "rate", "epochs", "seed")
 SCALING = ("cpu", "jax")
 """The kinds whose jobs differ in their number of nodes."""
 
-Path = tuple[str | int, ...]
+Place = tuple[str | int, ...]
 
 
 class Skeleton(NamedTuple):
@@ -47,7 +49,7 @@ class Skeleton(NamedTuple):
         """Return the texts with other text in place of the marks, by field."""
         return tuple(_filled(text, values) for text in self.texts)
 
-    def holes(self) -> Iterator[tuple[dict[str, Any], list[tuple[Path, str | int]]]]:
+    def holes(self) -> Iterator[tuple[dict[str, Any], list[tuple[Place, str | int]]]]:
         """Yield each object as data, with the places of its marks and what stands there."""
         for text in self.texts:
             data: dict[str, Any] = yaml.load(text, yaml.CSafeLoader)
@@ -66,7 +68,7 @@ def fill(value: str | int, job: fleet.Job) -> str | int:
     return int(text) if isinstance(value, int) else text
 
 
-def leaves(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def leaves(data: Any, path: Place = ()) -> Iterator[tuple[Place, Any]]:
     """Yield every value of JSON that is no mapping and no list, with its path."""
     if isinstance(data, dict | list):
         for step, value in data.items() if isinstance(data, dict) else enumerate(data):
@@ -76,20 +78,20 @@ def leaves(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def skeletons() -> dict[str, Skeleton]:
-    """Return the skeleton of every kind of a fleet in its flavour ``LIKE``. ValueError if trainc says anything."""
-    files = dict(fleet.repository(2 * len(fleet.KINDS), fleet.LIKE))
-    platform = [(name, text) for name, text in files.items() if not name.startswith("jobs/")]
-    config = yaml.safe_load(files["trainc.yaml"])
+    """Return the skeleton of every kind of a fleet in its flavour ``LIKE``. BenchError if trainc does not make them."""
+    files = dict(fleet.repository(len(fleet.KINDS), fleet.LIKE))
+    platform = {name: text for name, text in files.items() if not name.startswith("jobs/")}
     found = {}
     for number, kind in enumerate(fleet.KINDS):
         real = fleet.job(number)
         marked = MARKS._replace(kind=kind, runtime=real.runtime, nodes=MARKS.nodes if kind in SCALING else real.nodes)
-        given = [(marked.path, marked.text), *((name, text) for name, text in platform if name != "trainc.yaml")]
-        build = compile_sources(
-            [Source(name, text) for name, text in given], Options(environment="prod", config=config)
-        )
-        if build.findings or not build.files:
-            raise ValueError(f"{kind}: {[finding.message for finding in build.findings]}")
-        texts = (data.decode() for _, data in sorted(build.files.items()))
+        with TemporaryDirectory() as folder:
+            root = Path(folder)
+            fleet.write_files(root, {**platform, marked.path: marked.text}.items())
+            command = [sys.executable, "-m", "trainc", "render"]
+            done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise BenchError(f"{kind}: {done.stdout}{done.stderr}")
+            texts = [path.read_text(encoding="utf-8") for path in sorted((root / "out").rglob("*.yaml"))]
         found[kind] = Skeleton(kind, tuple(re.sub(r"(?m)\A(#.*\n)*", "", text) for text in texts))
     return found
