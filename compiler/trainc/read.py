@@ -30,6 +30,9 @@ SUFFIXES = (".yaml", ".yml", ".json")
 LIMIT = 16 * 1024 * 1024
 """The most bytes of one file. An API server refuses requests above 3 MiB."""
 
+_BLOCK = 64 * 1024
+"""The bytes that are read at once."""
+
 _DEPTHS = {"jobs": (3,), "runtimes": (2, 3), "policies": (2, 3)}
 _PLACES = {
     "jobs": "jobs/<namespace>/<file>",
@@ -164,7 +167,7 @@ def _given(root: Path, folder: Path, path: str, *, tests: bool) -> Inputs:
         names = [found for found in names if found not in (CONFIG, LOCK) and not found.startswith(OUT)]
     if not tests and has_config(root):
         names = [found for found in names if not _is_test(prefix + found)]
-    files = [_read(place / found, prefix + found, regular=True) for found in names]
+    files = [_read(f"{place}/{found}", prefix + found, regular=True) for found in names]
     return merge([Inputs((), tuple(findings)), *files])
 
 
@@ -210,14 +213,27 @@ def _is_test(name: str) -> bool:
     return name.startswith(POLICY_TESTS + "/")
 
 
-def _read(path: Path, name: str, regular: bool = False) -> Inputs:
+def _read(path: Path | str, name: str, regular: bool = False) -> Inputs:
     try:
-        if regular and not stat.S_ISREG(path.lstat().st_mode):
+        if regular and not stat.S_ISREG(os.lstat(path).st_mode):
             return Inputs((), (_about("TC011", name, "not a regular file"),))
-        with path.open("rb") as file:
-            return _limited(file.read(LIMIT + 1), name)
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return _limited(_content(file), name)
+        finally:
+            os.close(file)
     except OSError as error:
         return Inputs((), (_unreadable(name, error),))
+
+
+def _content(file: int) -> bytes:
+    """Return what a file holds, up to a byte more than may be read."""
+    parts: list[bytes] = []
+    rest = LIMIT + 1
+    while rest and (part := os.read(file, min(rest, _BLOCK))):
+        parts.append(part)
+        rest -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _limited(data: bytes, name: str) -> Inputs:

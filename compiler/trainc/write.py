@@ -128,12 +128,14 @@ def apply(todo: Plan) -> None:
     gone = (*todo.leftovers, *todo.remove)
     for name in gone:
         (todo.root / name).unlink(missing_ok=True)
-    made: set[Path] = set()
+    made: set[str] = set()
+    root = os.fspath(todo.root)
     for number, file in enumerate((*todo.create, *todo.change)):
-        path = todo.root / file.name
-        if path.parent not in made:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            made.add(path.parent)
+        path = f"{root}/{file.name}"
+        place = path.rpartition("/")[0]
+        if place not in made:
+            _make(place)
+            made.add(place)
         _replace(path, file.data, number)
     for folder in sorted({PurePosixPath(name).parent for name in gone}, reverse=True):
         _remove_empty(todo.root, folder, todo.tops)
@@ -232,26 +234,40 @@ def _report(blocked: Mapping[str, str]) -> tuple[Diagnostic, ...]:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Write a file that no plan is made for, by rename. Raises OSError."""
-    _replace(path, data, 0)
+    _replace(os.fspath(path), data, 0)
 
 
-def _replace(path: Path, data: bytes, number: int) -> None:
+def _make(folder: str) -> None:
+    """Make a folder, and those above it that are not there."""
+    try:
+        os.mkdir(folder)  # noqa: PTH102 - thousands of times
+    except OSError:  # it is there, or the one above it is not
+        Path(folder).mkdir(parents=True, exist_ok=True)
+
+
+def _replace(path: str, data: bytes, number: int) -> None:
     try:
         _write(path, data, number)
     except FileNotFoundError:
         # A run beside this one took the temporary file for a leftover, or the folder for one that it emptied.
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make(path.rpartition("/")[0])
         _write(path, data, number)
 
 
-def _write(path: Path, data: bytes, number: int) -> None:
-    temporary = path.with_name(f".trainc-{os.getpid()}-{number}.tmp")
+def _write(path: str, data: bytes, number: int) -> None:
+    """Write a file beside its place, and rename it."""
+    temporary = f"{path.rpartition('/')[0]}/.trainc-{os.getpid()}-{number}.tmp"
     try:
-        with temporary.open("xb") as file:
-            file.write(data)
-        temporary.replace(path)
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(file, rest) :]
+        finally:
+            os.close(file)
+        os.replace(temporary, path)  # noqa: PTH105 - thousands of times
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        Path(temporary).unlink(missing_ok=True)
         raise
 
 

@@ -132,23 +132,23 @@ def test_a_special_file_does_not_stop_the_run(tmp_path: Path) -> None:
 
 def test_unreadable_files_and_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree(tmp_path, "jobs/a/x.yaml", "jobs/b/y.yaml")
-    scandir, path_open = os.scandir, Path.open
+    scandir, os_open = os.scandir, os.open
 
     def no_folder(path: Path) -> object:
         if path.name == "b":
             raise PermissionError(13, "Permission denied", str(path))
         return scandir(path)
 
-    def no_file(path: Path, *args: str) -> object:
-        raise PermissionError(13, "Permission denied", str(path))
+    def no_file(path: str, flags: int) -> object:
+        raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr(os, "scandir", no_folder)
-    monkeypatch.setattr(Path, "open", no_file)
+    monkeypatch.setattr(os, "open", no_file)
     assert problems(read_tree(tmp_path, "jobs")) == [
         ("TC011", "jobs/b", "cannot be read: Permission denied"),
         ("TC011", "jobs/a/x.yaml", "cannot be read: Permission denied"),
     ]
-    monkeypatch.setattr(Path, "open", path_open)
+    monkeypatch.setattr(os, "open", os_open)
     assert names(read_tree(tmp_path, "jobs")) == ["jobs/a/x.yaml"]
 
 

@@ -248,7 +248,7 @@ def test_a_folder_beside_out(tmp_path: Path) -> None:
         plan(tmp_path, {"deploy/x": owned()}, tops, tops)
 
 
-@pytest.mark.parametrize("step", ["write", "replace"])
+@pytest.mark.parametrize("step", ["open", "write", "replace"])
 @pytest.mark.parametrize("kill", [KeyboardInterrupt(), OSError(28, "No space left on device")])
 def test_a_run_that_is_stopped_leaves_whole_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, kill: BaseException
@@ -260,10 +260,7 @@ def test_a_run_that_is_stopped_leaves_whole_files(
         raise kill
 
     with monkeypatch.context() as patch:
-        if step == "replace":
-            patch.setattr(Path, "replace", stop)
-        else:
-            patch.setattr(Path, "open", stop)
+        patch.setattr(os, step, stop)
         todo = Plan(tmp_path, create=tuple(File(name, data) for name, data in files.items()))
         with pytest.raises(type(kill)):
             apply(todo)
@@ -355,18 +352,19 @@ def test_what_the_core_emits_is_owned() -> None:
 
 def test_a_run_beside_this_one_that_cleans_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {f"out/prod/a/{name}/x.yaml": OWNED + b"x\n" for name in ("one", "two")}
-    real = Path.replace
+    real = os.replace
     beside: list[Plan] = []
 
-    def replace(path: Path, target: Path) -> Path:
+    def replace(name: str, target: str) -> None:
+        path = Path(name)
         if not beside:
             beside.append(plan(tmp_path, {}))
             assert beside[0].leftovers == (path.relative_to(tmp_path).as_posix(),)
             apply(beside[0])
             assert not path.parent.exists()
-        return real(path, target)
+        real(name, target)
 
-    monkeypatch.setattr(Path, "replace", replace)
+    monkeypatch.setattr(os, "replace", replace)
     apply(plan(tmp_path, files))
     assert beside
     assert plan(tmp_path, files).unchanged == tuple(files)
