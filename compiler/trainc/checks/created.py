@@ -18,20 +18,19 @@ def created_job(jobset: JsonObject, job: JsonObject) -> JsonObject:
     spec = as_object(template.get("spec"))
     pod = as_object(spec.get("template"))
     pod_spec = as_object(pod.get("spec"))
-    network = as_object(get(jobset, "spec", "network"))
+    jobset_spec = as_object(jobset.get("spec"))
+    network = as_object(jobset_spec.get("network"))
     if network.get("enableDNSHostnames") is not False:
         pod_spec = {**pod_spec, "subdomain": network.get("subdomain") or get(jobset, "metadata", "name")}
-    if volumes := _claimed(jobset, pod_spec):
+    policies = objects(jobset_spec.get("volumeClaimPolicies"))
+    if policies and (volumes := _claimed(jobset, policies, pod_spec)):
         pod_spec = {**pod_spec, "volumes": [*as_list(pod_spec.get("volumes")), *volumes]}
     changed: JsonObject = {**pod, "spec": pod_spec}
     return {"metadata": template.get("metadata") or {}, "spec": {**spec, "template": changed}}
 
 
-def _claimed(jobset: JsonObject, pod_spec: JsonObject) -> list[Json]:
+def _claimed(jobset: JsonObject, policies: list[JsonObject], pod_spec: JsonObject) -> list[Json]:
     """Return the volumes of the claims that a container mounts, in order of the claims."""
-    policies = objects(get(jobset, "spec", "volumeClaimPolicies"))
-    if not policies:
-        return []
     containers = [c for kind in ("initContainers", "containers") for c in objects(pod_spec.get(kind))]
     mounted = {mount.get("name") for c in containers for mount in objects(c.get("volumeMounts"))}
     owner = get(jobset, "metadata", "name")
