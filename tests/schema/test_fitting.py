@@ -12,14 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from schema_cases import ALL_KINDS, METADATA, Data, Objects, resource_of
 
-from trainc.admit import generated
+from trainc.admit import crd, generated, rules
+from trainc.admit.crd import TYPES, admit_document
 from trainc.admit.generated import store_jobset
 from trainc.admit.jobsetdefaults import default
-from trainc.kube.gotypes import GoDecodeError, decode
-from trainc.schema import Resource, fit, read, validate_object
+from trainc.kube.gotypes import JOB_SET, GoDecodeError, decode
+from trainc.schema import Go, Resource, admission, fit, read, validate_object
 from trainc.schema.metadata import OBJECT_META, read_metadata
 from trainc.schema.metarules import object_meta_violations
 from trainc.schema.plainmeta import is_plain
+from trainc.source import Document, Source
 
 seeds = st.integers(0, 2**32)
 
@@ -50,6 +52,18 @@ def any_null(data: Any) -> bool:
     )
 
 
+GO_TYPES = {**TYPES, "JobSet": JOB_SET}
+
+
+def is_readable(data: Data, struct: str) -> bool:
+    """Tell whether Go can decode data."""
+    try:
+        decode(data, struct)
+    except GoDecodeError:
+        return False
+    return True
+
+
 def agree(resource: Resource, data: Data) -> bool:
     """Compare the two on one object; tell whether it fits."""
     before = json.dumps(data)
@@ -58,6 +72,10 @@ def agree(resource: Resource, data: Data) -> bool:
         stored, clean = by_passes(resource, data)
         assert clean
         assert same(fitted, stored)
+    if (struct := GO_TYPES.get(resource.kind)) and (readable := fit(resource, data, Go(struct))) is not None:
+        assert fitted is not None
+        assert same(readable, fitted)
+        assert is_readable(readable, struct)
     assert json.dumps(data) == before
     return fitted is not None
 
@@ -82,9 +100,29 @@ def test_what_the_passes_find_nothing_in_fits() -> None:
         resource = resource_of(data["kind"])
         fits, (_, clean) = agree(resource, data), by_passes(resource, data)
         fitting[data["kind"]] += fits
+        if struct := GO_TYPES.get(resource.kind):
+            assert (fit(resource, data, Go(struct)) is not None) == (fits and is_readable(data, struct))
         plain = is_plain(data.get("metadata"), namespaced=resource.namespaced) and "status" not in data
         assert fits == (clean and plain and not any_null(data)), data
     assert all(count > 10 for kind, count in fitting.items() if kind not in ("Thing", "TrainingRuntime")), fitting
+
+
+@pytest.mark.parametrize("faithful", [True, False])
+@given(seed=seeds)
+@settings(max_examples=100, deadline=None)
+def test_findings_are_those_of_the_passes(faithful: bool, seed: int) -> None:
+    choice = random.Random(seed)
+    given_data = choice.choice([data for data in documents() if data["kind"] in TYPES])
+    data = {**mutated(given_data, seed), "kind": given_data["kind"]}
+    document = Document(Source("a.yaml", ""), data)
+    admitted = admit_document(document, "crd", "webhook", faithful=faithful)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (crd, admission):
+            patch.setattr(module, "fit", lambda *_: None)
+        patch.setattr(rules, "hold_on_create", lambda *_: False)
+        slowly = admit_document(document, "crd", "webhook", faithful=faithful)
+    assert same(admitted.document.data, slowly.document.data)
+    assert [repr(found) for found in admitted.findings] == [repr(found) for found in slowly.findings]
 
 
 def compare_jobset(data: Data) -> bool:

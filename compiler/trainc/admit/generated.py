@@ -9,7 +9,7 @@ from trainc.admit.jobset import NAME_TOO_LONG, validate
 from trainc.admit.jobsetdefaults import default, is_plainly_defaulted, with_defaults
 from trainc.admit.rules import failures
 from trainc.kube.gotypes import JOB_SET
-from trainc.schema import Violation, fit, read, resource, validate_object
+from trainc.schema import Go, Violation, fit, read, resource, validate_object
 from trainc.source import Json, JsonObject, Path, as_object, existing
 
 _SET_FIRST = frozenset(("startupPolicy", "successPolicy"))
@@ -50,7 +50,7 @@ def _fitted(data: JsonObject) -> JsonObject | None:
         kept = fit(kind, data)
         if kept is None or with_defaults(kept) is kept:
             return kept
-    written = fit(kind, data, JOB_SET)
+    written = fit(kind, data, Go(JOB_SET, writes=True))
     if written is None or not is_plainly_defaulted(written):
         return None
     changed = with_defaults(written)

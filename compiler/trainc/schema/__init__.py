@@ -13,12 +13,14 @@ from trainc.schema.defaulting import default
 from trainc.schema.fitting import fit
 from trainc.schema.judge import is_clean
 from trainc.schema.pruning import drop_nulls, prune
+from trainc.schema.rewriting import Go
 from trainc.schema.structural import KINDS, Resource, Structural, parse, resource, schema_for
 from trainc.schema.violation import Violation
 
 __all__ = [
     "KINDS",
     "Admitted",
+    "Go",
     "Resource",
     "Structural",
     "Violation",

@@ -5,8 +5,9 @@ wrong, or is merely unusual, it says that the document does not fit, and the pas
 A schema becomes closures, node by node, when a value first reaches them. A check is a class where the class of a value
 says all, else a function that returns the value as it is stored (itself where nothing is filled in) or raises.
 
-Given a Go struct, too, ``fit`` returns what a webhook leaves that reads the object into the struct and writes it again,
-between two readings by the server: what Go adds or spells otherwise is in it, what it omits is still there.
+What fits is also found to be what Go can read, if a Go struct is given; and if Go writes it again, too, ``fit`` returns
+what a webhook leaves that does so between two readings by the server: what Go adds or spells otherwise is in it, what
+it omits is still there.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ from trainc.schema.rewriting import (
     BOOLEANS,
     INTEGERS,
     LONG_INTEGERS,
+    NOTHING,
     STRINGS,
     Check,
+    Go,
     Unfit,
     checked,
     field_kinds,
@@ -44,77 +47,76 @@ from trainc.source import Json, JsonObject
 _UNUSUAL = frozenset(("allOf", "oneOf", "not", "nullable", "x-kubernetes-preserve-unknown-fields", OF_DEFAULTS))
 
 
-def fit(resource: Resource, data: JsonObject, struct: str = "") -> JsonObject | None:
+def fit(resource: Resource, data: JsonObject, go: Go = NOTHING) -> JsonObject | None:
     """Return a whole object as the server stores it, or None where it takes the passes to tell.
 
     What comes back is what ``admission.read`` gives, and ``admission.validate_object`` finds nothing wrong with it.
-    ``struct``: the Go type that a webhook writes the object anew through.
+    ``go``: what a webhook does with it; what it reads ``kube.gotypes.decode`` does not refuse.
     """
     if resource.native or has_embedded(resource.schema) or (resource.status and "status" in data):
         return None
     if not is_plain(data.get("metadata"), namespaced=resource.namespaced):
         return None
-    made: dict[tuple[str, bool], Callable[[Any], Any]] = compiled(_roots, resource.schema)
-    key = struct, resource.status
+    made: dict[tuple[Go, bool], Callable[[Any], Any]] = compiled(_roots, resource.schema)
+    key = go, resource.status
     try:
         if key not in made:
-            made[key] = _mapping(resource.schema, struct, whole=resource)
+            made[key] = _mapping(resource.schema, go, whole=resource)
         filled: JsonObject = made[key](data)
     except (Unfit, UnsupportedPattern, RecursionError):
         return None
     return filled
 
 
-def _roots(_schema: Structural) -> dict[tuple[str, bool], Callable[[Any], Any]]:
+def _roots(_schema: Structural) -> dict[tuple[Go, bool], Callable[[Any], Any]]:
     return {}
 
 
-def _checks(_schema: Structural) -> dict[str, Check]:
+def _checks(_schema: Structural) -> dict[Go, Check]:
     return {}
 
 
-def _check_of(schema: Structural, kind: str) -> Check:
-    """Return the check of a value of schema that Go reads as ``kind``; '' where Go does not, or leaves it alone."""
-    made: dict[str, Check] = compiled(_checks, schema)
-    if kind not in made:
-        made[kind] = _make_check(schema, kind)
-    return made[kind]
+def _check_of(schema: Structural, go: Go) -> Check:
+    made: dict[Go, Check] = compiled(_checks, schema)
+    if go not in made:
+        made[go] = _make_check(schema, go)
+    return made[go]
 
 
-def _make_check(schema: Structural, kind: str) -> Check:
-    kind = kind.lstrip("*")
+def _make_check(schema: Structural, go: Go) -> Check:
     keywords = convert(schema)
     if _UNUSUAL.isdisjoint(schema.keywords):
         if schema.type == "string" and "anyOf" not in keywords:
-            return spelt_scalar(_string(keywords), kind, STRINGS)
+            return spelt_scalar(_string(keywords), go, STRINGS)
         if schema.int_or_string and "enum" not in keywords and is_int_or_string(schema):
-            return spelt_scalar(_int_or_string(keywords), kind, frozenset())
+            return spelt_scalar(_int_or_string(keywords), go, frozenset())
         if schema.type and keywords.keys().isdisjoint(("anyOf", "enum")):
-            return _make_typed(schema, keywords, kind) or _by_passes(schema, kind)
-    return _by_passes(schema, kind)
+            return _make_typed(schema, keywords, go) or _by_passes(schema, go)
+    return _by_passes(schema, go)
 
 
-def _make_typed(schema: Structural, keywords: dict[str, Any], kind: str) -> Check | None:
+def _make_typed(schema: Structural, keywords: dict[str, Any], go: Go) -> Check | None:
     """Return the check of a value of one type that is not string, or None where something is unusual."""
     if schema.type == "boolean":
-        return spelt_scalar(bool, kind, BOOLEANS)
+        return spelt_scalar(bool, go, BOOLEANS)
     if schema.type == "integer":
         limits = keywords[NUMBER]
-        return spelt_scalar(_integer(limits), kind, INTEGERS.get(limits["format"], LONG_INTEGERS))
+        return spelt_scalar(_integer(limits), go, INTEGERS.get(limits["format"], LONG_INTEGERS))
+    kind = go.kind
     if schema.type == "array" and schema.items is not None and (not kind or kind.startswith("[]")):
-        return _list(schema, schema.items, kind)
+        return _list(schema, schema.items, go)
     if schema.type != "object" or (schema.open and schema.additional is None):
         return None
     if schema.additional is None or schema.properties:
-        return _mapping(schema, kind) if is_field_kind(kind) else None
-    return _map(schema, schema.additional, kind) if not kind or kind.startswith("{}") else None
+        return _mapping(schema, go) if is_field_kind(kind) else None
+    return _map(schema, schema.additional, go) if not kind or kind.startswith("{}") else None
 
 
-def _by_passes(schema: Structural, kind: str) -> Check:
+def _by_passes(schema: Structural, go: Go) -> Check:
     """Return the check of whatever is unusual in a schema: the passes themselves, one after the other."""
 
     def check(value: Any) -> Any:
-        if kind or (value is None and not schema.nullable):
+        if go.kind or (value is None and not schema.nullable):
             raise Unfit
         pruned, dropped = prune_value(schema, value)
         if dropped:
@@ -183,25 +185,27 @@ def _int_or_string(keywords: dict[str, Any]) -> Check:
     return check
 
 
-def _list(schema: Structural, items: Structural, kind: str) -> Check:
+def _list(schema: Structural, items: Structural, go: Go) -> Check:
     keywords = convert(schema)
     fewest, most = keywords.get("minItems", 0), keywords.get("maxItems")
     unique = LIST_TYPE in keywords
-    of_items = kind[2:]
+    check_item: Check | None = None
 
     def check(value: Any) -> Any:
+        nonlocal check_item
         if value.__class__ is not list or len(value) < fewest or (most is not None and len(value) > most):
             raise Unfit
         if not value:
             return value
-        check_item = _check_of(items, of_items)
+        if check_item is None:
+            check_item = _check_of(items, go.items())
         stored = value
         if check_item.__class__ is type:
             for item in value:
                 if item.__class__ is not check_item:
                     raise Unfit
         else:
-            filled = [check_item(item) for item in value]
+            filled = list(map(check_item, value))
             if any(map(is_not, filled, value)):
                 stored = filled
         if unique and len(stored) > 1 and not is_unique(keywords, stored):
@@ -211,10 +215,10 @@ def _list(schema: Structural, items: Structural, kind: str) -> Check:
     return check
 
 
-def _mapping(schema: Structural, struct: str, *, whole: Resource | None = None) -> Callable[[Any], Any]:
+def _mapping(schema: Structural, go: Go, *, whole: Resource | None = None) -> Callable[[Any], Any]:
     """Return the check of a mapping with declared fields; ``whole``: of objects of a resource."""
     required, fewest, most = _limits(schema)
-    fields = _Fields(schema, struct, root=whole is not None)
+    fields = _Fields(schema, go, root=whole is not None)
     absent = list(_absent(schema, fields))
     if whole is not None and whole.status:
         absent = [(name, value) for name, value in absent if name != "status"]
@@ -255,20 +259,22 @@ def _absent(schema: Structural, fields: _Fields) -> Iterator[tuple[str, Json | N
         except Unfit:
             yield name, None
     names = [name for name, _ in defaulted]
-    yield from ((name, value) for name, value in zeros(schema, fields.struct) if name not in names)
+    yield from ((name, value) for name, value in zeros(schema, fields.go) if name not in names)
 
 
-def _map(schema: Structural, values: Structural, kind: str) -> Check:
+def _map(schema: Structural, values: Structural, go: Go) -> Check:
     """Return the check of a map, whose keys are free."""
     required, fewest, most = _limits(schema)
-    of_values = kind[2:]
+    check_value: Check | None = None
 
     def check(value: Any) -> Any:
+        nonlocal check_value
         if value.__class__ is not dict:
             raise Unfit
         stored = value
         if value:
-            check_value = _check_of(values, of_values)
+            if check_value is None:
+                check_value = _check_of(values, go.items())
             if check_value.__class__ is type:
                 for item in value.values():
                     if item.__class__ is not check_value:
@@ -309,21 +315,21 @@ def _whole(schema: Structural) -> Check:
 class _Fields(dict[str, Check]):
     """The checks of a mapping's fields, made when first met. Raises Unfit for a field that the schema does not know."""
 
-    __slots__ = ("_root", "_schema", "struct")
+    __slots__ = ("_root", "_schema", "go")
 
-    def __init__(self, schema: Structural, struct: str, *, root: bool) -> None:
+    def __init__(self, schema: Structural, go: Go, *, root: bool) -> None:
         super().__init__()
-        self._schema, self._root, self.struct = schema, root, struct
+        self._schema, self._root, self.go = schema, root, go
 
     def __missing__(self, key: str) -> Check:
         child = self._schema.properties.get(key)
         if child is None:
             if self._schema.additional is None:
                 raise Unfit
-            return _check_of(self._schema.additional, "")
+            return _check_of(self._schema.additional, NOTHING)
         if self._root and key in OBJECT_FIELDS:
-            self[key] = _check_of(child, "") if child.type == "string" else _whole(child)
+            self[key] = _check_of(child, NOTHING) if child.type == "string" else _whole(child)
             return self[key]
-        field = field_kinds(self.struct).get(key)
-        self[key] = spelt_field(_check_of(child, field.kind if field is not None else ""), field)
+        field = field_kinds(self.go.kind).get(key)
+        self[key] = spelt_field(_check_of(child, self.go.field(field)), field, self.go)
         return self[key]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from trainc.kube.gotypes import Field, GoDecodeError, decode, fields, is_struct
 from trainc.schema.defaulting import default
@@ -27,6 +27,24 @@ LONG_INTEGERS = frozenset(("int", "int64"))
 
 _MANY = 1024
 """How many quantities and the like are remembered, by place: a fleet repeats its few."""
+
+
+class Go(NamedTuple):
+    """What Go does to a value: reads it as a ``kind`` (nothing, if that is ''), and maybe writes it again."""
+
+    kind: str = ""
+    writes: bool = False
+
+    def items(self) -> Go:
+        """Return what it does to the values of a list or map."""
+        return Go(self.kind[2:], self.writes)
+
+    def field(self, field: Field | None) -> Go:
+        """Return what it does to a field; one that it does not know, it leaves alone."""
+        return NOTHING if field is None else Go(field.kind.lstrip("*"), self.writes)
+
+
+NOTHING = Go()
 
 
 class Unfit(Exception):
@@ -52,11 +70,12 @@ def is_field_kind(kind: str) -> bool:
     return not kind or is_struct(kind)
 
 
-def spelt_scalar(check: Check, kind: str, as_it_is: frozenset[str]) -> Check:
-    """Return the check of a scalar that Go reads as ``kind`` and writes again.
+def spelt_scalar(check: Check, go: Go, as_it_is: frozenset[str]) -> Check:
+    """Return the check of a scalar that goes through Go.
 
-    ``as_it_is``: the kinds in which Go writes what passes ``check`` just as it was.
+    ``as_it_is``: the kinds that read all that passes ``check``, and write it just as it was.
     """
+    kind = go.kind
     if not kind or kind.partition(":")[0] in as_it_is:
         return check
 
@@ -66,7 +85,7 @@ def spelt_scalar(check: Check, kind: str, as_it_is: frozenset[str]) -> Check:
             written = decode(given, kind)
         except GoDecodeError:
             raise Unfit from None
-        if written.__class__ is given.__class__ and written == given:
+        if not go.writes or (written.__class__ is given.__class__ and written == given):
             return given
         if not written:
             raise Unfit  # Go may omit it
@@ -76,9 +95,9 @@ def spelt_scalar(check: Check, kind: str, as_it_is: frozenset[str]) -> Check:
     return lambda value: remembered(value) if value.__class__ is str else check_spelt(value)
 
 
-def spelt_field(check: Check, field: Field | None) -> Check:
+def spelt_field(check: Check, field: Field | None, go: Go) -> Check:
     """Return the check of a struct's field: one that Go leaves out where it is zero is let alone, or unfit."""
-    if field is None or not field.omitzero:
+    if field is None or not field.omitzero or not go.writes:
         return check
 
     def check_field(value: Any) -> Any:
@@ -89,10 +108,10 @@ def spelt_field(check: Check, field: Field | None) -> Check:
     return check_field
 
 
-def zeros(schema: Structural, struct: str) -> list[tuple[str, Json | None]]:
+def zeros(schema: Structural, go: Go) -> list[tuple[str, Json | None]]:
     """Return the fields that Go writes where they are absent, as the server stores them; None where that is no good."""
     found: list[tuple[str, Json | None]] = []
-    written = decode({}, struct) if struct else {}
+    written = decode({}, go.kind) if go.writes else {}
     assert isinstance(written, dict), "a struct is written as an object"
     for name, zero in written.items():
         child = schema.properties.get(name)
