@@ -213,7 +213,7 @@ class Checkpoints:
         """Return the newest state that can be read. TrainingError if it is one of another problem."""
         for path in self._files():
             try:
-                with np.load(path, allow_pickle=False) as found:
+                with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
                     fingerprint, step = str(found["problem"]), int(found["step"])
                     weights = np.array(found["weights"], dtype=np.float64)
             except Exception as error:  # noqa: BLE001 - a damaged file fails in many ways
