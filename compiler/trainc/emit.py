@@ -86,42 +86,54 @@ def _is_visible(text: str) -> bool:
 
 def _mapping(data: JsonObject, newline: str, parent: str, out: list[str]) -> None:
     """Write a mapping that is not empty, at the place reached; ``newline`` starts each further line of it."""
-    free = parent in DATA_MAPS
-    start = ""
-    for name in sorted(data) if free else field_order(tuple(data)):
+    for name, start, below in _starts(tuple(data), parent in DATA_MAPS, newline):
         value = data[name]
         kind = type(value)
-        key = _key(name) if len(name) <= _SHORT else _long_key(name, newline)
         if kind is str:
-            out.append(f"{start}{key}: {_string(value, newline)}")  # type: ignore[arg-type]  # kind is str
+            text = _inline(value) if len(value) <= _SHORT else None  # type: ignore[arg-type]  # kind is str
+            out.append(f"{start} {_string(value, newline) if text is None else text}")  # type: ignore[arg-type]
         elif kind is dict and value:
-            out.append(f"{start}{key}:{newline}  ")
-            _mapping(value, newline + "  ", "" if free else name, out)  # type: ignore[arg-type]  # kind is dict
+            out.append(f"{start}{newline}  ")
+            _mapping(value, newline + "  ", below, out)  # type: ignore[arg-type]  # kind is dict
         elif kind is list and value:
-            out.append(f"{start}{key}:{newline}")
+            out.append(f"{start}{newline}")
             _sequence(value, newline, out)  # type: ignore[arg-type]  # kind is list
         else:
-            out.append(f"{start}{key}: {_scalar(value)}")
-        start = newline
+            out.append(f"{start} {_scalar(value)}")
+
+
+@lru_cache(maxsize=8192)
+def _starts(names: tuple[str, ...], free: bool, newline: str) -> tuple[tuple[str, str, str], ...]:
+    """Return for every key of a mapping, in order, what stands up to its colon, and what those below it are told.
+
+    All but the first start on a line of their own. ``free``: the keys are data.
+    """
+    keys = sorted(names) if free else field_order(names)
+    texts = (_key(name) if len(name) <= _SHORT else _long_key(name, newline) for name in keys)
+    return tuple(
+        (name, f"{newline if index else ''}{text}:", "" if free else name)
+        for index, (name, text) in enumerate(zip(keys, texts, strict=True))
+    )
 
 
 def _sequence(items: list[Json], newline: str, out: list[str]) -> None:
     """Write a list that is not empty, at the place reached, its dashes there."""
-    start = ""
+    start = "- "
     below = newline + "  "
     for value in items:
         kind = type(value)
         if kind is str:
-            out.append(f"{start}- {_string(value, newline)}")  # type: ignore[arg-type]  # kind is str
+            text = _inline(value) if len(value) <= _SHORT else None  # type: ignore[arg-type]  # kind is str
+            out.append(f"{start}{_string(value, newline) if text is None else text}")  # type: ignore[arg-type]
         elif kind is dict and value:
-            out.append(f"{start}- ")
+            out.append(start)
             _mapping(value, below, "", out)  # type: ignore[arg-type]  # kind is dict
         elif kind is list and value:
-            out.append(f"{start}- ")
+            out.append(start)
             _sequence(value, below, out)  # type: ignore[arg-type]  # kind is list
         else:
-            out.append(f"{start}- {_scalar(value)}")
-        start = newline
+            out.append(f"{start}{_scalar(value)}")
+        start = f"{newline}- "
 
 
 def _scalar(value: Json) -> str:
@@ -157,13 +169,19 @@ def _float(value: float) -> str:
 
 def _string(text: str, newline: str) -> str:
     if "\n" not in text:
-        return _inline(text) if len(text) <= _SHORT else _quote(text)
+        return _quote(text)
     if (_NOT_ASCII_LITERAL if text.isascii() else _NOT_LITERAL).search(text):
         return _double(text)
     body = text.rstrip("\n")
     extra = len(text) - len(body)
     below = _LINE_START.sub(newline + "  ", body)
     return f"|{('-', '', '+')[min(extra, 2)]}{newline}  {below}{chr(10) * (extra - 1)}"
+
+
+@lru_cache(maxsize=8192)
+def _inline(text: str) -> str | None:
+    """Write a text; None for one of several lines, whose look depends on its place."""
+    return _quote(text) if "\n" not in text else None
 
 
 @lru_cache(maxsize=8192)
@@ -183,9 +201,6 @@ def _quote(text: str) -> str:
     if ('"' in text or "\\" in text) and _is_visible(text):
         return "'" + text.replace("'", "''") + "'"
     return _double(text)
-
-
-_inline = lru_cache(maxsize=8192)(_quote)
 
 
 def _double(text: str) -> str:
