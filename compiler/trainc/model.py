@@ -117,7 +117,10 @@ class PodSet:
 
     def container(self, name: str) -> Container | None:
         """Return the container of that name, or None."""
-        return next((c for c in self.containers if c.name == name), None)
+        for container in self.containers:
+            if container.name == name:
+                return container
+        return None
 
     def with_container(self, container: Container) -> PodSet:
         """Return the set with the first container of that name replaced; init containers come second."""
@@ -180,11 +183,17 @@ class Model:
 
     def pod_set(self, name: str) -> PodSet | None:
         """Return the pod set of that name, or None."""
-        return next((p for p in self.pod_sets if p.name == name), None)
+        for pod_set in self.pod_sets:
+            if pod_set.name == name:
+                return pod_set
+        return None
 
     def ancestor(self, ancestor: str) -> PodSet | None:
         """Return the first pod set with that ancestor label, or None."""
-        return next((p for p in self.pod_sets if p.ancestor == ancestor), None)
+        for pod_set in self.pod_sets:
+            if pod_set.ancestor == ancestor:
+                return pod_set
+        return None
 
     def with_pod_set(self, pod_set: PodSet) -> Model:
         """Return the model with the first pod set of that name replaced."""

@@ -22,11 +22,14 @@ from trainc.model import (
 from trainc.plugins.base import environment, literal
 from trainc.plugins.jobset.checks import check
 from trainc.records import dataclass
-from trainc.source import Json, JsonObject, get, objects
+from trainc.source import Json, JsonObject, as_object, get, objects
 
 API_VERSION = "jobset.x-k8s.io/v1alpha2"
 INITIALIZERS = {DATASET_INITIALIZER: "dataset", MODEL_INITIALIZER: "model"}
 """Ancestor label and container name to the field of spec.initializer."""
+
+_SINGLE = frozenset((TRAINER, *INITIALIZERS))
+"""Ancestors of which the JobSet has one replica, whatever the template says."""
 
 
 def runs_already(model: Model) -> bool:
@@ -67,46 +70,41 @@ class JobSet:
 
 
 def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObject:
-    def pod_spec(spec: JsonObject) -> JsonObject:
-        out = {**spec}
-        if pod_set.volumes:
-            out["volumes"] = [*upsert_named(objects(spec.get("volumes")), pod_set.volumes)]
-        finish = _finisher(model, pod_set)
-        by_number = model.fixed("unnamed-ports")
-        for kind, containers in (("containers", pod_set.containers), ("initContainers", pod_set.init_containers)):
-            if containers:
-                templates = objects(spec.get(kind))
-                out[kind] = [
-                    finish(kind, _container(templates[i] if i < len(templates) else {"name": c.name}, c, by_number))
-                    for i, c in enumerate(containers)
-                ]
-        return out
-
-    out = _at(job, ("template", "spec", "template", "spec"), pod_spec)
-    out = _at(out, ("template", "spec", "template"), lambda pod: _pod_metadata(model, pod_set, pod))
-    counts: JsonObject = {"parallelism": pod_set.count, "completions": pod_set.count}
-    out = _at(out, ("template", "spec"), lambda spec: {**spec, **counts})
-    if pod_set.ancestor in (TRAINER, *INITIALIZERS):
+    """Return a replicated job of the spec with what its pod set says."""
+    template = as_object(job.get("template"))
+    spec = as_object(template.get("spec"))
+    pod = as_object(spec.get("template"))
+    pod = {**pod, "spec": _pod_spec(model, as_object(pod.get("spec")), pod_set)}
+    pod["metadata"] = _pod_metadata(model, pod_set, as_object(pod.get("metadata")))
+    spec = {**spec, "template": pod, "parallelism": pod_set.count, "completions": pod_set.count}
+    out: JsonObject = {**job, "template": {**template, "spec": spec}}
+    if pod_set.ancestor in _SINGLE:
         out["replicas"] = 1
     return out
 
 
-def _at(value: JsonObject, path: tuple[str, ...], change: Callable[[JsonObject], JsonObject]) -> JsonObject:
-    """Return a copy of value in which the object at path is changed."""
-    if not path:
-        return change(value)
-    child = value.get(path[0])
-    return {**value, path[0]: _at(child if isinstance(child, dict) else {}, path[1:], change)}
+def _pod_spec(model: Model, spec: JsonObject, pod_set: PodSet) -> JsonObject:
+    out = {**spec}
+    if pod_set.volumes:
+        out["volumes"] = [*upsert_named(objects(spec.get("volumes")), pod_set.volumes)]
+    finish = _finisher(model, pod_set)
+    by_number = model.fixed("unnamed-ports")
+    for kind, containers in (("containers", pod_set.containers), ("initContainers", pod_set.init_containers)):
+        if containers:
+            templates = objects(spec.get(kind))
+            out[kind] = [
+                finish(kind, _container(templates[i] if i < len(templates) else {"name": c.name}, c, by_number))
+                for i, c in enumerate(containers)
+            ]
+    return out
 
 
-def _pod_metadata(model: Model, pod_set: PodSet, template: JsonObject) -> JsonObject:
-    metadata = template.get("metadata")
-    out: JsonObject = dict(metadata) if isinstance(metadata, dict) else {}
+def _pod_metadata(model: Model, pod_set: PodSet, metadata: JsonObject) -> JsonObject:
+    out = {**metadata}
     for key, more in (("labels", model.pod_labels), ("annotations", model.pod_annotations)):
         if more and pod_set.name not in model.ungrouped:
-            own = out.get(key)
-            out[key] = {**(own if isinstance(own, dict) else {}), **more}
-    return {**template, "metadata": out}
+            out[key] = {**as_object(out.get(key)), **more}
+    return out
 
 
 def _container(template: JsonObject, container: Container, by_number: bool) -> JsonObject:
