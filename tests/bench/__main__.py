@@ -201,11 +201,12 @@ def main() -> int:
             say(f"error: {error}")
             return 2
         where = machine.here(folder)
-    print(f"{where.sentence} Load {before:.1f} before, {load():.1f} after.\n")
+    said = f"{where.sentence} Load average {before:.1f} before, {load():.1f} after (what is measured included)."
+    print(f"{said}\n")
     for title, text in report.sections(results, whole=False):
         print(f"{title}\n\n{text}")
     if options.write:
-        PAGE.write_text(report.page(results, where, run.versions(), spelt(options)), encoding="utf-8")
+        PAGE.write_text(report.page(results, said, run.versions(), spelt(options)), encoding="utf-8")
     return 1 if options.enforce and floors.missed(results) else 0
 
 

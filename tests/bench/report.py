@@ -9,7 +9,6 @@ from pathlib import Path
 from contest import CHAIN, CHECKERS, CONTROLLER, Bout
 from fleet import EVERYTHING, FLAVOURS, LIKE
 from floors import FLOORS
-from machine import Machine
 from results import Results
 from scenes import BUILD, COLD, RENDER_ABSENT, Row
 from stopwatch import Figures
@@ -181,15 +180,15 @@ def sections(results: Results, whole: bool = True) -> Iterator[tuple[str, str]]:
         yield "Rules of the CRDs", text
 
 
-def page(results: Results, machine: Machine, versions: Iterable[tuple[str, str]], command: str) -> str:
-    """Return the text of docs/benchmarks.md."""
+def page(results: Results, machine: str, versions: Iterable[tuple[str, str]], command: str) -> str:
+    """Return the text of docs/benchmarks.md; ``machine`` says what the figures were taken on."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     return template.render(
         command=command,
-        machine=machine.sentence,
+        machine=machine,
         versions=table(["what", "version"], [list(each) for each in versions], left=2),
         sections=[{"title": title, "text": text} for title, text in sections(results)],
         others=OTHERS,

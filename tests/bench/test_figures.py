@@ -219,7 +219,7 @@ def test_growth() -> None:
 
 def test_the_page() -> None:
     where = machine.Machine("A processor", 2, 24.0, "Linux 6.1", "ext4", "3.11.7")
-    text = report.page(everything_measured(0.001), where, [("helm", "v3.22.0")], "make bench ARGS=...")
+    text = report.page(everything_measured(0.001), where.sentence, [("helm", "v3.22.0")], "make bench ARGS=...")
     assert "on: A processor, 2 cores, 24 GiB, Linux 6.1, ext4, Python 3.11.7." in text
     assert re.search(r"\| helm +\| v3\.22\.0 \|", text)
     titles = re.findall(r"(?m)^## (.+)$", text)
