@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -30,10 +32,9 @@ FOREVER = """
 import sys; sys.path.insert(0, sys.argv[1])
 from nodecases.bench import Bench
 bench = Bench()
-pods = [bench.start(f"p{i}", "trap '' TERM; sleep 4321 & sleep 4321") for i in range(3)]
+pods = [bench.start(f"p{i}", f"trap '' TERM; {sys.argv[2]} & {sys.argv[2]}") for i in range(3)]
 bench.until(lambda: all(pod.phase == "Running" for pod in pods), "start")
-print("up", flush=True)
-pods[0].wait(600)
+pods[0].wait(3600)
 """
 
 
@@ -44,15 +45,16 @@ def possible() -> None:
         pytest.skip(f"no pods here: {why}")
 
 
-def left() -> dict[str, int]:
-    """Count what a cluster could leave on the machine."""
+def left(marker: str) -> dict[str, list[str]]:
+    """Return what a cluster could leave on the machine: processes, links, named network namespaces, mounts."""
     processes = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    links = {link for link in os.listdir("/sys/class/net") if link.startswith(("veth", "cni"))}  # noqa: PTH208
+    named = Path("/run/netns")
     mounts = Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()
     return {
-        "commands": processes.count("sleep 4321"),
-        "links": len(links),
-        "mounts": sum(line.startswith(("simulator ", "overlay ", "shm ")) for line in mounts),
+        "processes": [line for line in processes.splitlines() if marker in line],
+        "links": [link.name for link in Path("/sys/class/net").iterdir() if link.name.startswith(("veth", "cni"))],
+        "namespaces": [entry.name for entry in named.iterdir()] if named.is_dir() else [],
+        "mounts": [line for line in mounts if line.startswith("simulator ") or "/pods/" in line],
     }
 
 
@@ -87,44 +89,49 @@ def test_case(module: str, case: str) -> None:
     assert ended.returncode == 0, f"{ended.stdout}\n{ended.stderr}"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
-def test_killed(number: signal.Signals) -> None:
-    """A cluster that is killed from outside takes everything with it, without a chance to do anything."""
-    before = left()
-    with subprocess.Popen(
-        isolated([sys.executable, "-c", FOREVER, str(HERE)]), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"up\n"
-        assert left() != before
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="utf-8").split()
-        os.kill(process.pid if number == signal.SIGKILL else int(children[0]), number)
-        process.wait(20)
-    assert until(lambda: left() == before), left()
+@pytest.fixture
+def marker() -> str:
+    """A command that no other test runs at the same time."""
+    return f"sleep 4321.{os.getpid()}{time.monotonic_ns()}"
 
 
-def test_parent_killed() -> None:
-    """Nor does it outlive the process that started it."""
-    before = left()
-    start = f"import subprocess, sys; subprocess.run({isolated([sys.executable, '-c', FOREVER, str(HERE)])!r})"
-    with subprocess.Popen([sys.executable, "-c", start], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"up\n"
+@contextmanager
+def forever(marker: str, command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a cluster with three pods that end by themselves only after an hour, wait until they run their commands."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        assert until(lambda: sum(line == marker for line in left(marker)["processes"]) == 6), left(marker)
+        yield process
+    finally:
         process.kill()
         process.wait(20)
-    assert until(lambda: left() == before), left()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+def test_killed(number: signal.Signals, marker: str) -> None:
+    """A cluster that is killed from outside takes everything with it, without a chance to do anything."""
+    before = left(marker)
+    with forever(marker, isolated([sys.executable, "-c", FOREVER, str(HERE), marker])) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="utf-8").split()
+        os.kill(process.pid if number == signal.SIGKILL else int(children[0]), number)
+        assert until(lambda: left(marker) == before), left(marker)
+
+
+def test_parent_killed(marker: str) -> None:
+    """Nor does it outlive the process that started it."""
+    before = left(marker)
+    command = isolated([sys.executable, "-c", FOREVER, str(HERE), marker])
+    with forever(marker, [sys.executable, "-c", f"import subprocess; subprocess.run({command!r})"]) as process:
+        process.kill()
+        assert until(lambda: left(marker) == before), left(marker)
 
 
 def test_two_at_the_same_time() -> None:
     """Clusters share no name, address or folder."""
     case = str(HERE / "nodecases" / "bench.py"), "networking", "case_names_of_pods"
-    both = [
-        subprocess.Popen(isolated([sys.executable, *case]), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        for _ in range(3)
-    ]
-    for process in both:
-        output, _ = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, output.decode()
+    with ThreadPoolExecutor(3) as pool:
+        every = list(pool.map(lambda _: run(*case), range(3)))
+    assert [each.returncode for each in every] == [0] * 3, every
 
 
 def test_failing_case_is_told() -> None:
