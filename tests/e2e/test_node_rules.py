@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import stat
 import struct
 from pathlib import Path
@@ -131,6 +133,34 @@ def test_images() -> None:
     assert resolve(given, "host:5000/c:2").entrypoint == ("run",)
     with pytest.raises(Unsupported, match=r"image a/b:2: the node has only a/b:1, a/b:1@sha256:x, host:5000/c"):
         resolve(given, "a/b:2")
+
+
+def test_image_of_a_layout(tmp_path: Path) -> None:
+    config = {
+        "Entrypoint": ["/usr/bin/tini", "--"],
+        "Cmd": ["run"],
+        "Env": ["A=b=c", "PATH=/bin"],
+        "WorkingDir": "/work",
+        "User": "1000:1000",
+        "StopSignal": "SIGUSR1",
+    }
+
+    def blob(content: object) -> str:
+        data = json.dumps(content).encode()
+        name = hashlib.sha256(data).hexdigest()
+        (tmp_path / "blobs" / "sha256" / name).write_bytes(data)
+        return f"sha256:{name}"
+
+    (tmp_path / "blobs" / "sha256").mkdir(parents=True)
+    manifest = {"config": {"digest": blob({"config": config})}, "layers": []}
+    (tmp_path / "index.json").write_text(json.dumps({"manifests": [{"digest": blob(manifest)}]}))
+    root = tmp_path / "root"
+    variables = {"A": "b=c", "PATH": "/bin"}
+    full = Image(root, ("/usr/bin/tini", "--"), ("run",), variables, "/work", "1000:1000", "SIGUSR1")
+    assert Image.from_layout(tmp_path, root) == full
+    bare = {"config": {"digest": blob({})}}
+    (tmp_path / "index.json").write_text(json.dumps({"manifests": [{"digest": blob(bare)}]}))
+    assert Image.from_layout(tmp_path, root) == Image(root)
 
 
 def pod(spec: dict[str, Any]) -> dict[str, Any]:
