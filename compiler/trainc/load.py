@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator, Mapping
-from functools import cache, partial
+from functools import partial
 
 from trainc.diagnostics import Diagnostic, report
 from trainc.kube.decode import Problem, Refused
@@ -18,7 +18,7 @@ from trainc.kube.yamlcomments import yaml_comments
 from trainc.kube.yamlplain import read_plain
 from trainc.kube.yamltext import read_yaml, yaml_offsets
 from trainc.records import dataclass, replace
-from trainc.source import Document, Json, JsonObject, Mark, Path, Source, dotted, existing
+from trainc.source import Document, Json, JsonObject, Mark, Once, Path, Source, dotted, existing
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
 _BOM = "\ufeff"
@@ -321,4 +321,4 @@ class _Lines:
         return Mark(line, max(offset - self.starts[line - 1], 0) + 1)
 
     def marks(self, offsets: Callable[[], Mapping[Path, int]], begin: int) -> _Marks:
-        return cache(lambda: {path: self.mark(begin + offset) for path, offset in offsets().items()})
+        return Once(lambda: {path: self.mark(begin + offset) for path, offset in offsets().items()})

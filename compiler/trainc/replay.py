@@ -6,7 +6,7 @@ Like trace.py for the JobSet: nothing is computed until an origin is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial
+from functools import partial
 from typing import Final
 
 from trainc.gitops.base import JOBSET, namespace_origin
@@ -17,7 +17,7 @@ from trainc.origins import Cause, Step, blame, nearest
 from trainc.plugins import BUILDS
 from trainc.plugins.volcano import QUEUE
 from trainc.records import replace
-from trainc.source import Json, JsonObject, Path, get
+from trainc.source import Json, JsonObject, Once, Path, get
 from trainc.trace import POLICIES, joined, shape, trace_jobset
 
 _NODES: Final[Path] = ("spec", "trainer", "numNodes")
@@ -40,9 +40,9 @@ COPIED: Final[Mapping[Path, Path]] = {
 
 def traced(model: Model, before: Objects, after: Objects) -> Objects:
     """Return ``after``, which the passes made of ``before``, with the origins of all fields beside the JobSet."""
-    found = cache(lambda: _histories(model, before))
+    found = Once(lambda: _histories(model, before))
     return tuple(
-        made if made.kind == JOBSET else replace(made, origins=cache(partial(_blamed, found, index)))
+        made if made.kind == JOBSET else replace(made, origins=Once(partial(_blamed, found, index)))
         for index, made in enumerate(after)
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 
 from trainc.admit.generated import store_jobset
 from trainc.admit.jobsetdefaults import default
@@ -18,7 +17,7 @@ from trainc.plugins import BUILDS, SHAPES
 from trainc.plugins.jobset import JobSet
 from trainc.records import replace
 from trainc.schema import read, resource
-from trainc.source import Json, JsonObject, Path, as_object, existing, get
+from trainc.source import Json, JsonObject, Once, Path, as_object, existing, get
 
 Origins = Callable[[], Mapping[Path, Origin]]
 
@@ -54,7 +53,7 @@ def trace_owned(model: Model, plugin: str) -> Origins:
 
 def trace_jobset(model: Model) -> Origins:
     """Return the origins of a job's JobSet; they are computed when first asked for."""
-    return cache(lambda: blame(steps(model)))
+    return Once(lambda: blame(steps(model)))
 
 
 def steps(model: Model) -> list[Step]:

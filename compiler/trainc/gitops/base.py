@@ -12,7 +12,8 @@ from trainc.source import Json, JsonObject, Path, existing, get
 JOBSET = "JobSet"
 
 
-def _nothing_shaped(model: Model, objects: Objects) -> Objects:
+def nothing_shaped(model: Model, objects: Objects) -> Objects:
+    """Return the objects as they are."""
     return objects
 
 
@@ -41,7 +42,7 @@ class Pass:
     """
 
     name: str
-    shape: Callable[[Model, Objects], Objects] = _nothing_shaped
+    shape: Callable[[Model, Objects], Objects] = nothing_shaped
     cause: Callable[[Model, Path, Json], Origin] = _nothing_caused
     check: Callable[[Model], Findings] = nothing_found
     judge: Callable[[Model, Objects], Findings] = nothing_judged
@@ -49,7 +50,10 @@ class Pass:
 
 def jobset_of(objects: Objects) -> Object | None:
     """Return the JobSet among the objects of a job, or None."""
-    return next((made for made in objects if made.kind == JOBSET), None)
+    for made in objects:
+        if made.data["kind"] == JOBSET:
+            return made
+    return None
 
 
 def with_jobset(objects: Objects, data: JsonObject) -> Objects:

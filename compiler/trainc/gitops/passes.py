@@ -20,7 +20,7 @@ from trainc.gitops import (
     queue,
     sealing,
 )
-from trainc.gitops.base import Pass, nothing_found, nothing_judged
+from trainc.gitops.base import Pass, nothing_found, nothing_judged, nothing_shaped
 from trainc.model import Findings, Model, Objects
 
 PASSES: Final[tuple[Pass, ...]] = (
@@ -44,9 +44,10 @@ as a server stores it. Sealing comes last: it names objects by their final conte
 """
 
 
+_SHAPES: Final = tuple(step.shape for step in PASSES if step.shape is not nothing_shaped)
 _CHECKS: Final = tuple(step.check for step in PASSES if step.check is not nothing_found)
 _JUDGES: Final = tuple(step.judge for step in PASSES if step.judge is not nothing_judged)
-"""What the passes do that do more than to shape."""
+"""What the passes do, those left out that do nothing of it."""
 
 
 def check(model: Model) -> Findings:
@@ -56,8 +57,8 @@ def check(model: Model) -> Findings:
 
 def shape(model: Model, objects: Objects) -> Objects:
     """Return the objects after every pass."""
-    for step in PASSES:
-        objects = step.shape(model, objects)
+    for shape in _SHAPES:
+        objects = shape(model, objects)
     return objects
 
 

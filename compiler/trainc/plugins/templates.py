@@ -1,4 +1,4 @@
-"""The jinja2 templates of hostfiles and scripts; jinja2 is imported when the first one is needed."""
+"""The jinja2 templates of scripts; jinja2 is imported when the first one is needed."""
 
 from __future__ import annotations
 

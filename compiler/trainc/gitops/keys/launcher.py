@@ -35,6 +35,7 @@ def launcher_of(jobset: JsonObject, secret: str) -> Launcher | None:
 def mounting(jobset: JsonObject, secret: str) -> Iterator[tuple[int, JsonObject]]:
     """Yield index and replicated job where a volume is the Secret of that name."""
     for index, job in enumerate(objects(get(jobset, "spec", "replicatedJobs"))):
-        volumes = objects(get(job, "template", "spec", "template", "spec", "volumes"))
-        if any(get(volume, "secret", "secretName") == secret for volume in volumes):
-            yield index, job
+        for volume in objects(get(job, "template", "spec", "template", "spec", "volumes")):
+            if get(volume.get("secret"), "secretName") == secret:
+                yield index, job
+                break
