@@ -111,6 +111,16 @@ def test_modes_owners_and_attributes_stay() -> None:
     assert dict(found.pax_headers) == {"SCHILY.xattr.security.capability": "x", "SCHILY.xattr.a": "y"}
 
 
+def test_compiled_modules_that_hold_a_time_are_left_out() -> None:
+    modules = {
+        "usr/lib/a.cpython-311.pyc": b"\xa7\r\r\n\0\0\0\0" + b"time" * 2,
+        "usr/lib/b.cpython-311.pyc": b"\xa7\r\r\n\3\0\0\0" + b"hash" * 2,
+        "usr/lib/c.pyc": b"",
+    }
+    found = members(normal({**SYSTEM_FILES, **modules})[0])
+    assert [name for name in modules if name in found] == ["usr/lib/b.cpython-311.pyc"]
+
+
 def test_facts() -> None:
     _, facts = normal(SYSTEM_FILES)
     assert facts.status == STATUS

@@ -20,7 +20,7 @@ COMMANDS = {
     "explain": "Say what a code means, or where a job's fields came from.",
     "policy": "Test the admission policies of policies/.",
     "cel": "Evaluate an expression of Kubernetes' CEL.",
-    "image": "Write the digests of images to images.lock.yaml.",
+    "image": "Build images, and write their digests to images.lock.yaml.",
     "argocd": "Print the objects by which Argo CD syncs out/.",
     "flux": "Print the objects by which Flux applies out/.",
     "cmp": "Print objects as a config management plugin of Argo CD.",

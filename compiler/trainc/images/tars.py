@@ -34,6 +34,9 @@ _COPYRIGHT = re.compile(r"usr/share/doc/([^/]+)/copyright")
 _METADATA = re.compile(r"usr/(?:local/)?lib/python3[^/]*/(?:dist|site)-packages/([^/]+)\.dist-info/METADATA")
 _SHADOW: Final = "etc/shadow"
 _DAY: Final = 86400
+_HASHED: Final = b"\3\0\0\0"
+"""The flags of a compiled module that holds a hash of its source, and is checked: what SOURCE_DATE_EPOCH makes."""
+
 _XATTR: Final = "SCHILY.xattr."
 
 
@@ -66,11 +69,13 @@ class Entry:
 def system_layer(source: IO[bytes], target: IO[bytes], epoch: int) -> Facts:
     """Write the tar of a root file system anew, in the order of names and with one time, and say what is in it.
 
-    What DROPPED names is left out, and an empty /etc/machine-id put in. Raises tarfile.TarError where ``source`` is
-    no tar, KeyError where it is no Debian system.
+    What DROPPED names is left out, and an empty /etc/machine-id put in. Compiled modules of Python that hold the time
+    of their source are left out too: with one time for all files they would be stale. Raises tarfile.TarError where
+    ``source`` is no tar, KeyError where it is no Debian system.
     """
     with tarfile.open(fileobj=source) as old, tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as new:
         members = {name: member for member in old if (name := _name(member.name)) and not DROPPED.fullmatch(name)}
+        members = {name: member for name, member in members.items() if not _timed(old, member)}
         first = _first_names(members)
         texts = dict(_texts(old, members, first))
         machine_id = _header("etc/machine-id", epoch, 0o444)
@@ -149,6 +154,15 @@ def _normal(member: tarfile.TarInfo, name: str, epoch: int) -> tarfile.TarInfo:
     header.uid, header.gid = member.uid, member.gid
     header.pax_headers = {key: member.pax_headers[key] for key in sorted(member.pax_headers) if key.startswith(_XATTR)}
     return header
+
+
+def _timed(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bool:
+    """Tell whether a member is a compiled module whose validity depends on the time of its source (PEP 552)."""
+    if not member.isreg() or not member.name.endswith(".pyc"):
+        return False
+    file = tar.extractfile(member)
+    assert file is not None, "a regular file"
+    return file.read(8)[4:] != _HASHED
 
 
 def _first_names(members: Mapping[str, tarfile.TarInfo]) -> Mapping[str, str]:
