@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given as drawn
 from hypothesis import strategies as st
 from simulator import allowed
 from simulator.changes import Changes
@@ -51,7 +51,7 @@ def test_expand(text: str, expected: str) -> None:
     assert expand(text, {"VAR_A": "A", "VAR_B": "B"}) == expected
 
 
-@given(st.text())
+@drawn(st.text())
 def test_expand_leaves_what_was_escaped(text: str) -> None:
     assert expand(text.replace("$", "$$"), {"A": "x"}) == text
 
@@ -96,7 +96,7 @@ def test_dns_answers() -> None:
     assert answer(reply, resolver) == b"", "an answer is no question"
 
 
-@given(st.binary(max_size=80))
+@drawn(st.binary(max_size=80))
 def test_dns_takes_anything(packet: bytes) -> None:
     assert isinstance(answer(packet, lambda _: ["10.0.0.1"]), bytes)
 
@@ -127,7 +127,11 @@ def test_endpoints_know_nothing_else() -> None:
 
 
 def test_images() -> None:
-    given = {"a/b:1@sha256:x": Path("/digest"), "a/b:1": Path("/tag"), "host:5000/c": Image(Path("/plain"), ("run",))}
+    given: dict[str, Path | Image] = {
+        "a/b:1@sha256:x": Path("/digest"),
+        "a/b:1": Path("/tag"),
+        "host:5000/c": Image(Path("/plain"), ("run",)),
+    }
     assert resolve(given, "a/b:1@sha256:x").root == Path("/digest")
     assert resolve(given, "a/b:1@sha256:y").root == Path("/tag")
     assert resolve(given, "host:5000/c:2").entrypoint == ("run",)

@@ -31,7 +31,10 @@ class Bench:
         self.objects: dict[tuple[str, str, str], dict[str, Any]] = {}
         self.lines: list[str] = []
         root = Path("/")
-        images = {"machine": root, "echo": Image(root, ("/bin/echo", "from"), ("image",), {"A": "image"}, "/tmp")}
+        images: dict[str, Path | Image] = {
+            "machine": root,
+            "echo": Image(root, ("/bin/echo", "from"), ("image",), {"A": "image"}, "/tmp"),
+        }
         self.node = Node(images, self, self._log, back_off=0.05, **options)
 
     def get(self, kind: str, namespace: str, name: str) -> Mapping[str, Any] | None:
