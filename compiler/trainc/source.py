@@ -123,24 +123,6 @@ def existing(value: Json, path: Path) -> Path:
     return path
 
 
-class Held:
-    """A value as the key of a cache, compared by identity. The key holds the value, so that nothing else gets its id.
-
-    Only for values that many have in common, as the jobs of a fleet their runtime's template.
-    """
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: JsonObject) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Held) and other.value is self.value
-
-
 def as_object(value: Json) -> JsonObject:
     """Return value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from trainc.diagnostics import Diagnostic, report
 from trainc.gitops.base import Pass
 from trainc.gitops.pods import pod_specs
+from trainc.memo import Held
 from trainc.model import Findings, Model, Object, Objects
 from trainc.origins import blamed
-from trainc.source import Path, get
+from trainc.source import Path, Source, get
 
 DEFAULT: Final = "default"
 """The service account that every namespace has."""
@@ -38,8 +40,17 @@ def _is_known(model: Model, objects: Objects, name: str) -> bool:
         return True
     if any((ACCOUNT, place, name) in model.cluster for place in (model.home, model.namespace)):
         return True
-    beside = (key for key, document in model.cluster.items() if document.source == model.runtime.source)
-    return any((version, found) == (ACCOUNT, name) for version, _, found in beside)
+    return name in _beside(Held(model.cluster), model.runtime.source)
+
+
+@lru_cache(maxsize=256)
+def _beside(cluster: Held, source: Source) -> frozenset[str]:
+    """Return the names of the service accounts that a source brings: asked once of a fleet, not by each of its jobs."""
+    return frozenset(
+        name
+        for (version, _, name), document in cluster.value.items()
+        if version == ACCOUNT and document.source == source
+    )
 
 
 def still_unknown(

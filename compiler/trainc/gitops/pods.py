@@ -15,9 +15,8 @@ _JOB: Path = ("spec", "template", "spec")
 def pod_specs(data: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
     """Yield path and value of every pod's spec in an object: a JobSet has one a replicated job, a Job has one."""
     if data["kind"] == "JobSet":
-        for index, _ in enumerate(as_list(get(data, "spec", "replicatedJobs"))):
-            path: Path = ("spec", "replicatedJobs", index, "template", *_JOB)
-            yield path, as_object(get(data, *path))
+        for index, job in enumerate(as_list(get(data, "spec", "replicatedJobs"))):
+            yield ("spec", "replicatedJobs", index, "template", *_JOB), as_object(get(job, "template", *_JOB))
     elif data["kind"] == "Job":
         yield _JOB, as_object(get(data, *_JOB))
 

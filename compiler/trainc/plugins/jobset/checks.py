@@ -9,6 +9,7 @@ from trainc.diagnostics import Diagnostic, Severity, report, suggest
 from trainc.kube.fielderror import invalid
 from trainc.kube.goorder import typed
 from trainc.kube.names import is_domain_prefixed_path
+from trainc.memo import Held
 from trainc.model import (
     ANCESTOR_LABEL,
     DATASET_INITIALIZER,
@@ -22,7 +23,7 @@ from trainc.model import (
 )
 from trainc.options import FIXES
 from trainc.plugins.base import fix_hint, is_gpu, known_bug, node_resources, pod_containers, refused
-from trainc.source import Held, Json, JsonObject, Path, as_list, as_object, get, objects
+from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects
 
 INITIALIZER_MOUNT = "initializer"
 CACHE_FIX = "cache-dataset-mount"

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from trainc.diagnostics import report
+from trainc.memo import Held
 from trainc.model import NODE, Findings, Model
 from trainc.plugins.base import pod_containers
 from trainc.plugins.mpi.implementations import SSH_ARGUMENTS
 from trainc.plugins.mpi.sshd import OPERATORS, is_sshd, shell_words
-from trainc.source import Held, Json, JsonObject, as_list, as_object, get, objects
+from trainc.source import Json, JsonObject, as_list, as_object, get, objects
 
 FIX = "ssh-known-hosts"
 SSH_VOLUME = "mpi-ssh-auth"
