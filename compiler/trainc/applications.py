@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from trainc.contents import HEADER
 from trainc.emit import emit_file
 from trainc.gitops.argocd import Tree, applicationset, health_checks, projects
-from trainc.output import HEADER
 from trainc.source import JsonObject, get
 
 HEADER_LINES = (

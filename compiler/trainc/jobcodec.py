@@ -5,31 +5,20 @@ Documents are told by their source's name and their index there, so a place is f
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from trainc.compilejob import Job
-from trainc.diagnostics import Diagnostic, Related, Severity
+from trainc.findings import plain
+from trainc.findings.plain import Place, Plain, place_of
 from trainc.gitops.summary import Summary
 from trainc.lookup import BUILTIN, builtin_names
 from trainc.prepared import Prepared
 from trainc.runtimes import admit_builtin
 from trainc.source import Document
 
-Place: TypeAlias = tuple[str, int]
-"""The name of a document's source, and its index there."""
-
-Plain: TypeAlias = list[Any]
-"""JSON without objects; the content of files is bytes."""
-
 
 class Unplaced(Exception):
     """A finding is about a document that is not among those of the run."""
-
-
-def place_of(document: Document) -> Place:
-    """Return the place of a document."""
-    return document.source.name, document.index
 
 
 class Places:
@@ -77,7 +66,7 @@ def encode(job: Job, places: Places) -> Record:
             places.find(found)
         return found
 
-    findings = [_encoded(finding, place) for finding in job.findings]
+    findings = [plain.encode(finding, place) for finding in job.findings]
     made = [[list(one.identity), one.namespace, one.plain, list(one.images)] for one in job.made]
     runtime = None if job.runtime is None else place(job.runtime)
     return Record(job.namespace, job.name, runtime, findings, made, [list(file) for file in job.files])
@@ -91,34 +80,10 @@ def decode(record: Record, document: Document, places: Places) -> Job:
         return document if (place[0], place[1]) == own else places.find((place[0], place[1]))
 
     runtime = None if record.runtime is None else find(record.runtime)
-    findings = tuple(_decoded(plain, find) for plain in record.findings)
+    findings = tuple(plain.decode(finding, find) for finding in record.findings)
     made = tuple(
         Summary((group, kind, place, name), namespace, title, tuple(images))
         for (group, kind, place, name), namespace, title, images in record.made
     )
     files = tuple((path, data) for path, data in record.files)
     return Job(record.namespace, record.name, document, runtime, (), findings, made, files)
-
-
-def _encoded(finding: Diagnostic, place: Callable[[Document], Place]) -> Plain:
-    return [
-        finding.code,
-        finding.severity.value,
-        finding.message,
-        place(finding.document),
-        list(finding.path),
-        finding.found,
-        finding.expected,
-        finding.hint,
-        [[other.message, place(other.document), list(other.path)] for other in finding.related],
-        finding.stage,
-        finding.upstream,
-    ]
-
-
-def _decoded(plain: Plain, find: Callable[[Place], Document]) -> Diagnostic:
-    code, severity, message, place, path, found, expected, hint, related, stage, upstream = plain
-    others = tuple(Related(text, find(there), tuple(way)) for text, there, way in related)
-    return Diagnostic(
-        code, Severity(severity), message, find(place), tuple(path), found, expected, hint, others, stage, upstream
-    )

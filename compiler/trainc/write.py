@@ -15,9 +15,8 @@ from enum import Enum
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from trainc.contents import Content, bytes_of, digest_of
+from trainc.contents import HEADER, Content, bytes_of, digest_of
 from trainc.diagnostics import Diagnostic, report
-from trainc.output import HEADER
 from trainc.records import dataclass
 from trainc.source import Document, Source
 

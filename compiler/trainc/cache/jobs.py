@@ -17,7 +17,8 @@ from trainc.contents import Promise, bytes_of, digest_of
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.documents import API_VERSION, RUNTIMES, TRAINJOB, with_namespace
 from trainc.findings.comments import WORD
-from trainc.jobcodec import Place, Places, Record, Unplaced, decode, encode, place_of
+from trainc.findings.plain import Place, place_of, places
+from trainc.jobcodec import Places, Record, Unplaced, decode, encode
 from trainc.options import Options
 from trainc.prepared import Executor, Keep, Prepared
 from trainc.records import replace
@@ -75,13 +76,13 @@ class Recall:
     def __call__(self, prepared: Prepared, documents: Iterable[Document]) -> Iterator[Job]:
         """Yield the job of every document, in any order."""
         self.digest = platform_digest(prepared)
-        places = Places(prepared)
+        known = Places(prepared)
         runtimes = _Runtimes(prepared)
         records = self.records if self.digest == self.platform else {}
         todo = []
         for document in documents:
             record = records.get(document.source.name, {}).get(document.index) if self.unchanged(document) else None
-            job = None if record is None else self._recalled(record, document, prepared, places, runtimes)
+            job = None if record is None else self._recalled(record, document, prepared, known, runtimes)
             if job is None:
                 todo.append(document)
             else:
@@ -89,7 +90,7 @@ class Recall:
                 yield job
         self.compiled = len(todo)
         for job in self.inner(prepared, [self.whole(document) for document in todo]):
-            self._remember(job, places, runtimes)
+            self._remember(job, known, runtimes)
             yield job
 
     def whole(self, document: Document) -> Document:
@@ -134,9 +135,7 @@ class Recall:
 
 def _speaks_of(findings: list[Any], own: Place) -> bool:
     """Tell whether any finding, or what it refers to, is about a place."""
-    return any(
-        tuple(place) == own for finding in findings for place in (finding[3], *(other[1] for other in finding[8]))
-    )
+    return any(own in places(finding) for finding in findings)
 
 
 class _Runtimes:

@@ -10,7 +10,6 @@ from typing import Any
 from trainc.cache.jobs import Recall, is_stub, stub, stubs_of
 from trainc.cache.stamps import Stamp, is_settled, stamp
 from trainc.cache.store import Stored, load, path_for, save
-from trainc.cache.tool import fingerprint
 from trainc.contents import Content, digest_of
 from trainc.load import load as load_source
 from trainc.pipeline import Loaded, load_all
@@ -31,11 +30,11 @@ class Memory:
     ``by_bytes``: files are compared by their bytes, and stamps count for nothing.
     """
 
-    def __init__(self, root: Path, place: Path, *, by_bytes: bool = False) -> None:
+    def __init__(self, root: Path, place: Path, tool: str, *, by_bytes: bool = False) -> None:
         """Read what the last run left below ``place``, the folder of all caches."""
         self.root = root
-        self.tool = fingerprint()
-        self.path = path_for(place, self.tool, root)
+        self.tool = tool
+        self.path = path_for(place, tool, root, "jobs")
         self.old = load(self.path, self.tool) or Stored()
         self.new = Stored()
         self.by_bytes = by_bytes
@@ -149,6 +148,12 @@ class Memory:
         old, new = self.old, self.new
         if (new.inputs, new.jobs, new.outputs) != (old.inputs, old.jobs, old.outputs):
             save(self.path, self.tool, new)
+
+    @property
+    def seen(self) -> dict[str, tuple[Stamp | None, bytes | None]]:
+        """The files below jobs/ and out/ that this run has read or written."""
+        parts = (self.new.inputs, self.new.outputs)
+        return {name: (entry[0], entry[1]) for part in parts for name, entry in part.items()}
 
     def forget(self) -> None:
         """Leave nothing: what is known was of no use to this run."""

@@ -16,7 +16,7 @@ Stamp = tuple[int, int, int, int]
 """Size in bytes, nanoseconds of the content's and the inode's last change, inode number."""
 
 _SECOND: Final = 1_000_000_000
-_FINE: Final = _SECOND // 10
+FINE: Final = _SECOND // 10
 """Nanoseconds after which a file system that tells fractions of a second has another time; ext4 ticks in 4 to 10 ms."""
 _COARSE: Final = 3 * _SECOND
 """The same of one that counts in seconds, or in pairs of them, as FAT does."""
@@ -31,6 +31,17 @@ def stamp(path: str) -> Stamp | None:
     return stamp_of(found)
 
 
+def stamp_of_folder(path: str) -> Stamp | None:
+    """Return the stamp of a folder, another one once an entry came, went or was renamed; None for no folder."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    if not stat.S_ISDIR(found.st_mode):
+        return None
+    return 0, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
 def stamp_of(found: os.stat_result) -> Stamp | None:
     """Return the stamp of a regular file by what the system says of it."""
     if not stat.S_ISREG(found.st_mode):
@@ -41,5 +52,5 @@ def stamp_of(found: os.stat_result) -> Stamp | None:
 def is_settled(seen: Stamp, now: int | None = None) -> bool:
     """Tell whether a change after ``now`` (nanoseconds, by default this moment) must give the file another stamp."""
     last = max(seen[1], seen[2])
-    patience = _FINE if last % _SECOND else _COARSE
+    patience = FINE if last % _SECOND else _COARSE
     return (time.time_ns() if now is None else now) - last > patience

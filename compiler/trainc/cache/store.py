@@ -52,17 +52,28 @@ def folder() -> Path | None:
     return Path(base) / "trainc" if os.path.isabs(base) else None
 
 
-def path_for(place: Path, tool: str, root: Path) -> Path:
-    """Return the file for a repository below the folder of all caches."""
-    return place / tool / f"{blake2b(os.fsencode(root), digest_size=16).hexdigest()}.bin"
+def path_for(place: Path, tool: str, root: Path, what: str) -> Path:
+    """Return the file for what is known of a repository, below the folder of all caches."""
+    return place / tool / f"{blake2b(os.fsencode(root), digest_size=16).hexdigest()}.{what}"
 
 
 def load(path: Path, tool: str) -> Stored | None:
     """Return what is stored, or None: nothing there, not ours alone, of another trainc, or damaged."""
+    parts = load_parts(path, tool, 3)
+    return None if parts is None else Stored(*parts)
+
+
+def save(path: Path, tool: str, stored: Stored) -> None:
+    """Replace what is stored. Where that is not possible there is no cache next time; nothing is said of it."""
+    save_parts(path, tool, (stored.inputs, stored.jobs, stored.outputs))
+
+
+def load_parts(path: Path, tool: str, count: int) -> tuple[Any, ...] | None:
+    """Return so many plain values as a file holds; None as ``load`` does."""
     if not (_is_private(path.parent.parent) and _is_private(path.parent)):
         return None
     try:
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             if not _is_own(os.fstat(file.fileno())):
                 return None
             data = file.read()
@@ -72,13 +83,13 @@ def load(path: Path, tool: str) -> Stored | None:
     start = len(head) + _SIZE
     if not data.startswith(head) or data[len(head) : start] != blake2b(data[start:], digest_size=_SIZE).digest():
         return None
-    inputs, jobs, outputs = marshal.loads(memoryview(data)[start:])  # ours, and whole: checked above
-    return Stored(inputs, jobs, outputs)
+    parts = marshal.loads(memoryview(data)[start:])  # ours, and whole: checked above
+    return parts if isinstance(parts, tuple) and len(parts) == count else None
 
 
-def save(path: Path, tool: str, stored: Stored) -> None:
-    """Replace what is stored. Where that is not possible there is no cache next time; nothing is said of it."""
-    payload = marshal.dumps((stored.inputs, stored.jobs, stored.outputs))
+def save_parts(path: Path, tool: str, parts: tuple[Any, ...]) -> None:
+    """Replace a file by plain values, as ``save`` does."""
+    payload = marshal.dumps(parts)
     with contextlib.suppress(OSError):
         fresh = not path.parent.is_dir()
         for place in (path.parent.parent, path.parent):

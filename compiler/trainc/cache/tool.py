@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,7 @@ FORMAT: Final = 1
 _SIZE: Final = 16
 
 
+@cache
 def fingerprint() -> str:
     """Return a text that is another one wherever the same input could give another output: 32 hexadecimal digits.
 

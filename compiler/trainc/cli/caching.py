@@ -14,6 +14,7 @@ from trainc.source import Document
 
 if TYPE_CHECKING:
     from trainc.cache.memory import Memory
+    from trainc.cache.whole import Whole
 
 T = TypeVar("T")
 
@@ -30,16 +31,30 @@ def cache_option(function: F) -> F:
     )(function)
 
 
+def open_whole(root: Path, *, use: bool, by_bytes: bool) -> Whole | None:
+    """Return what is known of a repository as a whole; None where nothing is to be."""
+    from trainc.cache.store import folder
+
+    place = folder() if use else None
+    if place is None:
+        return None
+    from trainc.cache.tool import fingerprint
+    from trainc.cache.whole import Whole
+
+    return Whole.of(root, place, fingerprint(), by_bytes=by_bytes)
+
+
 def open_memory(root: Path, *, use: bool, by_bytes: bool = False) -> Memory | None:
-    """Return what is known of a repository from the last run; None where nothing is to be."""
+    """Return what is known of a repository's jobs from the last run; None where nothing is to be."""
     from trainc.cache.store import folder
 
     place = folder() if use else None
     if place is None:
         return None
     from trainc.cache.memory import Memory
+    from trainc.cache.tool import fingerprint
 
-    return Memory(root, place, by_bytes=by_bytes)
+    return Memory(root, place, fingerprint(), by_bytes=by_bytes)
 
 
 def recalled(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from trainc.contents import HEADER
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.difference.model import Place
 from trainc.load import load
-from trainc.output import HEADER
 from trainc.source import Document, Source
 
 OWNED: Final = f"# {HEADER}".encode()

@@ -1,0 +1,44 @@
+"""The end of a render: files written, and what is told of them. It loads nothing of the compiler."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from trainc.cli.command import CLEAN, ERRORS, STALE, Reporter
+from trainc.diagnostics import Diagnostic, has_errors
+from trainc.write import Plan, apply
+
+
+class Mode(NamedTuple):
+    """How a run tells what it does; ``check``: it writes nothing; ``cache``: it may use what the last one left."""
+
+    reporter: Reporter
+    check: bool
+    cache: bool
+
+
+def carry_out(findings: tuple[Diagnostic, ...], todo: Plan | None, mode: Mode) -> int:
+    """Do what is to be done, nothing where a finding fails the run; tell it, and return the exit status."""
+    reporter, check, _ = mode
+    if todo is None:
+        reporter.findings(findings)
+        return reporter.status(findings)
+    findings = (*findings, *todo.blocked)
+    if has_errors(findings):
+        reporter.findings(findings)
+        return ERRORS
+    if not check:
+        apply(todo)
+    reporter.findings(findings)
+    for line in todo.differences():
+        if check:
+            reporter.result(line)
+        else:
+            reporter.detail(line)
+    count = f"{len(todo.create)} created, {len(todo.change)} changed, {len(todo.remove)} removed"
+    places = " and ".join(f"{top}/" for top in todo.tops)
+    if not check:
+        reporter.remark(f"{places}: {count}, {len(todo.unchanged)} unchanged")
+    elif todo.stale:
+        reporter.remark(f"{places} {'is' if len(todo.tops) == 1 else 'are'} stale; trainc render brings: {count}")
+    return STALE if check and todo.stale else CLEAN

@@ -1,0 +1,119 @@
+"""From jobs/ to what is to be done below out/."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from trainc.cli.caching import open_memory, recalled
+from trainc.cli.carrying import Mode, carry_out
+from trainc.cli.command import CLEAN, Reporter
+from trainc.cli.deployment import deployment_files, deployment_folders
+from trainc.cli.work import JOBS, Outcome, choose, compile_for, load_config, nothing, read_platform
+from trainc.config import Config
+from trainc.diagnostics import Diagnostic, has_errors
+from trainc.gitops.companions import FOLDER
+from trainc.read import merge, name_below, read_tree
+from trainc.settings import read_settings
+from trainc.source import Source
+from trainc.write import OUT, Plan, plan
+
+if TYPE_CHECKING:
+    from trainc.cache.memory import Memory
+    from trainc.cache.whole import Whole
+
+
+def render(root: Path, paths: Iterable[str], environment: str | None, known: Whole | None, mode: Mode) -> int:
+    """Compile, compare, write and tell; return the exit status. ``known`` is what to leave of a whole repository."""
+    reporter = mode.reporter
+    names = [_job_path(root, path) for path in paths] or [JOBS]
+    if known is not None:
+        known.look()
+    config, findings = load_config(root)
+    if has_errors(findings):
+        reporter.findings(findings)
+        return reporter.status(findings)
+    run = Run(root, names, config, choose(config, environment), environment is None and JOBS in names)
+    memory = open_memory(root, use=mode.cache, by_bytes=mode.check)
+    done = recalled(lambda memory: run.planned(reporter, findings, memory), lambda done: done.findings, memory)
+    status = carry_out(done.findings, done.todo, mode)
+    if memory is not None and run.whole:
+        memory.keep(done.todo, written=not mode.check and status == CLEAN)
+        if known is not None and status == CLEAN and done.todo is not None:
+            beside = (config.document, config.lock.document)
+            read = (*done.platform, *(document.source for document in beside if document is not None))
+            known.keep(memory.seen, read, done.findings, done.todo)
+    return status
+
+
+class Done(NamedTuple):
+    """What a run found, and what is to be done; nothing where a finding fails the run."""
+
+    findings: tuple[Diagnostic, ...]
+    todo: Plan | None
+    platform: tuple[Source, ...]
+
+
+class Run(NamedTuple):
+    """What is to be rendered: parts of jobs/, for some environments; ``whole``: all of both."""
+
+    root: Path
+    names: Sequence[str]
+    config: Config
+    environments: Sequence[str]
+    whole: bool
+
+    def planned(self, reporter: Reporter, findings: tuple[Diagnostic, ...], memory: Memory | None) -> Done:
+        """Read, compile and compare with out/. Raises Changed where memory is wrong."""
+        root, names = self.root, self.names
+        platform = read_platform(root)
+        read = None if memory is None else memory.read
+        inputs = merge([*(read_tree(root, name, read) for name in names), platform])
+        partly = () if JOBS in names else platform.sources
+        outcome = compile_for(inputs, self.config, self.environments, findings, partly=partly, memory=memory)
+        found = _with_empty(outcome, names)
+        if reporter.fails(found):
+            return Done(found, None, platform.sources)
+        is_same = None if memory is None else memory.is_same
+        if self.whole:
+            folders = (OUT, *deployment_folders(self.config, self.environments))
+            wanted = {**outcome.files, **deployment_files(self.config, outcome)}
+            return Done(found, plan(root, wanted, folders, folders, is_same), platform.sources)
+        scopes = _scopes(root, self.config, outcome, names)
+        return Done(found, plan(root, outcome.files, scopes, is_same=is_same), platform.sources)
+
+
+def _job_path(root: Path, path: str) -> str:
+    name = name_below(root, Path.cwd(), path)
+    if name is None or name.partition("/")[0] != JOBS:
+        raise click.BadParameter(f"{path!r} is not below {JOBS}/ of {root}", param_hint="'PATH'")
+    return name
+
+
+def _with_empty(outcome: Outcome, names: Iterable[str]) -> tuple[Diagnostic, ...]:
+    if outcome.job_count or has_errors(outcome.findings):
+        return outcome.findings
+    return (*outcome.findings, *(nothing(name, "no TrainJob here") for name in names))
+
+
+def _scopes(root: Path, config: Config, outcome: Outcome, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders of out/ that the given parts of jobs/ decide alone: never what jobs of a namespace share."""
+    if JOBS in names:
+        return tuple(f"{OUT}/{environment}" for environment in outcome.jobs)
+    # jobs/<namespace> decides what is in its namespace, unless others lead there; a file no more than its own jobs.
+    homes = [name.partition("/")[2] for name in names if name.count("/") == 1]
+    scopes: dict[str, None] = {}
+    for environment, jobs in outcome.jobs.items():
+        namespaces = read_settings(config.data, environment).namespaces
+        for home in homes:
+            place = namespaces.get(home, home)
+            others = (other for other in (*namespaces, place) if other != home and (root / JOBS / other).is_dir())
+            if all(namespaces.get(other, other) != place for other in others):
+                folder = f"{OUT}/{environment}/{place}"
+                there = (root / folder).iterdir() if (root / folder).is_dir() else ()
+                scopes |= {f"{folder}/{one.name}": None for one in sorted(there) if one.name != FOLDER}
+        scopes |= {f"{OUT}/{environment}/{job.namespace}/{job.name}": None for job in jobs}
+    return tuple(scopes)
