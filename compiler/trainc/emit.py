@@ -126,14 +126,27 @@ def _sequence(items: list[Json], newline: str, out: list[str]) -> None:
             text = _inline(value) if len(value) <= _SHORT else None  # type: ignore[arg-type]  # kind is str
             out.append(f"{start}{_string(value, newline) if text is None else text}")  # type: ignore[arg-type]
         elif kind is dict and value:
-            out.append(start)
-            _mapping(value, below, "", out)  # type: ignore[arg-type]  # kind is dict
+            text = _variable(value, below) if len(value) == 2 else None  # type: ignore[arg-type]  # kind is dict
+            if text is None:
+                out.append(start)
+                _mapping(value, below, "", out)  # type: ignore[arg-type]  # kind is dict
+            else:
+                out.append(f"{start}{text}")
         elif kind is list and value:
             out.append(start)
             _sequence(value, below, out)  # type: ignore[arg-type]  # kind is list
         else:
             out.append(f"{start}{_scalar(value)}")
         start = f"{newline}- "
+
+
+def _variable(item: JsonObject, newline: str) -> str | None:
+    """Write an environment variable, which most items of lists are; None for any other mapping, and for long texts."""
+    name, value = item.get("name"), item.get("value")
+    if type(name) is not str or type(value) is not str or len(name) > _SHORT or len(value) > _SHORT:
+        return None
+    first, second = _inline(name), _inline(value)
+    return None if first is None or second is None else f"name: {first}{newline}value: {second}"
 
 
 def _scalar(value: Json) -> str:

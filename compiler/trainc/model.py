@@ -318,19 +318,16 @@ def _same_port(a: JsonObject, b: JsonObject) -> bool:
 def _upsert(items: Iterable[JsonObject], new: Iterable[JsonObject], key: str) -> tuple[JsonObject, ...]:
     """Return items with each new one in place of the first with its key, or appended."""
     out = list(items)
-    places: dict[str | None, int] = {}
+    places: dict[Json, int] = {}  # by text or nothing: Go's types hold no other key here
     for index, item in enumerate(out):
-        places.setdefault(_text(item, key), index)
+        places.setdefault(item.get(key), index)
     for item in new:
-        index = places.setdefault(_text(item, key), len(out))
-        out[index : index + 1] = [item]
+        index = places.setdefault(item.get(key), len(out))
+        if index == len(out):
+            out.append(item)
+        else:
+            out[index] = item
     return tuple(out)
-
-
-def _text(item: JsonObject, key: str) -> str | None:
-    value = item.get(key)
-    assert value is None or isinstance(value, str), "Go's types hold text here"
-    return value
 
 
 Named = TypeVar("Named", Container, PodSet)

@@ -106,11 +106,12 @@ class Torch:
         )
         master = (literal("PET_MASTER_ADDR", model.master), literal("PET_MASTER_PORT", str(TRAINER_PORT)))
         if (container := model.trainer_container) is not None:
-            container = container.with_env(*environment(model.trainer_list("env")), *rank)
+            variables = (*environment(model.trainer_list("env")), *rank)
             if torchtune.is_entrypoint(model):
                 model = replace(model, command=torchtune.command(model, nodes, processes(model)))
             else:
-                container = container.with_env(*master)
+                variables += master
+            container = container.with_env(*variables)
             by_number = model.fixed("unnamed-ports")
             model = model.with_trainer_container(container.with_port(TRAINER_PORT, by_number=by_number))
         for target in targets(model):
