@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from trainc.kube.fielderror import NO_FIELD, internal, invalid, quote
@@ -53,15 +54,17 @@ def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> Iterator[Refusal
     name = str(get(jobset, "metadata", "name"))
     spec = as_object(jobset.get("spec"))
     jobs = objects(spec.get("replicatedJobs"))
-    if get(spec, "failurePolicy", "restartStrategy") == "InPlaceRestart":
+    if "failurePolicy" in spec and get(spec, "failurePolicy", "restartStrategy") == "InPlaceRestart":
         yield _plain(
             ("spec", "failurePolicy", "restartStrategy"),
             "InPlaceRestart restart strategy cannot be set when InPlaceRestart feature gate is disabled",
         )
     if jobs and jobs[0].get("dependsOn"):
         yield _plain(("spec", "replicatedJobs", 0, "dependsOn"), "DependsOn can't be set for the first ReplicatedJob")
-    yield from _subdomain(spec)
-    yield from _managed_by(spec)
+    if subdomain := as_object(spec.get("network")).get("subdomain"):
+        yield from _subdomain(subdomain)
+    if "managedBy" in spec:
+        yield from _managed_by(spec)
     seen: set[str] = set()
     for index, job in enumerate(jobs):
         seen.add(str(job.get("name")))
@@ -70,15 +73,16 @@ def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> Iterator[Refusal
         if target not in seen:
             where: Path = ("spec", "successPolicy", "targetReplicatedJobs", index)
             yield _plain(where, f"invalid replicatedJob name '{target}' does not appear in .spec.ReplicatedJobs")
-    yield from _failure_policy(spec, jobs, seen)
+    if "failurePolicy" in spec:
+        yield from _failure_policy(spec, jobs, seen)
     if isinstance(spec.get("coordinator"), dict):
         yield from _coordinator(name, spec, jobs)
-    yield from _volume_claims(jobset, jobs, claims)
+    if "volumeClaimPolicies" in spec:
+        yield from _volume_claims(jobset, jobs, claims)
 
 
-def _subdomain(spec: JsonObject) -> Iterator[Refusal]:
-    value = get(spec, "network", "subdomain")
-    if not isinstance(value, str) or not value:
+def _subdomain(value: Json) -> Iterator[Refusal]:
+    if not isinstance(value, str):
         return
     path = ("spec", "network", "subdomain")
     for text in is_dns1123_subdomain(value):
@@ -102,32 +106,35 @@ def _managed_by(spec: JsonObject) -> Iterator[Refusal]:
 
 def _replicated_job(jobset: str, index: int, job: JsonObject, seen: set[str]) -> Iterator[Refusal]:
     path: Path = ("spec", "replicatedJobs", index)
-    field = f"spec.replicatedJobs[{index}]"
     name, replicas = str(job.get("name")), _int(job.get("replicas"), 1)
-    spec = as_object(get(job, "template", "spec"))
+    spec = as_object(as_object(job.get("template")).get("spec"))
     if _int(spec.get("parallelism"), 1) * replicas > MAX_INT32:
         detail = f"the product of replicas and parallelism must not exceed {MAX_INT32} for replicatedJob '{name}'"
         yield _plain(path, detail)
-    group = str(job.get("groupName") or "")
-    for text in is_dns1035_label(group):
+    if wrong := _wrong_group(group := str(job.get("groupName") or "")):
         too_long = ".spec.replicatedJob[].groupName is too long, must be less than 63 characters"
-        yield _invalid((*path, "groupName"), f"{field}.groupName", group, too_long if TOO_LONG in text else text)
+        yield from _misnamed((*path, "groupName"), group, wrong, too_long)
     longest = f"{jobset}-{name}-{replicas - 1}"
-    yield from _generated((*path, "name"), f"{field}.name", longest, longest, "job")
+    too_long = f"{NAME_TOO_LONG}, %s names generated for this JobSet will exceed 63 characters"
+    if wrong := is_dns1035_label(longest):
+        yield from _misnamed((*path, "name"), longest, wrong, too_long % "job")
     completions = spec.get("completions")
-    if spec.get("completionMode") == "Indexed" and isinstance(completions, int):
-        pod = f"{jobset}-{name}-{replicas - 1}-{completions - 1}-abcde"
-        yield from _generated((*path, "name"), f"{field}.name", longest, pod, "pod")
+    indexed = spec.get("completionMode") == "Indexed" and isinstance(completions, int)
+    if indexed and (wrong := is_dns1035_label(f"{longest}-{_int(completions, 0) - 1}-abcde")):
+        yield from _misnamed((*path, "name"), longest, wrong, too_long % "pod")
     for i, dependency in enumerate(objects(job.get("dependsOn"))):
         if dependency.get("name") not in seen:
             detail = f"replicatedJob: {name} cannot depend on replicatedJob: {dependency.get('name')}"
             yield _plain((*path, "dependsOn", i, "name"), detail)
 
 
-def _generated(path: Path, field: str, shown: str, name: str, kind: str) -> Iterator[Refusal]:
-    for text in is_dns1035_label(name):
-        too_long = f"{NAME_TOO_LONG}, {kind} names generated for this JobSet will exceed 63 characters"
-        yield _invalid(path, field, shown, too_long if TOO_LONG in text else text)
+_wrong_group = lru_cache(256)(is_dns1035_label)
+"""What is wrong with the name of a group; a fleet has few."""
+
+
+def _misnamed(path: Path, shown: str, details: tuple[str, ...], too_long: str) -> Iterator[Refusal]:
+    for text in details:
+        yield _invalid(path, dotted(path), shown, too_long if TOO_LONG in text else text)
 
 
 def _failure_policy(spec: JsonObject, jobs: list[JsonObject], names: set[str]) -> Iterator[Refusal]:

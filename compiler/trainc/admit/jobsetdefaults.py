@@ -36,7 +36,7 @@ def with_defaults(jobset: JsonObject) -> JsonObject:
         named = [_default_job(job) for job in jobs]
         if not _same(named, spec["replicatedJobs"]):
             spec["replicatedJobs"] = [*named]
-    if rules := objects(get(spec, "failurePolicy", "rules")):
+    if "failurePolicy" in spec and (rules := objects(get(spec, "failurePolicy", "rules"))):
         _set_rules(spec, [_default_rule(rule, index) for index, rule in enumerate(rules)])
     if policies := objects(spec.get("volumeClaimPolicies")):
         kept = list(map(_default_claims, policies))
@@ -53,10 +53,15 @@ def is_plainly_defaulted(jobset: JsonObject) -> bool:
     Then what Go's types make of the fields that are set and of all others are two matters.
     """
     spec = as_object(jobset.get("spec"))
-    if not all(rule.get("name") for rule in objects(get(spec, "failurePolicy", "rules"))):  # rules are told by names
+    rules = as_object(spec.get("failurePolicy")).get("rules")
+    if not all(rule.get("name") for rule in objects(rules)):  # which they are told by
         return False
-    jobs = as_list(spec.get("replicatedJobs"))
-    return all(isinstance(get(job, "template", "spec", "template", "spec"), dict) for job in jobs)
+    return all(map(_has_pod_spec, as_list(spec.get("replicatedJobs"))))
+
+
+def _has_pod_spec(job: Json) -> bool:
+    spec = as_object(as_object(as_object(job).get("template")).get("spec"))
+    return isinstance(as_object(spec.get("template")).get("spec"), dict)
 
 
 def _same(made: list[JsonObject], given: Json) -> bool:

@@ -9,7 +9,8 @@ means valid. ``is_*`` return details, to be put behind a field and a value;
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 
 from trainc.kube.fielderror import invalid
 
@@ -197,11 +198,16 @@ def _too_long(value: str, limit: int, unit: str = "characters") -> Details:
 
 
 def _size(value: str) -> int:
-    return len(value.encode("utf-8", "replace"))
+    return len(value) if value.isascii() else len(value.encode("utf-8", "replace"))
 
 
 def _matches(pattern: str, value: str) -> bool:
-    return re.fullmatch(pattern, value) is not None
+    return _matcher(pattern)(value) is not None
+
+
+@cache
+def _matcher(pattern: str) -> Callable[[str], re.Match[str] | None]:
+    return re.compile(pattern).fullmatch
 
 
 def _regex_error(text: str, pattern: str, *examples: str) -> str:

@@ -17,11 +17,10 @@ from operator import is_not
 from typing import Any
 
 from trainc.schema.defaulting import default
-from trainc.schema.dialect import LIST_TYPE, NUMBER, convert
+from trainc.schema.demands import all_of, int_or_string, integer, sizes, string, uniqueness
+from trainc.schema.dialect import NUMBER, convert
 from trainc.schema.embedded import has_embedded
-from trainc.schema.judge import INTEGER_RANGES, is_clean, is_int_or_string, text_test
-from trainc.schema.listtype import is_unique
-from trainc.schema.numbers import number_errors
+from trainc.schema.judge import is_clean, is_int_or_string
 from trainc.schema.patterns import UnsupportedPattern
 from trainc.schema.plainmeta import is_plain
 from trainc.schema.pruning import OBJECT_FIELDS, drop_nulls, prune_value
@@ -87,9 +86,9 @@ def _make_check(schema: Structural, go: Go) -> Check:
     keywords = convert(schema)
     if _UNUSUAL.isdisjoint(schema.keywords):
         if schema.type == "string" and "anyOf" not in keywords:
-            return spelt_scalar(_string(keywords), go, STRINGS)
+            return spelt_scalar(string(keywords), go, STRINGS)
         if schema.int_or_string and "enum" not in keywords and is_int_or_string(schema):
-            return spelt_scalar(_int_or_string(keywords), go, frozenset())
+            return spelt_scalar(int_or_string(keywords), go, frozenset())
         if schema.type and keywords.keys().isdisjoint(("anyOf", "enum")):
             return _make_typed(schema, keywords, go) or _by_passes(schema, go)
     return _by_passes(schema, go)
@@ -101,7 +100,7 @@ def _make_typed(schema: Structural, keywords: dict[str, Any], go: Go) -> Check |
         return spelt_scalar(bool, go, BOOLEANS)
     if schema.type == "integer":
         limits = keywords[NUMBER]
-        return spelt_scalar(_integer(limits), go, INTEGERS.get(limits["format"], LONG_INTEGERS))
+        return spelt_scalar(integer(limits), go, INTEGERS.get(limits["format"], LONG_INTEGERS))
     kind = go.kind
     if schema.type == "array" and schema.items is not None and (not kind or kind.startswith("[]")):
         return _list(schema, schema.items, go)
@@ -136,79 +135,29 @@ def _kept(schema: Structural, value: Any) -> Any:
     return filled
 
 
-def _string(keywords: dict[str, Any]) -> Check:
-    test = text_test(keywords)
-    if "enum" in keywords:
-        allowed = frozenset(value for value in keywords["enum"] if isinstance(value, str))
-
-        def check_member(value: Any) -> Any:
-            if value.__class__ is str and value in allowed and (test is None or test(value)):
-                return value
-            raise Unfit
-
-        return check_member
-    if test is None:
-        return str
-
-    def check(value: Any) -> Any:
-        if value.__class__ is str and test(value):
-            return value
-        raise Unfit
-
-    return check
-
-
-def _integer(limits: dict[str, Any]) -> Check:
-    allowed = INTEGER_RANGES.get(limits["format"], INTEGER_RANGES[""])
-    low, high = allowed.start, allowed.stop
-    limited = limits.keys() > {"type", "format"}
-
-    def check(value: Any) -> Any:
-        if value.__class__ is int and low <= value < high and not (limited and number_errors(limits, value)):
-            return value
-        raise Unfit
-
-    return check
-
-
-def _int_or_string(keywords: dict[str, Any]) -> Check:
-    test, whole = text_test(keywords), INTEGER_RANGES[""]
-
-    def check(value: Any) -> Any:
-        if value.__class__ is str:
-            if test is None or test(value):
-                return value
-        elif value.__class__ is int and value in whole:
-            return value
-        raise Unfit
-
-    return check
-
-
 def _list(schema: Structural, items: Structural, go: Go) -> Check:
     keywords = convert(schema)
-    fewest, most = keywords.get("minItems", 0), keywords.get("maxItems")
-    unique = LIST_TYPE in keywords
+    is_sized = sizes(keywords.get("minItems", 0), keywords.get("maxItems"))
+    are_unique = uniqueness(keywords)
     check_item: Check | None = None
 
     def check(value: Any) -> Any:
         nonlocal check_item
-        if value.__class__ is not list or len(value) < fewest or (most is not None and len(value) > most):
+        if value.__class__ is not list or (is_sized is not None and not is_sized(value)):
             raise Unfit
         if not value:
             return value
         if check_item is None:
             check_item = _check_of(items, go.items())
         stored = value
-        if check_item.__class__ is type:
-            for item in value:
-                if item.__class__ is not check_item:
-                    raise Unfit
+        if isinstance(check_item, type):
+            if not all_of(check_item, value):
+                raise Unfit
         else:
             filled = list(map(check_item, value))
             if any(map(is_not, filled, value)):
                 stored = filled
-        if unique and len(stored) > 1 and not is_unique(keywords, stored):
+        if are_unique is not None and len(stored) > 1 and not are_unique(stored):
             raise Unfit
         return stored
 
@@ -217,11 +166,14 @@ def _list(schema: Structural, items: Structural, go: Go) -> Check:
 
 def _mapping(schema: Structural, go: Go, *, whole: Resource | None = None) -> Callable[[Any], Any]:
     """Return the check of a mapping with declared fields; ``whole``: of objects of a resource."""
-    required, fewest, most = _limits(schema)
+    keywords = convert(schema)
+    is_sized = sizes(keywords.get("minProperties", 0), keywords.get("maxProperties"))
     fields = _Fields(schema, go, root=whole is not None)
-    absent = list(_absent(schema, fields))
+    filled = dict(_absent(schema, fields))
     if whole is not None and whole.status:
-        absent = [(name, value) for name, value in absent if name != "status"]
+        filled.pop("status", None)
+    absent = [(name, value) for name, value in filled.items() if value is not None]
+    required = (*keywords.get("required", ()), *(name for name, value in filled.items() if value is None))
 
     def check(value: Any) -> Any:
         if value.__class__ is not dict:
@@ -238,12 +190,13 @@ def _mapping(schema: Structural, go: Go, *, whole: Resource | None = None) -> Ca
                 stored[key] = kept
         for name, given in absent:
             if name not in value:
-                if given is None:
-                    raise Unfit
                 if stored is value:
                     stored = dict(value)
                 stored[name] = given
-        if not stored.keys() >= required or len(stored) < fewest or (most is not None and len(stored) > most):
+        for name in required:
+            if name not in stored:
+                raise Unfit
+        if is_sized is not None and not is_sized(stored):
             raise Unfit
         return stored
 
@@ -264,7 +217,9 @@ def _absent(schema: Structural, fields: _Fields) -> Iterator[tuple[str, Json | N
 
 def _map(schema: Structural, values: Structural, go: Go) -> Check:
     """Return the check of a map, whose keys are free."""
-    required, fewest, most = _limits(schema)
+    keywords = convert(schema)
+    required = keywords.get("required", ())
+    is_sized = sizes(keywords.get("minProperties", 0), keywords.get("maxProperties"))
     check_value: Check | None = None
 
     def check(value: Any) -> Any:
@@ -275,10 +230,9 @@ def _map(schema: Structural, values: Structural, go: Go) -> Check:
         if value:
             if check_value is None:
                 check_value = _check_of(values, go.items())
-            if check_value.__class__ is type:
-                for item in value.values():
-                    if item.__class__ is not check_value:
-                        raise Unfit
+            if isinstance(check_value, type):
+                if not all_of(check_value, value.values()):
+                    raise Unfit
             else:
                 for key, item in value.items():
                     kept = check_value(item)
@@ -286,17 +240,14 @@ def _map(schema: Structural, values: Structural, go: Go) -> Check:
                         if stored is value:
                             stored = dict(value)
                         stored[key] = kept
-        if not value.keys() >= required or len(value) < fewest or (most is not None and len(value) > most):
+        for key in required:
+            if key not in value:
+                raise Unfit
+        if is_sized is not None and not is_sized(value):
             raise Unfit
         return stored
 
     return check
-
-
-def _limits(schema: Structural) -> tuple[frozenset[str], int, int | None]:
-    """Return what is required of a mapping's keys: which there are, how many at least, how many at most."""
-    keywords = convert(schema)
-    return frozenset(keywords.get("required", ())), keywords.get("minProperties", 0), keywords.get("maxProperties")
 
 
 def _whole(schema: Structural) -> Check:
