@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import matrix
 import pytest
+import roots
+from running import Runner, render
+from simulator import possible
+
+import runtimes
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -12,3 +21,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("e2e") is not None:
             item.add_marker(pytest.mark.skip(reason="end to end: run by `make e2e`"))
+
+
+@pytest.fixture(scope="session")
+def runner(tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    """Return what runs rendered objects, with the images that there are; skip where that cannot be."""
+    if (why := possible.reason()) is not None:
+        pytest.skip(f"pods cannot be simulated here: {why}")
+    try:
+        found = roots.images()
+    except roots.NotPossible as error:
+        pytest.skip(str(error))
+    file = tmp_path_factory.mktemp("images") / "images.json"
+    file.write_text(json.dumps(found), encoding="utf-8")
+    return Runner(file)
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the applications of the table's rows, rendered: a folder each."""
+    folder = tmp_path_factory.mktemp("table")
+    runtimes.write(folder, matrix.rows())
+    return render(folder) / runtimes.NAMESPACE

@@ -10,6 +10,7 @@ import hashlib
 import select
 import ssl
 import struct
+import time
 from collections.abc import Iterator
 from typing import Final
 
@@ -20,6 +21,7 @@ STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _GUID: Final = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _CONTINUATION, _TEXT, _BINARY, _END, _PING, _PONG = 0, 1, 2, 8, 9, 10
 _LONGEST_WAIT: Final = 30.0
+_FAREWELL: Final = 5.0
 
 
 def accept(key: str) -> str:
@@ -72,9 +74,19 @@ class Connection:
         self._send(_BINARY, bytes((channel,)) + data)
 
     def close(self) -> None:
-        """Say that all has been said (1000)."""
+        """Say that all has been said (1000), and wait for the other side's end: what was sent would else be lost."""
         self._send(_END, struct.pack(">H", 1000))
         self.open = False
+        end = time.monotonic() + _FAREWELL
+        try:
+            while (left := end - time.monotonic()) > 0:
+                try:
+                    if not self._connection.recv(65536):
+                        return
+                except ssl.SSLWantReadError:
+                    select.select([self._connection], [], [], left)
+        except OSError:
+            return
 
     def _frame(self) -> tuple[bool, int, bytes] | None:
         """Take a whole frame from what was read; None where there is none yet."""
