@@ -248,10 +248,10 @@ def test_what_a_killed_run_left(repository: Path, run: Run) -> None:
 
 
 def test_the_system_refuses(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(path: Path, *_: object) -> None:
-        raise OSError(28, "No space left on device", path.as_posix())
+    def full(path: str, *_: object) -> None:
+        raise OSError(28, "No space left on device", path)
 
-    monkeypatch.setattr(Path, "replace", full)
+    monkeypatch.setattr(os, "replace", full)
     result = run("render")
     assert result.exit_code == 2
     assert result.stderr.startswith("trainc: error: ")
