@@ -1,36 +1,10 @@
-"""Thunks that remember, and keys that compare by identity."""
+"""Keys of caches that compare by identity."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-import pytest
-
-from trainc.memo import Held, Once
-
-
-def test_a_thunk_is_called_once() -> None:
-    calls: list[int] = []
-    thunk = Once(lambda: calls.append(1))
-    assert thunk() is None
-    assert thunk() is None
-    assert calls == [1]
-
-
-def test_a_thunk_that_fails_is_called_again() -> None:
-    answers: list[int | None] = [3, None]
-
-    def make() -> int:
-        found = answers.pop()
-        if found is None:
-            raise ValueError
-        return found
-
-    thunk = Once(make)
-    with pytest.raises(ValueError):
-        thunk()
-    assert thunk() == 3
-    assert thunk() == 3
+from trainc.memo import Held
 
 
 def test_keys_compare_by_identity() -> None:

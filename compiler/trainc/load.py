@@ -17,7 +17,6 @@ from trainc.kube.jsontext import json_offsets, read_json, skip_space
 from trainc.kube.yamlcomments import yaml_comments
 from trainc.kube.yamlplain import read_plain
 from trainc.kube.yamltext import read_yaml, yaml_offsets
-from trainc.memo import Once
 from trainc.records import dataclass, replace
 from trainc.source import Document, Json, JsonObject, Mark, Once, Path, Source, dotted, existing
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 from trainc.diagnostics import Diagnostic, report
@@ -158,6 +159,7 @@ def refused(  # a webhook's refusal is one fact in two wordings
     return report(code, document, path, message, stage=stage, upstream=upstream, **more)
 
 
+@lru_cache(maxsize=256)
 def known_bug(fix: str, document: Document, path: Path, message: str) -> Findings:
     """Return the warning of a known upstream bug."""
     entry = FIXES[fix]

@@ -35,7 +35,7 @@ def forwarded(model: Model, implementation: Implementation, container: Container
 def left_behind(model: Model, implementation: Implementation) -> list[str]:
     """Return the variables of the TrainJob that ranks on other hosts do not get."""
     names = env_names(model)
-    if implementation.forwards or LIST in names or LIST.partition("_MCA_")[2] in _command_line(model):
+    if not names or implementation.forwards or LIST in names or LIST.partition("_MCA_")[2] in _command_line(model):
         return []
     told = _told(model) if model.fixed(FIX) else ()
     listed = str(_own_list(model) or "").split(SEPARATOR)

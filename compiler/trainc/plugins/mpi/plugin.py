@@ -172,6 +172,8 @@ def _check_launcher(model: Model, policy: JsonObject) -> Findings:
 
 
 def _check_reserved(model: Model, policy: JsonObject) -> Findings:
+    if not model.trainer_list("env"):
+        return ()
     reserved = IMPLEMENTATIONS["OpenMPI"].reserved
     own = IMPLEMENTATIONS.get(str(policy.get("mpiImplementation")))
     if own is not None:
