@@ -67,7 +67,8 @@ def test_what_differs_from_build_to_build_is_gone() -> None:
         ("var/log/apt", False),
         ("var/log/apt/history.log", True),
         ("etc/apt/preferences.d/pins", True),
-        ("etc/apt/apt.conf.d/99mmdebstrap", False),
+        ("etc/apt/apt.conf.d/99mmdebstrap", True),
+        ("etc/apt/apt.conf.d/01autoremove", False),
         ("usr/share/doc/run/x", False),
     ],
 )

@@ -17,7 +17,7 @@ from trainc.images.tars import Facts
 from trainc.records import dataclass
 from trainc.source import Json, JsonObject, as_list, as_object
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Part of every key: another number where the same inputs are made into other bytes."""
 
 _TAR, _FACTS, _SUMS = "layer.tar", "facts.json", "sums.json"

@@ -20,6 +20,7 @@ DROPPED: Final = re.compile(
     dev/.* | proc/.* | sys/.* | tmp/.* | var/tmp/.* | run/.*
     | etc/(hostname|resolv\.conf|\.pwd\.lock|(passwd|group|shadow|gshadow|subuid|subgid)-)
     | etc/ssh/ssh_host_.* | etc/machine-id | var/lib/dbus/machine-id
+    | etc/(apt/apt\.conf\.d|dpkg/dpkg\.cfg\.d)/99mmdebstrap
     | etc/apt/(sources\.list|sources\.list\.d/.*|preferences\.d/.*|auth\.conf(\.d/.*)?)
     | var/lib/apt/(lists|mirrors|periodic)/.* | var/lib/dpkg/.*-old | var/lib/dpkg/lock.* | var/lib/systemd/.*seed
     | var/cache/(apt|ldconfig|man|fontconfig)/.* | var/cache/debconf/.*-old | var/backups/.*
