@@ -18,7 +18,7 @@ from trainc.kube.yamlcomments import yaml_comments
 from trainc.kube.yamlplain import read_plain
 from trainc.kube.yamltext import read_yaml, yaml_offsets
 from trainc.records import dataclass, replace
-from trainc.source import Document, Json, JsonObject, Mark, Once, Path, Source, dotted, existing
+from trainc.source import Document, Json, JsonObject, Mark, Path, Source, dotted, existing
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
 _BOM = "\ufeff"

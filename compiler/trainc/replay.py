@@ -17,7 +17,7 @@ from trainc.origins import Cause, Step, blame, nearest
 from trainc.plugins import BUILDS
 from trainc.plugins.volcano import QUEUE
 from trainc.records import replace
-from trainc.source import Json, JsonObject, Once, Path, get
+from trainc.source import Json, JsonObject, Path, get
 from trainc.trace import POLICIES, joined, shape, trace_jobset
 
 _NODES: Final[Path] = ("spec", "trainer", "numNodes")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
-from typing import Generic, NamedTuple, TypeAlias, TypeVar, Union
+from typing import NamedTuple, TypeAlias, Union
 
 from trainc.records import dataclass
 
@@ -17,26 +17,6 @@ JsonObject: TypeAlias = dict[str, Json]
 
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and indexes from the root of a document to a value."""
-
-
-T = TypeVar("T")
-
-
-class Once(Generic[T]):
-    """A function without arguments that runs when it is first called, and never again."""
-
-    __slots__ = ("_made", "_make")
-
-    def __init__(self, make: Callable[[], T]) -> None:
-        self._make: Callable[[], T] | None = make
-        self._made: T
-
-    def __call__(self) -> T:
-        """Return what the function gives, or gave."""
-        if self._make is not None:
-            self._made = self._make()
-            self._make = None
-        return self._made
 
 
 class Mark(NamedTuple):

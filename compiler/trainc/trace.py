@@ -17,7 +17,7 @@ from trainc.plugins import BUILDS, SHAPES
 from trainc.plugins.jobset import JobSet
 from trainc.records import replace
 from trainc.schema import read, resource
-from trainc.source import Json, JsonObject, Once, Path, as_object, existing, get
+from trainc.source import Json, JsonObject, Path, as_object, existing, get
 
 Origins = Callable[[], Mapping[Path, Origin]]
 
