@@ -15,7 +15,7 @@ _CONTAINERD = "00000000a80425fb"
 
 
 def case_environment(bench: Bench) -> None:
-    bench.add("ConfigMap", "m", data={"a": "from map", "dotted.key": "1"})
+    bench.add("ConfigMap", "m", data={"a": "from map", "dotted.key": "1"}, binaryData={"not": "AA=="})
     bench.add("Secret", "s", data={"k": base64.b64encode(b"secret").decode()})
     field = {
         name: {"fieldRef": {"fieldPath": path}}
@@ -121,7 +121,7 @@ def case_user(bench: Bench) -> None:
 
 def case_run_as_non_root(bench: Bench) -> None:
     pod = bench.start("p", "true", securityContext={"runAsNonRoot": True})
-    said = "container has runAsNonRoot and image will run as root"
+    said = 'container has runAsNonRoot and image will run as root (pod: "p_default(uid-of-p)", container: c)'
     bench.until(lambda: any(said in line for line in bench.lines), said)
     assert pod.phase == "Pending"
     assert pod.container_statuses[0]["state"] == {"waiting": {"reason": "CreateContainerConfigError", "message": said}}

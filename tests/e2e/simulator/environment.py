@@ -111,8 +111,7 @@ def _whole(source: Mapping[str, Any], facts: Facts, lookup: Lookup) -> dict[str,
         if wanted.get("optional"):
             return {}
         raise ConfigError(f'{kind.lower()} "{wanted.get("name")}" not found')
-    found = {"kind": kind, **found}
-    return {key: (config_value(found, key) or b"").decode(errors="replace") for key in config_keys(found)}
+    return _texts(kind, found)
 
 
 def _from(source: Mapping[str, Any], container: Mapping[str, Any], facts: Facts, lookup: Lookup) -> str | None:
@@ -123,11 +122,19 @@ def _from(source: Mapping[str, Any], container: Mapping[str, Any], facts: Facts,
     kind, reference = ("ConfigMap", "configMapKeyRef") if source.get("configMapKeyRef") else ("Secret", "secretKeyRef")
     wanted = source[reference]
     found = lookup(kind, facts.namespace, wanted["name"])
-    value = None if found is None else config_value({"kind": kind, **found}, wanted["key"])
+    value = None if found is None else _texts(kind, found).get(wanted["key"])
     if value is not None:
-        return value.decode(errors="replace")
+        return value
     if wanted.get("optional"):
         return None
     if found is None:
         raise ConfigError(f'{kind.lower()} "{wanted["name"]}" not found')
     raise ConfigError(f"couldn't find key {wanted['key']} in {kind} {facts.namespace}/{wanted['name']}")
+
+
+def _texts(kind: str, found: Mapping[str, Any]) -> dict[str, str]:
+    """Return what variables may come from: of a ConfigMap its data, and not its binaryData."""
+    if kind == "ConfigMap":
+        return dict(found.get("data") or {})
+    secret = {"kind": kind, **found}
+    return {key: (config_value(secret, key) or b"").decode(errors="replace") for key in config_keys(secret)}

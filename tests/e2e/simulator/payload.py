@@ -15,6 +15,7 @@ from .environment import ConfigError, Lookup, config_keys, config_value
 
 KINDS: Final = ("configMap", "secret", "downwardAPI", "projected")
 _DEFAULT_MODE: Final = 0o644
+_SECRET_LACKS: Final = "references non-existent secret"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +120,8 @@ def _items(
         if value is not None:
             yield item["path"], File(value, item.get("mode", mode))
         elif not optional:
-            kind = "config" if found["kind"] == "ConfigMap" else "secret"
-            raise ConfigError(f"references non-existent {kind} key: {item['key']}")
+            what = "configmap references non-existent config" if found["kind"] == "ConfigMap" else _SECRET_LACKS
+            raise ConfigError(f"{what} key: {item['key']}")
 
 
 def _downward(item: Mapping[str, Any], facts: Facts) -> bytes:

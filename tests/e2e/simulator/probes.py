@@ -21,6 +21,9 @@ class Target(Protocol):
     def command(self, argv: list[str], timeout: float | None) -> int | None:
         """Run a command in it; None if it did not end in time."""
 
+    def age(self) -> float:
+        """Return for how many seconds it runs."""
+
     def over(self) -> bool:
         """Say whether the run has ended or is being ended."""
 
@@ -67,7 +70,7 @@ def watch(kind: str, probe: Mapping[str, Any], target: Target, tell: Callable[[R
 
 
 def _work(kind: str, probe: Mapping[str, Any], target: Target, tell: Callable[[Result], None]) -> None:
-    target.sleep(float(probe.get("initialDelaySeconds") or 0))
+    target.sleep(float(probe.get("initialDelaySeconds") or 0) - target.age())
     needed = {True: probe.get("successThreshold") or 1, False: probe.get("failureThreshold") or 3}
     last, run = None, 0
     while not target.over():

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -40,6 +40,11 @@ class Run:
     unhealthy: str = ""
     kill_at: float | None = None
     stopping: bool = False
+    began_at: float = field(default_factory=time.monotonic)
+
+    def age(self) -> float:
+        """Return for how many seconds it runs."""
+        return time.monotonic() - self.began_at
 
     def over(self) -> bool:
         """Say whether it has ended or is being ended."""

@@ -43,7 +43,10 @@ def identity(pod: Mapping[str, Any], container: Mapping[str, Any], image: Image)
     merged = {**of_pod, **{name: value for name, value in own.items() if value is not None}}
     user = str(merged["runAsUser"]) if merged.get("runAsUser") is not None else image.user
     if merged.get("runAsNonRoot"):
-        _refuse_root(user, given=merged.get("runAsUser") is not None)
+        metadata = pod["metadata"]
+        of = f"{metadata['name']}_{metadata.get('namespace') or 'default'}({metadata.get('uid') or ''})"
+        where = f'(pod: "{of}", container: {container.get("name")})'
+        _refuse_root(user, where, given=merged.get("runAsUser") is not None)
     groups = [*(of_pod.get("supplementalGroups") or ())]
     if of_pod.get("fsGroup") is not None:
         groups.append(of_pod["fsGroup"])
@@ -77,13 +80,13 @@ def _capabilities(changes: Mapping[str, Any], privileged: bool) -> frozenset[int
     return frozenset(CAPABILITIES.index(name) for name in names)
 
 
-def _refuse_root(user: str, *, given: bool) -> None:
+def _refuse_root(user: str, where: str, *, given: bool) -> None:
     """Do as the kubelet's verifyRunAsNonRoot does."""
     name = user.partition(":")[0]
     if given and name == "0":
-        raise ConfigError("container's runAsUser breaks non-root policy")
+        raise ConfigError(f"container's runAsUser breaks non-root policy {where}")
     if not given and name in ("", "0"):
-        raise ConfigError("container has runAsNonRoot and image will run as root")
+        raise ConfigError(f"container has runAsNonRoot and image will run as root {where}")
     if not name.isdigit():
-        text = f"container has runAsNonRoot and image has non-numeric user ({name}), cannot verify user is non-root"
-        raise ConfigError(text)
+        what = f"image has non-numeric user ({name}), cannot verify user is non-root"
+        raise ConfigError(f"container has runAsNonRoot and {what} {where}")
