@@ -17,6 +17,7 @@ from trainc.kube.jsontext import json_offsets, read_json, skip_space
 from trainc.kube.yamlcomments import yaml_comments
 from trainc.kube.yamlplain import read_plain
 from trainc.kube.yamltext import read_yaml, yaml_offsets
+from trainc.memo import Once
 from trainc.records import dataclass, replace
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, dotted, existing
 

@@ -12,6 +12,7 @@ from typing import Final
 from trainc.gitops.base import JOBSET, namespace_origin
 from trainc.gitops.naming import name_place
 from trainc.gitops.passes import PASSES
+from trainc.memo import Once
 from trainc.model import Model, Object, Objects, Origin
 from trainc.origins import Cause, Step, blame, nearest
 from trainc.plugins import BUILDS

@@ -11,6 +11,7 @@ from trainc.gitops.naming import name_place
 from trainc.gitops.passes import PASSES
 from trainc.join import join, patched
 from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration
+from trainc.memo import Once
 from trainc.model import Model, Object, Objects, Origin
 from trainc.origins import Cause, Step, blame, counterpart
 from trainc.plugins import BUILDS, SHAPES
