@@ -144,7 +144,7 @@ def test_image_of_a_layout(tmp_path: Path) -> None:
         "Entrypoint": ["/usr/bin/tini", "--"],
         "Cmd": ["run"],
         "Env": ["A=b=c", "PATH=/bin"],
-        "WorkingDir": "/work",
+        "WorkingDir": "/opt/app",
         "User": "1000:1000",
         "StopSignal": "SIGUSR1",
     }
@@ -160,7 +160,7 @@ def test_image_of_a_layout(tmp_path: Path) -> None:
     (tmp_path / "index.json").write_text(json.dumps({"manifests": [{"digest": blob(manifest)}]}))
     root = tmp_path / "root"
     variables = {"A": "b=c", "PATH": "/bin"}
-    full = Image(root, ("/usr/bin/tini", "--"), ("run",), variables, "/work", "1000:1000", "SIGUSR1")
+    full = Image(root, ("/usr/bin/tini", "--"), ("run",), variables, "/opt/app", "1000:1000", "SIGUSR1")
     assert Image.from_layout(tmp_path, root) == full
     bare = {"config": {"digest": blob({})}}
     (tmp_path / "index.json").write_text(json.dumps({"manifests": [{"digest": blob(bare)}]}))

@@ -74,7 +74,7 @@ class Container:
         self.run: Run | None = None
         self.exit_code: int | None = None
         """That of the last run, None before the first has ended."""
-        self.helpers: list[threading.Thread] = []
+        self.threads: list[threading.Thread] = []
         """Threads of probes and hooks; each ends with the run that it is for."""
         self._owner = owner
         self._folder = folder
@@ -130,7 +130,7 @@ class Container:
         run.stopping = True
         hook = (self.spec.get("lifecycle") or {}).get("preStop")
         if hook and grace > 0:
-            self._help("preStop hook", self._stop_after, run, hook, grace)
+            self._begin_thread("preStop hook", self._stop_after, run, hook, grace)
         elif grace > 0:
             self._owner.runtime.signal(run.handle, run.stop_signal)
 
@@ -200,7 +200,7 @@ class Container:
         self.state.now = {"running": {"startedAt": run.began}}
         hook = (self.spec.get("lifecycle") or {}).get("postStart")
         if hook:
-            self._help("postStart hook", self._go_after, run, hook)
+            self._begin_thread("postStart hook", self._go_after, run, hook)
         else:
             self._go(run)
         self._owner.changed()
@@ -222,11 +222,11 @@ class Container:
     def _watch(self, kind: str, run: Run) -> None:
         if self.spec.get(f"{kind}Probe") is not None:
             thread = watch(kind, self.spec[f"{kind}Probe"], run, lambda result: self._probed(run, result))
-            self.helpers.append(thread)
+            self.threads.append(thread)
 
-    def _help(self, name: str, work: Callable[..., None], *arguments: Any) -> None:
+    def _begin_thread(self, name: str, work: Callable[..., None], *arguments: Any) -> None:
         thread = threading.Thread(target=work, args=arguments, name=name, daemon=True)
-        self.helpers.append(thread)
+        self.threads.append(thread)
         thread.start()
 
     def _probed(self, run: Run, result: Result) -> None:

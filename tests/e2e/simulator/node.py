@@ -62,10 +62,10 @@ class Node:
         self.service_account = service_account
         """Gives what a pod's account has (token, ca.crt, namespace), None for nothing; may be set later too."""
         self._rootfs = {name: _absolute(image) for name, image in rootfs.items()}
-        self._log = log
+        self._log = _patient(log)
         self._delays = dict(dns_delay or {})
         self._pods: list[RunningPod] = []
-        endpoints = Endpoints(lambda: self.pods, objects.get, self._delays, log)
+        endpoints = Endpoints(lambda: self.pods, objects.get, self._delays, self._log)
         self._numbers = itertools.count(1)
         self._changes = Changes()
         self._network = Network()
@@ -75,7 +75,7 @@ class Node:
             [Path(sys.executable), Path(__file__), *(each.root for each in self._rootfs.values())]
         )
         self._runtime = Runtime(self._work, self._changes.tell)
-        self._output = Output(log)
+        self._output = Output(self._log)
         self._around = Surroundings(
             self._work,
             self._runtime,
@@ -85,7 +85,7 @@ class Node:
             objects.get,
             lambda reference: resolve(self._rootfs, reference),
             lambda pod: (self.service_account and self.service_account(pod)) or {},
-            log,
+            self._log,
             back_off,
         )
 
@@ -146,6 +146,16 @@ class Node:
 def _absolute(image: Path | Image) -> Image:
     found = image if isinstance(image, Image) else Image(image)
     return replace(found, root=found.root.resolve())
+
+
+def _patient(log: Callable[[str], None]) -> Callable[[str], None]:
+    """Return the same for a log that may have been closed: no pod is to suffer from that."""
+
+    def patient(line: str) -> None:
+        with suppress(OSError, ValueError):
+            log(line)
+
+    return patient
 
 
 def _work_folder(needed: Sequence[Path]) -> Path:

@@ -195,9 +195,11 @@ def _pause(request: dict[str, Any], told: int) -> None:
     for name, value in request["sysctls"].items():
         Path("/proc/sys", name.replace(".", "/")).write_text(value)
     os.chdir("/")
-    os.dup2(told, 0)
-    os.closerange(1, os.sysconf("SC_OPEN_MAX"))
-    os.close(0)
+    for descriptor in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
+        if descriptor != told:
+            with contextlib.suppress(OSError):  # that of the listing itself
+                os.close(descriptor)
+    os.close(told)
     while True:
         signal.pause()
 

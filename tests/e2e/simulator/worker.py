@@ -97,10 +97,10 @@ class Worker:
 
     def join(self) -> bool:
         """Wait until nothing of it runs; False if that takes too long."""
-        helpers = [thread for each in (*self.init_containers, *self.containers) for thread in each.helpers]
-        for thread in (self._thread, *helpers):
+        threads = [thread for each in (*self.init_containers, *self.containers) for thread in each.threads]
+        for thread in (self._thread, *threads):
             thread.join(_PATIENCE)
-        return not any(thread.is_alive() for thread in (self._thread, *helpers))
+        return not any(thread.is_alive() for thread in (self._thread, *threads))
 
     # What its containers ask of it (container.Owner).
 
