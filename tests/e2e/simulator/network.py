@@ -135,4 +135,5 @@ def _ip(*commands: str, inside: int | None = None) -> None:
         check=False,
     )
     if run.returncode != 0:
-        raise OSError(f"ip {'; '.join(commands)}: {run.stderr.strip() or f'exit code {run.returncode}'}")
+        said = "; ".join(run.stderr.split("\n")).strip("; ") or f"exit code {run.returncode}"
+        raise OSError(f"ip {', '.join(commands)}: {said}")
