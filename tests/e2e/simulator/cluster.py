@@ -75,6 +75,9 @@ class Cluster:
                 for kill in [each for each in kills if each.due(logs)]:
                     kills.remove(kill)
                     self.controllers.kill(kill.pod, kill.signal)
+            if any((each.get("status") or {}).get("restarts") for each in self.objects.list("JobSet")):
+                for name in scenario.delays:
+                    self.node.delay_name(name, 0)
             if self._over(scenario):
                 return report(self.objects, self.controllers, self.server.requests, timed_out=False)
             version = self.objects.wait(version, _TICK)

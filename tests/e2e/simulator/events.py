@@ -32,7 +32,8 @@ class Kill:
 class Scenario:
     """What happens, and how long the cluster runs at most, in seconds.
 
-    ``delays``: how long after its pod has an address a name is unknown to DNS, in seconds, by patterns of whole names.
+    ``delays``: how long after its pod has an address a name is unknown to DNS, in seconds, by patterns of whole names;
+    from a JobSet's first restart on there is no delay.
     """
 
     limit: float = 120.0
