@@ -1,16 +1,25 @@
-"""Writes the trees of all rules of the CRDs in the package: what runs at every start must not wait for a parser."""
+"""Writes the trees of all rules of the CRDs in the package, and what their regular expressions weigh.
+
+What runs at every start must wait neither for a parser nor for RE2.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
+from trainc.cel.ast import Call, Literal, Node
 from trainc.cel.astjson import dump
 from trainc.cel.environments import base
+from trainc.cel.library.regex import pattern
 from trainc.cel.parser import parse
+from trainc.cel.walk import children
 from trainc.data import load_json
 
-OUTPUT = Path(__file__).resolve().parents[1] / "trainc" / "data" / "schemas" / "rules.json"
+SCHEMAS = Path(__file__).resolve().parents[1] / "trainc" / "data" / "schemas"
+OUTPUT = SCHEMAS / "rules.json"
+PATTERNS = SCHEMAS / "patterns.json"
 
 
 def texts() -> list[str]:
@@ -27,5 +36,27 @@ def render() -> str:
     return f"{{\n{lines}\n}}\n"
 
 
+def patterns() -> list[str]:
+    """Return every constant pattern of the rules, sorted."""
+    macros = base(False).macros
+    nodes = [node for text in texts() for node in _all(parse(text, macros))]
+    calls = [node for node in nodes if isinstance(node, Call) and node.function == "matches"]
+    last = [call.args[-1] for call in calls]
+    return sorted({node.value for node in last if isinstance(node, Literal) and isinstance(node.value, str)})
+
+
+def _all(node: Node) -> Iterator[Node]:
+    yield node
+    for child in children(node):
+        yield from _all(child)
+
+
+def render_patterns() -> str:
+    """Return the file of patterns: what RE2 compiles each into, in instructions."""
+    rows = {text: pattern(text).programsize for text in patterns()}
+    return json.dumps(rows, indent=0) + "\n"
+
+
 if __name__ == "__main__":
     OUTPUT.write_text(render(), encoding="utf-8")
+    PATTERNS.write_text(render_patterns(), encoding="utf-8")

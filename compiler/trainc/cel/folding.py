@@ -148,7 +148,7 @@ def _patterned(call: Call, pattern: Value, known: bool) -> Interpretable:
         return call
     if not known:
         try:
-            regex.pattern(pattern)
+            regex.check(pattern)
         except EvalError as error:
             raise PlanError(call.id.position, error.message) from None
     implementation = _PATTERNS[call.function](pattern)

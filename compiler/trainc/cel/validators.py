@@ -72,10 +72,10 @@ def _convert(checked: Checked, call: Call, literal: Literal) -> None:
 
 def _compile(_: Checked, __: Call, literal: Literal) -> None:
     """Compile a regular expression; of ``matches(text, regex)`` it is the text, as in cel-go."""
-    from trainc.cel.library.regex import pattern
+    from trainc.cel.library.regex import check
 
     assert isinstance(literal.value, str)
-    pattern(literal.value)
+    check(literal.value)
 
 
 _ARGUMENTS: Mapping[str, Callable[[Checked, Call, Literal], None]] = {

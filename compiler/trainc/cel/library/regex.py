@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from trainc.cel.gotext import cut, from_utf8, utf8
 from trainc.cel.values import EvalError, Value
 from trainc.cel.work import Meter, spend
+from trainc.data import load_json
 
 _MAX_MEMORY = 8 << 20
 """Bytes that RE2 may use for one pattern, and what bounds the size of patterns."""
@@ -69,18 +70,41 @@ def _go_message(found: bytes | str, text: str) -> str:
     return f"error parsing regexp: {cut(words)}"
 
 
+@cache
+def _packaged() -> dict[str, int]:
+    """Return the patterns in the rules of the CRDs in the package, with their weights."""
+    found: dict[str, int] = load_json("schemas/patterns.json")
+    return found
+
+
+@cache
+def _search(regex: str) -> Callable[[str], re.Match[str] | None]:
+    return re.compile(regex.replace("$", r"\Z"), re.ASCII).search
+
+
+def check(regex: str) -> None:
+    """Raise EvalError with Go's message where regex is wrong."""
+    if regex not in _packaged():
+        pattern(regex)
+
+
 def matches(text: str, regex: str) -> bool:
-    """Tell whether regex matches anywhere in text. Raises EvalError for one that is wrong."""
+    """Tell whether regex matches anywhere in text. Raises EvalError for one that is wrong.
+
+    The few patterns in the package mean the same to Python's re in a text of ASCII: most runs then need no library.
+    """
+    if text.isascii() and regex in _packaged():
+        return _search(regex)(text) is not None
     compiled, data = pattern(regex), utf8(text)
     if "\\B" in regex:
-        return _search(compiled, data) is not None
+        return _first(compiled, data) is not None
     return compiled.search(data) is not None
 
 
 def find(text: str, regex: str) -> str:
     """Return the first match of regex in text, empty if there is none. Raises EvalError."""
     data = utf8(text)
-    found = _search(_illegal(regex), data)
+    found = _first(_illegal(regex), data)
     return "" if found is None else from_utf8(data[found[0] : found[1]])
 
 
@@ -104,7 +128,7 @@ def _illegal(regex: str) -> Any:
         raise EvalError(f"Illegal regex: {error.message}") from None
 
 
-def _search(compiled: Any, data: bytes) -> tuple[int, int] | None:
+def _first(compiled: Any, data: bytes) -> tuple[int, int] | None:
     """Return where the first match begins and ends, or None.
 
     RE2 finds a ``\\B`` between the bytes of one code point, too; Go does not look there.
@@ -136,6 +160,8 @@ def _is_inside(data: bytes, at: int) -> bool:
 
 def weight(regex: str) -> int:
     """Return the number of instructions of a compiled regular expression; 0 for a wrong one."""
+    if (known := _packaged().get(regex)) is not None:
+        return known
     try:
         return int(pattern(regex).programsize)
     except EvalError:
