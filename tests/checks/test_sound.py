@@ -20,9 +20,10 @@ S = "template.spec."
 METADATA: dict[str, Any] = {"labels": {"team": "a"}, "annotations": {"any thing": "at all"}}
 LEFT_OUT = (
     *(f"{C}{field}" for field in ("image", "command.0", "args.1", "workingDir", "env.0.name", "env.0.value")),
+    *(f"{C}env.3.valueFrom.secretKeyRef.{field}" for field in ("name", "key")),
     *(f"{S}{field}" for field in ("subdomain", "serviceAccountName")),
     *(f"{S}volumes.{at}" for at in ("2.persistentVolumeClaim.claimName", "3.configMap.name", "5.secret.secretName")),
-    *(f"template.metadata.{kind}.team" for kind in ("labels", "annotations")),
+    *("template.metadata.labels.team", "template.metadata.annotations.note"),
 )
 """The places of texts that may not be compared."""
 
@@ -43,8 +44,19 @@ def full() -> dict[str, Any]:
     changed(spec, (f"{C}command", ["a"]))
     changed(spec, (f"{C}args", ["a", "b"]))
     changed(spec, (f"{C}workingDir", "/w"))
+    changed(spec, (f"{C}env.+", {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "token", "key": "token"}}}))
     changed(spec, (f"{S}volumes.+", {"name": "keys", "secret": {"secretName": "keys"}}))
     return spec
+
+
+def write(spec: dict[str, Any], place: str, text: str) -> None:
+    """Put a text in place of the one at a dotted path."""
+    *steps, last = (int(step) if step.isdigit() else step for step in place.split("."))
+    at: Any = spec
+    for step in steps:
+        at = at[step]
+    assert isinstance(at[last], str)
+    at[last] = text
 
 
 def agree(job: JsonObject) -> bool:
@@ -65,9 +77,18 @@ def test_sound_are_those_without_problems() -> None:
 @settings(max_examples=300, deadline=None)
 def test_texts_that_are_left_out(changes: list[tuple[str, str]], labels: dict[str, str]) -> None:
     spec = full()
-    for change in changes:
-        changed(spec, change)
+    for place, text in changes:
+        write(spec, place, text)
     agree(made(spec, {"labels": labels}))
+
+
+@pytest.mark.parametrize("more", [{"value": "v"}, {"value": ""}, {"name": "="}])
+@pytest.mark.parametrize("kinds", ["secretKeyRef", "configMapKeyRef", "fieldRef", "secretKeyRef configMapKeyRef", ""])
+def test_variables_of_keys(kinds: str, more: dict[str, str]) -> None:
+    spec = fine()
+    source = {kind: {"name": "a", "key": "b", "fieldPath": "metadata.name"} for kind in kinds.split()}
+    changed(spec, (f"{C}env.+", {"name": "TOKEN", "valueFrom": source, **more}))
+    assert agree(made(spec)) is (len(source) == 1 and more == {"value": ""})
 
 
 @given(st.sampled_from(KEYS), st.dictionaries(TEXTS, TEXTS, max_size=2))
@@ -107,7 +128,7 @@ def test_long_annotations(size: int) -> None:
 def test_what_nobody_judges_is_not_compared() -> None:
     one, other = full(), full()
     for place in LEFT_OUT:
-        changed(other, (place, "other"))
+        write(other, place, "other")
     assert made(one) != made(other)
     assert abridged(made(one)) == abridged(made(other))
 

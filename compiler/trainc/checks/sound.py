@@ -16,6 +16,7 @@ from trainc.checks.pod import pod_problems, template_problems
 from trainc.checks.problem import Place, Problem
 from trainc.checks.rules import labels
 from trainc.kube.names import (
+    is_config_map_key,
     is_dns1123_label,
     is_dns1123_subdomain,
     is_relaxed_env_var_name,
@@ -94,16 +95,26 @@ def _container(container: JsonObject) -> JsonObject:
         short["image"] = _SOME
     variables = short.get("env")
     if isinstance(variables, list):
-        # What has a valid name and a value of its own is fine, whatever that is.
-        short["env"] = [
-            variable
-            for variable in variables
-            if not isinstance(variable, dict)
-            or variable.get("valueFrom") is not None
-            or not isinstance(name := variable.get("name"), str)
-            or not _is_variable(name)
-        ]
+        short["env"] = [variable for variable in variables if not _is_fine(variable)]
     return short
+
+
+def _is_fine(variable: Json) -> bool:
+    """Tell whether a variable has a valid name, and a value of its own, which may be any text, or one of a key."""
+    if not isinstance(variable, dict):
+        return False
+    name, source = variable.get("name"), variable.get("valueFrom")
+    if not isinstance(name, str) or not _is_variable(name):
+        return False
+    if source is None:
+        return True
+    if variable.get("value") or not isinstance(source, dict) or len(source) != 1:
+        return False
+    [(kind, ref)] = source.items()
+    if kind not in ("secretKeyRef", "configMapKeyRef") or not isinstance(ref, dict):
+        return False
+    owner, key = ref.get("name"), ref.get("key")
+    return isinstance(owner, str) and _is_subdomain(owner) and isinstance(key, str) and key != "" and _is_key(key)
 
 
 def _volume(volume: JsonObject) -> JsonObject:
@@ -140,6 +151,11 @@ def _are_annotations(annotations: tuple[tuple[str, Json], ...]) -> bool:
 @lru_cache(maxsize=4096)
 def _is_variable(name: str) -> bool:
     return not is_relaxed_env_var_name(name)
+
+
+@lru_cache(maxsize=1024)
+def _is_key(key: str) -> bool:
+    return not is_config_map_key(key)
 
 
 @lru_cache(maxsize=4096)
