@@ -105,7 +105,14 @@ def test_damaged_documents(text: str, changes: list[tuple[int, int, str]]) -> No
     check(text)
 
 
-@given(st.lists(st.sampled_from([*PIECES, *MARKS, "a: b\n", "- c\n", "  d: e\n", "  - f\n"]), max_size=10))
+@given(
+    st.lists(
+        st.sampled_from(
+            [*PIECES, *MARKS, "a: b\n", "- c\n", "  d: e\n", "  - f\n", "g: |\n", "h: >-\n", "  i\n", "    j\n", "\n"]
+        ),
+        max_size=10,
+    )
+)
 @settings(max_examples=600, deadline=None)
 def test_pieces(pieces: list[str]) -> None:
     check("".join(pieces) + "\n")
@@ -135,7 +142,14 @@ def test_most_documents_are_plain() -> None:
         "a: 'it''s'\n",
         "a: b: c\n",
         "a: b #c\nd: é\n",
-        "a: |\n  b\n",
+        "a: |2\n  b\n",
+        "a: |\n\n  b\n",
+        "a: |\n  b\n    \n",
+        "a: |\n  b\n c\n",
+        "a: |\nb: c\n",
+        "a: >\n  b\n\n  c\n",
+        "a: >\n  b\n   c\n",
+        "a: |\n  b\tc\n",
         "a: *b\n",
         "a: !!str b\n",
         "a: .nan\n",
@@ -166,9 +180,31 @@ list:
 map:
     deep: $(HOME)/x
     empty: [{}, []]
+ghcr.io/a:1.2: sha256:0f
+script: |  # a comment
+  #!/bin/sh
+    echo "a: b"
+
+  - c
+# the end of it
+texts:
+- >-
+  one
+  two
+- |+
+  three
+
+- |-
+    four
+
+last: ^x
 """
     assert read_plain(text) == {
         "a": "b c:d",
         "list": [{"name": "x", "args": ["--lr", "0.1", {"k": "v w", "m": [1, 2.5]}]}, {"key": -1, "other": None}],
         "map": {"deep": "$(HOME)/x", "empty": [{}, []]},
+        "ghcr.io/a:1.2": "sha256:0f",
+        "script": '#!/bin/sh\n  echo "a: b"\n\n- c\n',
+        "texts": ["one two", "three\n\n", "four"],
+        "last": "^x",
     }

@@ -1,8 +1,9 @@
 """The YAML that people write by hand, read line by line: several times as fast as events are made of it.
 
 Only text that every reader of YAML takes in the same way is read here: block mappings and lists, plain words and
-numbers, quoted text without escapes, and flow collections of those on one line. Of anything else nothing is said,
-and the reader of all YAML (yamltext) decides; it would give the same value, and no problem, for all that is read here.
+numbers, quoted text without escapes, flow collections of those on one line, and blocks of text. Of anything else
+nothing is said, and the reader of all YAML (yamltext) decides; it would give the same value, and no problem, for all
+that is read here.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from trainc.regex import lazy
 from trainc.source import Json, JsonObject
 
 _KEY = r"[A-Za-z_][A-Za-z0-9_./-]{0,200}"
+# A colon inside of a word is no end of a key.
+_BLOCK_KEY = r"[A-Za-z_][A-Za-z0-9_./-]{0,200}(?::[A-Za-z0-9_./-]{1,100}){0,3}"
 _DOUBLE = r'"[ !#-\[\]-~]*+"'
 _SINGLE = r"'[ -&(-~]*+'"
-_START = r"(?:[A-Za-z0-9_/.$+~(]|-(?=[A-Za-z0-9_/.$+~(-]))"
+_START = r"(?:[A-Za-z0-9_/.$+~(^]|-(?=[A-Za-z0-9_/.$+~(-]))"
 _BLOCK_PLAIN = rf'{_START}(?:[!"$-9;-~]|:(?=[!-~])| ++(?=[!"$-9;-~]))*+'
 # In flow collections, where brackets, commas and quotes mean something; a colon stands only inside of a word.
 _FLOW_PLAIN = (
@@ -26,7 +29,8 @@ _FLOW_PLAIN = (
 )
 
 _LINE = lazy(
-    rf"( *+)(- ++)?(?:({_KEY}):(?=[ \n]) *+)?(?:({_DOUBLE}|{_SINGLE})|([\[{{][ -~]*[\]}}])|({_BLOCK_PLAIN}))?"
+    rf"( *+)(- ++)?(?:({_BLOCK_KEY}):(?=[ \n]) *+)?"
+    rf"(?:({_BLOCK_PLAIN})|({_DOUBLE}|{_SINGLE}|[\[{{][ -~]*[\]}}]|[|>][-+]?))?"
     r" *+(?:(?<![!-~])#[ -~]*+)?\n|([^\n]*+\n?+)"
 )
 _FLOW = lazy(rf" *+(?:({_KEY}):(?= ) *+)?(?:({_DOUBLE}|{_SINGLE})|({_FLOW_PLAIN})|([\[{{]))?")
@@ -59,38 +63,38 @@ def _read(text: str) -> JsonObject:
     # The collections that the line before is in, and where they stand; a list may stand where its key does.
     open_: list[tuple[int, JsonObject | list[Json]]] = [(0, root)]
     waiting: tuple[JsonObject, str] | None = None  # a key whose value begins on the next line
+    block: _Block | None = None  # a text whose lines are to come
     for line in _LINE.finditer(text):
-        indent, dash, key, quoted, flow, plain, other = line.groups()
-        if other:
-            raise _Other
-        has_value = quoted is not None or flow is not None or plain is not None
+        if block is not None:
+            if block.takes(line[0]):
+                continue
+            _close(block)
+            block = None
+        indent, dash, key, plain, marked, other = line.groups()
         if dash is None and key is None:
-            if has_value:
+            if other or plain is not None or marked is not None:
                 raise _Other
             continue
         column = len(indent)
         if waiting is not None:
             _begin(open_, waiting, column, dash is not None)
             waiting = None
-        if dash is not None:
+        if key is None:
             items = _list_at(open_, column)
-            if key is None:
-                items.append(_value(quoted, flow, plain))
-                continue
-            mapping: JsonObject = {}
-            items.append(mapping)
-            open_.append((column + len(dash), mapping))
-        else:
-            mapping = _mapping_at(open_, column)
+            items.append(_value(plain, marked))
+            block = _block(marked, column, items, -1)
+            continue
+        mapping = _mapping_at(open_, column) if dash is None else _item_at(open_, column, len(dash))
         if key in mapping or key.lower() in _WORDS:
             raise _Other
-        if has_value:
-            mapping[key] = _value(quoted, flow, plain)
+        if plain is None and marked is None:
+            waiting, mapping[key] = (mapping, key), None
         else:
-            waiting = mapping, key
-            mapping[key] = None
+            mapping[key] = _value(plain, marked)
+            block = _block(marked, open_[-1][0], mapping, key)
     if waiting is not None or not root:
         raise _Other
+    _close(block)
     return root
 
 
@@ -116,6 +120,14 @@ def _list_at(open_: list[tuple[int, JsonObject | list[Json]]], column: int) -> l
     return found
 
 
+def _item_at(open_: list[tuple[int, JsonObject | list[Json]]], column: int, width: int) -> JsonObject:
+    """Begin a mapping as the next item of the list whose dashes stand at column."""
+    mapping: JsonObject = {}
+    _list_at(open_, column).append(mapping)
+    open_.append((column + width, mapping))
+    return mapping
+
+
 def _mapping_at(open_: list[tuple[int, JsonObject | list[Json]]], column: int) -> JsonObject:
     at, found = open_[-1]
     while at > column or (at == column and isinstance(found, list)):
@@ -128,14 +140,69 @@ def _mapping_at(open_: list[tuple[int, JsonObject | list[Json]]], column: int) -
     return found
 
 
-def _value(quoted: str | None, flow: str | None, plain: str | None) -> Json:
+class _Block:
+    """A text behind ``|`` or ``>``: lines farther right than ``column``; of folded ones only plain paragraphs."""
+
+    __slots__ = ("blank", "chomping", "column", "folded", "holder", "indent", "lines", "place")
+
+    def __init__(self, style: str, column: int, holder: JsonObject | list[Json], place: str | int) -> None:
+        self.folded, self.chomping = style[0] == ">", style[1:]
+        self.column, self.holder, self.place = column, holder, place
+        self.lines: list[str] = []
+        self.indent = self.blank = 0
+
+    def takes(self, raw: str) -> bool:
+        """Take a line, with its end, if it belongs to the text."""
+        line = raw[:-1]
+        text = line.lstrip(" ")
+        if not text:
+            if not self.lines or len(line) > self.indent:
+                raise _Other
+            self.blank += bool(raw)  # there is nothing behind the last line
+            return True
+        indent = len(line) - len(text)
+        if not self.lines:
+            if indent <= self.column:
+                raise _Other
+            self.indent = indent
+        elif indent < self.indent:
+            if indent > self.column:
+                raise _Other
+            return False
+        line = line[self.indent :]
+        if not line.isprintable() or (self.folded and (self.blank or line[0] == " " or line[-1] == " ")):
+            raise _Other
+        self.lines += [""] * self.blank
+        self.lines.append(line)
+        self.blank = 0
+        return True
+
+
+def _close(block: _Block | None) -> None:
+    """Put a text where it belongs, now that no line of it is to come."""
+    if block is None:
+        return
+    if not block.lines:
+        raise _Other
+    end = {"": 1, "-": 0, "+": 1 + block.blank}[block.chomping]
+    text = (" " if block.folded else "\n").join(block.lines) + "\n" * end
+    block.holder[block.place] = text  # type: ignore[index]  # a key of a mapping, or the last of a list
+
+
+def _block(marked: str | None, column: int, holder: JsonObject | list[Json], place: str | int) -> _Block | None:
+    return _Block(marked, column, holder, place) if marked is not None and marked[0] in "|>" else None
+
+
+def _value(plain: str | None, marked: str | None) -> Json:
+    """Return what one line holds; nothing for the head of a block of text."""
     if plain is not None:
         return plain if plain[0] not in scalars.HINTS else _resolved(plain)
-    if quoted is not None:
-        return quoted[1:-1]
-    if flow is None:
+    if marked is None:
         raise _Other
-    return _flow(flow)
+    mark = marked[0]
+    if mark in "{[":
+        return _flow(marked)
+    return marked[1:-1] if mark in "\"'" else None
 
 
 def _resolved(plain: str) -> Json:
@@ -170,7 +237,7 @@ def _collection(text: str, at: int, depth: int) -> tuple[Json, int]:
         key, quoted, plain, bracket = part.groups()
         at = part.end()
         if bracket is None:
-            value = _value(quoted, None, plain)
+            value = _value(plain, quoted)
         else:
             value, at = _collection(text, at - 1, depth + 1)
         if is_list and key is None:
