@@ -8,11 +8,12 @@ Source of the errors' texts: regexp/syntax of Go's standard library.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Final
 
 from trainc.data import load_json
+from trainc.source import Json
 
 _GO_TEXTS: Final = {
     "missing ]": "missing closing ]",
@@ -42,7 +43,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
 
     Raises UnsupportedPattern for a pattern that Go refuses or that is too large.
     """
-    if pattern in _packaged():
+    if is_packaged(pattern):
         search = re.compile(_EVERY_END.sub(r"\\Z", pattern), re.ASCII).search
         return lambda text: search(text) is not None
     compiled, error = _compile(pattern)
@@ -58,7 +59,7 @@ _EVERY_END = re.compile(r"\$")
 @cache
 def pattern_error(pattern: str) -> str | None:
     """Return Go's text for a pattern that it cannot compile, or None for one that it can."""
-    if not pattern or pattern in _packaged():
+    if not pattern or is_packaged(pattern):
         return None
     _, error = _compile(pattern)
     return None if error is None or error.startswith(_TOO_LARGE) else error
@@ -69,9 +70,30 @@ def is_too_large(pattern: str) -> bool:
     return (_compile(pattern)[1] or "").startswith(_TOO_LARGE)
 
 
+def is_packaged(pattern: str) -> bool:
+    """Tell whether a pattern stands in the CRDs of this package or in its schema of trainc.yaml."""
+    return any(pattern in packaged(name) for name in PACKAGED)
+
+
+PACKAGED: Final = ("schemas/nodes.json", "config.schema.json")
+"""The package's data whose patterns a usual run tries; the first has what most do."""
+
+
 @cache
-def _packaged() -> frozenset[str]:
-    return frozenset(row["pattern"] for row in load_json("schemas/nodes.json") if "pattern" in row)
+def packaged(name: str) -> frozenset[str]:
+    """Return the patterns in a file of the package's data."""
+    return frozenset(_patterns(load_json(name)))
+
+
+def _patterns(value: Json) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(found := value.get("pattern"), str):
+            yield found
+        for below in value.values():
+            yield from _patterns(below)
+    elif isinstance(value, list):
+        for below in value:
+            yield from _patterns(below)
 
 
 @cache
