@@ -15,10 +15,10 @@ N ?= 2000
 SEED ?= 7
 ARGS ?=
 
-.PHONY: help setup render test check image schemas goldens fuzz bench lock clean
+.PHONY: help setup render test check image containerfiles schemas goldens fuzz bench lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(READY) ## make .venv with trainc and everything its development needs
 
@@ -37,6 +37,9 @@ check: $(READY) ## lint, check the format, check the types
 image: $(READY) ## build the images of images/ as OCI layouts in build/images/ and print their digests (needs mmdebstrap, root)
 	$(BIN)/trainc image build $(ARGS)
 	$(BIN)/trainc image verify
+
+containerfiles: $(READY) ## build the Containerfiles of images/ with buildah and run what they make (needs mmdebstrap, buildah, root)
+	$(BIN)/python -m pytest -m containerfile -rs $(ARGS) tests/images
 
 schemas: $(READY) ## write what is generated: built-in runtimes, pages of codes and fixes, CRD schemas, CEL's functions and Go types (need Go)
 	$(BIN)/python compiler/tools/builtins.py

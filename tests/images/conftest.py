@@ -24,9 +24,9 @@ def run() -> Run:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what is marked e2e unless the marker was asked for."""
-    if "e2e" in str(config.getoption("markexpr")):
-        return
+    """Skip what is marked e2e or containerfile unless the marker was asked for."""
+    asked = str(config.getoption("markexpr"))
     for item in items:
-        if item.get_closest_marker("e2e") is not None and Path(item.path).is_relative_to(HERE):
-            item.add_marker(pytest.mark.skip(reason="builds images: run by `make e2e`"))
+        for marker, target in (("e2e", "e2e"), ("containerfile", "containerfiles")):
+            if marker not in asked and item.get_closest_marker(marker) and Path(item.path).is_relative_to(HERE):
+                item.add_marker(pytest.mark.skip(reason=f"builds images: run by `make {target}`"))

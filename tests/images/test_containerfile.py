@@ -16,7 +16,7 @@ from realimages import CACHE, Real, build_or_repin, why_not
 from trainc.building import build, read_image, update, write_layout
 
 pytestmark = [
-    pytest.mark.e2e,
+    pytest.mark.containerfile,
     pytest.mark.skipif(bool(reason := why_not()), reason=reason or "possible"),
     pytest.mark.skipif(shutil.which("buildah") is None, reason="buildah is not installed"),
 ]

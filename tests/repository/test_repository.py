@@ -13,7 +13,21 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGETS = ["help", "setup", "render", "test", "check", "image", "schemas", "goldens", "fuzz", "bench", "lock", "clean"]
+TARGETS = [
+    "help",
+    "setup",
+    "render",
+    "test",
+    "check",
+    "image",
+    "containerfiles",
+    "schemas",
+    "goldens",
+    "fuzz",
+    "bench",
+    "lock",
+    "clean",
+]
 
 # One letter in brackets, or a tilde to be removed: this file must not match itself.
 MACHINE_PATHS = re.compile(
