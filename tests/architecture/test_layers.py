@@ -39,7 +39,7 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (7, ("policytests", "revisions", "explaining", "lockfile", "layouts")),
     (7, ("images",)),
     (7, ("building",)),
-    (7, ("cache",)),
+    (7, ("cache", "executors")),
     (8, ("cli",)),
     (8, ("__main__",)),
 )

@@ -26,12 +26,14 @@ def main() -> None:
 def _leave(end: SystemExit) -> NoReturn:
     """Exit at once, where nothing but freeing memory is left to do: object by object that takes a tenth of a short run.
 
-    Where a stream cannot be written to its end, or the run is profiled or traced, Python exits as it always does.
+    Where a stream cannot be written to its end, the run is profiled or traced, or an MPI library has a last word to say
+    to mpiexec, Python exits as it always does.
     """
     import os
     import sys
 
-    if isinstance(end.code, int) and sys.getprofile() is None and sys.gettrace() is None:
+    observed = sys.getprofile() is not None or sys.gettrace() is not None or "mpi4py" in sys.modules
+    if isinstance(end.code, int) and not observed:
         try:
             for stream in (sys.stdout, sys.stderr):
                 if stream is not None:

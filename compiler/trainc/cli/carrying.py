@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from trainc.cli.command import CLEAN, ERRORS, STALE, Reporter
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.write import Plan, apply
 
+if TYPE_CHECKING:
+    from trainc.executors.mpi import Ranks
+
 
 class Mode(NamedTuple):
-    """How a run tells what it does; ``check``: it writes nothing; ``cache``: it may use what the last one left."""
+    """How a run goes; ``check``: it writes nothing; ``cache``: it may use what the last one left.
+
+    ``workers``: so many processes compile; None: as many as there are cores, where there is work for them. ``ranks``:
+    MPI ranks do instead.
+    """
 
     reporter: Reporter
     check: bool
     cache: bool
+    workers: int | None = None
+    ranks: Ranks | None = None
 
 
 def carry_out(findings: tuple[Diagnostic, ...], todo: Plan | None, mode: Mode) -> int:
     """Do what is to be done, nothing where a finding fails the run; tell it, and return the exit status."""
-    reporter, check, _ = mode
+    reporter, check = mode.reporter, mode.check
     if todo is None:
         reporter.findings(findings)
         return reporter.status(findings)

@@ -8,7 +8,8 @@ import click
 
 from trainc.cli.caching import cache_option, open_whole
 from trainc.cli.carrying import Mode, carry_out
-from trainc.cli.command import Command, Reporter, finding_options
+from trainc.cli.command import CLEAN, Command, Reporter, finding_options
+from trainc.cli.executing import executor_options, ranks_of
 from trainc.read import find_root
 
 EPILOG = """\b
@@ -16,6 +17,7 @@ Examples:
   trainc render                         all jobs, all environments
   trainc render --env prod jobs/team-a  the jobs of one namespace
   trainc render --check                 write nothing, exit 3 if out/ is stale
+  mpiexec -n 8 trainc render --executor mpi
 """
 
 
@@ -23,6 +25,7 @@ Examples:
 @click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
 @click.option("--check", is_flag=True, help="Write nothing; name the files that differ and exit 3 if any does.")
 @cache_option
+@executor_options
 @finding_options
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
 def command(
@@ -30,6 +33,8 @@ def command(
     environment: str | None,
     check: bool,
     cache: bool,
+    executor: str,
+    workers: int | None,
     format_: str,
     fail_on: str,
     quiet: bool,
@@ -44,14 +49,26 @@ def command(
     what --fail-on names, nothing is written. Without --env and PATHs, what
     argocd.write or flux.write of trainc.yaml asks for is written, too.
     """
-    reporter = Reporter(format_, fail_on, quiet, verbose)
+    ranks = ranks_of(executor)
+    if ranks is not None and ranks.rank:
+        ranks.serve()
+        return CLEAN
+    mode = Mode(Reporter(format_, fail_on, quiet, verbose), check, cache, workers, ranks)
+    try:
+        return _render(paths, environment, mode)
+    finally:
+        if ranks is not None:
+            ranks.close()
+
+
+def _render(paths: tuple[str, ...], environment: str | None, mode: Mode) -> int:
+    """Do nothing where nothing has changed since the last run; else compile. Return the exit status."""
     root = find_root(Path.cwd())
-    known = None if paths or environment is not None else open_whole(root, use=cache, by_bytes=check)
-    mode = Mode(reporter, check, cache)
+    known = None if paths or environment is not None else open_whole(root, use=mode.cache, by_bytes=mode.check)
     last = None if known is None else known.last()
     if last is not None:
         findings, todo = last
-        return carry_out(findings, None if reporter.fails(findings) else todo, mode)
+        return carry_out(findings, None if mode.reporter.fails(findings) else todo, mode)
     from trainc.cli.rendering import render
 
     return render(root, paths, environment, known, mode)

@@ -10,8 +10,9 @@ import click
 
 from trainc.cli.caching import open_memory, recalled
 from trainc.cli.carrying import Mode, carry_out
-from trainc.cli.command import CLEAN, Reporter
+from trainc.cli.command import CLEAN
 from trainc.cli.deployment import deployment_files, deployment_folders
+from trainc.cli.executing import executor_of
 from trainc.cli.work import JOBS, Outcome, choose, compile_for, load_config, nothing, read_platform
 from trainc.config import Config
 from trainc.diagnostics import Diagnostic, has_errors
@@ -38,7 +39,7 @@ def render(root: Path, paths: Iterable[str], environment: str | None, known: Who
         return reporter.status(findings)
     run = Run(root, names, config, choose(config, environment), environment is None and JOBS in names)
     memory = open_memory(root, use=mode.cache, by_bytes=mode.check)
-    done = recalled(lambda memory: run.planned(reporter, findings, memory), lambda done: done.findings, memory)
+    done = recalled(lambda memory: run.planned(mode, findings, memory), lambda done: done.findings, memory)
     status = carry_out(done.findings, done.todo, mode)
     if memory is not None and run.whole:
         memory.keep(done.todo, written=not mode.check and status == CLEAN)
@@ -66,16 +67,18 @@ class Run(NamedTuple):
     environments: Sequence[str]
     whole: bool
 
-    def planned(self, reporter: Reporter, findings: tuple[Diagnostic, ...], memory: Memory | None) -> Done:
+    def planned(self, mode: Mode, findings: tuple[Diagnostic, ...], memory: Memory | None) -> Done:
         """Read, compile and compare with out/. Raises Changed where memory is wrong."""
         root, names = self.root, self.names
         platform = read_platform(root)
         read = None if memory is None else memory.read
         inputs = merge([*(read_tree(root, name, read) for name in names), platform])
         partly = () if JOBS in names else platform.sources
-        outcome = compile_for(inputs, self.config, self.environments, findings, partly=partly, memory=memory)
+        outcome = compile_for(
+            inputs, self.config, self.environments, findings, partly=partly, memory=memory, execute=executor_of(mode)
+        )
         found = _with_empty(outcome, names)
-        if reporter.fails(found):
+        if mode.reporter.fails(found):
             return Done(found, None, platform.sources)
         is_same = None if memory is None else memory.is_same
         if self.whole:

@@ -24,7 +24,7 @@ from trainc.load import load
 from trainc.lockfile import parse_lock
 from trainc.options import Options, Revision
 from trainc.pipeline import Build, Job, load_all, run
-from trainc.prepared import Keep, in_order
+from trainc.prepared import Executor, Keep, in_order
 from trainc.read import CONFIG, Inputs, merge, name_below, read_config, read_given, read_lock, read_tree
 from trainc.records import dataclass
 from trainc.runtimes import without_jobs
@@ -85,13 +85,14 @@ def compile_for(
     base: Revision | None = None,
     keep: Keep = Keep.FILES,
     memory: Memory | None = None,
+    execute: Executor = in_order,
 ) -> Outcome:
     """Compile the sources for each environment.
 
     ``findings`` are those of trainc.yaml, and go first; if there is an error among them nothing is compiled, since what
     trainc.yaml says is not known. ``partly`` are sources of which the run uses what it needs.
     ``crds`` is what ``read_crds`` gives, ``base`` what ``read_base`` gives. Of objects stays what ``keep`` says.
-    ``memory`` is what is known from the last run: its jobs are not compiled again. Raises Changed.
+    ``memory`` is what is known from the last run, ``execute`` compiles all other jobs. Raises Changed.
     """
     crds = crds or Inputs()
     findings = tuple(findings)
@@ -101,9 +102,9 @@ def compile_for(
     loaded = load_all(inputs.sources) if memory is None else memory.load(inputs.sources)
     builds: dict[str, tuple[Options, Build]] = {}
     for name in environments:
-        execute = in_order if memory is None else memory.executor(name, in_order)
         options = _options(config, name, crds, base)
-        builds[name] = options, run(loaded, options, keep, execute)
+        compiled = execute if memory is None else memory.executor(name, execute)
+        builds[name] = options, run(loaded, options, keep, compiled)
     made = [build for _, build in builds.values()]
     found = [*findings, *inputs.findings, *crds.findings]
     if set(config.environments) == set(builds):

@@ -1,0 +1,116 @@
+"""Processes on one machine give what one process gives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from trainc.compilejob import Job
+from trainc.diagnostics.json import render as as_json
+from trainc.executors.chunks import CHUNK, pack, ranges, unpack
+from trainc.executors.forked import FEW, forked
+from trainc.jobcodec import Places
+from trainc.options import Options
+from trainc.pipeline import Build, load_all, run
+from trainc.prepared import Executor, Keep, Prepared, in_order
+from trainc.read import merge, read_tree
+from trainc.source import Document
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
+
+
+def build(root: Path, execute: Executor) -> Build:
+    sources = merge(read_tree(root, name) for name in ("jobs", "runtimes", "policies")).sources
+    return run(load_all(sources), Options(), Keep.FILES, execute)
+
+
+def same(one: Build, other: Build) -> None:
+    assert one.files == other.files
+    assert as_json(one.findings, False) == as_json(other.findings, False)
+    assert [(job.namespace, job.name, job.made) for job in one.jobs] == [
+        (job.namespace, job.name, job.made) for job in other.jobs
+    ]
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_processes_give_what_one_gives(repository: Path, workers: int) -> None:
+    alone = build(repository, in_order)
+    assert len(alone.files) > 100
+    assert alone.findings
+    same(build(repository, forked(workers)), alone)
+
+
+def test_so_they_do_where_jobs_are_wrong(broken: Path) -> None:
+    alone = build(broken, in_order)
+    assert {finding.code for finding in alone.findings} >= {"TC101", "TC301"}
+    assert not alone.files
+    same(build(broken, forked(2)), alone)
+
+
+def test_the_jobs_come_from_other_processes(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, compiled = os.getpid(), Prepared.compile
+
+    def elsewhere(prepared: Prepared, document: Document) -> Job:
+        assert os.getpid() != own
+        return compiled(prepared, document)
+
+    monkeypatch.setattr(Prepared, "compile", elsewhere)
+    assert len(build(repository, forked(2)).jobs) == 60
+
+
+def test_few_jobs_stay(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, compiled = os.getpid(), Prepared.compile
+
+    def here(prepared: Prepared, document: Document) -> Job:
+        assert os.getpid() == own
+        return compiled(prepared, document)
+
+    monkeypatch.setattr(Prepared, "compile", here)
+    assert len(build(repository, forked()).jobs) == 60 < FEW
+    assert len(build(repository, forked(1)).jobs) == 60
+
+
+def test_a_process_that_is_killed(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Prepared, "compile", lambda *_: os.kill(os.getpid(), 9))
+    with pytest.raises(ChildProcessError, match="a worker process ended before its work was done"):
+        build(repository, forked(2))
+
+
+def test_it_is_told_so(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from trainc.cli.root import trainc
+
+    assert repository == Path.cwd()
+    monkeypatch.setattr(Prepared, "compile", lambda *_: os.kill(os.getpid(), 9))
+    result = CliRunner().invoke(trainc, ["render", "--jobs", "2"])
+    assert result.exit_code == 2
+    assert result.stderr == "trainc: error: a worker process ended before its work was done (out of memory?)\n"
+    assert not (repository / "out").exists()
+
+
+def test_what_cannot_travel_is_compiled_here(repository: Path) -> None:
+    seen: list[Document] = []
+
+    def partly(prepared: Prepared, documents: Iterable[Document]) -> Iterable[Job]:
+        given = tuple(documents)
+        places = Places(prepared)
+        runtime = prepared.documents.runtimes[0]
+        places.known.pop((runtime.source.name, runtime.index))
+        data = pack(map(prepared.compile, given), places)
+        seen.extend(given)
+        return unpack(data, given, places, prepared)
+
+    same(build(repository, partly), build(repository, in_order))
+    assert len(seen) == 60
+
+
+@pytest.mark.parametrize("workers", [1, 2, 7])
+@pytest.mark.parametrize("count", [1, 2, 63, 64, 65, 1000])
+def test_chunks_hold_every_job_once(count: int, workers: int) -> None:
+    parts = ranges(count, workers)
+    assert [number for part in parts for number in range(*part)] == list(range(count))
+    assert max(end - begin for begin, end in parts) <= CHUNK
+    assert len(parts) >= min(count, workers)

@@ -1,0 +1,112 @@
+"""MPI ranks give what one process gives; with two real ranks and more where mpi4py and mpiexec are."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_forked import build, same
+
+from trainc.compilejob import Job
+from trainc.executors import mpi
+from trainc.executors.mpi import Ranks, Shipment, chunk
+from trainc.prepared import Executor, Prepared, in_order
+from trainc.source import Document
+
+ROOT = Path(__file__).parents[2]
+MPIEXEC = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+
+real = pytest.mark.skipif(MPIEXEC is None or find_spec("mpi4py") is None, reason="mpi4py or mpiexec is not installed")
+
+
+class World:
+    """A communicator in one process: what rank 0 broadcasts is all there is."""
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+
+    def bcast(self, value: Any, root: int) -> Any:
+        assert root == 0
+        self.sent.append(value)
+        return value
+
+
+class Pool:
+    """An executor of mpi4py.futures in this process."""
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def map(self, function: Any, tasks: Iterable[Any]) -> Iterable[Any]:
+        return map(function, tasks)
+
+
+def ranks(monkeypatch: pytest.MonkeyPatch) -> Executor:
+    """Return the executor of rank 0, whose other ranks are this process with nothing but what they were sent."""
+    found: Any = object.__new__(Ranks)
+    found.world, found.rank, found.size = World(), 0, 3
+    monkeypatch.setattr(Ranks, "_pool", lambda _: Pool())
+    inner = found.executor()
+
+    def execute(prepared: Prepared, documents: Iterable[Document]) -> Iterable[Job]:
+        monkeypatch.setattr(mpi, "_shipments", [Shipment.of(prepared)])
+        mpi._prepared.cache_clear()
+        return inner(prepared, documents)
+
+    return execute
+
+
+def test_ranks_give_what_one_process_gives(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    same(build(repository, ranks(monkeypatch)), build(repository, in_order))
+
+
+def test_so_they_do_where_jobs_are_wrong(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    same(build(broken, ranks(monkeypatch)), build(broken, in_order))
+
+
+def test_a_rank_that_fails(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: Shipment) -> Prepared:
+        raise MemoryError("all of it")
+
+    monkeypatch.setattr(Shipment, "prepared", fails)
+    with pytest.raises(ChildProcessError, match=r"an MPI rank ended .*MemoryError: all of it"):
+        build(repository, ranks(monkeypatch))
+    assert isinstance(chunk([]), str)
+
+
+@real
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_real_ranks(repository: Path, count: int) -> None:
+    def trainc(*command: str) -> subprocess.CompletedProcess[bytes]:
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "compiler"),
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+            "OMPI_MCA_mpi_yield_when_idle": "1",
+        }
+        return subprocess.run(command, check=False, capture_output=True, env=environment, timeout=300)
+
+    assert MPIEXEC is not None
+    alone = trainc(sys.executable, "-m", "trainc", "render", "--format", "json")
+    assert alone.returncode == 0, alone.stderr
+    made = {path.relative_to(repository): path.read_bytes() for path in (repository / "out").rglob("*.yaml")}
+    assert len(made) > 100
+    shutil.rmtree(repository / "out")
+    shared = trainc(
+        MPIEXEC, "-n", str(count), sys.executable, "-m", "trainc", "render", "--executor", "mpi", "--format", "json"
+    )
+    assert shared.returncode == 0, shared.stderr
+    assert shared.stdout == alone.stdout
+    assert {path.relative_to(repository): path.read_bytes() for path in (repository / "out").rglob("*.yaml")} == made
