@@ -14,7 +14,7 @@ from functools import partial
 from trainc.diagnostics import Diagnostic, report
 from trainc.kube.decode import Problem, Refused
 from trainc.kube.jsontext import json_offsets, read_json, skip_space
-from trainc.kube.yamlcomments import yaml_comments
+from trainc.kube.yamlcomments import may_have, yaml_comments
 from trainc.kube.yamlplain import read_plain
 from trainc.kube.yamltext import read_yaml, yaml_offsets
 from trainc.memo import Once
@@ -86,7 +86,7 @@ def comments(source: Source, word: str) -> tuple[tuple[Mark, str], ...]:
 
     JSON has none, and neither has a document that cannot be read.
     """
-    if word not in source.decoded():
+    if not may_have(source.decoded(), word):
         return ()
     text = source.text if isinstance(source.text, str) else source.text.decode("utf-8", "surrogateescape")
     lines = _Lines(text)

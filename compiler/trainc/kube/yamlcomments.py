@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 
 from trainc.kube.decode import Refused
@@ -14,12 +15,17 @@ _HASH = lazy(r"(?<!\S)#")
 _REST = lazy("[^\n\r\u0085\u2028\u2029]*")
 
 
+def may_have(text: str, word: str) -> bool:
+    """Tell whether any comment could begin with word: no other text needs a reader of YAML to say that none does."""
+    return word in text and re.search(rf"#\s*{re.escape(word)}", text) is not None
+
+
 def yaml_comments(text: str, word: str) -> list[tuple[int, str]]:
     """Return the comments whose first characters are word: the code point of each ``#``, and what follows word.
 
     Blanks before word are skipped and those around the rest are removed. A text that YAML cannot read has none.
     """
-    if word not in text:
+    if not may_have(text, word):
         return []
     try:
         scalars: list[tuple[int, int]] = with_masks(text, _scalars)
