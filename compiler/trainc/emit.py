@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 import re
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import Final
 
 from trainc.kube.fieldorder import DATA_MAPS, field_order
+from trainc.memo import Remembered
 from trainc.regex import lazy
 from trainc.source import Json, JsonObject
 
@@ -44,6 +46,7 @@ _LINE_START = lazy(r"\n(?=[^\n])")
 
 _LONGEST_KEY = 900  # code points; readers look for a key's colon within 1,024
 _SHORT = 200  # code points of a string worth remembering
+_SHAPES = 1024  # so many mappings of other keys are remembered for one indentation
 _INTEGERS = range(-(2**63), 2**64)  # what go-yaml holds exactly
 
 
@@ -55,7 +58,7 @@ def emit(data: JsonObject) -> str:
     if not data:
         return "{}\n"
     out: list[str] = []
-    _mapping(data, "\n", "", out)
+    _mapping(data, _TOP, "", out)
     out.append("\n")
     return "".join(out)
 
@@ -84,30 +87,31 @@ def _is_visible(text: str) -> bool:
     return text.isprintable() if text.isascii() else not _NOT_SINGLE.search(text)
 
 
-def _mapping(data: JsonObject, newline: str, parent: str, out: list[str]) -> None:
-    """Write a mapping that is not empty, at the place reached; ``newline`` starts each further line of it."""
-    for name, start, below in _starts(tuple(data), parent in DATA_MAPS, newline):
-        value = data[name]
-        kind = type(value)
-        if kind is str:
-            text = _inline(value) if len(value) <= _SHORT else None  # type: ignore[arg-type]  # kind is str
-            out.append(f"{start} {_string(value, newline) if text is None else text}")  # type: ignore[arg-type]
-        elif kind is dict and value:
-            out.append(f"{start}{newline}  ")
-            _mapping(value, newline + "  ", below, out)  # type: ignore[arg-type]  # kind is dict
-        elif kind is list and value:
-            out.append(f"{start}{newline}")
-            _sequence(value, newline, out)  # type: ignore[arg-type]  # kind is list
-        else:
-            out.append(f"{start} {_scalar(value)}")
+class _Level:
+    """A depth of indentation; ``newline`` starts each further line there.
 
-
-@lru_cache(maxsize=8192)
-def _starts(names: tuple[str, ...], free: bool, newline: str) -> tuple[tuple[str, str, str], ...]:
-    """Return for every key of a mapping, in order, what stands up to its colon, and what those below it are told.
-
-    All but the first start on a line of their own. ``free``: the keys are data.
+    ``fields`` and ``data`` hold for the keys of a mapping, in order, what stands up to the colon, and what the value
+    is told to be below: all but the first start on a line of their own. Under ``data`` the keys are no fields.
     """
+
+    __slots__ = ("_below", "data", "fields", "newline", "start")
+
+    def __init__(self, newline: str) -> None:
+        self.newline = newline
+        self.start = f"{newline}- "
+        self.fields = Remembered(partial(_starts, newline, False), _SHAPES)
+        self.data = Remembered(partial(_starts, newline, True), _SHAPES)
+        self._below: _Level | None = None
+
+    @property
+    def below(self) -> _Level:
+        """The next level."""
+        if self._below is None:
+            self._below = _Level(f"{self.newline}  ")
+        return self._below
+
+
+def _starts(newline: str, free: bool, names: tuple[str, ...]) -> tuple[tuple[str, str, str], ...]:
     keys = sorted(names) if free else field_order(names)
     texts = (_key(name) if len(name) <= _SHORT else _long_key(name, newline) for name in keys)
     return tuple(
@@ -116,37 +120,54 @@ def _starts(names: tuple[str, ...], free: bool, newline: str) -> tuple[tuple[str
     )
 
 
-def _sequence(items: list[Json], newline: str, out: list[str]) -> None:
+def _mapping(data: JsonObject, level: _Level, parent: str, out: list[str]) -> None:
+    """Write a mapping that is not empty, at the place reached."""
+    for name, start, inside in (level.data if parent in DATA_MAPS else level.fields)[tuple(data)]:
+        value = data[name]
+        kind = type(value)
+        if kind is str:
+            text = _INLINE[value] if len(value) <= _SHORT else None  # type: ignore[arg-type, index]  # kind is str
+            out.append(f"{start} {_string(value, level.newline) if text is None else text}")  # type: ignore[arg-type]
+        elif kind is dict and value:
+            out.append(f"{start}{level.newline}  ")
+            _mapping(value, level.below, inside, out)  # type: ignore[arg-type]  # kind is dict
+        elif kind is list and value:
+            out.append(f"{start}{level.newline}")
+            _sequence(value, level, out)  # type: ignore[arg-type]  # kind is list
+        else:
+            out.append(f"{start} {_scalar(value)}")
+
+
+def _sequence(items: list[Json], level: _Level, out: list[str]) -> None:
     """Write a list that is not empty, at the place reached, its dashes there."""
     start = "- "
-    below = newline + "  "
     for value in items:
         kind = type(value)
         if kind is str:
-            text = _inline(value) if len(value) <= _SHORT else None  # type: ignore[arg-type]  # kind is str
-            out.append(f"{start}{_string(value, newline) if text is None else text}")  # type: ignore[arg-type]
+            text = _INLINE[value] if len(value) <= _SHORT else None  # type: ignore[arg-type, index]  # kind is str
+            out.append(f"{start}{_string(value, level.newline) if text is None else text}")  # type: ignore[arg-type]
         elif kind is dict and value:
-            text = _variable(value, below) if len(value) == 2 else None  # type: ignore[arg-type]  # kind is dict
+            text = _variable(value, level) if len(value) == 2 else None  # type: ignore[arg-type]  # kind is dict
             if text is None:
                 out.append(start)
-                _mapping(value, below, "", out)  # type: ignore[arg-type]  # kind is dict
+                _mapping(value, level.below, "", out)  # type: ignore[arg-type]  # kind is dict
             else:
                 out.append(f"{start}{text}")
         elif kind is list and value:
             out.append(start)
-            _sequence(value, below, out)  # type: ignore[arg-type]  # kind is list
+            _sequence(value, level.below, out)  # type: ignore[arg-type]  # kind is list
         else:
             out.append(f"{start}{_scalar(value)}")
-        start = f"{newline}- "
+        start = level.start
 
 
-def _variable(item: JsonObject, newline: str) -> str | None:
+def _variable(item: JsonObject, level: _Level) -> str | None:
     """Write an environment variable, which most items of lists are; None for any other mapping, and for long texts."""
     name, value = item.get("name"), item.get("value")
     if type(name) is not str or type(value) is not str or len(name) > _SHORT or len(value) > _SHORT:
         return None
-    first, second = _inline(name), _inline(value)
-    return None if first is None or second is None else f"name: {first}{newline}value: {second}"
+    first, second = _INLINE[name], _INLINE[value]
+    return None if first is None or second is None else f"name: {first}{level.newline}  value: {second}"
 
 
 def _scalar(value: Json) -> str:
@@ -192,12 +213,6 @@ def _string(text: str, newline: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def _inline(text: str) -> str | None:
-    """Write a text; None for one of several lines, whose look depends on its place."""
-    return _quote(text) if "\n" not in text else None
-
-
-@lru_cache(maxsize=8192)
 def _key(name: str) -> str:
     return name if _PLAIN_KEY.fullmatch(name) and name.lower() not in _WORDS else _double(name)
 
@@ -214,6 +229,16 @@ def _quote(text: str) -> str:
     if ('"' in text or "\\" in text) and _is_visible(text):
         return "'" + text.replace("'", "''") + "'"
     return _double(text)
+
+
+def _one_line(text: str) -> str | None:
+    return _quote(text) if "\n" not in text else None
+
+
+_INLINE: Final = Remembered(_one_line, 8192)
+"""How a text is written; None for one of several lines, whose look depends on its place."""
+
+_TOP: Final = _Level("\n")
 
 
 def _double(text: str) -> str:
