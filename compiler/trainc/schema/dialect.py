@@ -6,6 +6,7 @@ of two types, formats that it ignores are gone, and the limits of numbers are on
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from trainc.schema.formats import known_format
@@ -31,7 +32,21 @@ def convert(schema: Structural) -> dict[str, Any]:
     return converted
 
 
+def flat(schema: Structural) -> dict[str, Any]:
+    """Return the keywords of schema in this dialect, with nothing in the place of sub-schemas: what a checker reads."""
+    converted: dict[str, Any] = compiled(_convert_alone, schema)
+    return converted
+
+
 def _convert(schema: Structural) -> dict[str, Any]:
+    return _converted(schema, convert)
+
+
+def _convert_alone(schema: Structural) -> dict[str, Any]:
+    return _converted(schema, lambda _: {})
+
+
+def _converted(schema: Structural, below: Callable[[Structural], dict[str, Any]]) -> dict[str, Any]:
     keywords = schema.keywords
     of_defaults = OF_DEFAULTS in keywords
     either = schema.int_or_string and not of_defaults
@@ -43,15 +58,15 @@ def _convert(schema: Structural) -> dict[str, Any]:
     result: dict[str, Any] = {"type": [*names, "null"] if names and schema.nullable else names}
     for keyword in ("anyOf", "oneOf", "allOf"):
         if keyword in keywords:
-            result[keyword] = [convert(sub) for sub in schema.alternatives(keyword)]
+            result[keyword] = [below(sub) for sub in schema.alternatives(keyword)]
     if (negated := schema.negated()) is not None:
-        result["not"] = convert(negated)
+        result["not"] = below(negated)
     _copy(keywords, result, _AS_IS)
     if form:
         result["format"] = form
     _add_number(keywords, result, single, known_format(single, form))
     if schema.items is not None:
-        result["items"] = convert(schema.items)
+        result["items"] = below(schema.items)
     _copy(keywords, result, _LIST)
     if keywords.get(LIST_TYPE) in ("set", "map"):
         result[LIST_TYPE] = keywords[LIST_TYPE]
@@ -60,9 +75,9 @@ def _convert(schema: Structural) -> dict[str, Any]:
         result["enum"] = keywords["enum"]
     _copy(keywords, result, _OBJECT)
     if schema.properties:
-        result["properties"] = {name: convert(sub) for name, sub in schema.properties.items()}
+        result["properties"] = {name: below(sub) for name, sub in schema.properties.items()}
     if schema.additional is not None:
-        result["additionalProperties"] = convert(schema.additional)
+        result["additionalProperties"] = below(schema.additional)
     _copy(keywords, result, ("required",))
     return result
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from trainc.schema.defaulting import default
 from trainc.schema.demands import all_of, int_or_string, integer, sizes, string, uniqueness
-from trainc.schema.dialect import NUMBER, convert
+from trainc.schema.dialect import NUMBER, flat
 from trainc.schema.embedded import has_embedded
 from trainc.schema.judge import is_clean, is_int_or_string
 from trainc.schema.patterns import UnsupportedPattern
@@ -83,7 +83,7 @@ def _check_of(schema: Structural, go: Go) -> Check:
 
 
 def _make_check(schema: Structural, go: Go) -> Check:
-    keywords = convert(schema)
+    keywords = flat(schema)
     if _UNUSUAL.isdisjoint(schema.keywords):
         if schema.type == "string" and "anyOf" not in keywords:
             return spelt_scalar(string(keywords), go, STRINGS)
@@ -136,7 +136,7 @@ def _kept(schema: Structural, value: Any) -> Any:
 
 
 def _list(schema: Structural, items: Structural, go: Go) -> Check:
-    keywords = convert(schema)
+    keywords = flat(schema)
     is_sized = sizes(keywords.get("minItems", 0), keywords.get("maxItems"))
     are_unique = uniqueness(keywords)
     check_item: Check | None = None
@@ -166,7 +166,7 @@ def _list(schema: Structural, items: Structural, go: Go) -> Check:
 
 def _mapping(schema: Structural, go: Go, *, whole: Resource | None = None) -> Callable[[Any], Any]:
     """Return the check of a mapping with declared fields; ``whole``: of objects of a resource."""
-    keywords = convert(schema)
+    keywords = flat(schema)
     is_sized = sizes(keywords.get("minProperties", 0), keywords.get("maxProperties"))
     fields = _Fields(schema, go, root=whole is not None)
     filled = dict(_absent(schema, fields))
@@ -217,7 +217,7 @@ def _absent(schema: Structural, fields: _Fields) -> Iterator[tuple[str, Json | N
 
 def _map(schema: Structural, values: Structural, go: Go) -> Check:
     """Return the check of a map, whose keys are free."""
-    keywords = convert(schema)
+    keywords = flat(schema)
     required = keywords.get("required", ())
     is_sized = sizes(keywords.get("minProperties", 0), keywords.get("maxProperties"))
     check_value: Check | None = None

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from trainc.kube.gojson import INT64
-from trainc.schema.dialect import LIST_TYPE, NUMBER, convert
+from trainc.schema.dialect import LIST_TYPE, NUMBER, flat
 from trainc.schema.formats import format_check
 from trainc.schema.listtype import is_unique
 from trainc.schema.numbers import number_errors
@@ -43,7 +43,7 @@ def _test_of(schema: Structural) -> _Test:
 
 
 def _make_check(schema: Structural) -> _Check:
-    keywords = convert(schema)
+    keywords = flat(schema)
     simple = schema.keywords.keys().isdisjoint(("allOf", "oneOf", "not")) and not schema.nullable
     simple = simple and ("enum" not in keywords or schema.type == "string")
     if simple and schema.int_or_string and is_int_or_string(schema):
@@ -59,7 +59,7 @@ def _make_check(schema: Structural) -> _Check:
 def is_int_or_string(schema: Structural) -> bool:
     """Tell whether all that an int-or-string asks for is one of the two, and what is asked of text."""
     anyof = [dict(sub.keywords) for sub in schema.alternatives("anyOf")]
-    return anyof in ([], [{"type": "integer"}, {"type": "string"}]) and NUMBER not in convert(schema)
+    return anyof in ([], [{"type": "integer"}, {"type": "string"}]) and NUMBER not in flat(schema)
 
 
 def _int_or_string_check(schema: Structural, keywords: dict[str, Any]) -> _Check:
@@ -191,7 +191,7 @@ def _list_test(schema: Structural, keywords: dict[str, Any]) -> _Test | None:
 
 def _general_test(schema: Structural) -> _Test:
     """Return the test of every keyword for every class of value; slower, and complete."""
-    keywords = convert(schema)
+    keywords = flat(schema)
     by_class: dict[type, _Test | None] = {
         str: text_test(keywords),
         dict: _mapping_test(schema, keywords),
