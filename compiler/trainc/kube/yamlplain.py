@@ -9,10 +9,10 @@ that is read here.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
 
 from trainc.kube import scalars
+from trainc.memo import Remembered
 from trainc.regex import lazy
 from trainc.source import Json, JsonObject
 
@@ -201,7 +201,7 @@ def _value(plain: str | None, marked: str | None) -> Json:
         raise _Other
     mark = marked[0]
     if mark in "{[":
-        return _flow(marked)
+        return _FLOWS[marked]
     return marked[1:-1] if mark in "\"'" else None
 
 
@@ -212,13 +212,16 @@ def _resolved(plain: str) -> Json:
     return reading.value
 
 
-@lru_cache(maxsize=2048)
 def _flow(text: str) -> Json:
-    """Read the one flow collection that text is. The same text is the same value."""
+    """Read the one flow collection that text is."""
     value, end = _collection(text, 0, 1)
     if end != len(text):
         raise _Other
     return value
+
+
+_FLOWS: Final = Remembered(_flow, 2048)
+"""Flow collections by their text; the jobs of a fleet have many in common."""
 
 
 def _collection(text: str, at: int, depth: int) -> tuple[Json, int]:
