@@ -15,7 +15,7 @@ N ?= 2000
 SEED ?= 7
 ARGS ?=
 
-.PHONY: help setup render test check image containerfiles schemas goldens fuzz bench lock clean
+.PHONY: help setup render test check e2e image containerfiles schemas goldens fuzz bench lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -33,6 +33,9 @@ check: $(READY) ## lint, check the format, check the types
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/mypy --explicit-package-bases compiler/tools compiler/trainc/data/scripts
+
+e2e: $(READY) ## run rendered jobs as real pods, once or N times (needs root, Linux, mmdebstrap, Go; else it says what is missing)
+	$(BIN)/python tests/e2e/suite.py $(if $(filter command% environment%,$(origin N)),--repeat $(N)) $(ARGS)
 
 image: $(READY) ## build the images of images/ as OCI layouts in build/images/ and print their digests (needs mmdebstrap, root)
 	$(BIN)/trainc image build $(ARGS)
