@@ -10,9 +10,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from imagecase import REPOSITORY
 
-from trainc.building import Built, build, read_image, update
+from trainc.building import BuildError, Built, build, read_image, update
+from trainc.building.archive import sources_of
 
 CACHE = REPOSITORY / "build" / "cache"
 """That of `make image`, so that a second run takes seconds."""
@@ -65,15 +67,25 @@ def why_not() -> str:
     missing = [name for name in ("mmdebstrap", "apt-get", "unshare", "ip") if shutil.which(name) is None]
     if missing:
         return f"builds images: {', '.join(missing)} not installed"
-    apart = subprocess.run(["unshare", "--mount", "--net", "true"], capture_output=True, check=False)
-    return "" if apart.returncode == 0 else "builds images: no namespaces here"
+    if subprocess.run(["unshare", "--mount", "--net", "true"], capture_output=True, check=False).returncode != 0:
+        return "builds images: no namespaces here"
+    try:
+        sources_of("bookworm")
+    except BuildError as error:
+        return f"builds images: {error}"
+    return ""
 
 
 def build_or_repin(name: str, scratch: Path) -> tuple[Built, bool]:
     """Build an image of the repository; if pins are gone from the archive say so, and renew them in a copy."""
     inputs, findings = read_image(REPOSITORY / "images" / name)
     assert inputs is not None, findings
-    built, findings = build(inputs, CACHE)
+    try:
+        built, findings = build(inputs, CACHE)
+    except BuildError as error:
+        if not str(error).startswith("apt-get failed") or os.environ.get("CI"):
+            raise
+        pytest.skip(f"the package source cannot be reached: {error}")
     if built is not None:
         return built, False
     assert {finding.code for finding in findings} == {"TC708"}, findings

@@ -17,6 +17,7 @@ from imagecase import IMAGES, REPOSITORY, inputs_of, read
 from realimages import Real, build_or_repin, unpack, why_not
 
 from trainc.building import write_layout
+from trainc.building.archive import sources_of
 from trainc.layouts import verify_layout
 from trainc.lockfile import parse_lock
 from trainc.source import Source
@@ -209,3 +210,30 @@ def test_the_bill_of_materials_names_every_package(image: Real) -> None:
     defined = {one["licenseId"] for one in sbom.get("hasExtractedLicensingInfos", [])}
     used = set(re.findall(r"LicenseRef-[A-Za-z0-9.-]+", " ".join(one["licenseDeclared"] for one in sbom["packages"])))
     assert used <= defined
+
+
+def test_a_pin_that_is_gone_is_named_and_renewed(tmp_path: Path) -> None:
+    """In a copy of an image: a version that no archive has, found through --mirror with a file, and pinned anew."""
+    folder = tmp_path / "copy"
+    shutil.copytree(REPOSITORY / "images", folder / "images")
+    (folder / "trainc.yaml").write_text("environments: {prod: {}}\n", encoding="utf-8")
+    (folder / "all.sources").write_text(sources_of("bookworm"), encoding="utf-8")
+    lock = folder / "images" / "mpi4py" / "packages.lock"
+    text = lock.read_text(encoding="utf-8")
+    (line,) = re.findall(r"(?m)^tini .*$", text)
+    lock.write_text(text.replace(line, f"tini 0.0.1-1 {'0' * 64}"), encoding="utf-8")
+
+    def trainc(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "trainc", "image", *arguments, "mpi4py", "--mirror", "all.sources"]
+        environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "compiler")}
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+    done = trainc("build")
+    assert done.returncode == 1, done.stderr
+    assert "error[TC708]: tini 0.0.1-1 is not to be had\n" in done.stdout
+    assert re.search(r"= expected: [0-9.]+-[0-9]", done.stdout), "the versions to be had"
+    assert not (folder / "build" / "images").exists()
+    renewed = trainc("update")
+    assert renewed.returncode == 0, renewed.stderr
+    assert re.search(r"(?m)^mpi4py: ~ tini \S+ \(was 0\.0\.1-1\)$", renewed.stdout)
+    assert "0.0.1-1" not in lock.read_text(encoding="utf-8")

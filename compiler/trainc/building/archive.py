@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,6 +12,9 @@ from trainc.building.process import BuildError, run, tool
 from trainc.images.debian import mirror_sources, offered, sources, suites_of
 from trainc.images.pins import Pin
 from trainc.records import dataclass
+
+MIRROR: Final = "TRAINC_MIRROR"
+"""The environment variable that stands for --mirror."""
 
 _ETC: Final = Path("/etc/apt")
 _CHOSEN = re.compile(r"^Inst (?P<name>\S+) \((?P<version>\S+) ", re.M)
@@ -40,13 +44,9 @@ class Archive:
 
 
 def open_archive(suite: str, architecture: str, mirror: str | None, scratch: Path) -> Archive:
-    """Fetch the lists of packages of a release into a folder. Raises BuildError where there are none.
-
-    ``mirror`` is the URI of an archive, or a file in the form of sources.list(5); without it the machine's own
-    sources of that release count.
-    """
+    """Fetch the lists of packages of a release into a folder. Raises BuildError where there are none."""
     path = scratch / "debian.sources"
-    path.write_text(_sources(suite, mirror), encoding="utf-8")
+    path.write_text(sources_of(suite, mirror), encoding="utf-8")
     state = scratch / "apt"
     for folder in ("lists/partial", "cache/archives/partial"):
         (state / folder).mkdir(parents=True)
@@ -75,7 +75,13 @@ def open_archive(suite: str, architecture: str, mirror: str | None, scratch: Pat
     return Archive(path, options, offered(texts))
 
 
-def _sources(suite: str, mirror: str | None) -> str:
+def sources_of(suite: str, mirror: str | None = None) -> str:
+    """Return where a release's packages come from, as deb822. Raises BuildError where that is nowhere.
+
+    ``mirror`` is the URI of an archive, or a file in the form of sources.list(5). Without it TRAINC_MIRROR of the
+    environment counts, and without that the machine's own sources of the release.
+    """
+    mirror = mirror or os.environ.get(MIRROR) or None
     if mirror is None:
         found = sources(_files(_ETC), suite)
         where = f"{_ETC} has no source of"
@@ -85,7 +91,7 @@ def _sources(suite: str, mirror: str | None) -> str:
     elif "://" in mirror:
         return mirror_sources(mirror, suite)
     else:
-        raise BuildError(f"--mirror is neither a URI nor a file: {mirror}")
+        raise BuildError(f"--mirror (or {MIRROR}) is neither a URI nor a file: {mirror}")
     if not found:
         raise BuildError(f"{where} {', '.join(suites_of(suite))}: give one with --mirror, a URI or a file")
     return found

@@ -57,7 +57,7 @@ def _shared(function: F) -> F:
             "--mirror",
             metavar="URI|FILE",
             help="Where Debian's packages come from: an archive, or a file as /etc/apt/sources.list.d has them."
-            " Without it, what /etc/apt says of the release.",
+            " Without it, $TRAINC_MIRROR, or what /etc/apt says of the release.",
         ),
         click.option(
             "--cache",
