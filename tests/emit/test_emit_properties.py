@@ -94,6 +94,14 @@ def test_ruamel_reads_the_same(data: JsonObject) -> None:
         assert reader.load(emit(data)) == data
 
 
+@given(TEXTS, st.one_of(TEXTS, NUMBERS), st.booleans())
+@settings(deadline=None)
+def test_a_variable_is_written_as_any_mapping(name: str, value: Json, backwards: bool) -> None:
+    item: JsonObject = {"value": value, "name": name} if backwards else {"name": name, "value": value}
+    more = emit({"env": [[{**item, "zzz": 0}], {**item, "zzz": 0}]})
+    assert emit({"env": [[item], item]}) == more.replace("    zzz: 0\n", "").replace("  zzz: 0\n", "")
+
+
 @given(FREE, st.randoms(use_true_random=False))
 @settings(max_examples=80, deadline=None)
 def test_the_order_of_keys_given_does_not_matter(data: JsonObject, chance: object) -> None:
