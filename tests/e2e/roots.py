@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -130,3 +131,10 @@ def _run(command: list[str], **options: Any) -> str:
     if done.returncode:
         raise NotPossible(f"{command[0]} failed: {done.stderr.strip()[-500:]}")
     return done.stdout
+
+
+if __name__ == "__main__":
+    try:
+        sys.stdout.write(json.dumps(images(), indent=2) + "\n")
+    except NotPossible as error:
+        sys.exit(f"error: {error}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,13 +21,15 @@ from .manifests import read
 from .report import Report
 
 _INSIDE = "TRAINC_SIMULATOR_INSIDE"
+_IMAGES = "TRAINC_SIMULATOR_IMAGES"
 
 
 def main() -> int:
     """Return 0 where every JobSet and Job completed, 1 where one did not, 2 where it cannot be run."""
     options = _parser().parse_args()
     if os.environ.get(_INSIDE) != "1":
-        _enter()
+        given = "" if options.images or options.image else _built()
+        _enter({_IMAGES: given})
     try:
         found = _run(options)
     except (Unsupported, ValueError, OSError) as error:
@@ -44,20 +47,40 @@ def main() -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.simulator", description=__doc__)
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a folder below out/, or a YAML file")
-    parser.add_argument("--image", action="append", default=[], metavar="REFERENCE=FOLDER", help="a root folder")
-    parser.add_argument("--images", type=Path, metavar="FILE", help="JSON: fields of images by reference (images.py)")
+    parser.add_argument(
+        "--image",
+        action="append",
+        default=[],
+        metavar="REFERENCE=FOLDER",
+        help="a root folder; without any, images/ is built",
+    )
+    parser.add_argument(
+        "--images",
+        type=Path,
+        metavar="FILE",
+        help="JSON: fields of images by reference (images.py); without any, images/ is built",
+    )
     parser.add_argument("--scenario", default="{}", metavar="JSON", help="limit, kills, delays, until: docs/e2e.md")
     parser.add_argument("--json", action="store_true", help="print the whole result as JSON")
     parser.add_argument("--quiet", action="store_true", help="do not say what happens")
     return parser
 
 
-def _enter() -> None:
+def _built() -> str:
+    """Return the images of this repository as JSON, built where they are not. They are no part of the simulator."""
+    script = Path(__file__).resolve().parent.with_name("roots.py")
+    done = subprocess.run([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        sys.exit(2)
+    return done.stdout
+
+
+def _enter(variables: dict[str, str]) -> None:
     """Become process 1's child in namespaces of our own. Returns never."""
     command = [sys.executable, "-m", __package__ or "simulator", *sys.argv[1:]]
     wrapped = isolated(command)
     sys.stdout.flush()
-    os.execvpe(wrapped[0], wrapped, {**os.environ, _INSIDE: "1"})
+    os.execvpe(wrapped[0], wrapped, {**os.environ, **variables, _INSIDE: "1"})
 
 
 def _run(options: argparse.Namespace) -> Report:
@@ -72,7 +95,8 @@ def _run(options: argparse.Namespace) -> Report:
 
     manifests = read(options.paths)
     images: dict[str, Path | Image] = {}
-    for reference, given in json.loads(options.images.read_text("utf-8")).items() if options.images else ():
+    text = options.images.read_text("utf-8") if options.images else os.environ.get(_IMAGES) or "{}"
+    for reference, given in json.loads(text).items():
         images[reference] = Image(**{**given, "root": Path(given["root"])})
     images |= {reference: Path(folder) for reference, _, folder in (each.rpartition("=") for each in options.image)}
     scenario = Scenario.of(json.loads(options.scenario))
