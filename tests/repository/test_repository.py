@@ -19,6 +19,7 @@ TARGETS = [
     "render",
     "test",
     "check",
+    "e2e",
     "image",
     "containerfiles",
     "schemas",
