@@ -4,14 +4,34 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from trainc.kube.decode import Refused
 from trainc.kube.yamlevents import errors, kinds, open_events
+from trainc.records import dataclass, replace
 from trainc.source import Document, Mark, Path, get
 
 _CODE_DIGITS = {"x": 2, "u": 4, "U": 8}
 _BREAKS = "\n\r\u0085\u2028\u2029"
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The marks of a document, of which that of ``path`` is moved to a character of the string there."""
+
+    document: Document
+    path: Path
+    offset: int
+
+    def __call__(self) -> Mapping[Path, Mark]:
+        """Return the marks."""
+        known = self.document.marks()
+        mark = known.get(self.path)
+        value = get(self.document.data, *self.path)
+        if mark is None or not isinstance(value, str):
+            return known
+        text = self.document.source.decoded()
+        found = _inside(text, mark, value, self.offset, key=isinstance(self.path[-1], str))
+        return known if found is None else {**known, self.path: found}
 
 
 def within(document: Document, path: Path, offset: int) -> Document:
@@ -19,17 +39,7 @@ def within(document: Document, path: Path, offset: int) -> Document:
 
     ``offset`` counts code points. Where the string cannot be found in the text, the mark stays at its key.
     """
-
-    def marks() -> Mapping[Path, Mark]:
-        known = document.marks()
-        mark = known.get(path)
-        value = get(document.data, *path)
-        if mark is None or not isinstance(value, str):
-            return known
-        found = _inside(document.source.decoded(), mark, value, offset, key=isinstance(path[-1], str))
-        return known if found is None else {**known, path: found}
-
-    return replace(document, marks=marks)
+    return replace(document, marks=Moved(document, path, offset))
 
 
 def _inside(text: str, mark: Mark, value: str, offset: int, *, key: bool) -> Mark | None:

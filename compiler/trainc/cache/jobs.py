@@ -57,16 +57,17 @@ class Recall:
     def __init__(
         self,
         known: tuple[str, Mapping[str, Any]],
-        unchanged: Callable[[Document], bool],
+        digest_of_file: Callable[[str], bytes | None],
         reload: Callable[[Document], Document],
         inner: Executor,
     ) -> None:
-        """Take what is known: the digest of what is no job, and file to index to record.
+        """Take what is known: the digest of what is no job, and file to the digest of its bytes and index to record.
 
-        ``unchanged`` tells whether a document's file is as it was then, ``reload`` reads the document of a stub.
+        ``digest_of_file`` tells the digest that a file has now, None for one that is not of jobs/; ``reload`` reads
+        the document of a stub.
         """
         self.platform, self.records = known
-        self.unchanged = unchanged
+        self.digest_of_file = digest_of_file
         self.reload = reload
         self.inner = inner
         self.found: dict[str, Any] = {}
@@ -81,17 +82,28 @@ class Recall:
         records = self.records if self.digest == self.platform else {}
         todo = []
         for document in documents:
-            record = records.get(document.source.name, {}).get(document.index) if self.unchanged(document) else None
+            record = self._record(records, document)
             job = None if record is None else self._recalled(record, document, prepared, known, runtimes)
             if job is None:
                 todo.append(document)
             else:
-                self.found.setdefault(document.source.name, {})[document.index] = record
+                self._note(document, record)
                 yield job
         self.compiled = len(todo)
         for job in self.inner(prepared, [self.whole(document) for document in todo]):
             self._remember(job, known, runtimes)
             yield job
+
+    def _record(self, records: Mapping[str, Any], document: Document) -> Any:
+        """Return what is known of a document in a file that is as it was then, or None."""
+        digest, known = records.get(document.source.name, (None, {}))
+        return known.get(document.index) if digest == self.digest_of_file(document.source.name) else None
+
+    def _note(self, document: Document, record: Any) -> None:
+        name = document.source.name
+        digest = self.digest_of_file(name)
+        if digest is not None:
+            self.found.setdefault(name, (digest, {}))[1][document.index] = record
 
     def whole(self, document: Document) -> Document:
         """Return a document with all its data, namespace included."""
@@ -127,10 +139,7 @@ class Recall:
             record = encode(replace(job, files=short), places)
         except Unplaced:
             return
-        self.found.setdefault(job.document.source.name, {})[job.document.index] = [
-            *record,
-            runtimes.of_document(job.runtime),
-        ]
+        self._note(job.document, [*record, runtimes.of_document(job.runtime)])
 
 
 def _speaks_of(findings: list[Any], own: Place) -> bool:
@@ -141,10 +150,11 @@ def _speaks_of(findings: list[Any], own: Place) -> bool:
 class _Runtimes:
     """The runtimes of a run by digest."""
 
-    __slots__ = ("digests", "prepared")
+    __slots__ = ("digests", "given", "prepared")
 
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
+        self.given = {place_of(document): document.data for document in prepared.documents.runtimes}
         self.digests: dict[Place, list[Any]] = {}
 
     def of_job(self, document: Document) -> list[Any] | None:
@@ -153,10 +163,10 @@ class _Runtimes:
         return None if isinstance(found, Diagnostic) else self.of_document(found.document)
 
     def of_document(self, runtime: Document) -> list[Any]:
-        """Return the place and the digest of a runtime."""
+        """Return the place of a runtime and its digest: as given, for what is dropped may be found fault with."""
         place = place_of(runtime)
         if (known := self.digests.get(place)) is None:
-            known = self.digests[place] = [*place, _digest(runtime.data)]
+            known = self.digests[place] = [*place, _digest([self.given.get(place), runtime.data])]
         return known
 
 

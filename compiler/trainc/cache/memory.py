@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from trainc.cache.jobs import Recall, is_stub, stub, stubs_of
+from trainc.cache.jobs import Recall, stub, stubs_of
 from trainc.cache.stamps import Stamp, is_settled, stamp
 from trainc.cache.store import Stored, load, path_for, save
 from trainc.contents import Content, digest_of
@@ -102,15 +102,13 @@ class Memory:
         """Return an executor for an environment that takes known jobs from here, and gives ``inner`` the others."""
         known = self.old.jobs.get(environment, ("", {}))
         reload = lambda document: self._document(document.source.name, document.index)  # noqa: E731
-        self.recalls[environment] = recall = Recall(known, self._unchanged, reload, inner)
+        self.recalls[environment] = recall = Recall(known, self._digest, reload, inner)
         return recall
 
-    def _unchanged(self, document: Document) -> bool:
-        """Tell whether the file of a document is the one that a record was made of."""
-        if is_stub(document):
-            return True
-        known = self.old.inputs.get(document.source.name)
-        return known is not None and known[1] == self.digests.get(document.source.name)
+    def _digest(self, name: str) -> bytes | None:
+        """Return the digest that a file below jobs/ has in this run; None for another file."""
+        entry = self.new.inputs.get(name)
+        return None if entry is None else entry[1]
 
     # Files below out/.
 
@@ -130,15 +128,23 @@ class Memory:
         self.new.outputs[name] = [_settled(seen), digest]
         return digest == wanted
 
-    def keep(self, todo: Plan | None, *, written: bool) -> None:
-        """Leave what is known now for the next run.
+    def wrote(self, todo: Plan) -> None:
+        """Note what was written: the bytes, but no stamps, for another may have written since."""
+        for file in (*todo.create, *todo.change):
+            self.new.outputs[file.name] = [None, digest_of(file.data)]
 
-        ``todo`` is what out/ was compared for, ``written``: what it says has been done.
-        """
+    def confirm(self, files: Mapping[str, tuple[Stamp | None, bytes | None]]) -> None:
+        """Note the looks that files of known content have (``Whole.keep``)."""
+        for part in (self.new.inputs, self.new.outputs):
+            for name, entry in part.items():
+                seen, digest = files.get(name, (None, None))
+                if entry[0] is None and seen is not None and entry[1] == digest:
+                    part[name] = [seen, *entry[1:]]
+
+    def keep(self, todo: Plan | None) -> None:
+        """Leave what is known now for the next run; ``todo`` is what out/ was compared for, if it was."""
         if self.forgotten:
             return
-        for file in (*todo.create, *todo.change) if written and todo is not None else ():
-            self.new.outputs[file.name] = [_settled(stamp(f"{self.root}/{file.name}")), digest_of(file.data)]
         if todo is None:
             self.new.outputs = self.old.outputs
         for environment, known in self.old.jobs.items():

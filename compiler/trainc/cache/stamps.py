@@ -31,6 +31,20 @@ def stamp(path: str) -> Stamp | None:
     return stamp_of(found)
 
 
+def state(path: str) -> Stamp | None:
+    """Return the stamp of a file; of anything else one that none of a file is equal to; None for nothing.
+
+    That of a link or a special file has a negative size; of a folder it says only that it is one.
+    """
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    if stat.S_ISDIR(found.st_mode):
+        return -1, 0, 0, 0
+    return stamp_of(found) or (-2, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+
 def stamp_of_folder(path: str) -> Stamp | None:
     """Return the stamp of a folder, another one once an entry came, went or was renamed; None for no folder."""
     try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import marshal
 import os
-import shutil
+import re
 import stat
 import tempfile
 from dataclasses import dataclass, field
@@ -23,6 +23,8 @@ VARIABLE: Final = "TRAINC_CACHE_DIR"
 
 _MAGIC: Final = b"trainc cache\n"
 _SIZE: Final = 32
+_TOOL: Final = re.compile("[0-9a-f]{32}")
+_SUFFIXES: Final = (".jobs", ".all", ".tmp")
 _TOOLS: Final = 4
 """So many traincs keep what they know."""
 
@@ -32,8 +34,8 @@ class Stored:
     """What is known of one repository.
 
     ``inputs``: file below jobs/ to its stamp or None, the digest of its bytes, and its documents as stubs or None.
-    ``jobs``: environment to the digest of what is no job, and file to records. ``outputs``: file below out/ to its
-    stamp and the digest of its bytes.
+    ``jobs``: environment to the digest of what is no job, and file to the digest of its bytes and its records by
+    index. ``outputs``: file below out/ to its stamp or None, and the digest of its bytes.
     """
 
     inputs: dict[str, Any] = field(default_factory=dict)
@@ -89,7 +91,10 @@ def load_parts(path: Path, tool: str, count: int) -> tuple[Any, ...] | None:
 
 def save_parts(path: Path, tool: str, parts: tuple[Any, ...]) -> None:
     """Replace a file by plain values, as ``save`` does."""
-    payload = marshal.dumps(parts)
+    try:
+        payload = marshal.dumps(parts)
+    except ValueError:  # a value that is not plain after all
+        return
     with contextlib.suppress(OSError):
         fresh = not path.parent.is_dir()
         for place in (path.parent.parent, path.parent):
@@ -109,11 +114,16 @@ def save_parts(path: Path, tool: str, parts: tuple[Any, ...]) -> None:
 
 
 def _forget(place: Path) -> None:
-    """Remove what the oldest traincs have left."""
+    """Remove what the oldest traincs have left, and nothing else: the folder may be one that holds more."""
     with os.scandir(place) as entries:
-        tools = sorted((entry.stat().st_mtime_ns, entry.path) for entry in entries if entry.is_dir())
+        own = [entry for entry in entries if _TOOL.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
+        tools = sorted((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path) for entry in own)
     for _, old in tools[:-_TOOLS]:
-        shutil.rmtree(old, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            for name in os.listdir(old):
+                if name.endswith(_SUFFIXES):
+                    os.unlink(f"{old}/{name}")
+            os.rmdir(old)
 
 
 def _is_private(place: Path) -> bool:

@@ -3,26 +3,29 @@
 The files that a run read, those that it made, and every folder in which another could have appeared are known by their
 stamps; the files also by digests, for who asks for bytes. The findings of that run are told again. This module loads
 nothing of the compiler: what it is for takes a tenth of a second.
+
+A stamp counts only if it was settled (``stamps.py``) before the file was read, or the folder listed, for the last time:
+so whatever comes afterwards shows.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from trainc.cache.finder import Finder, Unfound
-from trainc.cache.stamps import FINE, Stamp, is_settled, stamp, stamp_of_folder
+from trainc.cache.stamps import FINE, Stamp, is_settled, stamp_of_folder, state
 from trainc.cache.store import load_parts, path_for, save_parts
 from trainc.contents import digest_of
 from trainc.diagnostics import Diagnostic
 from trainc.findings.plain import decode, encode
 from trainc.read import CONFIG, LOCK
 from trainc.source import Source
-from trainc.write import OWNED, Plan
+from trainc.write import OWNED, Plan, is_temporary
 
 INPUTS: Final = ("jobs", "runtimes", "policies")
 """The folders that a run over the whole repository reads, beside trainc.yaml and images.lock.yaml."""
@@ -31,24 +34,60 @@ _PATIENCE: Final = 20
 """A run that took so many ticks of a file system's clock waits for the next one, to be sure of what it leaves."""
 
 Seen = Mapping[str, tuple[Stamp | None, bytes | None]]
-"""File to the stamp it had when it was read or made (None: too fresh to tell), and its digest (None: absent)."""
+"""File to the stamp it had when it was read or made (None: too fresh to tell), and its digest (None: no such file)."""
+
+Files = dict[str, tuple[Stamp | None, bytes | None]]
+"""File to how it looks (None: nothing there), and the digest of its bytes if it is a file."""
+
+
+class _Moving(Exception):
+    """Something is not as the run saw it, or could become so unseen."""
+
+
+@dataclass(slots=True)
+class _Listing:
+    """Folders with their stamps, taken before each was listed, and the names of what else is in them."""
+
+    folders: dict[str, Stamp | None] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+    linked: bool = False
+
+    @classmethod
+    def of(cls, base: str, tops: Iterable[str], *, hidden: bool) -> _Listing:
+        """List folders that are there, and those below them; the hidden ones too if ``hidden``."""
+        found = cls()
+        waiting = [name for name in tops if os.path.isdir(base + name)]
+        while waiting:
+            folder = waiting.pop()
+            found.folders[folder] = stamp_of_folder(base + folder)
+            with os.scandir(base + folder) as entries:
+                for entry in entries:
+                    if not hidden and entry.name.startswith("."):
+                        continue
+                    name = f"{folder}/{entry.name}"
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(name)
+                    else:
+                        found.names.append(name)
+                        found.linked = found.linked or entry.is_symlink()
+        return found
 
 
 @dataclass(slots=True)
 class Whole:
-    """What is known of one repository as a whole; ``folders`` are those of inputs, as they were before a run read."""
+    """What is known of one repository as a whole; ``inputs`` is what there was before a run read any."""
 
     root: Path
     path: Path
     tool: str
     by_bytes: bool
     began: int = 0
-    folders: dict[str, Stamp | None] = field(default_factory=dict)
+    inputs: _Listing = field(default_factory=_Listing)
 
     @classmethod
     def of(cls, root: Path, place: Path, tool: str, *, by_bytes: bool) -> Whole:
         """Begin a run; ``place`` is the folder of all caches."""
-        return cls(root, path_for(place, tool, root, "all"), tool, by_bytes, time.time_ns())
+        return cls(root, path_for(place, tool, root, "all"), tool, by_bytes)
 
     def last(self) -> tuple[tuple[Diagnostic, ...], Plan] | None:
         """Return the findings of the last run and a plan that does nothing, if nothing has changed since."""
@@ -69,86 +108,117 @@ class Whole:
         base = f"{self.root}/"
         if any(stamp_of_folder(base + name) != seen for name, seen in folders.items()):
             return False
-        if any(stamp(base + name) != seen for name, (seen, _) in files.items()):
+        if any(state(base + name) != seen for name, (seen, _) in files.items()):
             return False
-        return not self.by_bytes or all(_digest(base + name) == digest for name, (_, digest) in files.items())
+        if not self.by_bytes:
+            return True
+        return all(digest is None or _digest(base + name) == digest for name, (_, digest) in files.items())
 
     def look(self) -> None:
-        """Note the folders of inputs, before a run lists them."""
-        self.folders = {name: stamp_of_folder(f"{self.root}/{name}") for name in _folders(f"{self.root}/", INPUTS)}
+        """Note what inputs there are, before a run lists them."""
+        self.began = time.time_ns()
+        self.inputs = _Listing.of(f"{self.root}/", INPUTS, hidden=False)
         if any(not os.path.isdir(f"{self.root}/{name}") for name in INPUTS):
-            self.folders["."] = stamp_of_folder(f"{self.root}/.")  # where the missing one would appear
+            self.inputs.folders["."] = stamp_of_folder(f"{self.root}/.")  # where the missing one would appear
 
-    def keep(self, seen: Seen, platform: Iterable[Source], findings: Iterable[Diagnostic], todo: Plan) -> None:
+    def keep(self, seen: Seen, platform: Iterable[Source], findings: Iterable[Diagnostic], todo: Plan) -> Files:
         """Note that out/ is as it should be, after a run over the whole repository that ended with findings.
 
-        ``seen`` are the files of jobs and of out/, ``platform`` is what was read beside jobs/.
+        ``seen`` are the files of jobs and of out/, ``platform`` is what was read beside jobs/. Returns the files whose
+        looks are known now; none where something is not as the run saw it.
         """
         read = {source.name: digest_of(source.text) for source in platform if isinstance(source.text, bytes)}
-        files = {**seen, **{name: (None, read.get(name)) for name in (CONFIG, LOCK, *read)}}
+        wanted = {**seen, **{name: (None, read.get(name)) for name in (CONFIG, LOCK, *read)}}
         made = sorted((*todo.unchanged, *(file.name for file in (*todo.create, *todo.change))))
+        if not wanted.keys() >= set(made) or not self._wait(todo):
+            return {}
         try:
-            told = [encode(finding, Finder(self.root).place) for finding in findings]
+            folders, files = self._looks(wanted, made, todo.tops)
+        except _Moving:
+            return {}
+        try:
+            finder = Finder(self.root)
+            told = [encode(finding, finder.place) for finding in findings]
         except Unfound:
-            return
-        places = self._places(frozenset(made), todo.tops)
-        stamps = None if places is None else self._stamps(files, places)
-        if stamps is not None:
-            save_parts(self.path, self.tool, (stamps, places, told, made, list(todo.tops)))
+            return files
+        save_parts(self.path, self.tool, (files, folders, told, made, list(todo.tops)))
+        return files
 
-    def _places(self, made: frozenset[str], tops: Iterable[str]) -> dict[str, Stamp | None] | None:
-        """Return the folders as they are now; None where inputs came or went, or another has written to out/."""
-        base = f"{self.root}/"
-        places = {name: stamp_of_folder(base + name) for name in self.folders}
-        if places != self.folders:
-            return None
-        strangers: list[str] = []
-        for name in _folders(base, tops, strangers):
-            places[name] = stamp_of_folder(base + name)
-        if any(_is_owned(base + name) for name in strangers if name not in made):
-            return None
-        return None if None in places.values() else places
+    def _wait(self, todo: Plan) -> bool:
+        """Tell whether all that the run wrote can be settled; after a long run, wait until it is."""
+        if not (todo.stale or todo.leftovers):
+            return True
+        if time.time_ns() - self.began < _PATIENCE * FINE:
+            return False
+        time.sleep(1.1 * FINE / 1e9)
+        return True
 
-    def _stamps(
-        self, files: Seen, places: Mapping[str, Stamp | None]
-    ) -> dict[str, tuple[Stamp | None, bytes | None]] | None:
-        """Return the files as they are now; None where one is another one than it was, or could become so unseen."""
-        base = f"{self.root}/"
-        now = {name: stamp(base + name) for name in files}
-        known = [each for each in (*now.values(), *places.values()) if each is not None]
-        if not _wait(known, self.began):
-            return None
-        for name, (seen, digest) in files.items():
-            if seen is None and digest is not None:  # as fresh then as to be read again now
-                now[name] = stamp(base + name)
-                if _digest(base + name) != digest:
-                    return None
-            elif now[name] != seen:
-                return None
-        return {name: (now[name], digest) for name, (_, digest) in files.items()}
+    def _looks(self, wanted: Seen, made: list[str], tops: Iterable[str]) -> tuple[dict[str, Stamp | None], Files]:
+        """Return the stamps of folders, and the files, as they are now. Raises _Moving."""
+        base, start = f"{self.root}/", time.time_ns()
+        folders = self._folders_of_inputs(base)
+        out = _Listing.of(base, tops, hidden=True)
+        folders |= out.folders | {name: stamp_of_folder(base + name) for name in _above(tops)}
+        files = {name: _confirmed(base + name, *entry, start) for name, entry in wanted.items()}
+        files |= {name: _stranger(base + name, start) for name in set(out.names).difference(made)}
+        files |= {name: _confirmed(base + name, None, None, start) for name in tops if name not in out.folders}
+        for seen in folders.values():
+            if seen is None or not is_settled(seen, start):
+                raise _Moving
+        return folders, files
 
-
-def _folders(base: str, tops: Iterable[str], strangers: list[str] | None = None) -> Iterator[str]:
-    """Yield folders and those below them, hidden ones left out; ``strangers`` gets the names of all files there."""
-    waiting = [name for name in tops if os.path.isdir(base + name)]
-    while waiting:
-        folder = waiting.pop()
-        yield folder
-        with os.scandir(base + folder) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    if strangers is not None or not entry.name.startswith("."):
-                        waiting.append(f"{folder}/{entry.name}")
-                elif strangers is not None:
-                    strangers.append(f"{folder}/{entry.name}")
+    def _folders_of_inputs(self, base: str) -> dict[str, Stamp | None]:
+        """Return the folders of inputs; they hold what they held before the run listed them."""
+        before = self.inputs
+        if before.linked:  # where a link leads may change, and show nowhere
+            raise _Moving
+        if all(seen is not None and is_settled(seen, self.began) for seen in before.folders.values()):
+            now = {name: stamp_of_folder(base + name) for name in before.folders}
+        else:
+            after = _Listing.of(base, INPUTS, hidden=False)
+            now = after.folders | {name: stamp_of_folder(base + name) for name in before.folders if name == "."}
+            if sorted(after.names) != sorted(before.names):
+                raise _Moving
+        if now != before.folders:
+            raise _Moving
+        return now
 
 
-def _is_owned(path: str) -> bool:
+def _above(tops: Iterable[str]) -> set[str]:
+    """Return the folders above others, the root left out: one that became a link would be in the way."""
+    steps = [name.split("/") for name in tops]
+    return {"/".join(parts[:end]) for parts in steps for end in range(1, len(parts))}
+
+
+def _confirmed(path: str, seen: Stamp | None, digest: bytes | None, start: int) -> tuple[Stamp | None, bytes | None]:
+    """Return how a file looks that a run saw, or that it did not find. Raises _Moving."""
+    now = state(path)
+    if digest is None or now is None or now[0] < 0:
+        if now is not None or digest is not None:
+            raise _Moving
+    elif seen is not None:
+        if now != seen:
+            raise _Moving
+    elif not is_settled(now, start) or _digest(path) != digest:  # too fresh then; so it is read again
+        raise _Moving
+    return now, digest
+
+
+def _stranger(path: str, start: int) -> tuple[Stamp | None, bytes | None]:
+    """Return how a file looks that lies in out/ and is not trainc's. Raises _Moving for one that is."""
+    now = state(path)
+    if now is None or not is_settled(now, start) or is_temporary(path):
+        raise _Moving
+    if now[0] < 0:
+        return now, None
     try:
         with open(path, "rb") as file:
-            return file.read(len(OWNED)) == OWNED
+            data = file.read()
     except OSError:
-        return False
+        raise _Moving from None
+    if data.startswith(OWNED):
+        raise _Moving
+    return now, digest_of(data)
 
 
 def _digest(path: str) -> bytes | None:
@@ -158,14 +228,3 @@ def _digest(path: str) -> bytes | None:
         return None
     with open(handle, "rb", buffering=0) as file:
         return digest_of(file.read())
-
-
-def _wait(stamps: Iterable[Stamp], began: int) -> bool:
-    """Tell whether a change from now on gives other stamps; after a long run, wait until it does."""
-    latest = max(stamps, key=lambda each: max(each[1], each[2]), default=None)
-    if latest is None or is_settled(latest):
-        return True
-    if time.time_ns() - began < _PATIENCE * FINE:
-        return False
-    time.sleep(FINE / 1e9)
-    return is_settled(latest)

@@ -41,12 +41,14 @@ def render(root: Path, paths: Iterable[str], environment: str | None, known: Who
     memory = open_memory(root, use=mode.cache, by_bytes=mode.check)
     done = recalled(lambda memory: run.planned(mode, findings, memory), lambda done: done.findings, memory)
     status = carry_out(done.findings, done.todo, mode)
-    if memory is not None and run.whole:
-        memory.keep(done.todo, written=not mode.check and status == CLEAN)
+    if memory is not None and not memory.forgotten and run.whole:
+        if not mode.check and status == CLEAN and done.todo is not None:
+            memory.wrote(done.todo)
         if known is not None and status == CLEAN and done.todo is not None:
             beside = (config.document, config.lock.document)
             read = (*done.platform, *(document.source for document in beside if document is not None))
-            known.keep(memory.seen, read, done.findings, done.todo)
+            memory.confirm(known.keep(memory.seen, read, done.findings, done.todo))
+        memory.keep(done.todo)
     return status
 
 

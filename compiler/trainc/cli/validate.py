@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from trainc.cli.caching import cache_option, open_memory, recalled
 from trainc.cli.command import Command, Reporter, finding_options
 from trainc.cli.work import (
     JOBS,
     POLICIES,
     RUNTIMES,
+    Outcome,
     base_option,
     compile_for,
     crd_option,
@@ -21,9 +24,13 @@ from trainc.cli.work import (
     read_crds,
     read_platform,
 )
-from trainc.diagnostics import has_errors
+from trainc.config import Config
+from trainc.diagnostics import Diagnostic, has_errors
 from trainc.prepared import Keep
 from trainc.read import Inputs, find_root, merge, name_below, read_given, read_tree
+
+if TYPE_CHECKING:
+    from trainc.cache.memory import Memory
 
 EPILOG = """\b
 Examples:
@@ -39,12 +46,14 @@ Examples:
 @click.command("validate", cls=Command, epilog=EPILOG)
 @crd_option
 @base_option
+@cache_option
 @finding_options
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
 def command(
     *,
     crd_dirs: tuple[str, ...],
     base: str | None,
+    cache: bool,
     format_: str,
     fail_on: str,
     quiet: bool,
@@ -66,20 +75,22 @@ def command(
     folder = Path.cwd()
     root = find_root(folder)
     config, findings = load_config(root)
-    parts = [_read(root, folder, path) for path in paths] or [read_tree(root, JOBS)]
-    platform = read_platform(root)
-    partly = platform.sources if paths else ()
-    crds = read_crds(root, folder, crd_dirs)
-    outcome = compile_for(
-        merge([*parts, platform]),
-        config,
-        config.environments,
-        findings,
-        partly=partly,
-        crds=crds,
-        base=read_base(root, base, folder, paths),
-        keep=Keep.SUMMARIES,
-    )
+    if paths or crd_dirs or base is not None:
+        crds = read_crds(root, folder, crd_dirs)
+        parts = [_read(root, folder, path) for path in paths] or [read_tree(root, JOBS)]
+        platform = read_platform(root)
+        outcome = compile_for(
+            merge([*parts, platform]),
+            config,
+            config.environments,
+            findings,
+            partly=platform.sources if paths else (),
+            crds=crds,
+            base=read_base(root, base, folder, paths),
+            keep=Keep.SUMMARIES,
+        )
+    else:
+        parts, outcome = [], _of_all(root, config, findings, use=cache)
     findings = outcome.findings
     if not has_errors(findings):
         if not outcome.job_count and not paths:
@@ -90,6 +101,22 @@ def command(
     if not reporter.fails(findings):
         reporter.remark(_praise(outcome.job_count))
     return reporter.status(findings)
+
+
+def _of_all(root: Path, config: Config, findings: tuple[Diagnostic, ...], *, use: bool) -> Outcome:
+    """Compile all of jobs/ for all environments, with what the last run has left and for the next one if ``use``."""
+    memory = None if has_errors(findings) else open_memory(root, use=use)
+
+    def attempt(memory: Memory | None) -> Outcome:
+        jobs = read_tree(root, JOBS, None if memory is None else memory.read)
+        inputs = merge([jobs, read_platform(root)])
+        keep = Keep.SUMMARIES if memory is None else Keep.FILES  # what is remembered is what render needs, too
+        return compile_for(inputs, config, config.environments, findings, keep=keep, memory=memory)
+
+    outcome = recalled(attempt, lambda outcome: outcome.findings, memory)
+    if memory is not None:
+        memory.keep(None)
+    return outcome
 
 
 def _praise(count: int) -> str:

@@ -26,12 +26,12 @@ def encode(finding: Diagnostic, place: Callable[[Document], Place]) -> Plain:
         finding.code,
         finding.severity.value,
         finding.message,
-        place(finding.document),
+        _place(finding.document, place),
         list(finding.path),
         finding.found,
         finding.expected,
         finding.hint,
-        [[other.message, place(other.document), list(other.path)] for other in finding.related],
+        [[other.message, _place(other.document, place), list(other.path)] for other in finding.related],
         finding.stage,
         finding.upstream,
     ]
@@ -40,12 +40,31 @@ def encode(finding: Diagnostic, place: Callable[[Document], Place]) -> Plain:
 def decode(plain: Plain, find: Callable[[Place], Document]) -> Diagnostic:
     """Return the finding; ``find`` gives the documents of places."""
     code, severity, message, place, path, found, expected, hint, related, stage, upstream = plain
-    others = tuple(Related(text, find(there), tuple(way)) for text, there, way in related)
+    others = tuple(Related(text, _document(there, find), tuple(way)) for text, there, way in related)
+    document = _document(place, find)
     return Diagnostic(
-        code, Severity(severity), message, find(place), tuple(path), found, expected, hint, others, stage, upstream
+        code, Severity(severity), message, document, tuple(path), found, expected, hint, others, stage, upstream
     )
 
 
 def places(plain: Plain) -> list[Place]:
     """Return the places that a finding, as plain data, is about."""
-    return [tuple(place) for place in (plain[3], *(other[1] for other in plain[8]))]
+    return [(place[0], place[1]) for place in (plain[3], *(other[1] for other in plain[8]))]
+
+
+def _place(document: Document, place: Callable[[Document], Place]) -> Plain:
+    """Return a place, and the character of a string there that is meant, if one is."""
+    from trainc.placing import Moved
+
+    marks = document.marks
+    return [*place(document), list(marks.path), marks.offset] if isinstance(marks, Moved) else [*place(document)]
+
+
+def _document(plain: Plain, find: Callable[[Place], Document]) -> Document:
+    name, index, *moved = plain
+    document = find((name, index))
+    if not moved:
+        return document
+    from trainc.placing import within
+
+    return within(document, tuple(moved[0]), moved[1])

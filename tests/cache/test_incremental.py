@@ -1,0 +1,29 @@
+"""What is remembered never makes a difference but time: after any edits a run gives what one without memory gives."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from random import Random
+
+import pytest
+from walking import fault, shortest, steps
+
+WALKS = int(os.environ.get("TRAINC_WALKS", "8"))
+"""So many walks; more by the environment, for who has changed how something is remembered."""
+
+RUNS = 20
+
+
+@pytest.mark.parametrize("seed", range(WALKS))
+def test_a_walk_of_edits(seed: int, tmp_path: Path) -> None:
+    patience = seed % 2 * 20
+    path = steps(Random(seed), RUNS)
+    told = fault(path, tmp_path / "walk", patience=patience)
+    if told is None:
+        return
+    count = iter(range(10_000))
+    shorter = shortest(path, lambda each: fault(each, tmp_path / f"{next(count)}", patience=patience) is not None)
+    again = fault(shorter, tmp_path / "last", patience=patience) or told
+    lines = "\n".join(f"    {step!r}," for step in shorter)
+    pytest.fail(f"[\n{lines}\n]\n{again}", pytrace=False)
