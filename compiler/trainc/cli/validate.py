@@ -76,7 +76,6 @@ def command(
     root = find_root(folder)
     config, findings = load_config(root)
     if paths or crd_dirs or base is not None:
-        crds = read_crds(root, folder, crd_dirs)
         parts = [_read(root, folder, path) for path in paths] or [read_tree(root, JOBS)]
         platform = read_platform(root)
         outcome = compile_for(
@@ -85,7 +84,7 @@ def command(
             config.environments,
             findings,
             partly=platform.sources if paths else (),
-            crds=crds,
+            crds=read_crds(root, folder, crd_dirs),
             base=read_base(root, base, folder, paths),
             keep=Keep.SUMMARIES,
         )
