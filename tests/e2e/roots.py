@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -44,8 +45,9 @@ def images() -> dict[str, dict[str, Any]]:
     Raises:
         NotPossible: An image cannot be built here.
     """
-    with locked():
-        found = {reference: _image(reference.split("/")[-1].split(":")[0]) for reference in IMAGES.values()}
+    with locked(), ThreadPoolExecutor(2) as together:  # mmdebstrap is busy with one core
+        names = [reference.split("/")[-1].split(":")[0] for reference in IMAGES.values()]
+        found = dict(zip(IMAGES.values(), together.map(_image, names), strict=True))
         first = found[IMAGES["openmpi4"]]
         found |= dict.fromkeys(STAND_INS, first)
         found[KUBECTL] = {"root": str(_kubectl(Path(first["root"])))}
