@@ -5,11 +5,11 @@ The functions take open files; they neither open any nor look at the clock.
 
 from __future__ import annotations
 
-import io
 import re
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
+from io import BytesIO
 from typing import IO, Final
 
 from trainc.images.definition import Definition
@@ -109,7 +109,7 @@ def upper_layer(entries: Iterable[Entry], facts: Facts, epoch: int) -> bytes:
             if folder in facts.links:
                 raise ValueError(f"/{name} lies below the symbolic link /{folder}: name /{facts.links[folder]} instead")
             folders |= {folder} - facts.directories
-    file = io.BytesIO()
+    file = BytesIO()
     with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for name in sorted(folders | set(by_name)):
             header = _header(name, epoch, 0o755)
@@ -120,7 +120,7 @@ def upper_layer(entries: Iterable[Entry], facts: Facts, epoch: int) -> bytes:
                 continue
             header.mode, header.size = (0o777, 0) if entry.link else (entry.mode, len(entry.content))
             header.type, header.linkname = (tarfile.SYMTYPE if entry.link else tarfile.REGTYPE), entry.link
-            tar.addfile(header, io.BytesIO(entry.content))
+            tar.addfile(header, BytesIO(entry.content))
     return file.getvalue()
 
 
@@ -188,7 +188,7 @@ def _copy(
     if header.name == _SHADOW:
         data = _without_days(file.read(), epoch)
         header.size = len(data)
-        new.addfile(header, io.BytesIO(data))
+        new.addfile(header, BytesIO(data))
     else:
         new.addfile(header, file)
 
