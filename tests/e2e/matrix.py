@@ -86,7 +86,9 @@ def rows() -> list[Row]:
         )
         found.append(best)
         left.difference_update(parts(best))
-    return [Row(*values[:4], workers=int(values[4])) for values in sorted(found)]
+    return [
+        Row(mpi, transport, user, launcher, int(workers)) for mpi, transport, user, launcher, workers in sorted(found)
+    ]
 
 
 def table() -> str:

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -19,11 +20,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from runtimes import IMAGES, KUBECTL
-from trainc.building import BuildError, build, read_image
+from trainc.building import BuildError, Built, build, read_image, update
+from trainc.diagnostics import Diagnostic
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CACHE: Final = Path(os.environ.get("TRAINC_E2E_CACHE") or ROOT / "build" / "e2e")
-LAYERS: Final = ROOT / "build" / "images"
+LAYERS: Final = ROOT / "build" / "cache"
+"""That of `make image`."""
 
 STAND_INS: Final = (
     "horovod/horovod:0.28.1",
@@ -63,14 +66,34 @@ def locked() -> Iterator[None]:
         yield
 
 
+def _built(name: str, folder: Path) -> tuple[Built | None, tuple[Diagnostic, ...]]:
+    inputs, findings = read_image(folder / name)
+    return build(inputs, LAYERS) if inputs is not None else (None, tuple(findings))
+
+
+def _newer(name: str) -> tuple[Built | None, tuple[Diagnostic, ...]]:
+    """Build an image with the packages that there are, where pinned ones are gone from the archive."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(scratch) / "images"
+        shutil.copytree(ROOT / "images", copy)
+        inputs, findings = read_image(copy / name)
+        if inputs is None:
+            return None, tuple(findings)
+        update(inputs, LAYERS)
+        return _built(name, copy)
+
+
 def _image(name: str) -> dict[str, Any]:
-    inputs, findings = read_image(ROOT / "images" / name)
     try:
-        built, more = build(inputs, LAYERS) if inputs is not None else (None, ())
+        built, findings = _built(name, ROOT / "images")
+        if built is None:
+            gone = "; ".join(each.message for each in findings)
+            sys.stderr.write(f"images/{name}: {gone}: trying what there is instead. Run: trainc image update\n")
+            built, findings = _newer(name)
     except BuildError as error:
         raise NotPossible(f"image {name} cannot be built: {error}") from None
     if built is None:
-        raise NotPossible(f"image {name}: {'; '.join(each.message for each in (*findings, *more))}")
+        raise NotPossible(f"image {name}: {'; '.join(each.message for each in findings)}")
     config = json.loads(built.documents.config)
     key = hashlib.sha256(json.dumps(config["rootfs"]).encode()).hexdigest()[:16]
     folder = CACHE / "roots" / f"{name}-{key}"
@@ -132,7 +155,7 @@ def _run(command: list[str], **options: Any) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_PATIENCE, **options)
     if done.returncode:
         raise NotPossible(f"{command[0]} failed: {done.stderr.strip()[-500:]}")
-    return done.stdout
+    return str(done.stdout)
 
 
 if __name__ == "__main__":
