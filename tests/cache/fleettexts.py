@@ -10,6 +10,18 @@ NAMES = ("one", "two", "three")
 IMAGES = ("example.com/img:1", "example.com/img:2", "example.com/other:1", "example.com/img:latest")
 RUNTIMES = ("plain", "torch", "mpi", "own", "torch-distributed", "jax-distributed")
 
+PLAIN = (
+    "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {{name: {name}}}\n"
+    "spec:\n  runtimeRef: {{name: {runtime}}}\n  trainer: {{numNodes: 1}}\n"
+)
+PLAIN_RUNTIME = (
+    "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nmetadata: {{name: {name}}}\n"
+    "spec:\n  template:\n    spec:\n      replicatedJobs:\n      - name: node\n        template:\n"
+    "          metadata: {{labels: {{trainer.kubeflow.org/trainjob-ancestor-step: trainer}}}}\n"
+    "          spec: {{template: {{spec: {{containers: [{{name: node, image: '{image}'}}]}}}}}}\n"
+)
+"""One job and one runtime in which nothing is found, to be formatted."""
+
 WARNING = "  managedBy: kueue.x-k8s.io/multikueue\n"
 SILENT = "  # trainc: ignore TC311 wanted here\n"
 DIGESTS = ("a", "b")

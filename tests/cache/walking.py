@@ -249,7 +249,16 @@ EDITS: dict[str, Callable[[Path, Random], None]] = {
         calm,
     )
 }
-WEIGHTS = {"put_job": 6, "put_runtime": 2, "put_config": 2, "remove": 2, "replace_words": 3, "spoil_out": 3, "calm": 3}
+WEIGHTS = {
+    "put_job": 6,
+    "put_lock": 2,
+    "put_runtime": 2,
+    "put_config": 2,
+    "remove": 2,
+    "replace_words": 3,
+    "spoil_out": 3,
+    "calm": 3,
+}
 
 POINTS: tuple[tuple[Any, str], ...] = (
     (whole.Whole, "look"),
@@ -394,7 +403,7 @@ def steps(rng: Random, count: int) -> list[Step]:
     names, weights = list(EDITS), [WEIGHTS.get(name, 1) for name in EDITS]
     found = [Step("calm", rng.getrandbits(32))]
     for _ in range(count):
-        edits = rng.choices(names, weights, k=rng.choice((0, 1, 1, 1, 2, 3)))
+        edits = rng.choices(names, weights, k=rng.choice((0, 0, 1, 1, 1, 2, 3)))
         if rng.random() < 0.7:
             found.append(Step("undo", 0))
         found += [Step(name, rng.getrandbits(32)) for name in edits]

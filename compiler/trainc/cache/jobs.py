@@ -18,6 +18,7 @@ from trainc.diagnostics import Diagnostic, has_errors
 from trainc.documents import API_VERSION, RUNTIMES, TRAINJOB, with_namespace
 from trainc.findings.comments import WORD
 from trainc.findings.plain import Place, place_of, places
+from trainc.imagelock import key_of
 from trainc.jobcodec import Places, Record, Unplaced, decode, encode
 from trainc.options import Options
 from trainc.prepared import Executor, Keep, Prepared
@@ -26,6 +27,9 @@ from trainc.source import Document, Json, Source, as_object, get
 
 STUB: Final = b""
 """The text of a source that was not read; no file with a document is empty."""
+
+
+_MADE: Final = Record._fields.index("made")
 
 
 def is_stub(document: Document) -> bool:
@@ -56,34 +60,39 @@ class Recall:
 
     def __init__(
         self,
-        known: tuple[str, Mapping[str, Any]],
+        known: tuple[str, Mapping[str, str], Mapping[str, Any]],
         digest_of_file: Callable[[str], bytes | None],
         reload: Callable[[Document], Document],
         inner: Executor,
     ) -> None:
-        """Take what is known: the digest of what is no job, and file to the digest of its bytes and index to record.
+        """Take what is known.
 
-        ``digest_of_file`` tells the digest that a file has now, None for one that is not of jobs/; ``reload`` reads
-        the document of a stub.
+        ``known`` are the digest of what is no job, the digests of images.lock.yaml, and file to the digest of its
+        bytes and index to record. ``digest_of_file`` tells the digest that a file has now, None for one that is not
+        of jobs/; ``reload`` reads the document of a stub.
         """
-        self.platform, self.records = known
+        self.platform, self.lock, self.records = known
         self.digest_of_file = digest_of_file
         self.reload = reload
         self.inner = inner
-        self.found: dict[str, Any] = {}
-        self.digest = ""
+        self.found: tuple[str, Mapping[str, str], dict[str, Any]] = ("", {}, {})
         self.compiled = 0
 
     def __call__(self, prepared: Prepared, documents: Iterable[Document]) -> Iterator[Job]:
         """Yield the job of every document, in any order."""
-        self.digest = platform_digest(prepared)
+        digest, lock = platform_digest(prepared), dict(prepared.options.lock.digests)
+        self.found = digest, lock, {}
         known = Places(prepared)
         runtimes = _Runtimes(prepared)
-        records = self.records if self.digest == self.platform else {}
+        records = self.records if digest == self.platform else {}
+        moved = frozenset(key for key in {**lock, **self.lock} if lock.get(key) != self.lock.get(key))
         todo = []
         for document in documents:
             record = self._record(records, document)
-            job = None if record is None else self._recalled(record, document, prepared, known, runtimes)
+            if record is None or (moved and _names_any(record, moved)):
+                todo.append(document)
+                continue
+            job = self._recalled(record, document, prepared, known, runtimes)
             if job is None:
                 todo.append(document)
             else:
@@ -103,7 +112,7 @@ class Recall:
         name = document.source.name
         digest = self.digest_of_file(name)
         if digest is not None:
-            self.found.setdefault(name, (digest, {}))[1][document.index] = record
+            self.found[2].setdefault(name, (digest, {}))[1][document.index] = record
 
     def whole(self, document: Document) -> Document:
         """Return a document with all its data, namespace included."""
@@ -142,6 +151,12 @@ class Recall:
         self._note(job.document, [*record, runtimes.of_document(job.runtime)])
 
 
+def _names_any(record: Any, keys: frozenset[str]) -> bool:
+    """Tell whether any of the images that a job's objects name is one of those that the lock knows by ``keys``."""
+    images = (image for _, _, _, images in record[_MADE] for image in images)
+    return any(key_of(image.partition("@")[0]) in keys for image in images)
+
+
 def _speaks_of(findings: list[Any], own: Place) -> bool:
     """Tell whether any finding, or what it refers to, is about a place."""
     return any(own in places(finding) for finding in findings)
@@ -171,7 +186,7 @@ class _Runtimes:
 
 
 def platform_digest(prepared: Prepared) -> str:
-    """Return the digest of all that a job may depend on beside itself and its runtime."""
+    """Return the digest of all that a job may depend on beside itself, its runtime and the lock of its images."""
     options = prepared.options
     others = [[*place_of(d), d.data] for d in prepared.documents.others if d.data["kind"] not in RUNTIMES]
     talking = [[name, text] for name, text in _comments(prepared)]
@@ -179,7 +194,9 @@ def platform_digest(prepared: Prepared) -> str:
 
 
 def _options(options: Options) -> list[Any]:
-    lock = sorted(options.lock.digests.items())
+    # Where an environment changes images, those of its objects do not tell which were looked up in the lock.
+    settings = options.settings
+    lock = sorted(options.lock.digests.items()) if settings.patches or settings.registries else []
     crds = [[source.name, source.decoded()] for source in options.crds]
     return [options.faithful, options.environment, options.config, list(options.fixes), lock, crds]
 

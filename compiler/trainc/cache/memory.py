@@ -100,7 +100,7 @@ class Memory:
 
     def executor(self, environment: str, inner: Executor) -> Executor:
         """Return an executor for an environment that takes known jobs from here, and gives ``inner`` the others."""
-        known = self.old.jobs.get(environment, ("", {}))
+        known = self.old.jobs.get(environment, ("", {}, {}))
         reload = lambda document: self._document(document.source.name, document.index)  # noqa: E731
         self.recalls[environment] = recall = Recall(known, self._digest, reload, inner)
         return recall
@@ -150,7 +150,7 @@ class Memory:
         for environment, known in self.old.jobs.items():
             self.new.jobs.setdefault(environment, known)
         for environment, recall in self.recalls.items():
-            self.new.jobs[environment] = (recall.digest, recall.found)
+            self.new.jobs[environment] = recall.found
         old, new = self.old, self.new
         if (new.inputs, new.jobs, new.outputs) != (old.inputs, old.jobs, old.outputs):
             save(self.path, self.tool, new)

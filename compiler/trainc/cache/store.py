@@ -34,8 +34,8 @@ class Stored:
     """What is known of one repository.
 
     ``inputs``: file below jobs/ to its stamp or None, the digest of its bytes, and its documents as stubs or None.
-    ``jobs``: environment to the digest of what is no job, and file to the digest of its bytes and its records by
-    index. ``outputs``: file below out/ to its stamp or None, and the digest of its bytes.
+    ``jobs``: environment to the digest of what is no job, the digests of images.lock.yaml, and file to the digest of
+    its bytes and its records by index. ``outputs``: file below out/ to its stamp or None, and the digest of its bytes.
     """
 
     inputs: dict[str, Any] = field(default_factory=dict)

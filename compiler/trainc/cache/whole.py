@@ -118,8 +118,6 @@ class Whole:
         """Note what inputs there are, before a run lists them."""
         self.began = time.time_ns()
         self.inputs = _Listing.of(f"{self.root}/", INPUTS, hidden=False)
-        if any(not os.path.isdir(f"{self.root}/{name}") for name in INPUTS):
-            self.inputs.folders["."] = stamp_of_folder(f"{self.root}/.")  # where the missing one would appear
 
     def keep(self, seen: Seen, platform: Iterable[Source], findings: Iterable[Diagnostic], todo: Plan) -> Files:
         """Note that out/ is as it should be, after a run over the whole repository that ended with findings.
@@ -161,7 +159,8 @@ class Whole:
         folders |= out.folders | {name: stamp_of_folder(base + name) for name in _above(tops)}
         files = {name: _confirmed(base + name, *entry, start) for name, entry in wanted.items()}
         files |= {name: _stranger(base + name, start) for name in set(out.names).difference(made)}
-        files |= {name: _confirmed(base + name, None, None, start) for name in tops if name not in out.folders}
+        missing = [name for name in (*INPUTS, *tops) if name not in folders]
+        files |= {name: _confirmed(base + name, None, None, start) for name in missing}
         for seen in folders.values():
             if seen is None or not is_settled(seen, start):
                 raise _Moving
@@ -176,7 +175,7 @@ class Whole:
             now = {name: stamp_of_folder(base + name) for name in before.folders}
         else:
             after = _Listing.of(base, INPUTS, hidden=False)
-            now = after.folders | {name: stamp_of_folder(base + name) for name in before.folders if name == "."}
+            now = after.folders
             if sorted(after.names) != sorted(before.names):
                 raise _Moving
         if now != before.folders:

@@ -1,0 +1,247 @@
+"""What is remembered of a repository: when it is used, when it is not, and that it then does less."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import fleettexts as texts
+import pytest
+from click.testing import CliRunner, Result
+from walking import TICK
+
+from trainc.cli.root import trainc
+from trainc.compilejob import JobCompiler
+from trainc.source import Document
+
+JOB = texts.PLAIN
+RUNTIME = texts.PLAIN_RUNTIME
+Compiled = Callable[[], list[str]]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository of four jobs and two runtimes, the working directory, whose files have settled."""
+    monkeypatch.setenv("TRAINC_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr("trainc.cache.stamps.FINE", TICK)
+    monkeypatch.setattr("trainc.cache.whole.FINE", TICK)
+    monkeypatch.setattr("trainc.cache.whole._PATIENCE", 0)
+    root = tmp_path / "repository"
+    put(root, "trainc.yaml", "environments:\n  prod: {}\n")
+    for name in ("plain", "other"):
+        put(root, f"runtimes/{name}.yaml", RUNTIME.format(name=name, image="example.com/img:1"))
+    for name, runtime in (("one", "plain"), ("two", "plain"), ("three", "other"), ("four", "other")):
+        put(root, f"jobs/a/{name}.yaml", JOB.format(name=name, runtime=runtime))
+    monkeypatch.chdir(root)
+    pause()
+    return root
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compiled]:
+    """Return the names of the jobs compiled since the last call."""
+    names: list[str] = []
+    real = JobCompiler.compile
+
+    def spy(self: JobCompiler, document: Document) -> object:
+        names.append(str(document.data["metadata"]["name"]))  # type: ignore[index, call-overload]
+        return real(self, document)
+
+    def since() -> list[str]:
+        found = sorted(names)
+        names.clear()
+        return found
+
+    monkeypatch.setattr(JobCompiler, "compile", spy)
+    yield since
+
+
+def put(root: Path, name: str, text: str) -> None:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def pause() -> None:
+    time.sleep(2 * TICK / 1e9)
+
+
+def run(*args: str, status: int = 0) -> Result:
+    result = CliRunner().invoke(trainc, args, prog_name="trainc")
+    assert result.exit_code == status, result.output
+    pause()
+    return result
+
+
+def is_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a run fail that does more than compare stamps."""
+
+    def woken(*_: object) -> None:
+        raise AssertionError("the run reads the repository")
+
+    monkeypatch.setattr("trainc.cli.rendering.render", woken)
+
+
+def test_nothing_is_done_while_nothing_changes(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run("render")
+    assert "4 created" in first.stderr
+    is_asleep(monkeypatch)
+    assert "0 created, 0 changed, 0 removed, 4 unchanged" in run("render").stderr
+    assert run("render", "--check").output == ""
+
+
+def test_only_what_changed_is_compiled(repository: Path, compiled: Compiled) -> None:
+    run("render")
+    assert compiled() == ["four", "one", "three", "two"]
+    put(repository, "jobs/a/one.yaml", JOB.format(name="one", runtime="plain") + "  suspend: true\n")
+    pause()
+    assert "0 created, 1 changed" in run("render").stderr
+    assert compiled() == ["one"]
+    put(repository, "runtimes/other.yaml", RUNTIME.format(name="other", image="example.com/img:2"))
+    assert "0 created, 2 changed" in run("render").stderr
+    assert compiled() == ["four", "three"]
+    put(repository, "jobs/b/five.yaml", JOB.format(name="five", runtime="plain"))
+    (repository / "jobs/a/two.yaml").unlink()
+    assert "1 created, 0 changed, 1 removed" in run("render").stderr
+    assert compiled() == ["five"]
+
+
+def test_a_line_of_the_lock_concerns_those_that_name_its_image(repository: Path, compiled: Compiled) -> None:
+    put(repository, "runtimes/other.yaml", RUNTIME.format(name="other", image="example.com/img:2"))
+    run("render")
+    compiled()
+    pins = "images:\n  example.com/else:1: sha256:{}\n  example.com/img:1: sha256:{}\n"
+    for other, own, expected in (("a", "a", ["one", "two"]), ("b", "a", []), ("b", "b", ["one", "two"])):
+        put(repository, "images.lock.yaml", pins.format(other * 64, own * 64))
+        run("render")
+        assert compiled() == expected
+        made = (repository / "out/prod/a/one/jobset-one.yaml").read_text(encoding="utf-8")
+        assert f"img:1@sha256:{own * 64}\n" in made
+    (repository / "images.lock.yaml").unlink()
+    run("render")
+    assert compiled() == ["one", "two"]
+
+
+def test_validate_and_render_know_what_the_other_found(repository: Path, compiled: Compiled) -> None:
+    run("validate")
+    assert compiled() == ["four", "one", "three", "two"]
+    assert "4 TrainJobs are valid" in run("validate").stderr
+    assert compiled() == []
+    (repository / "out").mkdir()
+    run("render", status=0)
+    assert compiled() == ["four", "one", "three", "two"], "their bytes are not kept"
+    run("validate")
+    assert compiled() == []
+    run("validate", "jobs/a/one.yaml")
+    assert compiled() == ["one"], "with paths nothing is taken"
+
+
+def test_a_touched_file_is_read_and_not_compiled(repository: Path, compiled: Compiled) -> None:
+    run("render")
+    compiled()
+    (repository / "jobs/a/one.yaml").touch()
+    pause()
+    run("render")
+    assert compiled() == []
+
+
+def test_without_a_cache_nothing_is_left(repository: Path, compiled: Compiled) -> None:
+    for _ in range(2):
+        run("render", "--no-cache")
+        assert compiled() == ["four", "one", "three", "two"]
+    run("validate", "--no-cache")
+    assert not (repository.parent / "cache").exists()
+
+
+def test_a_file_of_out_that_changed_is_made_again(repository: Path) -> None:
+    run("render")
+    path = repository / "out/prod/a/one/jobset-one.yaml"
+    before = path.read_bytes()
+    path.write_bytes(before.replace(b"img:1", b"img:9"))
+    assert "changed out/prod/a/one/jobset-one.yaml" in run("render", "--check", status=3).output
+    run("render")
+    assert path.read_bytes() == before
+
+
+def test_an_environment_that_comes_back_is_compiled_anew(repository: Path) -> None:
+    """What was known of it was made of other files."""
+    put(repository, "trainc.yaml", "environments:\n  prod: {}\n  dev: {}\n")
+    run("render")
+    put(repository, "trainc.yaml", "environments:\n  prod: {}\n")
+    put(repository, "jobs/a/one.yaml", JOB.format(name="one", runtime="other"))
+    run("render")
+    put(repository, "trainc.yaml", "environments:\n  prod: {}\n  dev: {}\n")
+    run("render")
+    assert b"and runtimes/other.yaml\n" in (repository / "out/dev/a/one/jobset-one.yaml").read_bytes()
+
+
+def test_trainc_yaml_as_a_link_is_read_every_time(repository: Path) -> None:
+    put(repository, "other.yml", "environments:\n  prod: {}\n")
+    (repository / "trainc.yaml").unlink()
+    (repository / "trainc.yaml").symlink_to("other.yml")
+    pause()
+    run("render")
+    run("render")
+    put(repository, "other.yml", "environments:\n  test: {}\n")
+    assert "4 created, 0 changed, 4 removed" in run("render").stderr
+
+
+@pytest.mark.parametrize("before", [b"mine\n", None])
+def test_a_file_of_out_that_becomes_ours_is_removed(repository: Path, before: bytes | None) -> None:
+    path = repository / "out/prod/gone/jobset-gone.yaml"
+    put(repository, "trainc.yaml", "environments:\n  prod: {jobs: [a]}\n")
+    if before is not None:
+        path.parent.mkdir(parents=True)
+        path.write_bytes(before)
+    pause()
+    run("render")
+    run("render")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"# Generated by trainc from jobs/gone.yaml\n")
+    pause()
+    assert "1 removed" in run("render").stderr
+    assert not path.exists()
+
+
+def test_what_another_writes_while_a_run_does_is_seen(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the writing of a file and the look at it that is remembered."""
+    from trainc.cli import carrying
+
+    path = repository / "out/prod/a/one/jobset-one.yaml"
+    real = carrying.apply
+
+    def disturbed(todo: object) -> None:
+        real(todo)  # type: ignore[arg-type]
+        path.write_bytes(path.read_bytes().replace(b"img:1", b"img:9"))
+        pause()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(carrying, "apply", disturbed)
+        run("render")
+    assert "0 created, 1 changed" in run("render").stderr
+
+
+def test_a_damaged_cache_is_no_cache(repository: Path, compiled: Compiled) -> None:
+    run("render")
+    compiled()
+    for path in (repository.parent / "cache").rglob("*.*"):
+        path.write_bytes(path.read_bytes()[:-1])
+    run("render", "--check")
+    assert compiled() == ["four", "one", "three", "two"]
+
+
+def test_a_cache_that_cannot_be_written_is_none(repository: Path, compiled: Compiled) -> None:
+    (repository.parent / "cache").write_bytes(b"in the way")
+    for _ in range(2):
+        run("render")
+        assert compiled() == ["four", "one", "three", "two"]
+
+
+def test_another_trainc_finds_nothing(repository: Path, compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("render")
+    compiled()
+    monkeypatch.setattr("trainc.cache.tool.fingerprint", lambda: "f" * 32)
+    run("render")
+    assert compiled() == ["four", "one", "three", "two"]
+    assert len(list((repository.parent / "cache").iterdir())) == 2
