@@ -1,5 +1,6 @@
 """What a run leaves for the next one: results by content, and how files looked. Safe to delete at any time.
 
 ``store.py`` is the file and its folder, ``stamps.py`` how a file is known to be unchanged, ``jobs.py`` what is known
-of jobs, ``reading.py`` how jobs/ is read with it, ``tool.py`` what makes results another program's.
+of jobs, ``memory.py`` how a run goes with it, ``whole.py`` that nothing is to be done, ``results.py`` what a command
+printed, ``tool.py`` what makes results another program's.
 """

@@ -9,7 +9,8 @@ import click
 from trainc.applications import objects
 from trainc.cli.command import CLEAN, Command, Reporter, finding_options
 from trainc.cli.deployment import print_objects, settings, trees
-from trainc.cli.work import JOBS, choose, compile_for, load_config, read_platform
+from trainc.cli.reading import read_platform
+from trainc.cli.work import JOBS, choose, compile_for, load_config
 from trainc.config import Config, report_faults
 from trainc.configdeploy import without_repository
 from trainc.gitops.argocd import health_checks, plugin_definition

@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
-from trainc.cli.command import CLEAN, Command, Reporter, finding_options
-from trainc.cli.work import (
-    choose,
-    crd_option,
-    load_config,
-    no_document,
-    nothing,
-    read_crds,
-    read_platform,
-    worth_telling,
-)
-from trainc.diagnostics import Diagnostic, has_errors, sort_key
-from trainc.emit import emit
-from trainc.kube.fieldorder import ordered_object
-from trainc.options import Options
-from trainc.pipeline import compile  # noqa: A004 - its public name
-from trainc.read import Inputs, find_root, has_config, merge, read_given, read_stdin
-from trainc.settings import of_every_job
-from trainc.source import JsonObject
+from trainc.cli.caching import cache_option, open_result
+from trainc.cli.command import CLEAN, Command, Reporter, Words, finding_options
+from trainc.cli.reading import Read, crd_option, read_platform
+from trainc.read import Inputs, find_root, has_config, merge, read_config, read_given, read_lock, read_stdin
 
 EPILOG = """\b
 Examples:
@@ -41,27 +24,15 @@ Examples:
 """
 
 STDIN = "-"
-
-
-def _yaml(objects: Iterable[JsonObject]) -> str:
-    return "---\n".join(emit(data) for data in objects)
-
-
-def _json(objects: Iterable[JsonObject]) -> str:
-    items = [ordered_object(data) for data in objects]
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2, ensure_ascii=False) + "\n"
-
-
-OUTPUTS: dict[str, Callable[[Iterable[JsonObject]], str]] = {"yaml": _yaml, "json": _json}
+OUTPUTS = ("yaml", "json")
 
 
 @click.command("build", cls=Command, epilog=EPILOG)
-@click.option(
-    "-o", "--output", type=click.Choice(tuple(OUTPUTS)), default="yaml", show_default=True, help="How to print."
-)
+@click.option("-o", "--output", type=click.Choice(OUTPUTS), default="yaml", show_default=True, help="How to print.")
 @click.option("--faithful", is_flag=True, help="Exactly what the API server, Trainer and JobSet make of the documents.")
 @click.option("--env", "environment", metavar="ENV", help="The environment of trainc.yaml; without it the first one.")
 @crd_option
+@cache_option
 @finding_options
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True))
 def command(
@@ -70,6 +41,7 @@ def command(
     faithful: bool,
     crd_dirs: tuple[str, ...],
     environment: str | None,
+    cache: bool,
     format_: str,
     fail_on: str,
     quiet: bool,
@@ -87,19 +59,26 @@ def command(
     paths = tuple(dict.fromkeys(paths))  # standard input can be read only once
     _require_streams(paths)
     folder = Path.cwd()
-    given = merge(_read(folder, path) for path in paths)
-    options, known, findings = _surroundings(folder, faithful, environment)
-    crds = read_crds(find_root(folder), folder, crd_dirs)
-    result = compile(merge([given, known]).sources, replace(options, crds=crds.sources))
-    found = worth_telling([result.findings], known.sources)
-    findings = tuple(sorted((*findings, *given.findings, *known.findings, *crds.findings, *found), key=sort_key))
-    if not has_errors(findings) and no_document(given):
-        findings = (*findings, *(nothing(path, "no document here") for path in paths))
-    reporter.findings(findings)
+    root = find_root(folder)
+    read = _read_all(root, folder, paths, crd_dirs, faithful)
+    asked = (output, faithful, environment, paths, crd_dirs, read.config is None, reporter.manner)
+    known = open_result(root, read.parts, asked, use=cache)
+    if known is not None and known.result is not None:
+        *words, text = known.result
+        reporter.tell(Words(*words))
+        click.echo(text.encode("utf-8"), nl=False)
+        return CLEAN
+    from trainc.cli.building import build
+
+    findings, make = build(read, paths, output, faithful, environment)
+    told = reporter.worded(findings)
+    reporter.tell(told)
     if reporter.fails(findings):
         return reporter.status(findings)
-    text = OUTPUTS[output](found.data for found in result.objects)
+    text = make()
     click.echo(text.encode("utf-8"), nl=False)
+    if known is not None:
+        known.keep((*told, text))
     return CLEAN
 
 
@@ -110,25 +89,15 @@ def _require_streams(paths: Iterable[str]) -> None:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), name)
 
 
-def _surroundings(
-    folder: Path, faithful: bool, environment: str | None
-) -> tuple[Options, Inputs, tuple[Diagnostic, ...]]:
-    """Return what a repository adds to the documents given: options and runtimes, and what is wrong with its file.
-
-    Without an environment, it is the first one. BadParameter for one that is not there.
-    """
-    if faithful:
-        return Options(faithful=True), Inputs(), ()
-    if not has_config(folder):
-        return Options(), Inputs(), ()
-    config, findings = load_config(folder)
-    environment = config.environments[0] if environment is None else choose(config, environment)[0]
-    data = of_every_job(config.data, environment)
-    options = Options(environment=environment, config=data, config_document=config.document, lock=config.lock)
-    return options, read_platform(folder), findings
+def _read_all(root: Path, folder: Path, paths: Iterable[str], crd_dirs: Iterable[str], faithful: bool) -> Read:
+    given = merge(_read(root, folder, path) for path in paths)
+    folders = tuple((name, read_given(root, folder, name)) for name in crd_dirs)
+    if faithful or not has_config(folder):
+        return Read(given, None, Inputs(), Inputs(), folders)
+    return Read(given, read_config(folder), read_lock(folder), read_platform(folder), folders)
 
 
-def _read(folder: Path, path: str) -> Inputs:
+def _read(root: Path, folder: Path, path: str) -> Inputs:
     if path == STDIN:
         return read_stdin(sys.stdin.buffer)
-    return read_given(find_root(folder), folder, path)
+    return read_given(root, folder, path)

@@ -10,10 +10,12 @@ import click
 
 from trainc.cli.command import F
 from trainc.diagnostics import Diagnostic
+from trainc.read import Inputs, has_config
 from trainc.source import Document
 
 if TYPE_CHECKING:
     from trainc.cache.memory import Memory
+    from trainc.cache.results import Facts, Known
     from trainc.cache.whole import Whole
 
 T = TypeVar("T")
@@ -42,6 +44,23 @@ def open_whole(root: Path, *, use: bool, by_bytes: bool) -> Whole | None:
     from trainc.cache.whole import Whole
 
     return Whole.of(root, place, fingerprint(), by_bytes=by_bytes)
+
+
+def open_result(root: Path, read: Iterable[Inputs], asked: Facts, *, use: bool) -> Known | None:
+    """Return what is known of a command's result in a repository; None where nothing is to be, or there is none.
+
+    The result has to be a function of the bytes that were ``read`` and of what was ``asked``.
+    """
+    from trainc.cache.store import folder
+
+    place = folder() if use and has_config(root) else None
+    if place is None:
+        return None
+    from trainc.cache.results import Known, key_of
+    from trainc.cache.tool import fingerprint
+
+    key = key_of(read, asked)
+    return None if key is None else Known(root, place, fingerprint(), key)
 
 
 def open_memory(root: Path, *, use: bool, by_bytes: bool = False) -> Memory | None:

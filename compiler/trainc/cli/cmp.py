@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN, Command, Reporter, finding_options
-from trainc.cli.work import JOBS, choose, compile_for, load_config, nothing, read_platform
+from trainc.cli.reading import read_platform
+from trainc.cli.work import JOBS, choose, compile_for, load_config, nothing
 from trainc.config import Config
 from trainc.contents import Content, bytes_of
 from trainc.diagnostics import has_errors

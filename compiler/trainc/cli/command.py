@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -41,6 +41,13 @@ class Command(click.Command):
             return failure(error, verbose=bool(ctx.params.get("verbose")))
 
 
+class Words(NamedTuple):
+    """Findings as they are written, and the line that counts them, or nothing."""
+
+    findings: str
+    summary: str
+
+
 @dataclass(frozen=True, slots=True)
 class Reporter:
     """Where findings and remarks go, and which findings fail the run.
@@ -72,12 +79,30 @@ class Reporter:
 
     def findings(self, findings: Iterable[Diagnostic]) -> None:
         """Write the findings, only those that fail the run if quiet; in text, count them on standard error."""
+        self.tell(self.worded(findings))
+
+    def worded(self, findings: Iterable[Diagnostic]) -> Words:
+        """Return what is to be written of findings: a function of them and of the ``manner``."""
         shown = [finding for finding in findings if not self.quiet or self.fails((finding,))]
+        counted = summary(shown) if self.format == "text" and shown else ""
+        return Words(FORMATS[self.format](shown, self.colour), counted)
+
+    def tell(self, words: Words) -> None:
+        """Write the findings that were worded in this manner."""
+        click.echo(words.findings, nl=False, err=self.aside, color=self.colour)
+        if words.summary:
+            self.remark(words.summary)
+
+    @property
+    def colour(self) -> bool:
+        """Whether findings are coloured."""
         stream = sys.stderr if self.aside else sys.stdout
-        colour = _colour(stream is not None and stream.isatty())  # a stream that the caller closed is None
-        click.echo(FORMATS[self.format](shown, colour), nl=False, err=self.aside, color=colour)
-        if self.format == "text" and shown:
-            self.remark(summary(shown))
+        return _colour(stream is not None and stream.isatty())  # a stream that the caller closed is None
+
+    @property
+    def manner(self) -> tuple[str | bool, ...]:
+        """All that decides how findings are told, and whether they fail the run."""
+        return self.format, self.fail_on, self.quiet, self.aside, self.colour
 
     def result(self, line: str) -> None:
         """Write a line of a result that is not a finding; it must not get among findings for programs."""

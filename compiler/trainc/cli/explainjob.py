@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN, Reporter
-from trainc.cli.work import JOBS, choose, load_config, read_platform
+from trainc.cli.reading import read_platform
+from trainc.cli.work import JOBS, choose, load_config
 from trainc.diagnostics import Diagnostic, Severity, has_errors, sort_key, suggest
 from trainc.documents import TRAINJOB
 from trainc.explaining import Miss, Table, Unknown, as_json, as_text, find, table

@@ -8,7 +8,8 @@ import click
 
 from trainc.cli.command import Command, Reporter, finding_options
 from trainc.cli.deployment import kustomizations, print_objects, settings
-from trainc.cli.work import JOBS, choose, compile_for, load_config, read_platform
+from trainc.cli.reading import read_platform
+from trainc.cli.work import JOBS, choose, compile_for, load_config
 from trainc.read import find_root, merge, read_tree
 
 EPILOG = """\b

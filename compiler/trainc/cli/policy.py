@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from trainc.cli.command import Command, Reporter, finding_options
-from trainc.cli.work import POLICIES, crd_option, nothing, read_crds, read_platform
+from trainc.cli.reading import POLICIES, crd_option, read_platform
+from trainc.cli.work import nothing, read_crds
 from trainc.diagnostics import Diagnostic, Severity, has_errors, sort_key
 from trainc.policytests.case import Case
 from trainc.policytests.case import read as read_cases

@@ -13,7 +13,8 @@ from trainc.cli.carrying import Mode, carry_out
 from trainc.cli.command import CLEAN
 from trainc.cli.deployment import deployment_files, deployment_folders
 from trainc.cli.executing import executor_of
-from trainc.cli.work import JOBS, Outcome, choose, compile_for, load_config, nothing, read_platform
+from trainc.cli.reading import read_platform
+from trainc.cli.work import JOBS, Outcome, choose, compile_for, load_config, nothing
 from trainc.config import Config
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.gitops.companions import FOLDER

@@ -9,20 +9,17 @@ import click
 
 from trainc.cli.caching import cache_option, open_memory, recalled
 from trainc.cli.command import Command, Reporter, finding_options
+from trainc.cli.reading import POLICIES, RUNTIMES, crd_option, read_platform
 from trainc.cli.work import (
     JOBS,
-    POLICIES,
-    RUNTIMES,
     Outcome,
     base_option,
     compile_for,
-    crd_option,
     load_config,
     no_document,
     nothing,
     read_base,
     read_crds,
-    read_platform,
 )
 from trainc.config import Config
 from trainc.diagnostics import Diagnostic, has_errors

@@ -1,4 +1,4 @@
-"""From files to builds: what render, build and validate do alike."""
+"""From what was read to builds: what render, build and validate do alike."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from trainc.lockfile import parse_lock
 from trainc.options import Options, Revision
 from trainc.pipeline import Build, Job, load_all, run
 from trainc.prepared import Executor, Keep, in_order
-from trainc.read import CONFIG, Inputs, merge, name_below, read_config, read_given, read_lock, read_tree
+from trainc.read import CONFIG, Inputs, merge, name_below, read_config, read_given, read_lock
 from trainc.records import dataclass
 from trainc.runtimes import without_jobs
 from trainc.source import Document, Source
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from trainc.cache.memory import Memory
 
 JOBS = "jobs"
-RUNTIMES = "runtimes"
-POLICIES = "policies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,11 @@ class Outcome:
 
 def load_config(root: Path) -> tuple[Config, tuple[Diagnostic, ...]]:
     """Read trainc.yaml of the repository, and images.lock.yaml beside it."""
-    inputs, locked = read_config(root), read_lock(root)
+    return parse_config(read_config(root), read_lock(root))
+
+
+def parse_config(inputs: Inputs, locked: Inputs) -> tuple[Config, tuple[Diagnostic, ...]]:
+    """Return what trainc.yaml and images.lock.yaml say, and what is wrong with them."""
     config, findings = parse(inputs.sources[0] if inputs.sources else None)
     lock, found = parse_lock(locked.sources[0] if locked.sources else None)
     return replace(config, lock=lock), (*inputs.findings, *findings, *locked.findings, *found)
@@ -173,31 +175,18 @@ def _is_idle(finding: Diagnostic) -> bool:
     return finding.code in (UNUSED, IDLE) and finding.severity is not Severity.ERROR
 
 
-def read_platform(root: Path) -> Inputs:
-    """Read runtimes/ and policies/ of the repository: what every job meets. The tests of policies are no part of it."""
-    return merge([read_tree(root, RUNTIMES), read_tree(root, POLICIES)])
-
-
-def crd_option(function: F) -> F:
-    """Add --crd-dir."""
-    return click.option(
-        "--crd-dir",
-        "crd_dirs",
-        metavar="DIR",
-        multiple=True,
-        type=click.Path(exists=True, file_okay=False),
-        help="A folder of CustomResourceDefinitions: objects of their kinds are checked, too. May be repeated.",
-    )(function)
-
-
 def read_crds(root: Path, folder: Path, directories: Iterable[str]) -> Inputs:
     """Read the folders of --crd-dir, meant from ``folder``, at any depth; one without a CRD is a finding."""
+    return definitions((directory, read_given(root, folder, directory)) for directory in directories)
+
+
+def definitions(folders: Iterable[tuple[str, Inputs]]) -> Inputs:
+    """Return what the folders of --crd-dir hold; one without a CRD is a finding."""
     parts = []
-    for directory in directories:
-        part = read_given(root, folder, directory)
-        if not part.findings and not any(read_definitions(part.sources)):
-            part = Inputs(part.sources, (nothing(directory, "no CustomResourceDefinition here"),))
-        parts.append(part)
+    for directory, part in folders:
+        empty = not part.findings and not any(read_definitions(part.sources))
+        findings = (nothing(directory, "no CustomResourceDefinition here"),) if empty else part.findings
+        parts.append(Inputs(part.sources, findings))
     return merge(parts)
 
 

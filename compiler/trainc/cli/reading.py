@@ -1,0 +1,50 @@
+"""What commands read alike, beside jobs and files given. It loads nothing of the compiler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from trainc.cli.command import F
+from trainc.read import Inputs, merge, read_tree
+
+RUNTIMES = "runtimes"
+POLICIES = "policies"
+
+
+class Read(NamedTuple):
+    """All that a build reads.
+
+    ``config``, ``lock`` and ``platform`` are what a repository adds, None where nothing is to be added; ``folders``
+    are those of --crd-dir.
+    """
+
+    given: Inputs
+    config: Inputs | None
+    lock: Inputs
+    platform: Inputs
+    folders: tuple[tuple[str, Inputs], ...]
+
+    @property
+    def parts(self) -> tuple[Inputs, ...]:
+        """All that was read, each at its place."""
+        return (self.given, self.config or Inputs(), self.lock, self.platform, *(part for _, part in self.folders))
+
+
+def read_platform(root: Path) -> Inputs:
+    """Read runtimes/ and policies/ of the repository: what every job meets. The tests of policies are no part of it."""
+    return merge([read_tree(root, RUNTIMES), read_tree(root, POLICIES)])
+
+
+def crd_option(function: F) -> F:
+    """Add --crd-dir."""
+    return click.option(
+        "--crd-dir",
+        "crd_dirs",
+        metavar="DIR",
+        multiple=True,
+        type=click.Path(exists=True, file_okay=False),
+        help="A folder of CustomResourceDefinitions: objects of their kinds are checked, too. May be repeated.",
+    )(function)
