@@ -10,7 +10,7 @@ from contest import CHAIN, CHECKERS, CONTROLLER, Bout
 from fleet import EVERYTHING, FLAVOURS, LIKE
 from floors import FLOORS
 from results import Results
-from scenes import BUILD, COLD, RENDER_ABSENT, Row
+from scenes import BUILD, BUILD_EDITED, COLD, RENDER_ABSENT, Row
 from stopwatch import Figures
 
 TEMPLATE = Path(__file__).with_name("benchmarks.md.j2")
@@ -53,7 +53,7 @@ def _columns(row: Row | None) -> list[str]:
     if row is None:
         return [NONE] * 4
     figures = row.figures
-    each = number(1000 * figures.wall / row.jobs) if row.scene != BUILD else NONE
+    each = number(1000 * figures.wall / row.jobs) if row.scene not in (BUILD, BUILD_EDITED) else NONE
     return [seconds(figures), number(figures.cpu), number(figures.peak), each]
 
 
@@ -196,4 +196,6 @@ def page(results: Results, machine: str, versions: Iterable[tuple[str, str]], co
         everything=EVERYTHING,
         chain=CHAIN,
         controller=CONTROLLER,
+        build=BUILD,
+        build_edited=BUILD_EDITED,
     )

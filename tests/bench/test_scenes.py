@@ -119,6 +119,22 @@ def test_each_run_finds_one_change(site: scenes.Site, trainc: Trainc, name: str,
         assert each.cached
 
 
+def test_a_warm_build_is_of_what_was_built(site: scenes.Site, trainc: Trainc) -> None:
+    played(site, trainc, scenes.BUILD, scenes.WARM)
+    before, last = trainc.found[-2:]
+    assert before == last, "the run before it is the same"
+
+
+def test_an_edited_job_was_never_built(site: scenes.Site, trainc: Trainc) -> None:
+    job = fleet.job(0).path
+    texts = [each.inputs[job] for each in played(site, trainc, scenes.BUILD_EDITED, scenes.WARM)]
+    built = [each.inputs[job] for each in trainc.found if each.words == ("build", job)]
+    assert len(built) == RUNS
+    assert built == texts
+    assert len(set(built)) == RUNS, "each run finds another text"
+    assert fleet.job(0).text not in built, "nor the one that other scenes build"
+
+
 def test_a_tenth_alone(site: scenes.Site, trainc: Trainc) -> None:
     for each in played(site, trainc, scenes.RENDER_TENTH, scenes.COLD):
         jobs = [name for name in each.inputs if name.startswith("jobs/")]
