@@ -137,6 +137,15 @@ def test_validate_and_render_know_what_the_other_found(repository: Path, compile
     assert compiled() == ["one"], "with paths nothing is taken"
 
 
+def test_what_other_processes_compiled_is_remembered(repository: Path, compiled: Compiled) -> None:
+    run("render", "--jobs", "2")
+    compiled()
+    put(repository, "jobs/a/one.yaml", JOB.format(name="one", runtime="plain") + "  suspend: true\n")
+    pause()
+    assert "0 created, 1 changed" in run("render").stderr
+    assert compiled() == ["one"]
+
+
 def test_a_touched_file_is_read_and_not_compiled(repository: Path, compiled: Compiled) -> None:
     run("render")
     compiled()

@@ -326,6 +326,8 @@ class Walk:
         args = ["render", "--format", rng.choice(("text", "json"))]
         if rng.random() < 0.3:
             args.append("--check")
+        if rng.random() < 0.07:
+            args += ["--jobs", "2"]
         if rng.random() < 0.1:
             args += ["--env", rng.choice(("prod", "dev"))]
         if rng.random() < 0.1:

@@ -181,7 +181,7 @@ class _Runtimes:
         """Return the place of a runtime and its digest: as given, for what is dropped may be found fault with."""
         place = place_of(runtime)
         if (known := self.digests.get(place)) is None:
-            known = self.digests[place] = [*place, _digest([self.given.get(place), runtime.data])]
+            known = self.digests[place] = [*place, _digest(self.given.get(place, runtime.data))]
         return known
 
 
