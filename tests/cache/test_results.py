@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -303,6 +304,13 @@ def test_a_known_result_loads_nothing_of_the_compiler(place: Path) -> None:
 
 
 def _environment(place: Path) -> dict[str, str]:
-    import os
-
     return {**os.environ, "TRAINC_CACHE_DIR": str(place), "PYTHONPATH": str(ROOT / "compiler")}
+
+
+def test_an_older_trainc_s_results_go(tmp_path: Path) -> None:
+    place = tmp_path / "caches"
+    tools = [f"{number:032x}" for number in range(6)]
+    for tool in tools:
+        Known(Path("/r"), place, tool, b"key").keep(("x",))
+        os.utime(place / tool, (tools.index(tool), tools.index(tool)))
+    assert sorted(each.name for each in place.iterdir()) == tools[2:]

@@ -12,7 +12,6 @@ import marshal
 import os
 import re
 import stat
-import tempfile
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -24,7 +23,7 @@ VARIABLE: Final = "TRAINC_CACHE_DIR"
 _MAGIC: Final = b"trainc cache\n"
 _SIZE: Final = 32
 _TOOL: Final = re.compile("[0-9a-f]{32}")
-_SUFFIXES: Final = (".jobs", ".all", ".tmp")
+_SUFFIXES: Final = (".jobs", ".all", ".results", ".tmp")
 _TOOLS: Final = 4
 """So many traincs keep what they know."""
 
@@ -91,6 +90,8 @@ def load_parts(path: Path, tool: str, count: int) -> tuple[Any, ...] | None:
 
 def save_parts(path: Path, tool: str, parts: tuple[Any, ...]) -> None:
     """Replace a file by plain values, as ``save`` does."""
+    import tempfile  # a run that finds all that it needs does without
+
     try:
         payload = marshal.dumps(parts)
     except ValueError:  # a value that is not plain after all
