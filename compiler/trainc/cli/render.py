@@ -9,7 +9,7 @@ import click
 from trainc.cli.caching import cache_option, open_whole
 from trainc.cli.carrying import Mode, carry_out
 from trainc.cli.command import CLEAN, Command, Reporter, finding_options
-from trainc.cli.executing import executor_options, ranks_of
+from trainc.cli.executing import executor_option, jobs_option, ranks_of
 from trainc.read import find_root
 
 EPILOG = """\b
@@ -25,7 +25,8 @@ Examples:
 @click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
 @click.option("--check", is_flag=True, help="Write nothing; name the files that differ and exit 3 if any does.")
 @cache_option
-@executor_options
+@jobs_option
+@executor_option
 @finding_options
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
 def command(

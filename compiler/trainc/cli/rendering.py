@@ -77,8 +77,9 @@ class Run(NamedTuple):
         read = None if memory is None else memory.read
         inputs = merge([*(read_tree(root, name, read) for name in names), platform])
         partly = () if JOBS in names else platform.sources
+        execute = executor_of(mode.workers, mode.ranks, quiet=mode.reporter.quiet)
         outcome = compile_for(
-            inputs, self.config, self.environments, findings, partly=partly, memory=memory, execute=executor_of(mode)
+            inputs, self.config, self.environments, findings, partly=partly, memory=memory, execute=execute
         )
         found = _with_empty(outcome, names)
         if mode.reporter.fails(found):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,7 @@ import click
 
 from trainc.cli.caching import cache_option, open_memory, recalled
 from trainc.cli.command import Command, Reporter, finding_options
+from trainc.cli.executing import executor_of, jobs_option
 from trainc.cli.reading import POLICIES, RUNTIMES, crd_option, read_platform
 from trainc.cli.work import (
     JOBS,
@@ -21,8 +24,7 @@ from trainc.cli.work import (
     read_base,
     read_crds,
 )
-from trainc.config import Config
-from trainc.diagnostics import Diagnostic, has_errors
+from trainc.diagnostics import has_errors
 from trainc.prepared import Keep
 from trainc.read import Inputs, find_root, merge, name_below, read_given, read_tree
 
@@ -44,6 +46,7 @@ Examples:
 @crd_option
 @base_option
 @cache_option
+@jobs_option
 @finding_options
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
 def command(
@@ -51,6 +54,7 @@ def command(
     crd_dirs: tuple[str, ...],
     base: str | None,
     cache: bool,
+    workers: int | None,
     format_: str,
     fail_on: str,
     quiet: bool,
@@ -72,21 +76,17 @@ def command(
     folder = Path.cwd()
     root = find_root(folder)
     config, findings = load_config(root)
+    compiled = partial(compile_for, config=config, environments=config.environments, findings=findings)
+    compiled = partial(compiled, execute=executor_of(workers, quiet=quiet))
+    parts: list[Inputs] = []
     if paths or crd_dirs or base is not None:
         parts = [_read(root, folder, path) for path in paths] or [read_tree(root, JOBS)]
         platform = read_platform(root)
-        outcome = compile_for(
-            merge([*parts, platform]),
-            config,
-            config.environments,
-            findings,
-            partly=platform.sources if paths else (),
-            crds=read_crds(root, folder, crd_dirs),
-            base=read_base(root, base, folder, paths),
-            keep=Keep.SUMMARIES,
-        )
+        partly = platform.sources if paths else ()
+        crds, before = read_crds(root, folder, crd_dirs), read_base(root, base, folder, paths)
+        outcome = compiled(merge([*parts, platform]), partly=partly, crds=crds, base=before, keep=Keep.SUMMARIES)
     else:
-        parts, outcome = [], _of_all(root, config, findings, use=cache)
+        outcome = _of_all(root, compiled, use=cache and not has_errors(findings))
     findings = outcome.findings
     if not has_errors(findings):
         if not outcome.job_count and not paths:
@@ -99,15 +99,15 @@ def command(
     return reporter.status(findings)
 
 
-def _of_all(root: Path, config: Config, findings: tuple[Diagnostic, ...], *, use: bool) -> Outcome:
+def _of_all(root: Path, compiled: Callable[..., Outcome], *, use: bool) -> Outcome:
     """Compile all of jobs/ for all environments, with what the last run has left and for the next one if ``use``."""
-    memory = None if has_errors(findings) else open_memory(root, use=use)
+    memory = open_memory(root, use=use)
 
     def attempt(memory: Memory | None) -> Outcome:
         jobs = read_tree(root, JOBS, None if memory is None else memory.read)
         inputs = merge([jobs, read_platform(root)])
         keep = Keep.SUMMARIES if memory is None else Keep.FILES  # what is remembered is what render needs, too
-        return compile_for(inputs, config, config.environments, findings, keep=keep, memory=memory)
+        return compiled(inputs, keep=keep, memory=memory)
 
     outcome = recalled(attempt, lambda outcome: outcome.findings, memory)
     if memory is not None:
