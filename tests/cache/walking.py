@@ -16,8 +16,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-import fleettexts as texts
 import pytest
+import walktexts as texts
 from click.testing import CliRunner
 
 from trainc.cache import store, whole

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import fleettexts as texts
 import pytest
+import walktexts as texts
 from click.testing import CliRunner, Result
 from walking import TICK
 
