@@ -14,9 +14,10 @@ from trainc.kube.fielderror import invalid, quote
 from trainc.kube.goorder import typed
 from trainc.load import load
 from trainc.plugins.base import refused
-from trainc.source import Document, JsonObject, Path, Source, get
+from trainc.source import Document, JsonObject, Path, Source, as_object, get
 
 CLUSTER_WIDE = "ClusterTrainingRuntime"
+_VERSIONED = {kind: f"{API_VERSION}/{kind}" for kind in RUNTIMES}
 BUILTIN = "trainc:"
 """How the names of built-in sources begin."""
 
@@ -44,10 +45,11 @@ def builtin(name: str) -> Document | None:
 
 def reference(job: Document, instead: Mapping[str, str]) -> Key:
     """Return the identity of the runtime that a TrainJob names; ``instead`` has other names for some."""
-    kind = str(get(job.data, "spec", "runtimeRef", "kind") or CLUSTER_WIDE)  # the CRD's default
-    name = str(get(job.data, "spec", "runtimeRef", "name"))
+    wanted = as_object(get(job.data, "spec", "runtimeRef"))
+    kind = str(wanted.get("kind") or CLUSTER_WIDE)  # the CRD's default
+    name = str(wanted.get("name"))
     namespace = str(get(job.data, "metadata", "namespace")) if kind == "TrainingRuntime" else ""
-    return f"{API_VERSION}/{kind}", namespace, instead.get(name, name)
+    return _VERSIONED.get(kind) or f"{API_VERSION}/{kind}", namespace, instead.get(name, name)
 
 
 def check_kind(job: Document) -> tuple[Diagnostic, ...]:

@@ -54,8 +54,10 @@ def merge(parts: Iterable[Inputs]) -> Inputs:
     sources: dict[str, Source] = {}
     findings: dict[tuple[str, str], Diagnostic] = {}
     for part in parts:
-        sources |= {source.name: source for source in part.sources}
-        findings |= {(finding.file, finding.message): finding for finding in part.findings}
+        for source in part.sources:
+            sources[source.name] = source
+        for finding in part.findings:
+            findings[finding.file, finding.message] = finding
     return Inputs(tuple(sources[name] for name in sorted(sources)), tuple(findings.values()))
 
 
@@ -89,7 +91,7 @@ def read_lock(root: Path) -> Inputs:
     return _read(path, LOCK) if path.is_file() or path.is_symlink() else Inputs()
 
 
-def read_tree(root: Path, name: str, read: Callable[[Path, str], Inputs] | None = None) -> Inputs:
+def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None = None) -> Inputs:
     """Read jobs/ or runtimes/, or what ``name`` is below them: a folder or a file.
 
     No source and no finding where there is no such folder. ``read`` may be another one than ``read_file``.
@@ -110,17 +112,18 @@ def read_tree(root: Path, name: str, read: Callable[[Path, str], Inputs] | None 
                 [_about("TC011", name, f"neither a folder nor a file ending in {', '.join(SUFFIXES)}")],
             )
     names = [found for found in names if not _is_test(found)]
-    top = steps[0]
+    top, base = steps[0], os.fspath(root)
+    depths = [depth - 1 for depth in _DEPTHS[top]]
     parts = [Inputs((), tuple(findings))]
     for found in names:
-        if len(found.split("/")) in _DEPTHS[top]:
-            parts.append(read(root / found, found))
+        if found.count("/") in depths:
+            parts.append(read(f"{base}/{found}", found))
         else:
             parts.append(Inputs((), (_misplaced(found, top),)))
     return merge(parts)
 
 
-def read_file(path: Path, name: str) -> Inputs:
+def read_file(path: Path | str, name: str) -> Inputs:
     """Read a regular file under its name from the root; what is none, or cannot be read, is a finding."""
     return _read(path, name, regular=True)
 

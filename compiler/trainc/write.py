@@ -94,9 +94,8 @@ def plan(
     whether a file has a content, and may know it without reading the file.
     """
     is_same = is_same or partial(_is_same, root)
-    for name in (*files, *scopes):
-        _guard(name, tops)
-    wanted = {name: data for name, data in files.items() if not set(scopes).isdisjoint(_parents(name))}
+    _guard((*files, *scopes), tops)
+    wanted = _below(files, scopes)
     there = _look(root, scopes)
     blocked = _folders_in_the_way(wanted, scopes, there)
     create, change, unchanged = [], [], []
@@ -145,10 +144,32 @@ def apply(todo: Plan) -> None:
         _remove_empty(todo.root, folder, todo.tops)
 
 
-def _guard(name: str, tops: Collection[str]) -> None:
-    inside = any(f"{name}/".startswith(f"{top}/") for top in tops)
-    if not inside or not all(part and part not in (".", "..") for part in name.split("/")):
-        raise ValueError(f"not a path below {' or '.join(f'{top}/' for top in tops)}: {name}")
+def _guard(names: Iterable[str], tops: Collection[str]) -> None:
+    """Raise ValueError for a name that leads elsewhere than below the folders. One check serves all of a folder."""
+    known: set[str] = set()
+    for name in names:
+        folder, slash, last = name.rpartition("/")
+        if folder in known and last not in ("", ".", ".."):
+            continue
+        inside = any(f"{name}/".startswith(f"{top}/") for top in tops)
+        if not inside or not all(part and part not in (".", "..") for part in name.split("/")):
+            raise ValueError(f"not a path below {' or '.join(f'{top}/' for top in tops)}: {name}")
+        if slash and any(f"{folder}/".startswith(f"{top}/") for top in tops):
+            known.add(folder)
+
+
+def _below(files: Mapping[str, Content], scopes: Collection[str]) -> dict[str, Content]:
+    """Return the files that are below any of the scopes."""
+    chosen = frozenset(scopes)
+    inside: dict[str, bool] = {}
+    wanted = {}
+    for name, data in files.items():
+        folder = name.rpartition("/")[0]
+        if (known := inside.get(folder)) is None:
+            known = inside[folder] = not chosen.isdisjoint(_parents(name))
+        if known:
+            wanted[name] = data
+    return wanted
 
 
 def _parents(name: str) -> list[str]:
@@ -160,6 +181,7 @@ def _look(root: Path, scopes: Iterable[str]) -> dict[str, _Kind]:
     """Return what there is at the scopes, above them and below them, by name as the file system spells it."""
     there: dict[str, _Kind] = {}
     waiting = []
+    base = os.fspath(root)
     for scope in scopes:
         for name in (*_parents(scope), scope):
             path = root / name
@@ -172,11 +194,11 @@ def _look(root: Path, scopes: Iterable[str]) -> dict[str, _Kind]:
             waiting.append(scope)
     while waiting:
         folder = waiting.pop()
-        with os.scandir(root / folder) as entries:
+        with os.scandir(f"{base}/{folder}") as entries:
             for entry in entries:
                 name = f"{folder}/{entry.name}"
-                there[name] = _kind(entry)
-                if there[name] is _Kind.FOLDER:
+                there[name] = kind = _kind(entry)
+                if kind is _Kind.FOLDER:
                     waiting.append(name)
     return there
 
@@ -190,7 +212,8 @@ def _kind(entry: Path | os.DirEntry[str]) -> _Kind:
 
 
 def _folders_in_the_way(files: Iterable[str], scopes: Iterable[str], there: Mapping[str, _Kind]) -> dict[str, str]:
-    folders = {folder for name in (*files, *scopes) for folder in _parents(name)} | set(scopes)
+    above = {name.rpartition("/")[0]: name for name in (*files, *scopes)}  # names of one folder have the same parents
+    folders = {folder for name in above.values() for folder in _parents(name)} | set(scopes)
     kinds = {folder: there[folder] for folder in folders if folder in there}
     return {
         folder: f"{kind.value} where a folder must be" for folder, kind in kinds.items() if kind is not _Kind.FOLDER

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -121,24 +122,22 @@ class Recall:
     def _recalled(
         self, record: Any, document: Document, prepared: Prepared, places: Places, runtimes: _Runtimes
     ) -> Job | None:
-        *plain, runtime = record
+        *plain, files, runtime = record
         if runtimes.of_job(document) != runtime:
             return None
-        known = Record(*plain)
-        if is_stub(document) and _speaks_of(known.findings, place_of(document)):
+        known = Record._make([*plain, self._promised(files, document, prepared)])
+        if is_stub(document) and known.findings and _speaks_of(known.findings, place_of(document)):
             document = self.whole(document)
         try:
-            job = decode(known, document, places)
+            return decode(known, document, places)
         except Unplaced:
             return None
-        return replace(job, files=tuple(self._promised(job, prepared)))
 
-    def _promised(self, job: Job, prepared: Prepared) -> Iterator[tuple[str, Promise]]:
-        for path, digest in job.files:
-            yield path, Promise(bytes_of(digest), lambda path=path: self._made(job, prepared)[path])  # type: ignore[misc]
+    def _promised(self, files: list[Any], document: Document, prepared: Prepared) -> list[Any]:
+        return [(path, Promise(digest, partial(self._made, path, document, prepared))) for path, digest in files]
 
-    def _made(self, job: Job, prepared: Prepared) -> Mapping[str, bytes]:
-        return {path: bytes_of(data) for path, data in prepared.compile(self.whole(job.document)).files}
+    def _made(self, path: str, document: Document, prepared: Prepared) -> bytes:
+        return bytes_of(dict(prepared.compile(self.whole(document)).files)[path])
 
     def _remember(self, job: Job, places: Places, runtimes: _Runtimes) -> None:
         if has_errors(job.findings) or not job.made or job.runtime is None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from trainc.cache.jobs import Recall, stub, stubs_of
 from trainc.cache.stamps import Stamp, is_settled, stamp
@@ -18,6 +17,8 @@ from trainc.read import Inputs, read_file
 from trainc.source import Document, Mark, Source
 from trainc.source import Path as Way
 from trainc.write import Plan
+
+_NOTHING: Final = Inputs()
 
 
 class Changed(Exception):
@@ -46,13 +47,13 @@ class Memory:
 
     # Files below jobs/.
 
-    def read(self, path: Path, name: str) -> Inputs:
+    def read(self, path: str, name: str) -> Inputs:
         """Read a file below jobs/ where that is needed; a known one stands in ``stubs`` afterwards."""
         known = self.old.inputs.get(name)
-        seen = stamp(os.fspath(path))
+        seen = stamp(path)
         if known is not None and seen is not None and known[0] == seen and not self.by_bytes and known[2] is not None:
             self._stand_in(name, known)
-            return Inputs()
+            return _NOTHING
         inputs = read_file(path, name)
         if not inputs.sources:
             return inputs
@@ -62,7 +63,7 @@ class Memory:
         kept = _settled(seen)
         if known is not None and known[1] == digest and known[2] is not None:
             self._stand_in(name, [kept, digest, known[2]])
-            return Inputs()
+            return _NOTHING
         self.digests[name], self.stamps[name] = digest, kept
         return inputs
 

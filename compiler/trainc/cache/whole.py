@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -91,11 +92,11 @@ class Whole:
 
     def last(self) -> tuple[tuple[Diagnostic, ...], Plan] | None:
         """Return the findings of the last run and a plan that does nothing, if nothing has changed since."""
-        parts = load_parts(self.path, self.tool, 5)
+        parts = load_parts(self.path, self.tool, 6)
         if parts is None:
             return None
-        files, folders, findings, made, tops = parts
-        if not self._is_same(files, folders):
+        files, folders, inputs, findings, made, tops = parts
+        if not self._is_same(files, folders, inputs):
             return None
         finder = Finder(self.root)
         try:
@@ -104,11 +105,14 @@ class Whole:
             return None
         return told, Plan(self.root, unchanged=tuple(made), tops=tuple(tops))
 
-    def _is_same(self, files: Mapping[str, Any], folders: Mapping[str, Any]) -> bool:
+    def _is_same(self, files: Mapping[str, Any], folders: Mapping[str, Any], inputs: int) -> bool:
         base = f"{self.root}/"
-        if any(stamp_of_folder(base + name) != seen for name, seen in folders.items()):
+        others = iter(folders.items())  # those of inputs come first, and what changes is most often an input
+        if any(stamp_of_folder(base + name) != seen for name, seen in islice(others, inputs)):
             return False
         if any(state(base + name) != seen for name, (seen, _) in files.items()):
+            return False
+        if any(stamp_of_folder(base + name) != seen for name, seen in others):
             return False
         if not self.by_bytes:
             return True
@@ -139,7 +143,7 @@ class Whole:
             told = [encode(finding, finder.place) for finding in findings]
         except Unfound:
             return files
-        save_parts(self.path, self.tool, (files, folders, told, made, list(todo.tops)))
+        save_parts(self.path, self.tool, (files, folders, len(self.inputs.folders), told, made, list(todo.tops)))
         return files
 
     def _wait(self, todo: Plan) -> bool:
