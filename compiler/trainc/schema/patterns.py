@@ -71,11 +71,11 @@ def is_too_large(pattern: str) -> bool:
 
 
 def is_packaged(pattern: str) -> bool:
-    """Tell whether a pattern stands in the CRDs of this package or in its schema of trainc.yaml."""
+    """Tell whether a pattern stands in the CRDs of this package or in its schemas of trainc.yaml and images.lock.yaml."""
     return any(pattern in packaged(name) for name in PACKAGED)
 
 
-PACKAGED: Final = ("schemas/nodes.json", "config.schema.json")
+PACKAGED: Final = ("schemas/nodes.json", "config.schema.json", "images.lock.schema.json")
 """The package's data whose patterns a usual run tries; the first has what most do."""
 
 
