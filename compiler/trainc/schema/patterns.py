@@ -71,7 +71,7 @@ def is_too_large(pattern: str) -> bool:
 
 
 def is_packaged(pattern: str) -> bool:
-    """Tell whether a pattern stands in the CRDs of this package or in its schemas of trainc.yaml and images.lock.yaml."""
+    """Tell whether a pattern stands in the CRDs of this package or in its schemas of files."""
     return any(pattern in packaged(name) for name in PACKAGED)
 
 
