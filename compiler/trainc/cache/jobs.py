@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from trainc.compilejob import Job
-from trainc.contents import Promise, bytes_of, digest_of
+from trainc.contents import Content, Promise, bytes_of, digest_of
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.documents import API_VERSION, RUNTIMES, TRAINJOB, with_namespace
 from trainc.findings.comments import WORD
@@ -65,17 +65,20 @@ class Recall:
         digest_of_file: Callable[[str], bytes | None],
         reload: Callable[[Document], Document],
         inner: Executor,
+        is_there: Callable[[str, Content], bool] | None = None,
     ) -> None:
         """Take what is known.
 
         ``known`` are the digest of what is no job, the digests of images.lock.yaml, and file to the digest of its
         bytes and index to record. ``digest_of_file`` tells the digest that a file has now, None for one that is not
-        of jobs/; ``reload`` reads the document of a stub.
+        of jobs/; ``reload`` reads the document of a stub. ``is_there`` tells whether a file has its content: a job
+        of which one has not is compiled with the others, and not when its file is written.
         """
         self.platform, self.lock, self.records = known
         self.digest_of_file = digest_of_file
         self.reload = reload
         self.inner = inner
+        self.is_there = is_there
         self.found: tuple[str, Mapping[str, str], dict[str, Any]] = ("", {}, {})
         self.compiled = 0
 
@@ -94,7 +97,7 @@ class Recall:
                 todo.append(document)
                 continue
             job = self._recalled(record, document, prepared, known, runtimes)
-            if job is None:
+            if job is None or not self._is_written(job):
                 todo.append(document)
             else:
                 self._note(document, record)
@@ -103,6 +106,9 @@ class Recall:
         for job in self.inner(prepared, [self.whole(document) for document in todo]):
             self._remember(job, known, runtimes)
             yield job
+
+    def _is_written(self, job: Job) -> bool:
+        return self.is_there is None or all(self.is_there(path, content) for path, content in job.files)
 
     def _record(self, records: Mapping[str, Any], document: Document) -> Any:
         """Return what is known of a document in a file that is as it was then, or None."""

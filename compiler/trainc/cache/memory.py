@@ -28,10 +28,10 @@ class Changed(Exception):
 class Memory:
     """One run's view of what is known of a repository.
 
-    ``by_bytes``: files are compared by their bytes, and stamps count for nothing.
+    ``by_bytes``: files are compared by their bytes, and stamps count for nothing. ``compares``: out/ will be compared.
     """
 
-    def __init__(self, root: Path, place: Path, tool: str, *, by_bytes: bool = False) -> None:
+    def __init__(self, root: Path, place: Path, tool: str, *, by_bytes: bool = False, compares: bool = False) -> None:
         """Read what the last run left below ``place``, the folder of all caches."""
         self.root = root
         self.tool = tool
@@ -43,6 +43,8 @@ class Memory:
         self.digests: dict[str, bytes] = {}
         self.stamps: dict[str, Stamp | None] = {}
         self.recalls: dict[str, Recall] = {}
+        self.compares = compares
+        self.asked: dict[str, tuple[bytes, bool]] = {}
         self.forgotten = False
 
     # Files below jobs/.
@@ -103,7 +105,8 @@ class Memory:
         """Return an executor for an environment that takes known jobs from here, and gives ``inner`` the others."""
         known = self.old.jobs.get(environment, ("", {}, {}))
         reload = lambda document: self._document(document.source.name, document.index)  # noqa: E731
-        self.recalls[environment] = recall = Recall(known, self._digest, reload, inner)
+        is_there = self.is_same if self.compares else None
+        self.recalls[environment] = recall = Recall(known, self._digest, reload, inner, is_there)
         return recall
 
     def _digest(self, name: str) -> bytes | None:
@@ -116,6 +119,11 @@ class Memory:
     def is_same(self, name: str, content: Content) -> bool:
         """Tell whether the file of a name has a content; False where it has not, or is none."""
         wanted = digest_of(content)
+        if (asked := self.asked.get(name)) is None or asked[0] != wanted:
+            asked = self.asked[name] = wanted, self._is_same(name, wanted)
+        return asked[1]
+
+    def _is_same(self, name: str, wanted: bytes) -> bool:
         path = f"{self.root}/{name}"
         known, seen = self.old.outputs.get(name), stamp(path)
         if known is not None and seen is not None and known[0] == seen and not self.by_bytes:

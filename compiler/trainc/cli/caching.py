@@ -63,7 +63,7 @@ def open_result(root: Path, read: Iterable[Inputs], asked: Facts, *, use: bool) 
     return None if key is None else Known(root, place, fingerprint(), key)
 
 
-def open_memory(root: Path, *, use: bool, by_bytes: bool = False) -> Memory | None:
+def open_memory(root: Path, *, use: bool, by_bytes: bool = False, compares: bool = False) -> Memory | None:
     """Return what is known of a repository's jobs from the last run; None where nothing is to be."""
     from trainc.cache.store import folder
 
@@ -73,7 +73,7 @@ def open_memory(root: Path, *, use: bool, by_bytes: bool = False) -> Memory | No
     from trainc.cache.memory import Memory
     from trainc.cache.tool import fingerprint
 
-    return Memory(root, place, fingerprint(), by_bytes=by_bytes)
+    return Memory(root, place, fingerprint(), by_bytes=by_bytes, compares=compares)
 
 
 def recalled(

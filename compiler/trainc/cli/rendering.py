@@ -39,7 +39,7 @@ def render(root: Path, paths: Iterable[str], environment: str | None, known: Who
         reporter.findings(findings)
         return reporter.status(findings)
     run = Run(root, names, config, choose(config, environment), environment is None and JOBS in names)
-    memory = open_memory(root, use=mode.cache, by_bytes=mode.check)
+    memory = open_memory(root, use=mode.cache, by_bytes=mode.check, compares=True)
     done = recalled(lambda memory: run.planned(mode, findings, memory), lambda done: done.findings, memory)
     status = carry_out(done.findings, done.todo, mode)
     if memory is not None and not memory.forgotten and run.whole:
