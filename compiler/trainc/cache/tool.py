@@ -20,19 +20,36 @@ _SIZE: Final = 16
 def fingerprint() -> str:
     """Return a text that is another one wherever the same input could give another output: 32 hexadecimal digits.
 
-    Files of the package count by name, size and time, so an edited trainc finds nothing of an older one; what is
-    installed beside it counts by name and version.
+    What is installed beside trainc counts by name and version.
     """
     home = Path(__file__).resolve().parents[1]
-    whole = blake2b(f"{FORMAT}\n{sys.version}\n{sys.platform}\n{home}\n".encode(), digest_size=_SIZE)
-    for line in sorted(_files(str(home))):
-        whole.update(line.encode("utf-8", "surrogateescape"))
-    for line in sorted(_installed()):
+    whole = blake2b(f"{FORMAT}\n{sys.version}\n{sys.platform}\n".encode(), digest_size=_SIZE)
+    for line in (*own_files(home), *sorted(_installed())):
         whole.update(line.encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
 
 
-def _files(folder: str) -> Iterator[str]:
+def own_files(home: Path) -> list[str]:
+    """Return what tells the files of a package, sorted.
+
+    One that an installer has put there tells them itself (RECORD has the digest of each), so that another place or
+    day of the same installation is no other trainc; a file that is younger was edited. All others, as of a checkout,
+    count by place, size and time.
+    """
+    records = sorted(home.parent.glob(f"{home.name}-*.dist-info/RECORD"))
+    try:
+        installed = records[0].read_text(encoding="utf-8") if len(records) == 1 else ""
+        since = records[0].stat().st_mtime_ns if f"{home.name}/__init__.py," in installed else -1
+    except (OSError, UnicodeError):
+        installed, since = "", -1
+    found = [f"{home}\n"] if since < 0 else [installed]
+    start = len(os.fspath(home))
+    for path, size, time in _files(os.fspath(home)):
+        found.append(f"{path[start:]}\t{size}\t{time if time > since else 0}\n")
+    return sorted(found)
+
+
+def _files(folder: str) -> Iterator[tuple[str, int, int]]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name == "__pycache__":
@@ -41,7 +58,7 @@ def _files(folder: str) -> Iterator[str]:
                 yield from _files(entry.path)
             else:
                 found = entry.stat()
-                yield f"{entry.path}\t{found.st_size}\t{found.st_mtime_ns}\n"
+                yield entry.path, found.st_size, found.st_mtime_ns
 
 
 def _installed() -> Iterator[str]:
