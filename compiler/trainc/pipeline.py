@@ -7,7 +7,7 @@ the bytes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import field
 
 from trainc.compilejob import Job
@@ -62,6 +62,10 @@ class Build:
         return _summaries(self.jobs, self.shared)
 
 
+Note = Callable[[Source, tuple[Document, ...], tuple[Diagnostic, ...]], None]
+"""Takes a source with its documents and what loading it found."""
+
+
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """Sources, in order of their names, their documents, and what loading them found: the same in any environment."""
@@ -71,8 +75,8 @@ class Loaded:
     findings: tuple[Diagnostic, ...]
 
 
-def load_all(sources: Iterable[Source]) -> Loaded:
-    """Load sources, each once."""
+def load_all(sources: Iterable[Source], note: Note | None = None) -> Loaded:
+    """Load sources, each once, and tell ``note`` what came of each."""
     given = tuple(sorted(sources, key=lambda source: (source.name, source.decoded())))
     documents: list[Document] = []
     findings: list[Diagnostic] = []
@@ -80,6 +84,8 @@ def load_all(sources: Iterable[Source]) -> Loaded:
         loaded, found = load(source)
         documents += loaded
         findings += found
+        if note is not None:
+            note(source, loaded, found)
     return Loaded(given, tuple(documents), tuple(findings))
 
 

@@ -80,7 +80,6 @@ class Recall:
         self.inner = inner
         self.is_there = is_there
         self.found: tuple[str, Mapping[str, str], dict[str, Any]] = ("", {}, {})
-        self.compiled = 0
 
     def __call__(self, prepared: Prepared, documents: Iterable[Document]) -> Iterator[Job]:
         """Yield the job of every document, in any order."""
@@ -102,7 +101,6 @@ class Recall:
             else:
                 self._note(document, record)
                 yield job
-        self.compiled = len(todo)
         for job in self.inner(prepared, [self.whole(document) for document in todo]):
             self._remember(job, known, runtimes)
             yield job

@@ -10,10 +10,12 @@ from trainc.cache.jobs import Recall, stub, stubs_of
 from trainc.cache.stamps import Stamp, is_settled, stamp
 from trainc.cache.store import Stored, load, path_for, save
 from trainc.contents import Content, digest_of
+from trainc.diagnostics import Diagnostic
 from trainc.load import load as load_source
 from trainc.pipeline import Loaded, load_all
 from trainc.prepared import Executor
 from trainc.read import Inputs, read_file
+from trainc.records import replace
 from trainc.source import Document, Mark, Source
 from trainc.source import Path as Way
 from trainc.write import Plan
@@ -75,18 +77,14 @@ class Memory:
 
     def load(self, sources: Iterable[Source]) -> Loaded:
         """Load sources, as ``load_all`` does, with the documents that stand for files that were not read."""
-        given = tuple(sources)
-        own = [source for source in given if source.name in self.digests]
-        first = load_all(source for source in given if source.name not in self.digests)
-        documents, findings = list(first.documents), list(first.findings)
-        for source in own:
-            loaded, found = load_source(source)
-            documents += loaded
-            findings += found
-            entry = [self.stamps[source.name], self.digests[source.name], stubs_of(source, loaded, found)]
-            self.new.inputs[source.name] = entry
-        ordered = sorted(given, key=lambda source: source.name)
-        return Loaded(tuple(ordered), (*documents, *self.stubs), tuple(findings))
+        loaded = load_all(sources, self._note)
+        return replace(loaded, documents=(*loaded.documents, *self.stubs))
+
+    def _note(self, source: Source, documents: tuple[Document, ...], findings: tuple[Diagnostic, ...]) -> None:
+        """Note what a file below jobs/ holds, now that it was read and loaded."""
+        if (digest := self.digests.get(source.name)) is not None:
+            stubs = stubs_of(source, documents, findings)
+            self.new.inputs[source.name] = [self.stamps[source.name], digest, stubs]
 
     def _marks(self, name: str, index: int) -> Mapping[Way, Mark]:
         return self._document(name, index).marks()

@@ -35,15 +35,11 @@ def cache_option(function: F) -> F:
 
 def open_whole(root: Path, *, use: bool, by_bytes: bool) -> Whole | None:
     """Return what is known of a repository as a whole; None where nothing is to be."""
-    from trainc.cache.store import folder
-
-    place = folder() if use else None
-    if place is None:
+    if (home := _home(use=use)) is None:
         return None
-    from trainc.cache.tool import fingerprint
     from trainc.cache.whole import Whole
 
-    return Whole.of(root, place, fingerprint(), by_bytes=by_bytes)
+    return Whole.of(root, *home, by_bytes=by_bytes)
 
 
 def open_result(root: Path, read: Iterable[Inputs], asked: Facts, *, use: bool) -> Known | None:
@@ -51,29 +47,32 @@ def open_result(root: Path, read: Iterable[Inputs], asked: Facts, *, use: bool) 
 
     The result has to be a function of the bytes that were ``read`` and of what was ``asked``.
     """
-    from trainc.cache.store import folder
-
-    place = folder() if use and has_config(root) else None
-    if place is None:
+    if (home := _home(use=use and has_config(root))) is None:
         return None
     from trainc.cache.results import Known, key_of
-    from trainc.cache.tool import fingerprint
 
     key = key_of(read, asked)
-    return None if key is None else Known(root, place, fingerprint(), key)
+    return None if key is None else Known(root, *home, key)
 
 
 def open_memory(root: Path, *, use: bool, by_bytes: bool = False, compares: bool = False) -> Memory | None:
     """Return what is known of a repository's jobs from the last run; None where nothing is to be."""
-    from trainc.cache.store import folder
-
-    place = folder() if use else None
-    if place is None:
+    if (home := _home(use=use)) is None:
         return None
     from trainc.cache.memory import Memory
+
+    return Memory(root, *home, by_bytes=by_bytes, compares=compares)
+
+
+def _home(*, use: bool) -> tuple[Path, str] | None:
+    """Return the folder of all caches and what tells this trainc's from others'; None where nothing is to be."""
+    if not use:
+        return None
+    from trainc.cache.store import folder
     from trainc.cache.tool import fingerprint
 
-    return Memory(root, place, fingerprint(), by_bytes=by_bytes, compares=compares)
+    place = folder()
+    return None if place is None else (place, fingerprint())
 
 
 def recalled(
