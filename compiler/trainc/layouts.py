@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from trainc.imagelock import DIGEST, key_of
-from trainc.read import LIMIT
+from trainc.read import read_bytes
 from trainc.source import Json, JsonObject, get, objects
 
 REF_NAME: Final = "org.opencontainers.image.ref.name"
@@ -132,13 +132,9 @@ def _json(path: Path) -> Json:
 
 def _bytes(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            data = file.read(LIMIT + 1)
-    except OSError as error:
-        raise LayoutError(f"{path.name} cannot be read: {error.strerror}") from None
-    if len(data) > LIMIT:
-        raise LayoutError(f"{path.name} is larger than {LIMIT // 1024 // 1024} MiB")
-    return data
+        return read_bytes(path)
+    except ValueError as reason:
+        raise LayoutError(f"{path.name} {reason}") from None
 
 
 def _references(manifest: JsonObject) -> Iterator[str]:

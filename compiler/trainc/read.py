@@ -128,6 +128,18 @@ def read_file(path: Path | str, name: str) -> Inputs:
     return _read(path, name, regular=True)
 
 
+def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
+    """Read a file of at most ``limit`` bytes. ValueError says why it cannot be read, as the rest of a sentence."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error.strerror}") from None
+    if len(data) > limit:
+        raise ValueError(f"is larger than {limit // 1024 // 1024} MiB")
+    return data
+
+
 def is_input(name: str) -> bool:
     """Tell whether read_tree reads a regular file of this name."""
     steps = name.split("/")

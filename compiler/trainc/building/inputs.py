@@ -11,6 +11,7 @@ from trainc.building.process import BuildError
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.images.definition import FILE, Definition, parse_definition
 from trainc.images.pins import PACKAGES, WHEELS, Pin, parse_packages, parse_wheels
+from trainc.read import read_bytes
 from trainc.records import dataclass
 from trainc.source import Source
 
@@ -74,10 +75,6 @@ def _copied(top: Path, path: Path) -> bytes:
 
 def _bytes(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            data = file.read(_LIMIT + 1)
-    except OSError as error:
-        raise BuildError(f"{os.path.relpath(path)} cannot be read: {error.strerror}") from None
-    if len(data) > _LIMIT:
-        raise BuildError(f"{os.path.relpath(path)} is larger than {_LIMIT // 1024 // 1024} MiB")
-    return data
+        return read_bytes(path, _LIMIT)
+    except ValueError as reason:
+        raise BuildError(f"{os.path.relpath(path)} {reason}") from None
