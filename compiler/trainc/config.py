@@ -15,7 +15,7 @@ from trainc.findings.severities import Problem as Fault
 from trainc.imagelock import Lock
 from trainc.kube.decode import Problem, Refused
 from trainc.kube.yamltext import read_yaml, yaml_offsets
-from trainc.options import FIXES
+from trainc.options import FIXES, Options, Revision
 from trainc.records import dataclass
 from trainc.settings import RECOMMENDED, expanded
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, as_list, as_object, get
@@ -48,6 +48,17 @@ class Config:
     data: JsonObject = field(default_factory=_default, hash=False)
     document: Document | None = field(default=None, compare=False, repr=False)
     lock: Lock = Lock()
+
+    def options(self, environment: str, crds: tuple[Source, ...] = (), base: Revision | None = None) -> Options:
+        """Return the options of a compilation for one environment."""
+        return Options(
+            environment=environment,
+            config=self.data,
+            config_document=self.document,
+            crds=crds,
+            base=base,
+            lock=self.lock,
+        )
 
 
 def parse(source: Source | None) -> tuple[Config, tuple[Diagnostic, ...]]:

@@ -42,8 +42,7 @@ def _options(read: Read, faithful: bool, environment: str | None) -> tuple[Optio
         return Options(faithful=faithful), ()
     config, findings = parse_config(read.config, read.lock)
     environment = config.environments[0] if environment is None else choose(config, environment)[0]
-    data = of_every_job(config.data, environment)
-    return Options(environment=environment, config=data, config_document=config.document, lock=config.lock), findings
+    return replace(config, data=of_every_job(config.data, environment)).options(environment), findings
 
 
 def _yaml(objects: Iterable[JsonObject]) -> str:

@@ -39,7 +39,7 @@ def explain_job(folder: Path, what: str, field: str, environment: str | None, ou
     jobs = _read(root, namespace, name)
     inputs = merge([jobs, read_platform(root)])
     for each in environments:
-        options = Options(environment=each, config=config.data, config_document=config.document, lock=config.lock)
+        options = config.options(each)
         build = compile(inputs.sources, options)
         objects = _objects(build, options, namespace, name)
         if objects is None and not has_errors(build.findings):

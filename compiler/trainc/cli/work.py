@@ -104,7 +104,7 @@ def compile_for(
     loaded = load_all(inputs.sources) if memory is None else memory.load(inputs.sources)
     builds: dict[str, tuple[Options, Build]] = {}
     for name in environments:
-        options = _options(config, name, crds, base)
+        options = config.options(name, crds.sources, base)
         compiled = execute if memory is None else memory.executor(name, execute)
         builds[name] = options, run(loaded, options, keep, compiled)
     made = [build for _, build in builds.values()]
@@ -133,17 +133,6 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
         for options, build in builds:
             yield from unheard((*(job.document for job in build.jobs), *build.left), options)
         yield from remarks((options, build.made) for options, build in builds)
-
-
-def _options(config: Config, environment: str, crds: Inputs, base: Revision | None) -> Options:
-    return Options(
-        environment=environment,
-        config=config.data,
-        config_document=config.document,
-        crds=crds.sources,
-        base=base,
-        lock=config.lock,
-    )
 
 
 def worth_telling(builds: Sequence[tuple[Diagnostic, ...]], partly: Iterable[Source]) -> Iterator[Diagnostic]:

@@ -20,9 +20,9 @@ from trainc.findings.comments import WORD
 from trainc.jobcodec import Places
 from trainc.load import load
 from trainc.lockfile import parse_lock
-from trainc.options import Options
 from trainc.pipeline import load_all
 from trainc.prepared import Executor, Keep, Prepared, in_order
+from trainc.records import replace
 from trainc.source import Document, Source
 
 Text = tuple[str, bytes]
@@ -60,13 +60,8 @@ class Shipment:
         """Return what jobs are compiled with, as it is on rank 0."""
         config, _ = parse(_source(self.config))
         lock, _ = parse_lock(_source(self.lock))
-        options = Options(
-            environment=self.environment,
-            config=config.data,
-            config_document=config.document,
-            crds=tuple(Source(*text) for text in self.crds),
-            lock=lock,
-        )
+        crds = tuple(Source(*text) for text in self.crds)
+        options = replace(config, lock=lock).options(self.environment, crds)
         loaded = load_all(Source(*text) for text in self.sources)
         given, _ = classify(loaded.documents)
         return Prepared.of(given, loaded.documents, loaded.sources, options, Keep(self.keep))
