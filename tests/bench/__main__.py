@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -152,7 +151,6 @@ class Run:
         for bout in self._contests(site):
             self.bouts.append(bout)
             say(f"  {bout.peer}, out/ {bout.out}: {report.number(bout.pair.wall_ratio)} times; load {load():.1f}")
-        shutil.rmtree(root)
 
     def _contests(self, site: scenes.Site) -> Iterator[contest.Bout]:
         names = self.peers if site.flavour == fleet.LIKE else [name for name in self.peers if name == "helm"]
@@ -192,7 +190,7 @@ def main() -> int:
     """Measure, print, and write the page if asked to."""
     options = arguments()
     before = load()
-    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:  # removed at the end alone: see Site.clear
         folder = Path(name)
         try:
             run = Run(options, folder)
