@@ -2,7 +2,9 @@
 
 A file is trainc's if its first line begins with the header. Nothing else is
 ever overwritten or removed, and no symbolic link is followed. Files change by
-rename, so whoever looks sees the old bytes or the new ones.
+rename, so whoever looks sees the old bytes or the new ones; where very many
+change, in place. A run that is killed then may leave one file of which only the
+beginning is new: it is trainc's still, and the next run writes it again.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import field
 from enum import Enum
 from functools import partial
@@ -17,6 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from trainc.contents import HEADER, Content, bytes_of, digest_of
 from trainc.diagnostics import Diagnostic, report
+from trainc.putfile import alone, make_folder, overwrite_file, replace_file
 from trainc.records import dataclass
 from trainc.source import Document, Source
 
@@ -24,6 +28,9 @@ OUT = "out"
 
 OWNED = f"# {HEADER}".encode()
 """How the first line of every file that trainc owns begins."""
+
+MANY = 64
+"""From so many changed files on they are overwritten in place (``putfile.py``)."""
 
 _TEMPORARY = re.compile(r"\.trainc-[0-9]+-[0-9]+\.tmp")
 
@@ -131,17 +138,31 @@ def apply(todo: Plan) -> None:
     gone = (*todo.leftovers, *todo.remove)
     for name in gone:
         (todo.root / name).unlink(missing_ok=True)
+    _create(todo)
+    _change(todo)
+    for folder in sorted({PurePosixPath(name).parent for name in gone}, reverse=True):
+        _remove_empty(todo.root, folder, todo.tops)
+
+
+def _create(todo: Plan) -> None:
     made: set[str] = set()
     root = os.fspath(todo.root)
-    for number, file in enumerate((*todo.create, *todo.change)):
+    for number, file in enumerate(todo.create):
         path = f"{root}/{file.name}"
         place = path.rpartition("/")[0]
         if place not in made:
-            _make(place)
+            make_folder(place)
             made.add(place)
-        _replace(path, file.data, number)
-    for folder in sorted({PurePosixPath(name).parent for name in gone}, reverse=True):
-        _remove_empty(todo.root, folder, todo.tops)
+        replace_file(path, file.data, number)
+
+
+def _change(todo: Plan) -> None:
+    root = os.fspath(todo.root)
+    with alone(root) if len(todo.change) >= MANY else nullcontext(False) as in_place:
+        for number, file in enumerate(todo.change, len(todo.create)):
+            path = f"{root}/{file.name}"
+            if not (in_place and overwrite_file(path, file.data)):
+                replace_file(path, file.data, number)
 
 
 def _guard(names: Iterable[str], tops: Collection[str]) -> None:
@@ -257,45 +278,6 @@ def _report(blocked: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     return tuple(
         report("TC901", Document(Source(name, b""), {}), (), message) for name, message in sorted(blocked.items())
     )
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """Write a file that no plan is made for, by rename. Raises OSError."""
-    _replace(os.fspath(path), data, 0)
-
-
-def _make(folder: str) -> None:
-    """Make a folder, and those above it that are not there."""
-    try:
-        os.mkdir(folder)  # noqa: PTH102 - thousands of times
-    except OSError:  # it is there, or the one above it is not
-        Path(folder).mkdir(parents=True, exist_ok=True)
-
-
-def _replace(path: str, data: bytes, number: int) -> None:
-    try:
-        _write(path, data, number)
-    except FileNotFoundError:
-        # A run beside this one took the temporary file for a leftover, or the folder for one that it emptied.
-        _make(path.rpartition("/")[0])
-        _write(path, data, number)
-
-
-def _write(path: str, data: bytes, number: int) -> None:
-    """Write a file beside its place, and rename it."""
-    temporary = f"{path.rpartition('/')[0]}/.trainc-{os.getpid()}-{number}.tmp"
-    try:
-        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        try:
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(file, rest) :]
-        finally:
-            os.close(file)
-        os.replace(temporary, path)  # noqa: PTH105 - thousands of times
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def _remove_empty(root: Path, folder: PurePosixPath, tops: Collection[str]) -> None:

@@ -9,8 +9,8 @@ from trainc.building.archive import open_archive
 from trainc.building.inputs import Inputs
 from trainc.building.wheels import resolve
 from trainc.images.pins import PACKAGES, WHEELS, changes, packages_text, wheels_text
+from trainc.putfile import replace_file
 from trainc.records import dataclass
-from trainc.write import replace_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def update(inputs: Inputs, cache: Path, mirror: str | None = None) -> Updated:
         packages = archive.resolve(definition.packages)
         asked = definition.wheels
         wheels = resolve(asked, definition.suite, definition.architecture, scratch) if asked else ()
-    replace_file(inputs.folder / PACKAGES, packages_text(packages).encode())
+    replace_file(str(inputs.folder / PACKAGES), packages_text(packages).encode())
     if wheels:
-        replace_file(inputs.folder / WHEELS, wheels_text(wheels).encode())
+        replace_file(str(inputs.folder / WHEELS), wheels_text(wheels).encode())
     return Updated((*changes(inputs.packages, packages), *changes(inputs.wheels, wheels)))

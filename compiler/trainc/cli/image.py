@@ -13,8 +13,8 @@ from trainc.diagnostics import has_errors
 from trainc.imagelock import DIGEST, FILE, key_of
 from trainc.layouts import LayoutError, read_layout
 from trainc.lockfile import lock_text, parse_lock
+from trainc.putfile import replace_file
 from trainc.read import find_root, read_lock
-from trainc.write import replace_file
 
 ARGUMENT = "IMAGE"
 
@@ -124,4 +124,4 @@ def _changes(known: Mapping[str, str], given: Mapping[str, str]) -> Iterator[str
 def _write(path: Path, text: str) -> None:
     if path.is_symlink():
         raise click.UsageError(f"{path.name} is a symbolic link: not followed")
-    replace_file(path, text.encode())
+    replace_file(str(path), text.encode())

@@ -1,0 +1,113 @@
+"""Puts bytes into one file: beside its place and then by rename, or in its place.
+
+By rename, whoever looks sees the old bytes or the new ones, at any moment and after any end of the run. But on ext4 it
+costs 0.1 to 0.2 ms a file: the bytes are sent to the disk at once, and inodes that were in use a moment ago are passed
+over. In place costs 0.01 ms, so ``write.py`` overwrites where very many files change.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_BLOCK = 512
+"""Bytes of what ``st_blocks`` counts, on every system."""
+
+
+def replace_file(path: str, data: bytes, number: int = 0) -> None:
+    """Write a file by rename, and the folders above it that are not there; ``number`` tells files of one run apart.
+
+    Raises OSError, and leaves what was there.
+    """
+    try:
+        _replace(path, data, number)
+    except FileNotFoundError:
+        # A run beside this one took the temporary file for a leftover, or the folder for one that it emptied.
+        make_folder(path.rpartition("/")[0])
+        _replace(path, data, number)
+
+
+def overwrite_file(path: str, data: bytes) -> bool:
+    """Write a file in its place; False, and nothing done, where that could end badly: then it has to be renamed.
+
+    That is for whatever is no file with one name, for a file that may not be written, and for bytes that need more room
+    than the file has: a full disk would leave half of them.
+    """
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or len(data) > found.st_blocks * _BLOCK:
+            return False
+        try:
+            _write(file, data)
+            os.ftruncate(file, len(data))
+        except KeyboardInterrupt:  # wherever it came: the file becomes whole before the run ends
+            _write(file, data)
+            os.ftruncate(file, len(data))
+            raise
+    finally:
+        os.close(file)
+    return True
+
+
+@contextmanager
+def alone(folder: str) -> Iterator[bool]:
+    """Yield whether no other run overwrites files below a folder until the block ends.
+
+    Two that did would mix their bytes. Where a folder cannot be locked, nobody overwrites.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield False
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        yield False
+        return
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # a run beside this one has it, or the file system knows no locks
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(handle)
+
+
+def make_folder(folder: str) -> None:
+    """Make a folder, and those above it that are not there."""
+    try:
+        os.mkdir(folder)  # noqa: PTH102 - thousands of times
+    except OSError:  # it is there, or the one above it is not
+        Path(folder).mkdir(parents=True, exist_ok=True)
+
+
+def _replace(path: str, data: bytes, number: int) -> None:
+    """Write a file beside its place, and rename it."""
+    temporary = f"{path.rpartition('/')[0]}/.trainc-{os.getpid()}-{number}.tmp"
+    try:
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        try:
+            _write(file, data)
+        finally:
+            os.close(file)
+        os.replace(temporary, path)  # noqa: PTH105 - thousands of times
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _write(file: int, data: bytes) -> None:
+    """Write from the beginning of a file."""
+    written = os.pwrite(file, data, 0)
+    while written < len(data):
+        written += os.pwrite(file, memoryview(data)[written:], written)
