@@ -14,7 +14,7 @@ from trainc.diagnostics import suggest
 from trainc.findings.severities import Problem
 from trainc.schema import Structural, parse, prune, validate
 from trainc.settings import RECOMMENDED, SHORT
-from trainc.source import Json, JsonObject, Path, as_object, dotted
+from trainc.source import Json, JsonObject, Path, as_object, dotted, get
 
 FILE = "config.schema.json"
 _DROPPED = frozenset(("$schema", "$defs", "description"))
@@ -33,7 +33,10 @@ def misfits(data: JsonObject) -> Iterator[Problem]:
         path, message = found.path, found.message
         if path in short:
             path, message = path[:-1], message.replace(dotted(path), dotted(path[:-1]), 1)
-        yield Problem(path, message, found.found, found.expected, found.hint)
+        expected, hint = found.expected, found.hint
+        if path[-1:] == ("fixes",) and isinstance(value := get(data, *path), str):
+            expected, hint = f"{RECOMMENDED}, or a list of names", suggest(value, (RECOMMENDED,)) or hint
+        yield Problem(path, message, found.found, expected, hint)
 
 
 def _known(path: Path) -> Iterator[str]:

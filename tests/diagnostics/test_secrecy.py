@@ -98,6 +98,13 @@ def test_what_is_hidden() -> None:
     assert texts == ["hf_0123456789", "flagged", "inline", "urlpass", "quoted one", "one", "two"]
 
 
+def test_switches_are_not_hidden() -> None:
+    args: list[Json] = ["-o", "PasswordAuthentication=no", "-oPasswordAuthentication='No'", "--token=true", "password="]
+    assert hidden(as_document({"kind": "X", "args": args})) == ()
+    found = hidden(as_document({"kind": "X", "args": ["PASSWORD=nothing --token=no"]}))
+    assert [value.text for value in found] == ["nothing"]
+
+
 @pytest.mark.parametrize(
     ("text", "value", "shown"),
     [

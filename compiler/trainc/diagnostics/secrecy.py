@@ -190,8 +190,8 @@ def _all(value: Json, path: Path) -> Iterator[Hidden]:
 def _inside(text: str) -> Iterator[str]:
     """Yield the secrets inside a text: of assignments, flags and URLs."""
     for match in _ASSIGNED.finditer(text) if "=" in text else ():
-        if looks_secret(match[1]):
-            yield match[2].strip("\"'")
+        if looks_secret(match[1]) and (value := match[2].strip("\"'")).lower() not in _NO_SECRET:
+            yield value
     for match in _URL.finditer(text) if "@" in text else ():
         yield match[1]
 
