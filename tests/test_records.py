@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import pickle
+import types
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -124,15 +127,167 @@ def test_replace_takes_any_field_name() -> None:
     assert [getattr(records.replace(made, made=2), name) for name in fields] == [1, 1, 2]
 
 
-def test_other_dataclasses_are_the_library_s() -> None:
-    changing = records.dataclass(slots=True)(type("Changing", (), {"__annotations__": {"one": int}}))
-    made = changing(1)
-    made.one = 2
-    assert made.one == 2
-    ordered = records.dataclass(frozen=True, slots=True, order=True)(
-        type("Ordered", (), {"__annotations__": {"one": int}})
-    )
-    assert ordered(1) < ordered(2)
+def _others(decorate: Callable[..., Any]) -> tuple[Any, ...]:
+    @decorate(slots=True)
+    class Changing:
+        one: int
+        many: list[int] = dataclasses.field(default_factory=list)
+        late: int = dataclasses.field(init=False, default_factory=int)
+        never: int = dataclasses.field(init=False, compare=False)
+
+    @decorate(frozen=True, slots=True, order=True)
+    class Ordered:
+        one: int
+        two: int = dataclasses.field(default=0, compare=False)
+
+    @decorate(frozen=True, slots=True, repr=False)
+    class Spelled:  # noqa: PLW1641 - the decorator gives it one
+        self: int
+        made: int = 1
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+    @decorate(frozen=True, slots=True)
+    class Nothing:
+        pass
+
+    return Changing, Ordered, Spelled, Nothing
+
+
+OTHERS = (_others(records.dataclass), _others(dataclasses.dataclass))
+
+
+@given(st.integers(0, 3), st.lists(st.integers(0, 2), max_size=2), st.lists(st.integers(0, 2), max_size=2))
+def test_what_changes_or_has_an_order(which: int, first: list[int], second: list[int]) -> None:
+    def outcome(cls: Any) -> Any:
+        try:
+            one, two = cls(*first), cls(*second)
+        except TypeError:
+            return "refused"
+        shown: list[Any] = [one == two, one != two, cls.__match_args__, cls.__hash__ is None]
+        if which == 1:
+            shown += [one < two, one <= two, one > two, one >= two, one.__lt__(3)]
+        if which == 0:
+            cls(1).many.append(two.late)
+            one.never = 3
+            shown += [one.many, one.never, cls(1).many]
+        if which != 2:
+            shown.append(repr(one))
+        if cls.__hash__ is not None:
+            shown.append(hash(one) == hash(two))
+        fields = [(field.name, field.init, field.default) for field in dataclasses.fields(one)]
+        return [*shown, fields, hasattr(one, "__dict__"), cls.__dataclass_params__.frozen]
+
+    assert outcome(OTHERS[0][which]) == outcome(OTHERS[1][which])
+
+
+def _made(kind: str, **options: bool) -> Callable[[Callable[..., Any]], Any]:
+    def make(decorate: Callable[..., Any]) -> Any:
+        body: dict[str, Any] = {"__annotations__": {"one": kind, "two": "int"}, "one": 1, "two": 2}
+        return decorate(slots=True, **options)(type("Made", (), body))
+
+    return make
+
+
+@pytest.mark.parametrize("make", [_made("typing.ClassVar[int]"), _made("InitVar[int]"), _made("int", kw_only=True)])
+def test_what_is_not_known_here_the_library_makes(make: Callable[[Callable[..., Any]], Any]) -> None:
+    ours, theirs = make(records.dataclass), make(dataclasses.dataclass)
+    assert [field.name for field in dataclasses.fields(ours)] == [field.name for field in dataclasses.fields(theirs)]
+    assert inspect.signature(ours) == inspect.signature(theirs)
+
+
+def test_what_the_library_refuses_is_refused() -> None:
+    for body in ({"one": []}, {"one": 1}):
+        given = {"__annotations__": {"one": "int", "two": "int"}, "__module__": __name__, **body}
+        for decorate in (records.dataclass, dataclasses.dataclass):
+            with pytest.raises((TypeError, ValueError)):
+                decorate(slots=True)(type("Made", (), dict(given)))
+
+
+def test_fields_are_inherited() -> None:
+    base = OURS[2]
+    body = {"__annotations__": {"three": "int"}, "three": 3, "double": 1}
+    derived = records.dataclass(frozen=True, slots=True)(type("Derived", (base,), body))
+    assert [field.name for field in dataclasses.fields(derived)] == ["one", "double", "three"]
+
+
+def _tuples(base: Any) -> tuple[Any, ...]:
+    class Pair(base):  # type: ignore[misc]
+        """Two."""
+
+        one: int
+        two: str = "b"
+
+        @property
+        def both(self) -> str:
+            return f"{self.one}{self.two}"
+
+        def __str__(self) -> str:
+            return "a pair"
+
+    class Empty(base):  # type: ignore[misc]
+        pass
+
+    class Many(base):  # type: ignore[misc]
+        class_: int
+        self: int
+        VALUE0: int
+        new: int = 4
+
+    return Pair, Empty, Many
+
+
+TUPLES = (_tuples(records.NamedTuple), _tuples(typing.NamedTuple))
+ABOUT = (
+    "_fields",
+    "_field_defaults",
+    "__match_args__",
+    "__doc__",
+    "__slots__",
+    "__module__",
+    "__qualname__",
+    "__bases__",
+)
+names = st.dictionaries(st.sampled_from(("one", "two", "self", "new", "class_", "VALUE0", "other")), st.integers(0, 2))
+
+
+@given(st.integers(0, 2), st.lists(st.integers(0, 2), max_size=5), names, names)
+def test_named_tuples_are_those_of_the_library(
+    which: int, args: list[int], named: dict[str, int], changed: dict[str, int]
+) -> None:
+    def outcome(cls: Any) -> Any:
+        shown: list[Any] = [getattr(cls, name) for name in ABOUT]
+        try:
+            made = cls(*args, **named)
+        except TypeError as error:
+            return [*shown, str(error)]
+        shown += [tuple(made), repr(made), str(made), made._asdict(), hash(made), made == tuple(made)]
+        shown += [[getattr(made, name) for name in cls._fields], getattr(made, "both", None)]
+        shown += [copy.copy(made) == made, type(copy.deepcopy(made)) is cls, made.__getnewargs__()]
+        for make in (lambda: cls._make(args), lambda: made._replace(**changed)):
+            try:
+                shown.append((tuple(make()), type(make()) is cls))
+            except (TypeError, ValueError) as error:
+                shown.append(str(error))
+        return shown
+
+    assert outcome(TUPLES[0][which]) == outcome(TUPLES[1][which])
+
+
+def test_named_tuples_of_many_fields() -> None:
+    fields = [f"name{number}" for number in range(40)]
+    many = type(records.NamedTuple)("Many", (), {"__annotations__": dict.fromkeys(fields, int)})  # type: ignore[call-overload]
+    made = many(*range(40))
+    assert [getattr(made, name) for name in fields] == list(range(40))
+
+
+def test_a_named_tuple_without_sense_is_refused() -> None:
+    for body in ({"__annotations__": {"one": int, "two": int}, "one": 1}, {"_make": 1}, {"__new__": 1}):
+        given = {"__module__": __name__, **body}
+        for base in (records.NamedTuple, typing.NamedTuple):
+            with pytest.raises((TypeError, AttributeError)):
+                types.new_class("Odd", (base,), exec_body=lambda own, given=given: own.update(given))  # type: ignore[misc]
 
 
 def test_a_lazy_pattern_is_a_pattern() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from functools import cache, lru_cache
 from typing import TypeAlias
 
@@ -11,7 +11,7 @@ from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.documents import CLUSTER_SCOPED, classify
 from trainc.load import load
 from trainc.options import Revision
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.source import Document, JsonObject, Source, get
 
 OUTPUT = "out/"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
-from typing import NamedTuple
 
 from trainc.origins import key_of
+from trainc.records import NamedTuple
 from trainc.source import Json, Path
 
 

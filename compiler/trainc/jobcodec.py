@@ -5,14 +5,13 @@ Documents are told by their source's name and their index there, so a place is f
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from trainc.compilejob import Job
 from trainc.findings import plain
 from trainc.findings.plain import Place, Plain, place_of
 from trainc.gitops.summary import Summary
 from trainc.lookup import BUILTIN, builtin_names
 from trainc.prepared import Prepared
+from trainc.records import NamedTuple
 from trainc.runtimes import admit_builtin
 from trainc.source import Document
 

@@ -1,59 +1,178 @@
-"""Frozen dataclasses that cost little to define: ``dataclass`` here is that of the standard library with other methods.
+"""Dataclasses and named tuples that cost little to define.
 
-The library compiles the source of six methods for every class, half a millisecond each time, and a run of a command
-defines more than a hundred classes. Here the methods are shared, and ``__init__`` is compiled for the first instance.
-``fields``, the library's ``replace`` and type checkers see a dataclass. ``replace`` here does the same in a fifth of
-the time: it copies slots, and asks the class for nothing.
+The library compiles the source of six methods for every dataclass, half a millisecond each time, and that of one for
+every named tuple, whose annotations it reads, too; a run of a command defines two hundred. Here methods are shared, and
+those with a parameter for each field are copies of one for as many, under other names. ``fields``, the library's
+``replace`` and type checkers see a dataclass, and a named tuple has the methods of ``typing.NamedTuple``. ``replace``
+here does what the library's does in a fifth of the time: it copies slots, and asks the class for nothing.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import operator
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, Final, cast
 
-__all__ = ["dataclass", "replace"]
+__all__ = ["NamedTuple", "dataclass", "replace"]
+
+_MISSING: Final = dataclasses.MISSING
+_KNOWN: Final = frozenset(("frozen", "slots", "eq", "repr", "order"))
+_NOT_FIELDS: Final = ("ClassVar", "InitVar", "KW_ONLY")
+_FIELDS: Final = "__dataclass_fields__"
+_PARAMETERS: Final = "__dataclass_params__"
+_OWN: Final = {"SELF": " self", "CLS": " class", "COPY": " copy"}
+_ORDER: Final = ("__lt__", "__le__", "__gt__", "__ge__")
+
+
+class _Tuples(type):
+    """The class of ``NamedTuple``: what is derived from that becomes a tuple with names, and has nothing of this."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
+        """Return a subclass of tuple.
+
+        Raises TypeError where there are other base classes, or a field without a default after one that has it, and
+        AttributeError where the class has methods of its own for what all named tuples do.
+        """
+        fields = tuple(body.get("__annotations__", ()))
+        defaults = {field: body.pop(field) for field in fields if field in body}
+        if not _FIXED.isdisjoint(body):
+            raise AttributeError(f"{name} replaces what a named tuple has")
+        if len(bases) > 1 or tuple(defaults) != fields[len(fields) - len(defaults) :]:
+            raise TypeError(f"{name} is no named tuple: other bases, or a field without a default after one with it")
+        new = _function(_new_code(len(fields)), fields, {"new": tuple.__new__}, f"{name}.__new__")
+        new.__defaults__ = tuple(defaults.values())
+        body |= {field: _place(place) for place, field in enumerate(fields)}
+        body.setdefault("__doc__", f"{name}({', '.join(fields)})")
+        body |= {"__slots__": (), "__match_args__": fields, "_fields": fields, "_field_defaults": defaults}
+        return type(name, (tuple,), {"__repr__": _repr_tuple, **_TUPLE_METHODS, **body, "__new__": new})
+
+
+def _make(cls: Any, values: Iterable[Any], /) -> Any:
+    made = tuple.__new__(cls, values)
+    if len(made) != len(cls._fields):
+        raise TypeError(f"Expected {len(cls._fields)} arguments, got {len(made)}")
+    return made
+
+
+def _replace(self: Any, /, **changes: Any) -> Any:
+    made = self._make(map(changes.pop, self._fields, self))
+    if changes:
+        raise TypeError(f"Got unexpected field names: {list(changes)!r}")
+    return made
+
+
+def _repr_tuple(self: Any) -> str:
+    shown = (f"{name}={value!r}" for name, value in _as_dict(self).items())
+    return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _as_dict(self: Any) -> dict[str, Any]:
+    return dict(zip(self._fields, self, strict=True))
+
+
+def _get_new_args(self: Any) -> tuple[Any, ...]:
+    return tuple(self)
+
+
+_TUPLE_METHODS: Final = {
+    "__getnewargs__": _get_new_args,
+    "_asdict": _as_dict,
+    "_make": classmethod(_make),
+    "_replace": _replace,
+}
+_FIXED: Final = frozenset(("__new__", "__init__", "__slots__", "_fields", "_field_defaults", *_TUPLE_METHODS))
+
+
+@cache
+def _place(place: int) -> Any:
+    """Return the descriptor of what stands at a place of a tuple: the library's, which is written in C."""
+    return getattr(_places(16 * (place // 16 + 1)), f"value{place}")
+
+
+@cache
+def _places(count: int) -> Any:
+    return namedtuple("Places", [f"value{place}" for place in range(count)])
+
 
 if TYPE_CHECKING:
     from dataclasses import dataclass, replace
+    from typing import NamedTuple
 else:
+    NamedTuple = type.__new__(_Tuples, "NamedTuple", (), {})
 
     def replace(made, /, **changes):
         """Return a copy with some fields changed, as ``dataclasses.replace`` does, for any dataclass."""
         return _replacer(made.__class__)(made, **changes)
 
     def dataclass(cls=None, /, **options):
-        """Return a class as ``dataclasses.dataclass`` does; what is not ``frozen=True, slots=True`` is made there."""
+        """Return a class as ``dataclasses.dataclass`` does, which makes what nothing is known of here."""
         if cls is None:
             return lambda given: dataclass(given, **options)
-        if not (options.get("frozen") and options.get("slots")) or options.keys() - _KNOWN:
-            return dataclasses.dataclass(**options)(cls)
-        return _define(cls, options)
+        fields = _declared(cls) if options.get("slots") and not options.keys() - _KNOWN else None
+        return dataclasses.dataclass(**options)(cls) if fields is None else _define(cls, fields, options)
 
 
-_KNOWN: Final = frozenset(("frozen", "slots", "eq", "repr"))
+def _declared(cls: type) -> list[Any] | None:
+    """Return the fields that a class declares, as the library has them; None where it has to see to them itself."""
+    if any(_FIELDS in base.__dict__ for base in cls.__mro__[1:]):
+        return None
+    fields, defaults = [], False
+    for name, kind in cls.__dict__.get("__annotations__", {}).items():  # noqa: RUF063 - loading inspect takes longer
+        given = cls.__dict__.get(name, _MISSING)
+        field: Any = given if isinstance(given, dataclasses.Field) else dataclasses.field(default=given)
+        default = field.default is not _MISSING or field.default_factory is not _MISSING
+        if not isinstance(kind, str) or any(word in kind for word in _NOT_FIELDS) or field.kw_only is True:
+            return None
+        if field.default.__class__.__hash__ is None or (field.init and defaults and not default):
+            return None
+        field.name = name
+        defaults |= field.init and default
+        fields.append(field)
+    return fields
 
 
-def _define(cls: type, options: dict[str, bool]) -> type:
-    cls.__doc__ = cls.__doc__ or cls.__name__  # the library would look for a signature
-    own = cls.__dict__
-    made: type = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
-    methods: dict[str, Any] = {"__setattr__": _refuse, "__delattr__": _refuse}
-    methods |= {"__getstate__": _get_state, "__setstate__": _set_state}
-    if "__init__" not in own:
-        methods["__init__"] = _first_init(made)
-    if options.get("repr", True) and "__repr__" not in own:
-        methods["__repr__"] = _repr
+def _define(cls: type, fields: Sequence[Any], options: dict[str, bool]) -> type:
+    """Return a class with slots in the place of one without, as the library does."""
+    own, names = cls.__dict__, tuple(field.name for field in fields)
+    body = {name: value for name, value in own.items() if name not in ("__dict__", "__weakref__", *names)}
+    frozen, values = options.get("frozen", False), _reader([field.name for field in fields if field.compare])
+    if frozen:
+        body |= {"__setattr__": _refuse, "__delattr__": _refuse, "__getstate__": _get_state, "__setstate__": _set_state}
+    if options.get("repr", True):
+        body.setdefault("__repr__", _repr)
     if options.get("eq", True):
-        if "__eq__" not in own:
-            methods["__eq__"] = _equality(made)
+        body.setdefault("__eq__", _comparison(operator.eq, values))
         if own.get("__hash__") is None:
-            methods["__hash__"] = _hashing(made)
-    for name, method in methods.items():
-        setattr(made, name, method)
-    return made
+            body["__hash__"] = _hashing(fields) if frozen else None
+    if options.get("order"):
+        body |= {name: _comparison(getattr(operator, name), values) for name in _ORDER}
+    body["__doc__"] = cls.__doc__ or cls.__name__  # the library would look for a signature
+    body["__slots__"], body["__match_args__"] = names, tuple(field.name for field in fields if field.init)
+    body |= {name: _Late(name, cls, options) for name in (_FIELDS, _PARAMETERS)}
+    made: Any = type(cls)(cls.__name__, cls.__bases__, body)
+    made.__qualname__ = cls.__qualname__
+    if "__init__" not in own:
+        made.__init__ = _init(made, fields)
+    return cast("type", made)
+
+
+class _Late:
+    """An attribute that the library gives its dataclasses: hardly anything asks for it, and only then it makes one."""
+
+    __slots__ = ("_cls", "_name", "_options")
+
+    def __init__(self, name: str, cls: type, options: dict[str, bool]) -> None:
+        self._name, self._cls, self._options = name, cls, {**options, "slots": False}
+
+    def __get__(self, _: object, owner: type) -> Any:
+        """Return the attribute's value."""
+        if _FIELDS not in self._cls.__dict__:
+            dataclasses.dataclass(**self._options)(self._cls)
+        return self._cls.__dict__[self._name]
 
 
 def _refuse(self: Any, name: str, *_: object) -> None:
@@ -74,18 +193,15 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
-def _equality(made: Any) -> Callable[[Any, object], Any]:
-    values = _reader([field.name for field in dataclasses.fields(made) if field.compare])
+def _comparison(compare: Callable[[Any, Any], Any], values: Callable[[Any], Any]) -> Callable[[Any, object], Any]:
+    def compared(self: Any, other: object) -> Any:
+        return compare(values(self), values(other)) if other.__class__ is self.__class__ else NotImplemented
 
-    def equal(self: Any, other: object) -> Any:
-        return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
-
-    return equal
+    return compared
 
 
-def _hashing(made: Any) -> Callable[[Any], int]:
-    found = dataclasses.fields(made)
-    values = _reader([field.name for field in found if (field.compare if field.hash is None else field.hash)])
+def _hashing(fields: Sequence[Any]) -> Callable[[Any], int]:
+    values = _reader([field.name for field in fields if (field.compare if field.hash is None else field.hash)])
 
     def __hash__(self: Any) -> int:  # noqa: N807 - it is one
         return hash(values(self))
@@ -95,65 +211,97 @@ def _hashing(made: Any) -> Callable[[Any], int]:
 
 def _reader(names: list[str]) -> Callable[[Any], Any]:
     """Return what gives the values of some fields: a tuple, or the only one's."""
-    return attrgetter(*names) if names else lambda _: ()
+    return operator.attrgetter(*names) if names else lambda _: ()
 
 
-def _first_init(made: Any) -> Callable[..., None]:
-    """Return an ``__init__`` that puts the real one in its place: half of the classes never have an instance."""
+def _init(made: Any, fields: Sequence[Any]) -> Any:
+    """Return what sets the fields in the descriptors of their slots, which nothing else does."""
+    known: dict[str, Any] = {"MISSING": _MISSING}
+    defaults: list[Any] = []
+    for place, field in enumerate(fields):
+        known[f"set{place}"] = getattr(made, field.name).__set__
+        known[f"default{place}"], known[f"make{place}"] = field.default, field.default_factory
+        if field.init and (field.default is not _MISSING or field.default_factory is not _MISSING):
+            defaults.append(field.default)  # which is MISSING where it has to be made
+    code = _init_code("".join(map(_way, fields)), hasattr(made, "__post_init__"))
+    init = _function(code, [field.name for field in fields], known, f"{made.__qualname__}.__init__")
+    init.__defaults__ = tuple(defaults)
+    return init
 
-    def __init__(self: Any, *args: Any, **named: Any) -> None:  # noqa: N807 - it is one
-        made.__init__ = _init(made)
-        made.__init__(self, *args, **named)
 
-    return __init__
+def _way(field: Any) -> str:
+    """Return how a field comes by its value: given, or else made; made; or by default. A space: not at all."""
+    if field.default_factory is not _MISSING:
+        return "g" if field.init else "m"
+    if field.init:
+        return "v"
+    return " " if field.default is _MISSING else "d"
 
 
-def _init(made: Any) -> Any:
-    """Return what sets the fields in the descriptors of their slots, which nothing else does.
+_WAYS: Final = {
+    "v": "VALUE{0}",
+    "g": "make{0}() if VALUE{0} is MISSING else VALUE{0}",
+    "m": "make{0}()",
+    "d": "default{0}",
+}
 
-    It is compiled from their names, as the library does it: any other way is slower with every instance.
-    """
-    names: dict[str, Any] = {"MISSING": dataclasses.MISSING}
-    parameters, lines = ["self"], []
-    for field in dataclasses.fields(made):
-        name = value = field.name
-        names[f"set_{name}"] = getattr(made, name).__set__
-        default = late = ""
-        if field.default is not dataclasses.MISSING:
-            names[f"default_{name}"] = field.default
-            default = late = f"default_{name}"
-        elif field.default_factory is not dataclasses.MISSING:
-            names[f"make_{name}"] = field.default_factory
-            default, late = "MISSING", f"make_{name}()"
-            value = f"{late} if {name} is MISSING else {name}"
-        if field.init:
-            parameters.append(f"{name}={default}" if default else name)
-            lines.append(f" set_{name}(self, {value})")
-        elif late:
-            lines.append(f" set_{name}(self, {late})")
-    if hasattr(made, "__post_init__"):
-        lines.append(" self.__post_init__()")
-    exec(f"def __init__({', '.join(parameters)}):\n" + "\n".join(lines or [" pass"]), names)
-    return names["__init__"]
+
+@cache
+def _init_code(ways: str, post: bool) -> CodeType:
+    """Return the code of an ``__init__`` for fields that come by their values in these ways."""
+    parameters = [f", VALUE{place}" for place, way in enumerate(ways) if way in "vg"]
+    lines = [f" set{place}(SELF, {_WAYS[way].format(place)})" for place, way in enumerate(ways) if way in _WAYS]
+    lines += [" SELF.__post_init__()"] if post else []
+    return _compiled(f"def __init__(SELF{''.join(parameters)}):\n" + "\n".join(lines or [" pass"]))
+
+
+@cache
+def _new_code(count: int) -> CodeType:
+    values = ", ".join(f"VALUE{place}" for place in range(count))
+    return _compiled(f"def __new__(CLS, {values}):\n return new(CLS, ({values}{',' if count else ''}))")
+
+
+@cache
+def _copy_code(count: int) -> CodeType:
+    """Return the code of what copies slots. No field has the names of its own variables."""
+    parameters, lines = ["SELF", "/"], []
+    for place in range(count):
+        value = f"VALUE{place}"
+        parameters += [value] if place else ["*", value]
+        lines.append(f" set{place}(COPY, SELF.{value} if {value} is KEPT else {value})")
+    text = "\n".join([f"def copy({', '.join(parameters)}):", " COPY = new(made)", *lines, " return COPY"])
+    return _compiled(text)
+
+
+def _compiled(text: str) -> CodeType:
+    names: dict[str, Any] = {}
+    exec(text, names)
+    (function,) = (value for name, value in names.items() if name != "__builtins__")
+    return cast("CodeType", function.__code__)
+
+
+def _function(code: CodeType, names: Sequence[str], known: dict[str, Any], name: str) -> FunctionType:
+    """Return a function in whose code ``VALUE0``, ``VALUE1``, ... are called by these names, and its own by none."""
+    given = {f"VALUE{place}": name for place, name in enumerate(names)} | _OWN
+    variables = tuple(given.get(name, name) for name in code.co_varnames)
+    attributes = tuple(given.get(name, name) for name in code.co_names)
+    function = FunctionType(code.replace(co_varnames=variables, co_names=attributes), known)
+    function.__qualname__ = name
+    return function
 
 
 @cache
 def _replacer(cls: Any) -> Callable[..., Any]:
     """Return what copies instances: slots of our classes, and for others what the library does."""
-    plain = getattr(cls, "__setattr__", None) is _refuse and not hasattr(cls, "__post_init__")
-    if plain and all(field.init for field in dataclasses.fields(cls)):
-        return _copier(cls, [field.name for field in dataclasses.fields(cls)])
+    plain = isinstance(cls.__dict__.get(_FIELDS), _Late) and cls.__setattr__ is _refuse
+    if plain and not hasattr(cls, "__post_init__") and cls.__match_args__ == cls.__slots__:
+        return _copier(cls, cls.__slots__)
     return dataclasses.replace
 
 
-def _copier(made: Any, fields: list[str]) -> Callable[..., Any]:
-    names: dict[str, Any] = {"_KEPT": dataclasses.MISSING, "_new": object.__new__, "_made": made}
-    parameters, lines = ["_self", "/", "*"], []
-    for name in fields:
-        names[f"_set_{name}"] = getattr(made, name).__set__
-        parameters.append(f"{name}=_KEPT")
-        lines.append(f" _set_{name}(_copy, _self.{name} if {name} is _KEPT else {name})")
-    signature = ", ".join(parameters if fields else parameters[:2])
-    exec(f"def copy({signature}):\n _copy = _new(_made)\n" + "\n".join([*lines, " return _copy"]), names)
-    made_copy: Callable[..., Any] = names["copy"]
-    return made_copy
+def _copier(made: Any, fields: Sequence[str]) -> Callable[..., Any]:
+    known = {"KEPT": _MISSING, "new": object.__new__, "made": made}
+    known |= {f"set{place}": getattr(made, name).__set__ for place, name in enumerate(fields)}
+    copy = _function(_copy_code(len(fields)), fields, known, f"{made.__qualname__}.replace")
+    copy.__kwdefaults__ = dict.fromkeys(fields, _MISSING)
+    return copy

@@ -10,10 +10,11 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from trainc.options import Revision
 from trainc.read import LIMIT, OUT, SUFFIXES, is_given, is_input
+from trainc.records import NamedTuple
 from trainc.source import Source
 from trainc.write import OWNED
 

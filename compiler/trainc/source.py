@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
-from typing import NamedTuple, TypeAlias, Union
+from typing import TypeAlias, Union
 
-from trainc.records import dataclass
+from trainc.records import NamedTuple, dataclass
 
 Json: TypeAlias = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]  # noqa: UP007 - recursive
 JsonObject: TypeAlias = dict[str, Json]

@@ -6,7 +6,6 @@ They are not compiled. trainc says what an API server would refuse in them, sinc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from trainc.admit.companionrules import broken_rules, refused_rules
 from trainc.diagnostics import Diagnostic, Related, Severity, report, suggest
 from trainc.documents import RUNTIMES, TRAINJOB
 from trainc.load import load
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.schema import Resource, Violation, admit, unknown_field_hint
 from trainc.schema.registry import BUILT_IN, GroupKind, Registry, all_kinds, split_version
 from trainc.schema.structural import KINDS

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
 from trainc.kube.fielderror import NO_FIELD, internal, invalid, quote
 from trainc.kube.goorder import typed
@@ -18,6 +17,7 @@ from trainc.kube.names import (
     is_domain_prefixed_path,
     is_valid_label_value,
 )
+from trainc.records import NamedTuple
 from trainc.source import Json, JsonObject, Path, as_list, as_object, dotted, get, objects
 
 MAX_INT32 = 2**31 - 1

@@ -12,10 +12,12 @@ import marshal
 import os
 import re
 import stat
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
+
+from trainc.records import dataclass
 
 VARIABLE: Final = "TRAINC_CACHE_DIR"
 """The environment variable that names another folder; empty: no cache."""

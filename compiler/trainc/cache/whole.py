@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +25,7 @@ from trainc.contents import digest_of
 from trainc.diagnostics import Diagnostic
 from trainc.findings.plain import decode, encode
 from trainc.read import CONFIG, LOCK
+from trainc.records import dataclass
 from trainc.source import Source
 from trainc.write import OWNED, Plan, is_temporary
 

@@ -7,7 +7,7 @@ literal its first token's.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from trainc.cel import literals
 from trainc.cel.ast import Call, Constant, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
@@ -15,6 +15,7 @@ from trainc.cel.issues import Issue
 from trainc.cel.lalr import UnexpectedToken
 from trainc.cel.macros import RECEIVER_MACROS, Budget, MacroError, Maker, has
 from trainc.cel.tokens import Token
+from trainc.records import NamedTuple
 
 CONTROL = ("break", "continue", "else", "for", "if", "loop", "return", "while")
 DECLARATIONS = ("as", "const", "function", "import", "let", "namespace", "package", "var", "void")

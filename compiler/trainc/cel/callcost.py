@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from trainc.cel.ast import Node
 from trainc.cel.sizes import UNKNOWN, Range, exactly
 from trainc.cel.types import Type
+from trainc.records import NamedTuple
 
 TRAVERSAL, REGEX = 0.1, 0.25
 """Cost of a character that is looked at, and of one of a pattern."""

@@ -6,7 +6,6 @@ Source: k8s.io/apiserver v0.34 pkg/admission/plugin/cel/composition.go and pkg/c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from trainc.cel.checker import Checked, check, unchecked
 from trainc.cel.declarations import Environment
@@ -19,6 +18,7 @@ from trainc.cel.runner import PlanError, Program, plan
 from trainc.cel.types import Type, struct
 from trainc.cel.values import Container, EvalError, Undecided, Value
 from trainc.cel.work import Exhausted, Meter
+from trainc.records import NamedTuple
 
 MOST = 10_000_000
 """The largest budget that there is: RuntimeCELCostBudget of k8s.io/apiserver pkg/apis/cel/config.go."""

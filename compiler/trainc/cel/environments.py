@@ -7,7 +7,6 @@ macros, names of types, and the protobuf messages that cel-go itself knows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +17,7 @@ from trainc.cel.types import Type
 from trainc.cel.typetext import parse, signature
 from trainc.cel.values import TypeValue, Value
 from trainc.data import load_json
+from trainc.records import replace
 
 FILE = "cel_functions.json"
 _SCALARS = ("bool", "bytes", "double", "duration", "int", "null_type", "string", "timestamp", "uint", "list")

@@ -7,7 +7,6 @@ v0.34. What fails here is refused before it ever runs, whatever the expression m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final
 
 from trainc.cel.ast import Literal, Node
@@ -21,6 +20,7 @@ from trainc.cel.metering import matched, prepared
 from trainc.cel.typenames import type_name
 from trainc.cel.values import EvalError, Optional, TypeValue, Uint, Value
 from trainc.cel.work import Panic, fresh
+from trainc.records import replace
 
 CONVERSIONS: Final = frozenset(
     ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")

@@ -6,12 +6,11 @@ Sources: parser/macro.go, cel/library.go (optMap, optFlatMap), ext/comprehension
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TypeAlias
 
 from trainc.cel.ast import Call, Comprehension, Constant, Ident, ListLiteral, Literal, MapLiteral, Node, Select
 from trainc.cel.walk import copied, postorder
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 
 ACCUMULATOR = "@result"
 RESERVED_ACCUMULATORS = (ACCUMULATOR, "__result__")

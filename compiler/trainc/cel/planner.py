@@ -6,7 +6,6 @@ Source: interpreter/planner.go and attributes.go of cel-go v0.26.0.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final, TypeAlias
 
 from trainc.cel import dispatch, operators
@@ -45,6 +44,7 @@ from trainc.cel.trampoline import Walk, run
 from trainc.cel.types import Kind
 from trainc.cel.values import Value
 from trainc.cel.wellknown import make_message
+from trainc.records import replace
 
 Steps: TypeAlias = Walk[Node, Interpretable]
 

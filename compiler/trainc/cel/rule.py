@@ -5,7 +5,6 @@ Source: k8s.io/apiextensions-apiserver v0.34 pkg/apiserver/schema/cel/compilatio
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 from trainc.cel import types
@@ -21,7 +20,7 @@ from trainc.cel.runner import PlanError, plan
 from trainc.cel.schematypes import Declared, Objects, declare
 from trainc.cel.types import Type
 from trainc.data import load_json
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.schema import Structural
 from trainc.source import Json, JsonObject, Path
 

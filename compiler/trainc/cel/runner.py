@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from trainc.cel import exact, fast, work
 from trainc.cel.checker import Checked
@@ -18,6 +18,7 @@ from trainc.cel.planner import plan as plan_tree
 from trainc.cel.trace import EXCEEDED, Exceeded, Trace
 from trainc.cel.values import EvalError, Undecided, Value
 from trainc.cel.work import BUDGET, COST, MESSAGE, PER_COST, WORK, Exhausted, Panic
+from trainc.records import NamedTuple
 
 __all__ = ["Lazy", "Outcome", "PlanError", "Program", "plan"]
 

@@ -6,7 +6,8 @@ Source: cel-go v0.26.0 checker/cost.go, SizeEstimate and CostEstimate, which com
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+
+from trainc.records import NamedTuple
 
 MOST = 2**64 - 1
 

@@ -6,12 +6,12 @@ Source: k8s.io/kubernetes v1.34.4 pkg/apis/batch/validation, ValidateJob, after 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainc.checks.problem import Place, Problem
 from trainc.checks.rules import number, qualified_name, text
 from trainc.kube.fielderror import quote
 from trainc.kube.names import is_domain_prefixed_path
+from trainc.records import replace
 from trainc.source import Json, JsonObject, as_list, get, objects
 
 MAX_INDEXED = 100_000

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trainc.cli.command import CLEAN, ERRORS, STALE, Reporter
 from trainc.diagnostics import Diagnostic, has_errors
+from trainc.records import NamedTuple
 from trainc.write import Plan, apply
 
 if TYPE_CHECKING:

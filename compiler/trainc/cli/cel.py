@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -21,6 +20,7 @@ from trainc.questions import Answer, Question, QuestionError, answer, evaluate, 
 from trainc.questions.question import read_json, strange_keys
 from trainc.questions.rule import evaluate as evaluate_rule
 from trainc.read import read_given, read_stdin
+from trainc.records import replace
 from trainc.schema.registry import BUILT_IN, split_version
 from trainc.source import Document, Json, JsonObject, get
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -13,7 +13,7 @@ from trainc.cli.failure import ENVIRONMENT, failure
 from trainc.diagnostics import Diagnostic, Severity, has_errors
 from trainc.diagnostics.formats import FORMATS
 from trainc.diagnostics.text import summary
-from trainc.records import dataclass
+from trainc.records import NamedTuple, dataclass
 
 CLEAN = 0
 ERRORS = 1

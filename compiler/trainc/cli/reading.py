@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
 from trainc.cli.command import F
 from trainc.read import Inputs, merge, read_tree
+from trainc.records import NamedTuple
 
 RUNTIMES = "runtimes"
 POLICIES = "policies"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,6 +19,7 @@ from trainc.config import Config
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.gitops.companions import FOLDER
 from trainc.read import merge, name_below, read_tree
+from trainc.records import NamedTuple
 from trainc.settings import read_settings
 from trainc.source import Source
 from trainc.write import OUT, Plan, plan

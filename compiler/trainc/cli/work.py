@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,7 @@ from trainc.options import Options, Revision
 from trainc.pipeline import Build, Job, load_all, run
 from trainc.prepared import Executor, Keep, in_order
 from trainc.read import CONFIG, Inputs, merge, name_below, read_config, read_given, read_lock
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.runtimes import without_jobs
 from trainc.source import Document, Source
 

@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from operator import attrgetter, itemgetter
-from typing import NamedTuple
 
 from trainc.diagnostics.secrecy import MASK, hidden, known, looks_secret, merged, occurrences
+from trainc.records import NamedTuple
 from trainc.regex import lazy
 from trainc.source import Document, Mark
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from trainc.diagnostics.codes import CODES
 from trainc.diagnostics.diagnostic import Diagnostic, Related, Severity
 from trainc.diagnostics.display import ELLIPSIS, VALUE_WIDTH
 from trainc.diagnostics.secrecy import Redactor
+from trainc.records import replace
 from trainc.source import Document, Path
 
 

@@ -13,8 +13,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
+from trainc.records import NamedTuple
 from trainc.regex import lazy
 from trainc.source import Document, Json, JsonObject, Path, get
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import field
 
 from trainc.diagnostics.diagnostic import Diagnostic, Severity, sort_key
 from trainc.diagnostics.display import ELLIPSIS, HINT_WIDTH, PATH_WIDTH, VALUE_WIDTH, one_line, window
 from trainc.diagnostics.masking import masked
+from trainc.records import NamedTuple, dataclass
 from trainc.source import Document, Mark, Source, dotted
 
 _RESET = "\x1b[0m"

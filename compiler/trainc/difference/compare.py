@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Final
 
 from trainc.difference.cluster import application, sentences
@@ -17,7 +16,7 @@ from trainc.difference.veil import Veil
 from trainc.difference.words import words
 from trainc.gitops.companions import FOLDER
 from trainc.gitops.naming import RUN
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.settings import Settings
 from trainc.source import Document, get
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
-from typing import NamedTuple
 
 from trainc.diagnostics import Diagnostic
-from trainc.records import dataclass
+from trainc.records import NamedTuple, dataclass
 from trainc.source import Json
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from trainc.changes import same
 from trainc.diagnostics import Diagnostic
@@ -12,6 +12,7 @@ from trainc.difference.folders import read
 from trainc.difference.model import Effect, ObjectChange, Place, Refusal
 from trainc.difference.refusals import refusals
 from trainc.difference.veil import Veil
+from trainc.records import NamedTuple
 from trainc.source import Document, JsonObject, get
 
 _KEEP: Final = (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Final
 
 from trainc.difference.model import Effect, JobChange, Place
 from trainc.difference.objects import Pair
+from trainc.records import replace
 from trainc.source import Document, Json, get
 
 _TRIED: Final = 2000

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from trainc.difference.folders import is_jobset
 from trainc.difference.model import Place, Pods, Total, Totals, Usage
@@ -19,6 +19,7 @@ from trainc.kube.podrequests import pod_requests
 from trainc.kube.quantity import QuantityError
 from trainc.load import load
 from trainc.plugins.base import is_gpu
+from trainc.records import NamedTuple
 from trainc.source import Json, JsonObject, Source, as_object, get, objects
 
 Folders = Mapping[Place, Mapping[str, bytes]]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
-from typing import Final, NamedTuple
+from typing import Final
 
 from trainc.difference.model import Word
 from trainc.difference.usage import pods_of
 from trainc.gitops.queue import QUEUE_LABEL
 from trainc.plugins.base import is_gpu
+from trainc.records import NamedTuple
 from trainc.source import Json, JsonObject, as_list, as_object, get, objects
 
 PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"

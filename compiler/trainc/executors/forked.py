@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from trainc.compilejob import Job
 from trainc.executors.chunks import lost, pack, ranges, unpack
 from trainc.jobcodec import Places
 from trainc.prepared import Executor, Prepared, in_order
+from trainc.records import dataclass
 from trainc.source import Document
 
 FEW: Final = 300

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
@@ -22,7 +21,7 @@ from trainc.load import load
 from trainc.lockfile import parse_lock
 from trainc.pipeline import load_all
 from trainc.prepared import Executor, Keep, Prepared, in_order
-from trainc.records import replace
+from trainc.records import dataclass, replace
 from trainc.source import Document, Source
 
 Text = tuple[str, bytes]

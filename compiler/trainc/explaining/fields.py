@@ -10,8 +10,9 @@ env[name=PATH].value                     wherever it is, if there is no such fie
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
+from trainc.records import NamedTuple
 from trainc.source import Json, JsonObject, Path, dotted, get, paths
 
 _QUOTED: Final = re.compile(r"\[(['\"])(.*?)\1\]")

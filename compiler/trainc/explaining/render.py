@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from trainc.diagnostics.display import one_line, width
 from trainc.emit import emit
 from trainc.explaining.origins import Provenance
 from trainc.explaining.rows import Row, Table
+from trainc.records import NamedTuple
 from trainc.source import Json, Path, as_object
 
 WIDEST: Final = 68

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 from trainc.diagnostics import Diagnostic
 from trainc.diagnostics.counts import with_count
+from trainc.records import dataclass, replace
 
 
 @dataclass(slots=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import NamedTuple
 
 from trainc.diagnostics import CODES, Diagnostic, Severity, suggest
+from trainc.records import NamedTuple, replace
 from trainc.source import Json, Path
 
 KEY = "severities"

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 from typing import Final
 
 from trainc.gitops.base import jobset_of
 from trainc.gitops.freezing import reads
 from trainc.model import Model, Objects
 from trainc.plugins.jobset.plugin import API_VERSION
+from trainc.records import replace
 from trainc.source import JsonObject, as_object
 
 MODE: Final = "content"

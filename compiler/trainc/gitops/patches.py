@@ -7,7 +7,6 @@ patches: there maps are merged, lists replaced, and null takes away (RFC 7386).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Final
 
 from trainc.diagnostics import Diagnostic, report
@@ -18,6 +17,7 @@ from trainc.kube.merge import MergeError, merge
 from trainc.model import Findings, Model, Object, Objects, Origin
 from trainc.options import Options
 from trainc.origins import nearest
+from trainc.records import replace
 from trainc.schema import admit
 from trainc.schema.registry import BUILT_IN, split_version
 from trainc.settings import Patch

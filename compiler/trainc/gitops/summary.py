@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from trainc.base import Identity, identify
 from trainc.gitops.pods import images
 from trainc.model import Object
+from trainc.records import NamedTuple
 from trainc.source import get
 
 

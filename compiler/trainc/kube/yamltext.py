@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from trainc.kube import scalars
 from trainc.kube.decode import (
@@ -23,6 +23,7 @@ from trainc.kube.decode import (
 )
 from trainc.kube.yamlevents import errors, is_bare, kinds, open_events, syntax_error, with_masks
 from trainc.kube.yamlplain import read_plain
+from trainc.records import NamedTuple
 from trainc.source import Json, JsonObject, Path
 
 _SCALAR_TAGS = {scalars.TAG_PREFIX + name: name for name in ("str", "int", "float", "bool", "null")}

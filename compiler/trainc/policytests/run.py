@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Final
 
 from trainc.admit.companions import admit_companions, admit_object
@@ -17,7 +16,7 @@ from trainc.kube.gotypes import GoDecodeError
 from trainc.load import load
 from trainc.policing import creation, is_policy
 from trainc.policytests.case import PASS, Case, Failure
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.schema.registry import Registry, split_version
 from trainc.source import Document, JsonObject, Path, Source, as_object, existing, get, objects
 

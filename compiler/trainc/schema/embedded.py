@@ -7,12 +7,12 @@ Source of the rules: k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/schema/o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from trainc.kube.fielderror import go_value
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.kube.names import is_dns1035_label
+from trainc.records import replace
 from trainc.schema.metadata import OBJECT_META, unknown_fields
 from trainc.schema.metarules import object_meta_violations
 from trainc.schema.structural import Structural, compiled

@@ -7,10 +7,10 @@ Only documents that the judge refused come here, so jsonschema is imported no so
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from trainc.records import replace
 from trainc.schema.dialect import LIST_TYPE, NUMBER, convert
 from trainc.schema.formats import format_check
 from trainc.schema.listtype import list_errors

@@ -6,9 +6,10 @@ Source of the rules: k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/schema/l
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from trainc.kube.gojson import as_float, go_json
+from trainc.records import NamedTuple
 from trainc.schema.values import json_type
 from trainc.source import Json
 

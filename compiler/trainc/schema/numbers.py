@@ -6,9 +6,10 @@ Source of the rules: k8s.io/kube-openapi pkg/validation/validate (validator.go, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from trainc.kube.gojson import INT64, as_float, go_number
+from trainc.records import NamedTuple
 from trainc.schema.values import fits_range, is_integral
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from trainc.kube.gotypes import Field, GoDecodeError, decode, fields, is_struct
+from trainc.records import NamedTuple
 from trainc.schema.defaulting import default
 from trainc.schema.judge import is_clean
 from trainc.schema.pruning import drop_nulls, prune_value

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from trainc.kube.gojson import INT64, as_float
+from trainc.records import NamedTuple
 from trainc.source import Json
 
 INT32 = range(-(2**31), 2**31)

@@ -7,13 +7,14 @@ matchconditions/matcher.go and pkg/admission/plugin/cel/activation.go and condit
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from trainc.admit.policy.decision import ANNOTATION, DENIED, ERROR, INVALID, UNDECIDED
 from trainc.admit.policy.expressions import Expression, Expressions
 from trainc.cel.composition import Compiled, Problem, Variables
 from trainc.cel.values import Undecided, Value
 from trainc.kube.gojson import trim_space
+from trainc.records import NamedTuple
 from trainc.source import JsonObject, Path
 
 BUDGET: Final = 10_000_000

@@ -8,7 +8,7 @@ finding is shown.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from trainc.admit.policy.blame import blamed
 from trainc.admit.policy.expressions import Expressions
@@ -19,6 +19,7 @@ from trainc.cel.runner import Outcome, PlanError, Program, plan
 from trainc.cel.types import DYN
 from trainc.cel.values import Value
 from trainc.cel.walk import children
+from trainc.records import NamedTuple
 from trainc.source import JsonObject, Path, existing, get
 
 STEPS: Final = 20_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from trainc.admit.policy.documents import Stored
 from trainc.cel.composition import Compiled, Problem, Variable, compile_expression, compose, variable_types
@@ -17,7 +17,7 @@ from trainc.cel.places import ANNOTATION, CONDITION, MESSAGE, admission
 from trainc.cel.runner import Program
 from trainc.cel.types import Type
 from trainc.kube.gojson import trim_space
-from trainc.records import dataclass
+from trainc.records import NamedTuple, dataclass
 from trainc.source import JsonObject, Path
 
 _OFFLINE: Final = frozenset(("authorizer", "authorizer.requestResource"))

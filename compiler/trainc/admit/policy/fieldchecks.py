@@ -6,10 +6,10 @@ Source: k8s.io/apimachinery v0.34 pkg/util/validation/field/errors.go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from trainc.kube.fielderror import go_value
 from trainc.kube.gojson import go_json
+from trainc.records import NamedTuple
 from trainc.source import Json, Path, dotted
 
 

@@ -7,13 +7,13 @@ predicates (rules, namespace, object).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from trainc.admit.policy.cluster import Cluster, named
 from trainc.admit.policy.decision import Request
 from trainc.admit.policy.documents import rows
 from trainc.admit.policy.selectors import labels_of, requirements, selects
 from trainc.cel.values import Undecided
+from trainc.records import NamedTuple
 from trainc.source import Json, JsonObject, as_list
 
 GroupVersionName = tuple[str, str, str]

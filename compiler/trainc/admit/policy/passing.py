@@ -7,7 +7,7 @@ with no more than the values that they refer to. Whatever is not plainly true is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from trainc.admit.policy.cluster import Cluster
 from trainc.admit.policy.decision import Request
@@ -21,6 +21,7 @@ from trainc.admit.policy.selectors import requirements
 from trainc.cel.composition import Variables
 from trainc.cel.runner import Outcome, Program
 from trainc.cel.values import Undecided, Value
+from trainc.records import NamedTuple
 from trainc.source import Document, JsonObject, as_object
 
 Sort: TypeAlias = tuple[str, str, str, str, str, str, str]

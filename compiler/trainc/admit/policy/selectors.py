@@ -6,8 +6,8 @@ Source: k8s.io/apimachinery v0.34 pkg/apis/meta/v1/helpers.go and pkg/labels/sel
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
+from trainc.records import NamedTuple
 from trainc.source import Json, JsonObject, as_list, as_object
 
 

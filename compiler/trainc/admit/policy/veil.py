@@ -8,13 +8,13 @@ stand; where it makes other words, none do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Final, TypeAlias
 
 from trainc.admit.policy.decision import Decision, Request
 from trainc.diagnostics.concealing import veiled
 from trainc.diagnostics.secrecy import MASK
 from trainc.kube.gojson import trim_space
+from trainc.records import replace
 from trainc.source import JsonObject, Path, as_object, get
 
 HIDDEN: Final = "(not shown, since it depends on what looks like a secret)"

@@ -6,7 +6,8 @@ Source: Go's package sort (pdqsort, the same since Go 1.19). Lists of up to twel
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from trainc.records import dataclass
 
 _INSERTION, _NINTHER, _SHIFTING = 12, 50, 50
 _SWAPS_OF_DECREASING, _SHIFTS = 12, 5

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar
 
 from trainc.cel.gotext import from_utf8, quote, quote_cut, utf8
 from trainc.cel.library.ip import V4_BITS, AddressError, read_address
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 
 Result = TypeVar("Result")
 

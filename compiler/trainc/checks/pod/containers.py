@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from trainc.checks.pod.environment import env_from_problems, env_problems
 from trainc.checks.pod.mounts import mount_problems
@@ -13,7 +12,7 @@ from trainc.checks.pod.resources import device_problems, requirement_problems
 from trainc.checks.pod.security import container_security
 from trainc.checks.problem import Place, Problem
 from trainc.checks.rules import dns_label, text
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.source import JsonObject, as_object, objects
 
 CONTAINER, ENVIRONMENT, MOUNTS, RESOURCES, SECURITY = "TC805", "TC811", "TC806", "TC807", "TC809"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from trainc.checks.pod.volumes import sources_of
 from trainc.checks.problem import Place, Problem
 from trainc.checks.rules import descending, no_backsteps, text
 from trainc.diagnostics import suggest
+from trainc.records import replace
 from trainc.source import JsonObject, get, objects
 
 PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trainc.checks.pod.resources import pod_level_problems, requirement_problems
 from trainc.checks.problem import Place, Problem
 from trainc.checks.rules import MAX_ID, between, dns_label, dns_subdomain, number, qualified_name, text
+from trainc.records import replace
 from trainc.source import Json, JsonObject, as_list, as_object, objects
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")

@@ -23,7 +23,9 @@ import tempfile
 import time
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from trainc.records import NamedTuple
 
 CREDENTIALS = "/var/run/secrets/kubernetes.io/serviceaccount"
 PRIVATE, PUBLIC, KNOWN_HOSTS = "ssh-privatekey", "ssh-publickey", "known_hosts"

@@ -14,11 +14,11 @@ IfNotPresent``: then git could neither stop nor resume a job, and a change that 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from trainc.gitops.base import Pass, by_environment
 from trainc.model import Model, Objects, Origin
+from trainc.records import replace
 from trainc.source import Json, JsonObject, Path, as_object
 
 PREFIX: Final = "kustomize.toolkit.fluxcd.io/"

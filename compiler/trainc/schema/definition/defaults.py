@@ -8,8 +8,8 @@ default must fulfil are not looked at.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from trainc.records import replace
 from trainc.schema.definition.place import CODE, Place, invalid
 from trainc.schema.embedded import EmbeddedError, embedded_violations, read_embedded
 from trainc.schema.judge import is_clean

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
-from trainc.records import dataclass
+from trainc.records import dataclass, replace
 from trainc.schema.definition.place import Place, forbidden, invalid, required, unsupported
 from trainc.schema.violation import Violation
 
