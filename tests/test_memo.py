@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainc.memo import Held, Once, Remembered
+from trainc import memo
+from trainc.memo import LASTING, Held, Once, Recurring, Remembered, common, known, last, of_two, remembering
 
 
 def test_keys_compare_by_identity() -> None:
@@ -60,3 +62,110 @@ def test_once() -> None:
     with pytest.raises(ValueError, match="not yet"):
         once()
     assert [once(), once()] == [2, 2]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_lasts() -> None:
+    LASTING.clear()
+
+
+TREES: st.SearchStrategy[Any] = st.recursive(
+    st.integers(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=9,
+)
+
+
+def collections(value: Any) -> list[Any]:
+    """Return a list or mapping with all that are in it."""
+    if not isinstance(value, dict | list):
+        return []
+    inside = value.values() if isinstance(value, dict) else value
+    return [value, *(found for each in inside for found in collections(each))]
+
+
+def is_held(value: Any) -> bool:
+    return any(each is value for each in (known(value) or {}).values())
+
+
+@given(TREES.filter(lambda tree: isinstance(tree, dict | list)))
+def test_what_lasts_is_held_with_all_that_is_in_it(tree: Any) -> None:
+    LASTING.clear()
+    last(tree)
+    assert all(map(is_held, collections(tree)))
+    assert set(LASTING) == set(map(id, collections(tree)))
+
+
+@pytest.mark.parametrize("most", [0, 1, 5])
+def test_what_is_too_much_is_forgotten_all_at_once(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(memo, "_MOST", most)
+    for _ in range(20):
+        last([[]])
+        assert len(LASTING) <= max(most, 1)
+
+
+def test_of_what_does_not_last_nothing_is_remembered() -> None:
+    asked: list[Any] = []
+    size = remembering(lambda value: asked.append(value) or len(value))
+    one: list[int] = [1]
+    assert [size(one), size(one), len(asked)] == [1, 1, 2]
+    last(one)
+    assert [size(one), size(one), size([1, 2]), len(asked)] == [1, 1, 2, 4]
+    LASTING.clear()
+    assert [size(one), len(asked)] == [1, 5]
+
+
+def test_what_cannot_be_made_of_a_value_that_lasts_is_tried_again() -> None:
+    first = remembering(lambda value: value[0])
+    empty = last([])
+    for _ in range(2):
+        with pytest.raises(IndexError):
+            first(empty)
+
+
+def test_what_is_made_of_what_lasts_may_last_itself() -> None:
+    doubled = remembering(lambda value: [value, value], lasts=True)
+    one = last([1])
+    assert doubled(one) is doubled(one)
+    assert is_held(doubled(one))
+    assert doubled([1]) is not doubled([1])
+
+
+def test_equal_texts_are_one_mapping() -> None:
+    one = common(name="a", value="b")
+    assert one == {"name": "a", "value": "b"}
+    assert common(name="a", value="b") is one
+    assert common(name="a", value="c") == {"name": "a", "value": "c"}
+    assert repr([common(a=1), common(a=True), common(a=1)]) == "[{'a': 1}, {'a': True}, {'a': 1}]"
+    LASTING.clear()
+    assert common(name="a", value="b") is one
+    assert is_held(one)
+
+
+def test_what_is_met_once_does_not_last() -> None:
+    values = [1], {"a": [2]}
+    recurring = Recurring(*values)
+    recurring.meet()
+    assert not LASTING
+    for _ in range(2):
+        recurring.meet()
+        assert all(is_held(each) for value in values for each in collections(value))
+        LASTING.clear()
+
+
+@given(st.lists(st.integers(0, 3), min_size=1), st.sets(st.integers(0, 3)))
+def test_what_is_made_of_two_is_made_once_if_all_of_it_lasts(picked: list[int], lasting: set[int]) -> None:
+    LASTING.clear()
+    values: list[list[int]] = [[number] for number in range(4)]
+    for number in lasting:
+        last(values[number])
+    asked = []
+
+    def joined(one: list[int], other: tuple[list[int], ...]) -> list[int]:
+        asked.append(one)
+        return [*one, *(number for each in other for number in each)]
+
+    first, others = values[picked[0]], tuple(values[number] for number in picked[1:])
+    assert [of_two(joined, first, others) for _ in range(3)] == [picked] * 3
+    assert len(asked) == (1 if lasting.issuperset(picked) else 3)
+    assert of_two(joined, [7], others) == [7, *picked[1:]]

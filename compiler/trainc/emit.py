@@ -10,10 +10,10 @@ import math
 import re
 from decimal import Decimal
 from functools import lru_cache, partial
-from typing import Final
+from typing import Any, Final
 
 from trainc.kube.fieldorder import DATA_MAPS, field_order
-from trainc.memo import Remembered
+from trainc.memo import Remembered, known
 from trainc.regex import lazy
 from trainc.source import Json, JsonObject
 
@@ -92,13 +92,15 @@ class _Level:
 
     ``fields`` and ``data`` hold for the keys of a mapping, in order, what stands up to the colon, and what the value
     is told to be below: all but the first start on a line of their own. Under ``data`` the keys are no fields.
+    ``as_fields``, ``as_data`` and ``as_list`` are what the text of a value that lasts is remembered by.
     """
 
-    __slots__ = ("_below", "data", "fields", "newline", "start")
+    __slots__ = ("_below", "as_data", "as_fields", "as_list", "data", "fields", "newline", "start")
 
     def __init__(self, newline: str) -> None:
         self.newline = newline
         self.start = f"{newline}- "
+        self.as_fields, self.as_data, self.as_list = object(), object(), object()
         self.fields = Remembered(partial(_starts, newline, False), _SHAPES)
         self.data = Remembered(partial(_starts, newline, True), _SHAPES)
         self._below: _Level | None = None
@@ -130,10 +132,16 @@ def _mapping(data: JsonObject, level: _Level, parent: str, out: list[str]) -> No
             out.append(f"{start} {_string(value, level.newline) if text is None else text}")  # type: ignore[arg-type]
         elif kind is dict and value:
             out.append(f"{start}{level.newline}  ")
-            _mapping(value, level.below, inside, out)  # type: ignore[arg-type]  # kind is dict
+            if (mine := known(value)) is None:
+                _mapping(value, level.below, inside, out)  # type: ignore[arg-type]  # kind is dict
+            else:
+                out.append(_lasting_mapping(mine, value, level.below, inside))  # type: ignore[arg-type]
         elif kind is list and value:
             out.append(f"{start}{level.newline}")
-            _sequence(value, level, out)  # type: ignore[arg-type]  # kind is list
+            if (mine := known(value)) is None:
+                _sequence(value, level, out)  # type: ignore[arg-type]  # kind is list
+            else:
+                out.append(_lasting_sequence(mine, value, level))  # type: ignore[arg-type]
         else:
             out.append(f"{start} {_scalar(value)}")
 
@@ -144,10 +152,13 @@ def _sequence(items: list[Json], level: _Level, out: list[str]) -> None:
     for value in items:
         kind = type(value)
         if kind is str:
-            text = _INLINE[value] if len(value) <= _SHORT else None  # type: ignore[arg-type, index]  # kind is str
+            text: str | None = _INLINE[value] if len(value) <= _SHORT else None  # type: ignore[arg-type, index]
             out.append(f"{start}{_string(value, level.newline) if text is None else text}")  # type: ignore[arg-type]
         elif kind is dict and value:
-            text = _variable(value, level) if len(value) == 2 else None  # type: ignore[arg-type]  # kind is dict
+            if (mine := known(value)) is not None:
+                text = _lasting_mapping(mine, value, level.below, "")  # type: ignore[arg-type]  # kind is dict
+            else:
+                text = _variable(value, level)  # type: ignore[arg-type]  # kind is dict
             if text is None:
                 out.append(start)
                 _mapping(value, level.below, "", out)  # type: ignore[arg-type]  # kind is dict
@@ -161,8 +172,31 @@ def _sequence(items: list[Json], level: _Level, out: list[str]) -> None:
         start = level.start
 
 
+def _lasting_mapping(mine: dict[Any, Any], data: JsonObject, level: _Level, parent: str) -> str:
+    """Return the text of a mapping that many objects have in common, which is written once for its place."""
+    place = level.as_data if parent in DATA_MAPS else level.as_fields
+    text: str | None = mine.get(place)
+    if text is None:
+        out: list[str] = []
+        _mapping(data, level, parent, out)
+        text = mine[place] = "".join(out)
+    return text
+
+
+def _lasting_sequence(mine: dict[Any, Any], items: list[Json], level: _Level) -> str:
+    """Return the text of a list that many objects have in common, which is written once for its place."""
+    text: str | None = mine.get(level.as_list)
+    if text is None:
+        out: list[str] = []
+        _sequence(items, level, out)
+        text = mine[level.as_list] = "".join(out)
+    return text
+
+
 def _variable(item: JsonObject, level: _Level) -> str | None:
     """Write an environment variable, which most items of lists are; None for any other mapping, and for long texts."""
+    if len(item) != 2:
+        return None
     name, value = item.get("name"), item.get("value")
     if type(name) is not str or type(value) is not str or len(name) > _SHORT or len(value) > _SHORT:
         return None

@@ -6,12 +6,13 @@ Source: Trainer v2.3.0 pkg/runtime/core/trainingruntime.go, newRuntimeInfo and m
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from trainc.kube.gotypes import JOB_SET_SPEC, JOB_SET_SPEC_PATCH, apply_configuration, decode
 from trainc.kube.merge import merge, merge_resources
 from trainc.kube.podrequests import pod_requests
+from trainc.memo import Recurring
 from trainc.model import ANCESTOR_LABEL, LAUNCHER, NODE, TRAINER, Container, Model, PodSet
 from trainc.options import Options
 from trainc.records import NamedTuple
@@ -44,6 +45,7 @@ def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -
     by_launcher = options.fixed("mpi-num-nodes") and get(ml_policy, "mpi") is not None
     given = json.dumps((spec.get("runtimePatches"), get(trainer, "resourcesPerNode")))
     found = (_again if len(given) < _REMEMBERED else _template)(runtime, given, replacing, by_launcher)
+    found.recurring.meet()
     return Model(
         job=job,
         runtime=runtime,
@@ -72,6 +74,7 @@ class _Template(NamedTuple):
     pod_sets: tuple[PodSet, ...]
     labels: dict[str, str]
     annotations: dict[str, str]
+    recurring: Recurring
 
 
 def _template(runtime: Document, given: str, replacing: bool, by_launcher: bool) -> _Template:
@@ -87,13 +90,22 @@ def _template(runtime: Document, given: str, replacing: bool, by_launcher: bool)
     spec: JsonObject = {"runtimePatches": patches}
     merged = as_object(apply_configuration(patched(unpatched, spec, replacing=replacing), JOB_SET_SPEC))
     merged = _with_resources(merged, resources, ml_policy)
+    pod_sets = tuple(_pod_set(job, ml_policy, by_launcher) for job in objects(merged.get("replicatedJobs")))
     return _Template(
         unpatched,
         merged,
-        tuple(_pod_set(job, ml_policy, by_launcher) for job in objects(merged.get("replicatedJobs"))),
+        pod_sets,
         _propagated(template, spec, "labels"),
         _propagated(template, spec, "annotations"),
+        Recurring(merged, *(items for pod_set in pod_sets for items in _lists(pod_set))),
     )
+
+
+def _lists(pod_set: PodSet) -> Iterator[tuple[JsonObject, ...]]:
+    """Yield the items that plugins leave as they are, or add to: of most of the jobs they stay those of the runtime."""
+    yield pod_set.volumes
+    for container in (*pod_set.containers, *pod_set.init_containers):
+        yield from (container.env, container.ports, container.volume_mounts)
 
 
 _again = lru_cache(maxsize=512)(_template)

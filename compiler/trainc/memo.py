@@ -1,9 +1,10 @@
-"""Keys of caches that compare by identity."""
+"""What is remembered: by argument, or by identity, for values that many jobs have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from functools import lru_cache
+from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -68,3 +69,111 @@ class Held:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Held) and other.value is self.value
+
+
+class _Lasting(dict[int, dict[Any, Any]]):
+    """What is remembered of values that last, by their ids: of each, by whom it is for, what he has found.
+
+    The value itself is in what is remembered of it, so as long as an id is here nothing else has it. They are forgotten
+    all at once, so an id of one may be kept in what is remembered of another.
+    """
+
+    def note(self, value: Any) -> None:
+        waiting = [value]
+        while waiting:
+            value = waiting.pop()
+            if id(value) in self:
+                continue  # with all that is in it
+            if len(self) >= _MOST:
+                self.clear()
+            self[id(value)] = {_ITSELF: value}
+            inside = value.values() if isinstance(value, dict) else value
+            waiting += [each for each in inside if isinstance(each, dict | list)]
+
+
+_ITSELF: Final = "itself"
+_MOST: Final = 1 << 15
+"""So many values last at once: a few hundred templates with all of their parts."""
+
+LASTING: Final = _Lasting()
+
+
+def known(value: Any) -> dict[Any, Any] | None:
+    """Return what is remembered of a value, to be read and added to by whom it is for; None for one that does not last.
+
+    What is added must be all the same as if it were made anew, and is shared: nothing changes it.
+    """
+    return LASTING.get(id(value))
+
+
+def last(value: T) -> T:
+    """Return a JSON value, or a tuple of some, having noted that it and all in it will be met again, the same objects.
+
+    Only for what nothing changes in place any more. What is not noted, or forgotten since there is too much, is worked
+    out anew each time: nothing but time depends on it.
+    """
+    if id(value) not in LASTING:
+        LASTING.note(value)
+    return value
+
+
+@lru_cache(maxsize=2048)
+def _flat(*fields: tuple[str, type, str | int]) -> dict[str, Any]:
+    return {name: value for name, _, value in fields}
+
+
+def common(**fields: str | int) -> dict[str, Any]:
+    """Return a flat mapping that many jobs have in common: of the same fields it is the same object, and lasts."""
+    return last(_flat(*((name, value.__class__, value) for name, value in fields.items())))
+
+
+class Recurring:
+    """Values that last from when they are met for the second time: what one job alone has is not worth the effort."""
+
+    __slots__ = ("_met", "_values")
+
+    def __init__(self, *values: Any) -> None:
+        """Take lists, mappings or tuples."""
+        self._values = values
+        self._met = False
+
+    def meet(self) -> None:
+        """Note that the values are used once more."""
+        if self._met:
+            for value in self._values:
+                last(value)
+        self._met = True
+
+
+def remembering(make: Callable[[Any], T], *, lasts: bool = False) -> Callable[[Any], T]:
+    """Return a function of one argument that remembers what it has made of values that last.
+
+    ``make`` goes by the content of its argument alone. ``lasts``: what it makes, a list or mapping, lasts as well.
+    """
+
+    def remembered(value: Any) -> T:
+        mine = LASTING.get(id(value))
+        if mine is None:
+            return make(value)
+        try:
+            found: T = mine[remembered]
+        except KeyError:
+            found = mine[remembered] = make(value)
+            if lasts:
+                last(found)
+        return found
+
+    return remembered
+
+
+def of_two(make: Callable[[Any, Any], T], one: Any, other: tuple[Any, ...]) -> T:
+    """Return ``make(one, other)``: once, if ``one`` and all items of ``other`` last; and so does what is made."""
+    mine = LASTING.get(id(one))
+    items = tuple(map(id, other))
+    if mine is None or not all(map(LASTING.__contains__, items)):
+        return make(one, other)
+    found: T | None = mine.get((make, items))
+    if found is None:
+        found = mine[make, items] = make(one, other)
+        last(found)
+    return found

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
+from functools import partial
 from typing import TypeVar
 
 from trainc.diagnostics import Diagnostic
 from trainc.kube.quantity import Quantity
+from trainc.memo import common, of_two
 from trainc.options import Options
 from trainc.records import dataclass, replace
 from trainc.source import Document, Json, JsonObject, Path, as_list, get, objects
@@ -88,15 +90,16 @@ class Container:
 
     def with_env(self, *variables: JsonObject) -> Container:
         """Return the container with each variable in place of its namesake, or appended."""
-        return replace(self, env=upsert_named(self.env, variables))
+        return replace(self, env=of_two(upsert_named, self.env, variables))
 
     def with_mounts(self, *mounts: JsonObject) -> Container:
         """Return the container with each mount in place of the one at its mountPath, or appended."""
-        return replace(self, volume_mounts=upsert_mounts(self.volume_mounts, mounts))
+        return replace(self, volume_mounts=of_two(upsert_mounts, self.volume_mounts, mounts))
 
     def with_port(self, port: int, *, by_number: bool = False) -> Container:
         """Return the container with an unnamed port, put in as upsert_ports does."""
-        return replace(self, ports=upsert_ports(self.ports, ({"containerPort": port},), by_number=by_number))
+        upsert = upsert_ports_by_number if by_number else upsert_ports
+        return replace(self, ports=of_two(upsert, self.ports, (common(containerPort=port),)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,8 +272,7 @@ class Model:
     @property
     def subdomain(self) -> str:
         """The headless Service's name: network.subdomain, else the job's own."""
-        network = self.spec.get("network")
-        found = network.get("subdomain") if isinstance(network, dict) else None
+        found = get(self.spec, "network", "subdomain")
         return found if isinstance(found, str) else self.name
 
 
@@ -305,6 +307,9 @@ def upsert_ports(
     return tuple(out)
 
 
+upsert_ports_by_number = partial(upsert_ports, by_number=True)
+
+
 def _equal_port(a: JsonObject, b: JsonObject) -> bool:
     """Compare ports as Kubernetes does."""
     return a.get("containerPort") == b.get("containerPort") and a.get("protocol", "TCP") == b.get("protocol", "TCP")
@@ -335,12 +340,10 @@ Named = TypeVar("Named", Container, PodSet)
 
 def replace_named(items: tuple[Named, ...], new: Named) -> tuple[Named, ...]:
     """Return items with the first of that name replaced."""
-    out = list(items)
     for index, old in enumerate(items):
         if old.name == new.name:
-            out[index] = new
-            break
-    return tuple(out)
+            return items[:index] + (new,) + items[index + 1 :]  # noqa: RUF005 - mypy knows no other way
+    return items
 
 
 def _int(value: Json) -> int | None:

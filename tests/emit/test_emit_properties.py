@@ -17,6 +17,7 @@ from ruamel.yaml import YAML
 from trainc.emit import emit
 from trainc.kube.fieldorder import ordered_object
 from trainc.load import load
+from trainc.memo import last
 from trainc.source import Json, JsonObject, Source
 
 ORACLE = Path(__file__).parents[1] / "oracle"
@@ -149,3 +150,25 @@ def ask(texts: list[str]) -> list[dict[str, Any]]:
 def as_floats(value: Json) -> Json:
     found: Json = json.loads(json.dumps(value), parse_int=float)
     return found
+
+
+def parts(value: Json) -> list[Json]:
+    """Return the lists and mappings in a value, itself included."""
+    if not isinstance(value, dict | list):
+        return []
+    inside = value.values() if isinstance(value, dict) else value
+    return [value, *(part for each in inside for part in parts(each))]
+
+
+@given(fields=FREE, choice=st.randoms(use_true_random=False))
+@settings(max_examples=300, deadline=None)
+def test_what_objects_have_in_common_is_written_as_if_it_were_each_ones_own(fields: JsonObject, choice: Any) -> None:
+    data = an_object({**fields, "metadata": {"name": "x", "labels": fields}, "data": fields, "items": [fields, fields]})
+    written = emit(data)
+    for part in parts(data):
+        if choice.random() < 0.4:
+            last(part)
+    assert emit(data) == written
+    assert emit({**data, "more": [data], "spec": data}) == emit(
+        json.loads(json.dumps({**data, "more": [data], "spec": data}))
+    )

@@ -14,6 +14,7 @@ from schema_cases import ALL_KINDS, Data, Objects
 from trainc import Options, Source, compile, compilejob
 from trainc.admit.generated import admit_jobset
 from trainc.load import load
+from trainc.memo import last
 
 ROOT = Path(__file__).parents[2]
 SPELLINGS = (
@@ -83,4 +84,17 @@ def mutated(data: Data, seed: int) -> Data:
             del parent[key]
         else:
             parent[key] = copy.deepcopy(choice.choice(SPELLINGS))
+    return data
+
+
+def partly_lasting(data: Data, seed: int) -> Data:
+    """Return a copy of data some parts of which last, so that what is found of them is remembered."""
+    choice, data = random.Random(seed), copy.deepcopy(data)
+    waiting: list[Any] = [data]
+    while waiting:
+        part = waiting.pop()
+        if choice.random() < 0.3:
+            last(part)
+        inside = part.values() if isinstance(part, dict) else part
+        waiting += [each for each in inside if isinstance(each, dict | list)]
     return data

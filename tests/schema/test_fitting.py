@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from typing import Any
 
 import pytest
-from corpus import documents, jobsets, mutated
+from corpus import documents, jobsets, mutated, partly_lasting
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from schema_cases import ALL_KINDS, METADATA, Data, Objects, resource_of
@@ -161,6 +162,18 @@ def test_changed_jobsets_are_stored_the_same(seed: int) -> None:
 @settings(max_examples=150, deadline=None)
 def test_random_jobsets_are_stored_the_same(seed: int) -> None:
     compare_jobset(Objects(random.Random(seed)).make("JobSet"))
+
+
+@given(seed=seeds)
+@settings(max_examples=500, deadline=None)
+def test_of_parts_that_last_the_same_is_made(seed: int) -> None:
+    data = partly_lasting(mutated(random.Random(seed).choice((*documents(), *jobsets())), seed), seed)
+    resource = resource_of(data["kind"] if data.get("kind") in ALL_KINDS else "JobSet")
+    before = agree(resource, data)
+    assert agree(resource, data) == before
+    assert agree(resource, copy.deepcopy(data)) == before
+    if resource.kind == "JobSet":
+        assert compare_jobset(data) == compare_jobset(data) == compare_jobset(copy.deepcopy(data))
 
 
 PLAIN = {"name": "a-b.c", "namespace": "team-a", "labels": {"a/b": "c", "d": ""}, "annotations": {"E.f": "é", "g": ""}}

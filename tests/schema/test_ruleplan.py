@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from corpus import documents, jobsets, mutated
+from corpus import documents, jobsets, mutated, partly_lasting
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from schema_cases import ALL_KINDS, Data, Objects, resource_of
@@ -47,6 +47,15 @@ def test_changed_documents(seed: int) -> None:
     data = mutated(random.Random(seed).choice((*documents(), *jobsets())), seed)
     resource = resource_of(data["kind"]) if data.get("kind") in ALL_KINDS else resource_of("TrainJob")
     agree(resource.schema, read(resource, data).data)
+
+
+@given(seed=seeds)
+@settings(max_examples=300, deadline=None)
+def test_parts_that_last(seed: int) -> None:
+    data = mutated(random.Random(seed).choice((*documents(), *jobsets())), seed)
+    resource = resource_of(data["kind"]) if data.get("kind") in ALL_KINDS else resource_of("TrainJob")
+    shared = partly_lasting(read(resource, data).data, seed)
+    assert agree(resource.schema, shared) == agree(resource.schema, shared)
 
 
 @pytest.mark.parametrize("kind", ALL_KINDS)

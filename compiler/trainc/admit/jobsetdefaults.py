@@ -6,11 +6,15 @@ Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go, with every feature gate a
 from __future__ import annotations
 
 from operator import is_
+from typing import Final
 
 from trainc.kube.gotypes import JOB_SET, decode
+from trainc.memo import last, remembering
 from trainc.source import Json, JsonObject, as_list, as_object, get, objects
 
-_NETWORK: JsonObject = {"enableDNSHostnames": True, "publishNotReadyAddresses": True}
+_NETWORK: Final[JsonObject] = {"enableDNSHostnames": True, "publishNotReadyAddresses": True}
+_SUCCESS: Final[JsonObject] = {"operator": "All"}
+_STARTUP: Final[JsonObject] = {"startupPolicyOrder": "AnyOrder"}
 
 
 def default(jobset: JsonObject) -> JsonObject:
@@ -27,10 +31,13 @@ def with_defaults(jobset: JsonObject) -> JsonObject:
     """Return the JobSet with the fields that the webhook sets, or the JobSet itself where all of them are there."""
     before = as_object(jobset.get("spec"))
     spec = {**before}
-    spec.setdefault("successPolicy", {"operator": "All"})
-    spec.setdefault("startupPolicy", {"startupPolicyOrder": "AnyOrder"})
+    for name, usual in (("successPolicy", _SUCCESS), ("startupPolicy", _STARTUP)):
+        if name not in spec:
+            spec[name] = last(usual)
     network = as_object(spec.get("network"))
-    if not network.keys() >= _NETWORK.keys():
+    if not network:
+        spec["network"] = last(_NETWORK)
+    elif not network.keys() >= _NETWORK.keys():
         spec["network"] = {**_NETWORK, **network}
     if jobs := objects(spec.get("replicatedJobs")):
         named = [_default_job(job) for job in jobs]
@@ -86,8 +93,11 @@ def _default_rule(rule: JsonObject, index: int) -> JsonObject:
     return rule if rule.get("name") else {**rule, "name": f"failurePolicyRule{index}"}
 
 
-def _default_claims(policy: JsonObject) -> JsonObject:
+def _add_retention(policy: JsonObject) -> JsonObject:
     return policy if "retentionPolicy" in policy else {"retentionPolicy": {"whenDeleted": "Delete"}, **policy}
+
+
+_default_claims: Final = remembering(_add_retention, lasts=True)
 
 
 def _set_rules(spec: JsonObject, rules: list[JsonObject]) -> None:

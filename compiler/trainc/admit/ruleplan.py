@@ -12,6 +12,7 @@ from typing import TypeAlias
 from trainc.admit.rulesites import Rule, Site, root_site
 from trainc.cel.rule import OLD_SELF, SELF
 from trainc.cel.values import NONE, EvalError, Value
+from trainc.memo import remembering
 from trainc.schema import Structural
 from trainc.schema.structural import compiled
 from trainc.source import Json, JsonObject
@@ -78,7 +79,7 @@ def _plan(site: Site) -> _Visit:
                     cost += values(item)
         return cost
 
-    return visit
+    return remembering(visit)
 
 
 def _plan_below(site: Site | None) -> _Visit | None:

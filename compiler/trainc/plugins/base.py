@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 from trainc.diagnostics import Diagnostic, report
 from trainc.kube.goorder import typed
 from trainc.kube.quantity import Quantity, from_json
+from trainc.memo import common, last
 from trainc.model import (
     ANCESTOR_LABEL,
     NODE,
@@ -58,12 +59,22 @@ class Builds(Plugin, Protocol):
 
 
 def literal(name: str, value: str) -> JsonObject:
-    """Return an environment variable with a value."""
+    """Return an environment variable with a value of the job's own."""
     return {"name": name, "value": value}
 
 
+def usual(name: str, value: str) -> JsonObject:
+    """Return an environment variable with a value that many jobs have: for all of them the same object."""
+    return common(name=name, value=value)
+
+
 def from_field(name: str, field_path: str) -> JsonObject:
-    """Return an environment variable that takes a field of the Pod."""
+    """Return an environment variable that takes a field of the Pod: for all jobs the same object."""
+    return last(_from_field(name, field_path))
+
+
+@lru_cache(maxsize=64)
+def _from_field(name: str, field_path: str) -> JsonObject:
     return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": field_path}}}
 
 

@@ -13,6 +13,7 @@ from trainc.plugins.base import (
     literal,
     node_resources,
     refused,
+    usual,
 )
 from trainc.records import dataclass
 
@@ -55,8 +56,8 @@ class XGBoost:
         return model.with_trainer_container(
             container.with_env(
                 literal("DMLC_TRACKER_URI", model.master),
-                literal("DMLC_TRACKER_PORT", str(TRAINER_PORT)),
+                usual("DMLC_TRACKER_PORT", str(TRAINER_PORT)),
                 from_field("DMLC_TASK_ID", JOB_COMPLETION_INDEX),
-                literal("DMLC_NUM_WORKER", str(total)),
+                usual("DMLC_NUM_WORKER", str(total)),
             ).with_port(TRAINER_PORT, by_number=model.fixed("unnamed-ports"))
         )

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from operator import is_not
 from typing import Any
 
+from trainc.memo import remembering
 from trainc.schema.defaulting import default
 from trainc.schema.demands import all_of, int_or_string, integer, sizes, string, uniqueness
 from trainc.schema.dialect import NUMBER, flat
@@ -161,7 +162,7 @@ def _list(schema: Structural, items: Structural, go: Go) -> Check:
             raise Unfit
         return stored
 
-    return check
+    return remembering(check, lasts=True)
 
 
 def _mapping(schema: Structural, go: Go, *, whole: Resource | None = None) -> Callable[[Any], Any]:
@@ -200,7 +201,7 @@ def _mapping(schema: Structural, go: Go, *, whole: Resource | None = None) -> Ca
             raise Unfit
         return stored
 
-    return check
+    return check if whole is not None else remembering(check, lasts=True)
 
 
 def _absent(schema: Structural, fields: _Fields) -> Iterator[tuple[str, Json | None]]:
@@ -247,7 +248,7 @@ def _map(schema: Structural, values: Structural, go: Go) -> Check:
             raise Unfit
         return stored
 
-    return check
+    return remembering(check, lasts=True)
 
 
 def _whole(schema: Structural) -> Check:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from trainc.memo import known, last
 from trainc.model import (
     DATASET_INITIALIZER,
     MODEL_INITIALIZER,
@@ -18,6 +19,7 @@ from trainc.model import (
     upsert_mounts,
     upsert_named,
     upsert_ports,
+    upsert_ports_by_number,
 )
 from trainc.plugins.base import environment, literal
 from trainc.plugins.jobset.checks import check
@@ -30,6 +32,9 @@ INITIALIZERS = {DATASET_INITIALIZER: "dataset", MODEL_INITIALIZER: "model"}
 
 _SINGLE = frozenset((TRAINER, *INITIALIZERS))
 """Ancestors of which the JobSet has one replica, whatever the template says."""
+
+Upsert = Callable[[Iterable[JsonObject], Iterable[JsonObject]], tuple[JsonObject, ...]]
+"""Puts items into those that there are."""
 
 
 def runs_already(model: Model) -> bool:
@@ -86,7 +91,7 @@ def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObjec
 def _pod_spec(model: Model, spec: JsonObject, pod_set: PodSet) -> JsonObject:
     out = {**spec}
     if pod_set.volumes:
-        out["volumes"] = [*upsert_named(objects(spec.get("volumes")), pod_set.volumes)]
+        out["volumes"] = _with(spec.get("volumes"), pod_set.volumes, upsert_named)
     finish = _finisher(model, pod_set)
     by_number = model.fixed("unnamed-ports")
     for kind, containers in (("containers", pod_set.containers), ("initContainers", pod_set.init_containers)):
@@ -100,6 +105,8 @@ def _pod_spec(model: Model, spec: JsonObject, pod_set: PodSet) -> JsonObject:
 
 
 def _pod_metadata(model: Model, pod_set: PodSet, metadata: JsonObject) -> JsonObject:
+    if not model.pod_labels and not model.pod_annotations:
+        return metadata
     out = {**metadata}
     for key, more in (("labels", model.pod_labels), ("annotations", model.pod_annotations)):
         if more and pod_set.name not in model.ungrouped:
@@ -114,12 +121,26 @@ def _container(template: JsonObject, container: Container, by_number: bool) -> J
     if container.image:
         out["image"] = container.image
     if container.env:
-        out["env"] = [*upsert_named(objects(template.get("env")), container.env)]
+        out["env"] = _with(template.get("env"), container.env, upsert_named)
     if container.ports:
-        out["ports"] = [*upsert_ports(objects(template.get("ports")), container.ports, by_number=by_number)]
+        upsert = upsert_ports_by_number if by_number else upsert_ports
+        out["ports"] = _with(template.get("ports"), container.ports, upsert)
     if container.volume_mounts:
-        out["volumeMounts"] = [*upsert_mounts(objects(template.get("volumeMounts")), container.volume_mounts)]
+        out["volumeMounts"] = _with(template.get("volumeMounts"), container.volume_mounts, upsert_mounts)
     return out
+
+
+def _with(given: Json, new: tuple[JsonObject, ...], upsert: Upsert) -> list[Json]:
+    """Return a template's list with new items in it. Where these last, the jobs of a runtime get the same list."""
+    mine = known(new)
+    if mine is None:
+        return [*upsert(objects(given), new)]
+    made: list[Json]
+    before, made = mine.get(upsert, (mine, []))  # nothing given is what is remembered
+    if before is not given:
+        made = last([*upsert(objects(given), new)])
+        mine[upsert] = given, made
+    return made
 
 
 def _finisher(model: Model, pod_set: PodSet) -> Callable[[str, JsonObject], JsonObject]:

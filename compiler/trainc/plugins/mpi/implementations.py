@@ -8,7 +8,7 @@ MPICH are extensions: their variables are those that Intel MPI's and MPICH's Hyd
 from __future__ import annotations
 
 from trainc.model import Container
-from trainc.plugins.base import literal
+from trainc.plugins.base import usual
 from trainc.records import dataclass, replace
 from trainc.source import JsonObject
 
@@ -51,8 +51,8 @@ class Implementation:
         given = {variable.get("name") for variable in container.env}
         texts = ((name, value.replace(SLOTS, str(slots)).replace(SSH, ssh)) for name, value in self.variables)
         return (
-            *(literal(name, value) for name, value in texts),
-            *(literal(name, value) for name, value in self.defaults if name not in given),
+            *(usual(name, value) for name, value in texts),
+            *(usual(name, value) for name, value in self.defaults if name not in given),
         )
 
 

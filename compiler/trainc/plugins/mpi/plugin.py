@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from trainc.diagnostics import report
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid
+from trainc.memo import common, last
 from trainc.model import LAUNCHER, NODE, Container, Findings, Model, Objects, PodSet
 from trainc.plugins.base import (
     config_map,
@@ -30,17 +33,17 @@ from trainc.plugins.mpi.ssh import SSH_VOLUME, check_known_hosts, secret_keys, s
 from trainc.plugins.mpi.transport import by_kubexec
 from trainc.plugins.mpi.warnings import counts_launchers, known_bugs
 from trainc.records import dataclass, replace
-from trainc.source import JsonObject, get
+from trainc.source import Json, JsonObject, get
 
 __all__ = ["Mpi", "secret_name"]
 
 HOSTFILE_VOLUME = "mpi-hostfile"
+_ITEMS: Final[list[Json]] = [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}]
 
 
 def hostfile_volume(model: Model) -> JsonObject:
     """Return the volume with the hostfile."""
-    items: list[JsonObject] = [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}]
-    return {"name": HOSTFILE_VOLUME, "configMap": {"name": f"{model.name}-mpi-hostfile", "items": [*items]}}
+    return {"name": HOSTFILE_VOLUME, "configMap": {"name": f"{model.name}-mpi-hostfile", "items": last(_ITEMS)}}
 
 
 def slots(model: Model, policy: JsonObject) -> int:
@@ -138,13 +141,13 @@ def _pod_set(model: Model, policy: JsonObject, pod_set: PodSet) -> PodSet:
 
 def _container(model: Model, policy: JsonObject, job: str, container: Container) -> Container:
     if by_kubexec(model):
-        container = container.with_mounts({"name": VOLUME, "mountPath": HOSTFILE_DIRECTORY})
+        container = container.with_mounts(common(name=VOLUME, mountPath=HOSTFILE_DIRECTORY))
     else:
-        container = container.with_mounts({"name": SSH_VOLUME, "mountPath": policy["sshAuthMountPath"]})
+        container = container.with_mounts(common(name=SSH_VOLUME, mountPath=str(policy["sshAuthMountPath"])))
     if job != LAUNCHER:
         return container
     if not by_kubexec(model):
-        container = container.with_mounts({"name": HOSTFILE_VOLUME, "mountPath": HOSTFILE_DIRECTORY})
+        container = container.with_mounts(common(name=HOSTFILE_VOLUME, mountPath=HOSTFILE_DIRECTORY))
     implementation = _implementation(model, policy)
     count = policy["numProcPerNode"]
     assert isinstance(count, int)

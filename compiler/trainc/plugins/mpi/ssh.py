@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from trainc.diagnostics import report
-from trainc.memo import Held
+from trainc.memo import Held, last
 from trainc.model import NODE, Findings, Model
 from trainc.plugins.base import pod_containers
 from trainc.plugins.mpi.implementations import SSH_ARGUMENTS
@@ -36,17 +36,23 @@ def secret_keys(model: Model, policy: JsonObject) -> str:
 def ssh_volume(model: Model, policy: JsonObject, job: str) -> JsonObject:
     """Return the volume with the keys for a replicated job, in upstream's modes (M7)."""
     mode = 0o600 if model.fixed("ssh-key-mode") and roots_alone(model, job) else 0o640
+    items = last(_items(mode, strict(model, policy)))
+    return {
+        "name": SSH_VOLUME,
+        "secret": {"secretName": secret_name(model), "defaultMode": 0o400, "items": items},
+    }
+
+
+@lru_cache(maxsize=4)
+def _items(mode: int, known_hosts: bool) -> list[Json]:
     items: list[Json] = [
         {"key": "ssh-privatekey", "path": PRIVATE_KEY, "mode": mode},
         {"key": "ssh-publickey", "path": f"{PRIVATE_KEY}.pub", "mode": 0o644},
         {"key": "ssh-publickey", "path": "authorized_keys", "mode": 0o644},
     ]
-    if strict(model, policy):
+    if known_hosts:
         items.append({"key": KNOWN_HOSTS, "path": KNOWN_HOSTS, "mode": 0o644})
-    return {
-        "name": SSH_VOLUME,
-        "secret": {"secretName": secret_name(model), "defaultMode": 0o400, "items": items},
-    }
+    return items
 
 
 def ssh_arguments(model: Model, policy: JsonObject) -> str:

@@ -20,6 +20,7 @@ from trainc.plugins.base import (
     quantities,
     refused,
     typed_env,
+    usual,
 )
 from trainc.plugins.torch import torchtune
 from trainc.records import dataclass, replace
@@ -100,11 +101,11 @@ class Torch:
         model = model.counted()
         nodes = model.trainer_set.count if model.trainer_set is not None else 1
         rank = (
-            literal("PET_NNODES", str(nodes)),
-            literal("PET_NPROC_PER_NODE", str(processes(model))),
+            usual("PET_NNODES", str(nodes)),
+            usual("PET_NPROC_PER_NODE", str(processes(model))),
             from_field("PET_NODE_RANK", JOB_COMPLETION_INDEX),
         )
-        master = (literal("PET_MASTER_ADDR", model.master), literal("PET_MASTER_PORT", str(TRAINER_PORT)))
+        master = (literal("PET_MASTER_ADDR", model.master), usual("PET_MASTER_PORT", str(TRAINER_PORT)))
         if (container := model.trainer_container) is not None:
             variables = (*environment(model.trainer_list("env")), *rank)
             if torchtune.is_entrypoint(model):
