@@ -9,7 +9,7 @@ from __future__ import annotations
 from trainc.kube.digits import int32
 from trainc.model import NODE, Model
 from trainc.plugins.base import gpu_count, node_resources
-from trainc.plugins.templates import template
+from trainc.plugins.templates import filled
 
 SHARED = "/mnt/flux"
 CONFIG = f"{SHARED}/config"
@@ -51,14 +51,15 @@ def init_script(model: Model, nodes: int) -> str:
     """Return the text of init.sh."""
     hosts = host_list(model, nodes)
     found = settings(model)
-    broker = template("flux-broker.toml.j2").render(
+    broker = filled(
+        "flux-broker.toml.j2",
         config=CONFIG,
         device=found["FLUX_NETWORK_DEVICE"],
         domain=f"{model.name}.{model.namespace}.svc.cluster.local",
         hosts=hosts,
         queue_policy=found["FLUX_QUEUE_POLICY"],
     )
-    return str(template("flux-init.sh.j2").render(shared=SHARED, config=CONFIG, view=VIEW, hosts=hosts, broker=broker))
+    return filled("flux-init.sh.j2", shared=SHARED, config=CONFIG, view=VIEW, hosts=hosts, broker=broker)
 
 
 def entrypoint_script(model: Model, nodes: int, processes: int) -> str:
@@ -67,12 +68,11 @@ def entrypoint_script(model: Model, nodes: int, processes: int) -> str:
     tasks = int32(processes * nodes)
     flags = f"-N {nodes} -n {tasks}" + (f" -g {gpus}" if gpus > 0 else "")
     resources = f"--cores={index_range(processes)}" + (f" --gpu={index_range(int32(gpus))}" if gpus > 0 else "")
-    return str(
-        template("flux-entrypoint.sh.j2").render(
-            shared=SHARED,
-            config=CONFIG,
-            resources=resources,
-            flags=flags,
-            main_host=f"{model.name}-{NODE}-0-0",
-        )
+    return filled(
+        "flux-entrypoint.sh.j2",
+        shared=SHARED,
+        config=CONFIG,
+        resources=resources,
+        flags=flags,
+        main_host=f"{model.name}-{NODE}-0-0",
     )
