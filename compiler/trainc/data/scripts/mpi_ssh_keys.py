@@ -23,9 +23,7 @@ import tempfile
 import time
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any
-
-from trainc.records import NamedTuple
+from typing import Any, NamedTuple
 
 CREDENTIALS = "/var/run/secrets/kubernetes.io/serviceaccount"
 PRIVATE, PUBLIC, KNOWN_HOSTS = "ssh-privatekey", "ssh-publickey", "known_hosts"
