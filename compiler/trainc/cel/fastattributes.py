@@ -71,7 +71,7 @@ def _absolute(builder: Builder, attribute: plan.AbsoluteAttribute) -> Steps:
     read = _read(builder, attribute)
     if not attribute.qualifiers:
         return read, 0
-    keys = _fields(attribute.qualifiers)
+    keys = fields(attribute.qualifiers)
     if keys is not None and not attribute.optional and attribute.names[0].slot not in builder.starts:
         test = attribute.qualifiers[-1].test_only  # type: ignore[union-attr]  # they are all constant
         slot = attribute.names[0].slot
@@ -79,7 +79,7 @@ def _absolute(builder: Builder, attribute: plan.AbsoluteAttribute) -> Steps:
     return (yield from _qualified(read, attribute.qualifiers, attribute.optional))
 
 
-def _fields(qualifiers: tuple[plan.Qualifier, ...]) -> tuple[str, ...] | None:
+def fields(qualifiers: tuple[plan.Qualifier, ...]) -> tuple[str, ...] | None:
     """Return the names if all qualifiers are fields, none behind a question mark."""
     found = [q.value for q in qualifiers if isinstance(q, plan.ConstantQualifier) and not q.optional]
     if len(found) == len(qualifiers) and all(key.__class__ is str for key in found):

@@ -10,9 +10,9 @@ from trainc.cel.cost import IDENT, LIST, actual_size
 from trainc.cel.equality import equal
 from trainc.cel.fastframe import Builder, Frame, Run, Steps, Unusual, slot_of
 from trainc.cel.values import Opaque, Value
-from trainc.cel.work import COST
+from trainc.cel.work import COST, Meter
 
-_ONE: Final = frozenset((int, bool, float, type(None)))
+ONE: Final = frozenset((int, bool, float, type(None)))
 """Kinds of values whose size counts as 1."""
 
 
@@ -112,13 +112,18 @@ def _equality(node: plan.Call) -> Steps:
     def call(frame: Frame) -> Value:
         one, two = left(frame), right(frame)
         result = equal(one, two, frame)
-        if one.__class__ in _ONE and two.__class__ in _ONE:
+        if one.__class__ in ONE and two.__class__ in ONE:
             frame[COST] += 1
         else:
             frame[COST] += _equality_cost(one, two, negates)
         return result is not negates
 
     return call, left_cost + right_cost
+
+
+def compare(one: Value, two: Value, negates: bool, meter: Meter) -> tuple[bool, int]:
+    """Return ``one == two``, or ``one != two``, and its cost. Raises EvalError where they cannot be compared."""
+    return equal(one, two, meter) is not negates, _equality_cost(one, two, negates)
 
 
 def _equality_cost(one: Value, two: Value, negates: bool) -> int:
@@ -139,7 +144,7 @@ def _equal_to_constant(left: Run, constant: Value, negates: bool) -> Run | None:
         if value is constant:
             frame[COST] += 1
             return not negates
-        if value.__class__ in _ONE:
+        if value.__class__ in ONE:
             frame[COST] += 1
             return negates
         result = equal(value, constant, frame)

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from trainc.cel import interpretable as plan
 from trainc.cel.trampoline import Walk
-from trainc.cel.values import Value
+from trainc.cel.values import EvalError, Undecided, Value
+from trainc.cel.work import Exhausted, Panic
 
 Frame: TypeAlias = list[Any]
 Run: TypeAlias = Callable[[Frame], Value]
+Function: TypeAlias = Callable[[Mapping[str, Value], int], tuple[Value, int, int]]
+"""Of the values of variables and the limit of cost: the value, the cost, and the work."""
+
 Built: TypeAlias = tuple[Run, int]
 Steps: TypeAlias = Walk[Any, Built]
 
 
 class Unusual(Exception):
     """Something that exact.py is to decide."""
+
+
+UNUSUAL: Final = (Unusual, EvalError, Undecided, Panic, Exhausted, RecursionError, AttributeError, TypeError, KeyError)
+"""What a function of written/ raises where closures are to evaluate: the last three for an unusual kind of value."""
 
 
 class _Unset:

@@ -16,13 +16,13 @@ from trainc.cel.work import COST, LIMIT, WORK, Exhausted
 
 def build_fold(builder: Builder, node: plan.Fold) -> Steps:
     """Walk a comprehension."""
-    searched = _searched(node)
-    if searched is not None:
-        return _search(node, *searched)
+    found = searched(node)
+    if found is not None:
+        return _search(node, *found)
     return _general(builder, node)
 
 
-def _searched(node: plan.Fold) -> tuple[plan.Interpretable, bool] | None:
+def searched(node: plan.Fold) -> tuple[plan.Interpretable, bool] | None:
     """Return the predicate of all() (which ends at False) or exists() (which ends at True), and what ends it."""
     step, accumulator = node.step, node.accumulator
     if not isinstance(step, plan.Logical) or slot_of(step.terms[0]) != accumulator:
@@ -51,7 +51,7 @@ def _search(node: plan.Fold, predicate: plan.Interpretable, ending: bool) -> Ste
     first, second, weight = node.first, node.second, plan.weight(node)
 
     def evaluate(frame: Frame) -> Value:
-        rounds = iter(_pairs(ranged(frame)) if second else _elements(ranged(frame)))
+        rounds = iter(pairs(ranged(frame)) if second else elements(ranged(frame)))
         for item in rounds:
             if second:
                 frame[first], frame[second] = item
@@ -75,7 +75,7 @@ def _search(node: plan.Fold, predicate: plan.Interpretable, ending: bool) -> Ste
     return evaluate, cost + IDENT
 
 
-def _elements(value: Value) -> Iterable[Value]:
+def elements(value: Value) -> Iterable[Value]:
     """Return what the variable of a loop takes on. Raises Unusual for what is no list or map."""
     if value.__class__ is list or value.__class__ is dict:
         return value
@@ -86,7 +86,7 @@ def _elements(value: Value) -> Iterable[Value]:
     raise Unusual
 
 
-def _pairs(value: Value) -> Iterable[tuple[Value, Value]]:
+def pairs(value: Value) -> Iterable[tuple[Value, Value]]:
     """Return what the two variables of a loop take on. Raises Unusual for what is no list or map."""
     if value.__class__ is list:
         return enumerate(value)
@@ -159,7 +159,7 @@ def _always(node: plan.Fold, step: Run, step_cost: int) -> Any:
     first, second, slot, weight = node.first, node.second, node.accumulator, plan.weight(node)
 
     def rounds(frame: Frame, value: Value) -> None:
-        for item in _pairs(value) if second else _elements(value):
+        for item in pairs(value) if second else elements(value):
             if second:
                 frame[first], frame[second] = item
             else:
@@ -179,7 +179,7 @@ def _while(node: plan.Fold, condition: Run, condition_cost: int, step: Run, step
     first, second, slot, weight = node.first, node.second, node.accumulator, plan.weight(node)
 
     def rounds(frame: Frame, value: Value) -> None:
-        for item in _pairs(value) if second else _elements(value):
+        for item in pairs(value) if second else elements(value):
             if second:
                 frame[first], frame[second] = item
             else:

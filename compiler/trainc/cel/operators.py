@@ -33,8 +33,10 @@ _RECEIVERS: Final = frozenset((str, Timestamp, Duration))
 _READ: Final = 3
 """The work of reading an item of a list with a schema."""
 
-_LONG: Final = 256
-_STRINGS: Final = 16
+LONG: Final = 256
+"""How long a text is looked for in a list for the work of a short one."""
+
+STRINGS: Final = 16
 """How many elements of a list are compared with a string for one unit of work."""
 
 _NO_OVERLOAD = "no such overload"
@@ -239,7 +241,7 @@ def contains(element: Value, container: Value, meter: Meter | None = None) -> bo
 def _in_list(element: Value, container: list[Value], meter: Meter | None) -> bool:
     if element.__class__ is str:
         if meter is not None:
-            spend(meter, len(container) * (1 + len(element) // _LONG) // _STRINGS)
+            spend(meter, len(container) * (1 + len(element) // LONG) // STRINGS)
         return element in container  # nothing else equals a string, in Python neither
     at = next((at for at, other in enumerate(container) if _same(element, other, meter)), -1)
     if meter is not None:

@@ -9,7 +9,7 @@ from trainc.cel import exact, fast, work
 from trainc.cel.checker import Checked
 from trainc.cel.declarations import Environment
 from trainc.cel.exactattributes import Lazy, Run
-from trainc.cel.fastframe import Built, Unusual
+from trainc.cel.fastframe import UNUSUAL, Built, Function, Unusual
 from trainc.cel.folding import PlanError
 from trainc.cel.interpretable import Interpretable
 from trainc.cel.maps import MISSING
@@ -24,6 +24,9 @@ __all__ = ["Lazy", "Outcome", "PlanError", "Program", "plan"]
 
 LIMIT = 1_000_000
 """What one expression may cost: PerCallLimit of k8s.io/apiserver pkg/apis/cel/config.go."""
+
+OFTEN = 48
+"""How many evaluations it takes until an expression is written as a function of Python, which then pays."""
 
 _SPECIAL = frozenset((Lazy, Undecided, EvalError, MISSING.__class__))
 _TOO_DEEP = "the expression or its values are nested too deeply"
@@ -50,7 +53,7 @@ class Outcome(NamedTuple):
 class Program:
     """An expression that can be evaluated, any number of times and by several threads at once."""
 
-    __slots__ = ("_exact", "_fast", "_frame", "_plan", "_tried", "_variables")
+    __slots__ = ("_exact", "_fast", "_frame", "_left", "_plan", "_tried", "_variables", "_written")
 
     def __init__(self, planned: Interpretable, slots: Slots) -> None:
         self._plan = planned
@@ -59,6 +62,8 @@ class Program:
         self._frame[WORK] = BUDGET
         self._fast: Built | None = None
         self._tried = False
+        self._written: Function | None = None
+        self._left = OFTEN
         self._exact: Run | None = None
 
     @property
@@ -71,6 +76,15 @@ class Program:
 
         The work done is bounded, too, whatever the limit of cost (work.py).
         """
+        if self._written is not None:
+            try:
+                value, cost, done = self._written(variables, limit)
+            except UNUSUAL:
+                pass
+            else:
+                return Outcome(value, None, None, cost, done)
+        elif self._left:
+            self._count()
         if not self._tried:  # most expressions of a policy are checked, and never evaluated
             self._fast, self._tried = fast.build(self._plan), True
         if self._fast is None:
@@ -91,6 +105,14 @@ class Program:
         if frame[COST] > limit:
             return self._decide(variables, limit)
         return Outcome(value, None, None, frame[COST], BUDGET - frame[WORK])
+
+    def _count(self) -> None:
+        """Count an evaluation; the last of OFTEN makes a function of Python, which takes as long as some of them."""
+        self._left -= 1
+        if not self._left:
+            from trainc.cel.written.program import make
+
+            self._written = make(self._plan, dict(self._variables), _SPECIAL, self._frame[WORK])
 
     def _decide(self, variables: Mapping[str, Value], limit: int) -> Outcome:
         """Evaluate just as cel-go does."""
