@@ -14,7 +14,7 @@ from trainc.findings import severities
 from trainc.findings.severities import Problem as Fault
 from trainc.imagelock import Lock
 from trainc.kube.decode import Problem, Refused
-from trainc.kube.yamltext import read_yaml, yaml_offsets
+from trainc.kube.yamltext import read_yaml
 from trainc.options import FIXES, Options, Revision
 from trainc.records import dataclass
 from trainc.settings import RECOMMENDED, expanded
@@ -95,7 +95,12 @@ def read_document(source: Source) -> tuple[Json, Document, tuple[Diagnostic, ...
 
 
 def _marks(text: str) -> Callable[[], Mapping[Path, Mark]]:
-    return cache(lambda: {path: _mark(text, offset) for path, offset in yaml_offsets(text).items()})
+    def marks() -> Mapping[Path, Mark]:
+        from trainc.kube.yamlplaces import offsets  # only to place a finding
+
+        return {path: _mark(text, offset) for path, offset in offsets(text).items()}
+
+    return cache(marks)
 
 
 def _mark(text: str, offset: int) -> Mark:

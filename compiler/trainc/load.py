@@ -16,7 +16,7 @@ from trainc.kube.decode import Problem, Refused
 from trainc.kube.jsontext import json_offsets, read_json, skip_space
 from trainc.kube.yamlcomments import may_have, yaml_comments
 from trainc.kube.yamlplain import read_plain
-from trainc.kube.yamltext import read_yaml, yaml_offsets
+from trainc.kube.yamltext import read_yaml
 from trainc.memo import Once
 from trainc.records import dataclass, replace
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, dotted, existing
@@ -78,7 +78,7 @@ def _only(source: Source) -> Document | None:
     data = read_plain(chunk)
     if data is None or str(data.get("kind")).endswith("List") or _identity(data):
         return None
-    return Document(source, data, 0, _Lines(text).marks(partial(yaml_offsets, chunk), 0))
+    return Document(source, data, 0, _Lines(text).marks(partial(_offsets, chunk), 0))
 
 
 def comments(source: Source, word: str) -> tuple[tuple[Mark, str], ...]:
@@ -282,7 +282,13 @@ def _yaml_units(text: str, start: int, lines: _Lines) -> Iterator[_Unit]:
             yield _refused(refusal.problem, lines.mark(begin + refusal.offset))
             continue
         if data is not None or problems:
-            yield _Unit(data, problems, lines.marks(partial(yaml_offsets, chunk), begin))
+            yield _Unit(data, problems, lines.marks(partial(_offsets, chunk), begin))
+
+
+def _offsets(text: str) -> Mapping[Path, int]:
+    from trainc.kube.yamlplaces import offsets  # only to place a finding
+
+    return offsets(text)
 
 
 def _chunks(text: str, start: int) -> Iterator[tuple[int, int, str]]:

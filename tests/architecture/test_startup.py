@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
+import subprocess
+import sys
 
-from syntax import modules
+from syntax import ROOT, modules
 
 OWN = {"typing": {"NamedTuple"}, "dataclasses": {"dataclass", "replace"}, "collections": {"namedtuple"}}
 """What records.py has in a cheaper form."""
@@ -24,3 +28,30 @@ def test_records_are_made_by_records() -> None:
     }
     assert {name for name, _ in imported} == MAY, imported
     assert {used for _, used in imported} == {"NamedTuple", "dataclass", "replace", "namedtuple"}
+
+
+HEAVY = {"celpy", "jinja2", "jsonschema", "lark", "ruamel.yaml", "_ruamel_yaml"}
+"""Libraries that word findings and read what is unusual."""
+
+
+def loaded(*args: str) -> set[str]:
+    """Return the modules that a run in this repository has loaded at its end."""
+    code = (
+        "import json, sys\n"
+        "from trainc.cli.root import trainc\n"
+        "try:\n"
+        f"    trainc({list(args)!r})\n"
+        "except SystemExit as end:\n"
+        "    assert not end.code, end.code\n"
+        "sys.stderr.write('\\n' + json.dumps(sorted(sys.modules)))\n"
+    )
+    surroundings = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=surroundings, cwd=ROOT)
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def test_a_run_with_warnings_loads_no_heavy_library() -> None:
+    """Twenty jobs of all kinds, with findings that are placed in their files."""
+    found = loaded("render", "--check", "--no-cache")
+    assert {"trainc.pipeline", "trainc.kube.yamlplaces", "trainc.plugins.flux.scripts"} <= found
+    assert HEAVY & found == set()

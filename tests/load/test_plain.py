@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from yaml_oracle import PIECES
 
+from trainc.kube.yamlplaces import offsets
 from trainc.kube.yamlplain import read_plain
-from trainc.kube.yamltext import read_events, read_yaml
+from trainc.kube.yamltext import read_events, read_yaml, yaml_offsets
 from trainc.load import load, load_any
 from trainc.source import Source
 
@@ -86,6 +87,7 @@ def check(text: str) -> bool:
     assert json.dumps(plain) == json.dumps(read.data)
     assert read.problems == []
     assert read_yaml(text).data == plain
+    assert list(offsets(text).items()) == list(yaml_offsets(text).items())
     return True
 
 

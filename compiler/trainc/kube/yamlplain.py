@@ -28,13 +28,13 @@ _FLOW_PLAIN = (
     rf"{_START}(?:[!$%&(-+./0-9;<=>@A-Z^_a-z|~-]|:(?=[A-Za-z0-9/_.-])| ++(?=[!$%&(-+./0-9;<=>@A-Z^_a-z|~-]))*+"
 )
 
-_LINE = lazy(
+LINE = lazy(
     rf"( *+)(- ++)?(?:({_BLOCK_KEY}):(?=[ \n]) *+)?"
     rf"(?:({_BLOCK_PLAIN})|({_DOUBLE}|{_SINGLE}|[\[{{][ -~]*[\]}}]|[|>][-+]?))?"
     r" *+(?:(?<![!-~])#[ -~]*+)?\n|([^\n]*+\n?+)"
 )
-_FLOW = lazy(rf" *+(?:({_KEY}):(?= ) *+)?(?:({_DOUBLE}|{_SINGLE})|({_FLOW_PLAIN})|([\[{{]))?")
-_END = re.compile(r" *+([,\]}])")
+FLOW_PART = lazy(rf" *+(?:({_KEY}):(?= ) *+)?(?:({_DOUBLE}|{_SINGLE})|({_FLOW_PLAIN})|([\[{{]))?")
+FLOW_END = re.compile(r" *+([,\]}])")
 
 _WORDS: Final = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 _DEEPEST: Final = 30
@@ -63,8 +63,8 @@ def _read(text: str) -> JsonObject:
     # The collections that the line before is in, and where they stand; a list may stand where its key does.
     open_: list[tuple[int, JsonObject | list[Json]]] = [(0, root)]
     waiting: tuple[JsonObject, str] | None = None  # a key whose value begins on the next line
-    block: _Block | None = None  # a text whose lines are to come
-    for line in _LINE.finditer(text):
+    block: Block | None = None  # a text whose lines are to come
+    for line in LINE.finditer(text):
         if block is not None:
             if block.takes(line[0]):
                 continue
@@ -140,7 +140,7 @@ def _mapping_at(open_: list[tuple[int, JsonObject | list[Json]]], column: int) -
     return found
 
 
-class _Block:
+class Block:
     """A text behind ``|`` or ``>``: lines farther right than ``column``; of folded ones only plain paragraphs."""
 
     __slots__ = ("blank", "chomping", "column", "folded", "holder", "indent", "lines", "place")
@@ -178,7 +178,7 @@ class _Block:
         return True
 
 
-def _close(block: _Block | None) -> None:
+def _close(block: Block | None) -> None:
     """Put a text where it belongs, now that no line of it is to come."""
     if block is None:
         return
@@ -189,8 +189,8 @@ def _close(block: _Block | None) -> None:
     block.holder[block.place] = text  # type: ignore[index]  # a key of a mapping, or the last of a list
 
 
-def _block(marked: str | None, column: int, holder: JsonObject | list[Json], place: str | int) -> _Block | None:
-    return _Block(marked, column, holder, place) if marked is not None and marked[0] in "|>" else None
+def _block(marked: str | None, column: int, holder: JsonObject | list[Json], place: str | int) -> Block | None:
+    return Block(marked, column, holder, place) if marked is not None and marked[0] in "|>" else None
 
 
 def _value(plain: str | None, marked: str | None) -> Json:
@@ -231,10 +231,10 @@ def _collection(text: str, at: int, depth: int) -> tuple[Json, int]:
     items: list[Json] = []
     mapping: JsonObject = {}
     at += 1
-    if (end := _END.match(text, at)) is not None and end[1] == closing:
+    if (end := FLOW_END.match(text, at)) is not None and end[1] == closing:
         return items if is_list else mapping, end.end()
     while True:
-        part = _FLOW.match(text, at)
+        part = FLOW_PART.match(text, at)
         if part is None or depth > _DEEPEST:
             raise _Other
         key, quoted, plain, bracket = part.groups()
@@ -249,7 +249,7 @@ def _collection(text: str, at: int, depth: int) -> tuple[Json, int]:
             mapping[key] = value
         else:
             raise _Other
-        end = _END.match(text, at)
+        end = FLOW_END.match(text, at)
         if end is None or end[1] not in (",", closing):
             raise _Other
         at = end.end()
