@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from walking import fault, shortest, steps
+from walking import Step, fault, shortest, small_steps, steps
 
 WALKS = int(os.environ.get("TRAINC_WALKS", "8"))
 """So many walks; more by the environment, for who has changed how something is remembered."""
@@ -17,13 +17,22 @@ RUNS = 20
 
 @pytest.mark.parametrize("seed", range(WALKS))
 def test_a_walk_of_edits(seed: int, tmp_path: Path) -> None:
-    patience = seed % 2 * 20
-    path = steps(Random(seed), RUNS)
-    told = fault(path, tmp_path / "walk", patience=patience)
+    walk(steps(Random(seed), RUNS), tmp_path, seed % 2 * 20)
+
+
+@pytest.mark.parametrize("seed", range(WALKS))
+def test_a_walk_of_small_edits(seed: int, tmp_path: Path) -> None:
+    assert walk(small_steps(Random(seed), RUNS), tmp_path, seed % 2 * 20), "no run has looked at changes alone"
+
+
+def walk(path: list[Step], tmp_path: Path, patience: int) -> list[int]:
+    """Walk; return the exit status of each run that has looked at what changed alone. Fail with the shortest walk."""
+    reached: list[int] = []
+    told = fault(path, tmp_path / "walk", patience, reached)
     if told is None:
-        return
+        return reached
     count = iter(range(10_000))
-    shorter = shortest(path, lambda each: fault(each, tmp_path / f"{next(count)}", patience=patience) is not None)
-    again = fault(shorter, tmp_path / "last", patience=patience) or told
+    shorter = shortest(path, lambda each: fault(each, tmp_path / f"{next(count)}", patience) is not None)
+    again = fault(shorter, tmp_path / "last", patience) or told
     lines = "\n".join(f"    {step!r}," for step in shorter)
     pytest.fail(f"[\n{lines}\n]\n{again}", pytrace=False)

@@ -22,7 +22,7 @@ from click.testing import CliRunner
 
 from trainc.cache import store, whole
 from trainc.cache.memory import Memory
-from trainc.cli import carrying, rendering
+from trainc.cli import abridging, carrying, rendering
 from trainc.cli.root import trainc
 
 TICK = 12_000_000
@@ -92,6 +92,14 @@ def put_policy(root: Path, rng: Random) -> None:
 
 def put_config(root: Path, rng: Random) -> None:
     _put(root / "trainc.yaml", texts.config(rng))
+
+
+def put_fit_config(root: Path, rng: Random) -> None:
+    """Write a trainc.yaml that says nothing of jobs by their names."""
+    options = [each for each in texts.OPTIONS if not each.startswith(("{patches", "{jobs", "{naming"))]
+    names = rng.choice((("prod",), ("prod", "dev")))
+    text = "environments:\n" + "".join(f"  {name}: {rng.choice(options)}\n" for name in names)
+    _put(root / "trainc.yaml", text)
 
 
 def put_lock(root: Path, rng: Random) -> None:
@@ -222,6 +230,52 @@ def calm(root: Path, rng: Random) -> None:
         _put(root / "runtimes" / f"{name}.yaml", texts.runtime(Random(3), name))
 
 
+def edit_job(root: Path, rng: Random) -> None:
+    """Change a job, or add one; nothing is wrong with it."""
+    name = rng.choice((*texts.NAMES, "four", "five"))
+    space = rng.choice((*texts.NAMESPACES, "a", "new"))
+    seeds = (Random(f"{rng.random()}{number}") for number in range(1000))
+    text = next(text for seed in seeds if _is_fine(text := texts.job(seed, name)))
+    if rng.random() < 0.1:
+        text += f"---\n{text.replace(f'name: {name}', f'name: {name}-b', 1)}"
+    _save(root / "jobs" / space / f"{name}.yaml", text, rng)
+
+
+def edit_runtime(root: Path, rng: Random) -> None:
+    """Change a runtime that jobs may use; nothing is wrong with it."""
+    name = rng.choice(("plain", "torch", "mpi"))
+    seeds = (Random(f"{rng.random()}{number}") for number in range(1000))
+    text = next(text for seed in seeds if "nonsense" not in (text := texts.runtime(seed, name)))
+    _save(root / "runtimes" / f"{name}.yaml", text, rng)
+
+
+def _save(path: Path, text: str, rng: Random) -> None:
+    """Write a file as editors do: in place, or another one in its place."""
+    if rng.random() < 0.5 or not path.parent.is_dir():
+        _put(path, text)
+    else:
+        _put(path.with_name(".new"), text)
+        path.with_name(".new").replace(path)
+
+
+def remove_job(root: Path, rng: Random) -> None:
+    """Remove a job, if some are left, and perhaps the last one's folder."""
+    if len(files := _files(root, "jobs")) > 2:
+        path = rng.choice(files)
+        path.unlink()
+        if not any(path.parent.iterdir()) and rng.random() < 0.5:
+            path.parent.rmdir()
+
+
+def move_job(root: Path, rng: Random) -> None:
+    """Give a job's file another name, or another namespace."""
+    if files := _files(root, "jobs"):
+        path = rng.choice(files)
+        place = root / "jobs" / rng.choice((path.parent.name, *texts.NAMESPACES))
+        place.mkdir(exist_ok=True)
+        path.rename(place / rng.choice((path.name, f"moved-{path.name.removeprefix('moved-')}")))
+
+
 def _is_fine(text: str) -> bool:
     return not any(word in text for word in ("missing", "nonsense", "again", "yes", "broken", "own", "mpi", "run: x"))
 
@@ -247,8 +301,16 @@ EDITS: dict[str, Callable[[Path, Random], None]] = {
         unlink_links,
         misplace,
         calm,
+        put_fit_config,
+        edit_job,
+        edit_runtime,
+        remove_job,
+        move_job,
     )
 }
+SMALL = {"edit_job": 6, "edit_runtime": 2, "remove_job": 1, "move_job": 1, "touch": 1, "same_again": 1}
+"""The edits of a walk whose runs find little changed, and how often each comes."""
+
 WEIGHTS = {
     "put_job": 6,
     "put_lock": 2,
@@ -267,6 +329,11 @@ POINTS: tuple[tuple[Any, str], ...] = (
     (rendering, "plan"),
     (carrying, "apply"),
     (rendering, "carry_out"),
+    (abridging, "read_platform"),
+    (abridging, "compile_for"),
+    (abridging, "plan"),
+    (abridging, "carry_out"),
+    (whole.Whole, "renew"),
     (Memory, "keep"),
     (whole.Whole, "keep"),
 )
@@ -290,7 +357,9 @@ class Walk:
         if step.name == "pause":
             time.sleep(1.3 * TICK / 1e9)
         elif step.name == "run":
-            self.compare(Random(step.seed))
+            self.compare(self.arguments(Random(step.seed)))
+        elif step.name == "render":
+            self.compare(plain_arguments(Random(step.seed)))
         elif step.name == "during":
             self.during(Random(step.seed))
         elif step.name == "undo":
@@ -299,9 +368,8 @@ class Walk:
             for root in (self.warm, self.cold):
                 EDITS[step.name](root, Random(step.seed))
 
-    def compare(self, rng: Random) -> None:
+    def compare(self, args: list[str]) -> None:
         """Run with and without what is remembered."""
-        args = self.arguments(rng)
         found, wanted = self.run(self.warm, args), self.run(self.cold, [*args, "--no-cache"])
         assert found == wanted, difference(args, found, wanted)
         self.failed = found.status not in (0, 3)
@@ -400,6 +468,32 @@ def difference(args: Sequence[str], found: Told, wanted: Told) -> str:
     return "\n".join(lines)
 
 
+def plain_arguments(rng: Random) -> list[str]:
+    """Choose how everything is rendered."""
+    args = ["render", "--format", rng.choice(("text", "json"))]
+    if rng.random() < 0.2:
+        args += rng.choice((["--check"], ["--jobs", "2"], ["-q"], ["-v"], ["--fail-on=warning"]))
+    return args
+
+
+def small_steps(rng: Random, count: int) -> list[Step]:
+    """Choose the steps of a walk on which little changes between two runs."""
+    found = [Step("calm", rng.getrandbits(32)), Step("run", 0)]
+    for number in range(count):
+        if number == count // 2:
+            found += [Step("put_fit_config", rng.getrandbits(32)), Step("render", rng.getrandbits(32))]
+        names = rng.choices(list(SMALL), list(SMALL.values()), k=rng.choice((0, 1, 1, 1, 2)))
+        found += [Step(name, rng.getrandbits(32)) for name in names]
+        if rng.random() < 0.1:
+            found.append(Step("during", rng.getrandbits(32)))
+        if rng.random() < 0.8:
+            found += [Step("pause", 0)] * 2
+        found.append(Step("render", rng.getrandbits(32)))
+        if rng.random() < 0.7:
+            found.append(Step("undo", 0))
+    return found
+
+
 def steps(rng: Random, count: int) -> list[Step]:
     """Choose the steps of a walk: edits, few at a time, and runs between them."""
     names, weights = list(EDITS), [WEIGHTS.get(name, 1) for name in EDITS]
@@ -417,14 +511,26 @@ def steps(rng: Random, count: int) -> list[Step]:
     return found
 
 
-def fault(path: Sequence[Step], folder: Path, **patience: int) -> str | None:
-    """Walk in an empty folder and return what is wrong, if anything is."""
+def fault(path: Sequence[Step], folder: Path, patience: int = 0, reached: list[int] | None = None) -> str | None:
+    """Walk in an empty folder and return what is wrong, if anything is.
+
+    ``reached`` takes the exit status of each run that has looked at what changed alone.
+    """
     here = Path.cwd()
+    real = abridging.render_changes
+
+    def spy(*args: Any) -> int | None:
+        status = real(*args)
+        if status is not None and reached is not None:
+            reached.append(status)
+        return status
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(store.VARIABLE, str(folder / "memory"))
         patch.setattr("trainc.cache.stamps.FINE", TICK)
         patch.setattr("trainc.cache.whole.FINE", TICK)
-        patch.setattr("trainc.cache.whole._PATIENCE", patience.get("patience", 0))
+        patch.setattr("trainc.cache.whole._PATIENCE", patience)
+        patch.setattr(abridging, "render_changes", spy)
         walk = Walk(folder)
         try:
             for number, step in enumerate(path):

@@ -86,7 +86,7 @@ class Recall:
         digest, lock = platform_digest(prepared), dict(prepared.options.lock.digests)
         self.found = digest, lock, {}
         known = Places(prepared)
-        runtimes = _Runtimes(prepared)
+        runtimes = RuntimeDigests(prepared)
         records = self.records if digest == self.platform else {}
         moved = frozenset(key for key in {**lock, **self.lock} if lock.get(key) != self.lock.get(key))
         todo = []
@@ -124,7 +124,7 @@ class Recall:
         return with_namespace(self.reload(document))[0] if is_stub(document) else document
 
     def _recalled(
-        self, record: Any, document: Document, prepared: Prepared, places: Places, runtimes: _Runtimes
+        self, record: Any, document: Document, prepared: Prepared, places: Places, runtimes: RuntimeDigests
     ) -> Job | None:
         *plain, files, runtime = record
         if runtimes.of_job(document) != runtime:
@@ -143,7 +143,7 @@ class Recall:
     def _made(self, path: str, document: Document, prepared: Prepared) -> bytes:
         return bytes_of(dict(prepared.compile(self.whole(document)).files)[path])
 
-    def _remember(self, job: Job, places: Places, runtimes: _Runtimes) -> None:
+    def _remember(self, job: Job, places: Places, runtimes: RuntimeDigests) -> None:
         if has_errors(job.findings) or not job.made or job.runtime is None:
             return
         short = tuple((path, digest_of(data)) for path, data in job.files)
@@ -165,7 +165,7 @@ def _speaks_of(findings: list[Any], own: Place) -> bool:
     return any(own in places(finding) for finding in findings)
 
 
-class _Runtimes:
+class RuntimeDigests:
     """The runtimes of a run by digest."""
 
     __slots__ = ("digests", "given", "prepared")
@@ -184,7 +184,7 @@ class _Runtimes:
         """Return the place of a runtime and its digest: as given, for what is dropped may be found fault with."""
         place = place_of(runtime)
         if (known := self.digests.get(place)) is None:
-            known = self.digests[place] = [*place, _digest(self.given.get(place, runtime.data))]
+            known = self.digests[place] = [*place, digest_of_json(self.given.get(place, runtime.data))]
         return known
 
 
@@ -193,7 +193,9 @@ def platform_digest(prepared: Prepared) -> str:
     options = prepared.options
     others = [[*place_of(d), d.data] for d in prepared.documents.others if d.data["kind"] not in RUNTIMES]
     talking = [[name, text] for name, text in _comments(prepared)]
-    return _digest([_options(options), prepared.keep is Keep.FILES, sorted(others, key=lambda o: o[:2]), talking])
+    return digest_of_json(
+        [_options(options), prepared.keep is Keep.FILES, sorted(others, key=lambda o: o[:2]), talking]
+    )
 
 
 def _options(options: Options) -> list[Any]:
@@ -212,5 +214,6 @@ def _comments(prepared: Prepared) -> Iterator[tuple[str, str]]:
             yield name, text
 
 
-def _digest(data: Any) -> str:
+def digest_of_json(data: Any) -> str:
+    """Return the digest of plain data, in the order in which it stands: 32 hexadecimal digits."""
     return blake2b(json.dumps(data, default=str).encode(), digest_size=16).hexdigest()

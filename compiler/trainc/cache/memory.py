@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from trainc.cache.facts import gather
 from trainc.cache.jobs import Recall, stub, stubs_of
 from trainc.cache.stamps import Stamp, is_settled, stamp
 from trainc.cache.store import Stored, load, path_for, save
@@ -16,6 +17,7 @@ from trainc.pipeline import Loaded, load_all
 from trainc.prepared import Executor
 from trainc.read import Inputs, read_file
 from trainc.records import replace
+from trainc.settings import Settings
 from trainc.source import Document, Mark, Source
 from trainc.source import Path as Way
 from trainc.write import Plan
@@ -148,6 +150,10 @@ class Memory:
                 if entry[0] is None and seen is not None and entry[1] == digest:
                     part[name] = [seen, *entry[1:]]
 
+    def facts(self, settings: Mapping[str, Settings]) -> bytes:
+        """Return what a run has to know of the jobs that it does not look at (``facts.py``)."""
+        return gather(self.new.inputs, {name: recall.found for name, recall in self.recalls.items()}, settings)
+
     def keep(self, todo: Plan | None) -> None:
         """Leave what is known now for the next run; ``todo`` is what out/ was compared for, if it was."""
         if self.forgotten:
@@ -159,7 +165,7 @@ class Memory:
         for environment, recall in self.recalls.items():
             self.new.jobs[environment] = recall.found
         old, new = self.old, self.new
-        if (new.inputs, new.jobs, new.outputs) != (old.inputs, old.jobs, old.outputs):
+        if old.scattered or (new.inputs, new.jobs, new.outputs) != (old.inputs, old.jobs, old.outputs):
             save(self.path, self.tool, new)
 
     @property

@@ -24,8 +24,11 @@ VARIABLE: Final = "TRAINC_CACHE_DIR"
 
 _MAGIC: Final = b"trainc cache\n"
 _SIZE: Final = 32
+_LENGTH: Final = 8
+"""Bytes that say how long a piece is."""
+
 _TOOL: Final = re.compile("[0-9a-f]{32}")
-_SUFFIXES: Final = (".jobs", ".all", ".results", ".tmp")
+_SUFFIXES: Final = (".jobs", ".more", ".all", ".results", ".tmp")
 _TOOLS: Final = 4
 """So many traincs keep what they know."""
 
@@ -42,6 +45,17 @@ class Stored:
     inputs: dict[str, Any] = field(default_factory=dict)
     jobs: dict[str, Any] = field(default_factory=dict)
     outputs: dict[str, Any] = field(default_factory=dict)
+    scattered: bool = field(default=False, compare=False)
+    """Whether it was put together from several files."""
+
+    def add(self, other: Stored) -> None:
+        """Take what another run knows, in place. Each entry stands for itself; jobs only where all else is the same."""
+        self.inputs |= other.inputs
+        self.outputs |= other.outputs
+        for environment, (platform, lock, records) in other.jobs.items():
+            known = self.jobs.setdefault(environment, (platform, lock, {}))
+            if known[:2] == (platform, lock):
+                known[2].update(records)
 
 
 def folder() -> Path | None:
@@ -62,26 +76,79 @@ def path_for(place: Path, tool: str, root: Path, what: str) -> Path:
 
 def load(path: Path, tool: str) -> Stored | None:
     """Return what is stored, or None: nothing there, not ours alone, of another trainc, or damaged."""
-    parts = load_parts(path, tool, 3)
-    return None if parts is None else Stored(*parts)
+    data = _read(path)
+    parts = None if data is None else _parts_in(data, tool, 3)
+    if parts is None:
+        return None
+    stored = Stored(*parts)
+    rest = _read(_journal(path))
+    while rest:
+        size = int.from_bytes(rest[:_LENGTH], "big")
+        more = _parts_in(rest[_LENGTH : _LENGTH + size], tool, 3)
+        if more is None:
+            break
+        stored.add(Stored(*more))
+        stored.scattered = True
+        rest = rest[_LENGTH + size :]
+    return stored
 
 
 def save(path: Path, tool: str, stored: Stored) -> None:
     """Replace what is stored. Where that is not possible there is no cache next time; nothing is said of it."""
     save_parts(path, tool, (stored.inputs, stored.jobs, stored.outputs))
+    with contextlib.suppress(OSError):
+        os.unlink(_journal(path))
+
+
+def append(path: Path, tool: str, stored: Stored) -> None:
+    """Add to what is stored, without reading it. Where that is not possible nothing is said, as in ``save``.
+
+    What is added lies in a file beside it, one piece after the other, each with a checksum of its own: ``load`` takes
+    them up to the first that is damaged.
+    """
+    data = _payload(tool, (stored.inputs, stored.jobs, stored.outputs))
+    if data is None or not (_is_private(path.parent.parent) and _is_private(path.parent)):
+        return
+    with contextlib.suppress(OSError):
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        handle = os.open(_journal(path), flags, 0o600)
+        try:
+            if _is_own(os.fstat(handle)):
+                os.write(handle, len(data).to_bytes(_LENGTH, "big") + data)
+        finally:
+            os.close(handle)
+
+
+def is_long(path: Path) -> bool:
+    """Tell whether so much was added to what is stored that it should be written anew."""
+    try:
+        return os.path.getsize(_journal(path)) > os.path.getsize(path)
+    except OSError:
+        return False
+
+
+def _journal(path: Path) -> Path:
+    return path.with_suffix(".more")
 
 
 def load_parts(path: Path, tool: str, count: int) -> tuple[Any, ...] | None:
     """Return so many plain values as a file holds; None as ``load`` does."""
+    data = _read(path)
+    return None if data is None else _parts_in(data, tool, count)
+
+
+def _read(path: Path) -> bytes | None:
+    """Return the bytes of a file that is ours alone, or None."""
     if not (_is_private(path.parent.parent) and _is_private(path.parent)):
         return None
     try:
         with open(path, "rb") as file:
-            if not _is_own(os.fstat(file.fileno())):
-                return None
-            data = file.read()
+            return file.read() if _is_own(os.fstat(file.fileno())) else None
     except OSError:
         return None
+
+
+def _parts_in(data: bytes, tool: str, count: int) -> tuple[Any, ...] | None:
     head = _MAGIC + tool.encode()
     start = len(head) + _SIZE
     if not data.startswith(head) or data[len(head) : start] != blake2b(data[start:], digest_size=_SIZE).digest():
@@ -90,13 +157,20 @@ def load_parts(path: Path, tool: str, count: int) -> tuple[Any, ...] | None:
     return parts if isinstance(parts, tuple) and len(parts) == count else None
 
 
+def _payload(tool: str, parts: tuple[Any, ...]) -> bytes | None:
+    """Return what a file holds; None for a value that is not plain after all."""
+    try:
+        data = marshal.dumps(parts)
+    except ValueError:
+        return None
+    return _MAGIC + tool.encode() + blake2b(data, digest_size=_SIZE).digest() + data
+
+
 def save_parts(path: Path, tool: str, parts: tuple[Any, ...]) -> None:
     """Replace a file by plain values, as ``save`` does."""
     import tempfile  # a run that finds all that it needs does without
 
-    try:
-        payload = marshal.dumps(parts)
-    except ValueError:  # a value that is not plain after all
+    if (data := _payload(tool, parts)) is None:
         return
     with contextlib.suppress(OSError):
         fresh = not path.parent.is_dir()
@@ -107,7 +181,7 @@ def save_parts(path: Path, tool: str, parts: tuple[Any, ...]) -> None:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
         try:
             with open(handle, "wb") as file:
-                file.write(_MAGIC + tool.encode() + blake2b(payload, digest_size=_SIZE).digest() + payload)
+                file.write(data)
             os.replace(name, path)
         except BaseException:
             os.unlink(name)

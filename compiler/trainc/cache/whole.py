@@ -14,11 +14,12 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from trainc.cache.changes import INPUTS, Changes, Look, compare, digest_in
 from trainc.cache.finder import Finder, Unfound
+from trainc.cache.snapshot import Files, Snapshot
 from trainc.cache.stamps import FINE, Stamp, is_settled, stamp_of_folder, state
 from trainc.cache.store import load_parts, path_for, save_parts
 from trainc.contents import digest_of
@@ -29,17 +30,14 @@ from trainc.records import dataclass
 from trainc.source import Source
 from trainc.write import OWNED, Plan, is_temporary
 
-INPUTS: Final = ("jobs", "runtimes", "policies")
-"""The folders that a run over the whole repository reads, beside trainc.yaml and images.lock.yaml."""
-
 _PATIENCE: Final = 20
 """A run that took so many ticks of a file system's clock waits for the next one, to be sure of what it leaves."""
 
-Seen = Mapping[str, tuple[Stamp | None, bytes | None]]
-"""File to the stamp it had when it was read or made (None: too fresh to tell), and its digest (None: no such file)."""
+_MANY: Final = 50
+"""So many files that are known by their bytes alone are worth writing down how they look, once that can be told."""
 
-Files = dict[str, tuple[Stamp | None, bytes | None]]
-"""File to how it looks (None: nothing there), and the digest of its bytes if it is a file."""
+Seen = Mapping[str, Look]
+"""File to the stamp it had when it was read or made (None: too fresh to tell), and its digest (None: no such file)."""
 
 
 class _Moving(Exception):
@@ -77,7 +75,10 @@ class _Listing:
 
 @dataclass(slots=True)
 class Whole:
-    """What is known of one repository as a whole; ``inputs`` is what there was before a run read any."""
+    """What is known of one repository as a whole; ``inputs`` is what there was before a run read any.
+
+    ``snapshot`` is what the last run has left, ``changes`` how inputs are others since, where that is all there is.
+    """
 
     root: Path
     path: Path
@@ -85,6 +86,8 @@ class Whole:
     by_bytes: bool
     began: int = 0
     inputs: _Listing = field(default_factory=_Listing)
+    snapshot: Snapshot | None = None
+    changes: Changes | None = None
 
     @classmethod
     def of(cls, root: Path, place: Path, tool: str, *, by_bytes: bool) -> Whole:
@@ -93,38 +96,37 @@ class Whole:
 
     def last(self) -> tuple[tuple[Diagnostic, ...], Plan] | None:
         """Return the findings of the last run and a plan that does nothing, if nothing has changed since."""
-        parts = load_parts(self.path, self.tool, 6)
+        parts = load_parts(self.path, self.tool, len(Snapshot._fields))
         if parts is None:
             return None
-        files, folders, inputs, findings, made, tops = parts
-        if not self._is_same(files, folders, inputs):
+        last = Snapshot(*parts)
+        changes = compare(f"{self.root}/", last.files, last.folders, last.inputs)
+        if changes is None or (self.by_bytes and (changes or not self._has_bytes(last))):
+            return None
+        if changes:
+            self.snapshot, self.changes = last, changes
             return None
         finder = Finder(self.root)
         try:
-            told = tuple(decode(finding, finder.document) for finding in findings)
+            told = tuple(decode(finding, finder.document) for finding in last.told)
         except Unfound:
             return None
-        return told, Plan(self.root, unchanged=tuple(made), tops=tuple(tops))
+        if len(changes.files) + len(changes.folders) > _MANY:
+            self._save(last.renewed(changes))
+        return told, Plan(self.root, unchanged=tuple(last.made), tops=tuple(last.tops))
 
-    def _is_same(self, files: Mapping[str, Any], folders: Mapping[str, Any], inputs: int) -> bool:
-        base = f"{self.root}/"
-        others = iter(folders.items())  # those of inputs come first, and what changes is most often an input
-        if any(stamp_of_folder(base + name) != seen for name, seen in islice(others, inputs)):
-            return False
-        if any(state(base + name) != seen for name, (seen, _) in files.items()):
-            return False
-        if any(stamp_of_folder(base + name) != seen for name, seen in others):
-            return False
-        if not self.by_bytes:
-            return True
-        return all(digest is None or _digest(base + name) == digest for name, (_, digest) in files.items())
+    def _has_bytes(self, last: Snapshot) -> bool:
+        looks = last.files.items()
+        return all(digest is None or digest_in(f"{self.root}/{name}") == digest for name, (_, digest) in looks)
 
     def look(self) -> None:
         """Note what inputs there are, before a run lists them."""
         self.began = time.time_ns()
         self.inputs = _Listing.of(f"{self.root}/", INPUTS, hidden=False)
 
-    def keep(self, seen: Seen, platform: Iterable[Source], findings: Iterable[Diagnostic], todo: Plan) -> Files:
+    def keep(
+        self, seen: Seen, platform: Iterable[Source], findings: Iterable[Diagnostic], todo: Plan, facts: bytes
+    ) -> Files:
         """Note that out/ is as it should be, after a run over the whole repository that ended with findings.
 
         ``seen`` are the files of jobs and of out/, ``platform`` is what was read beside jobs/. Returns the files whose
@@ -144,8 +146,22 @@ class Whole:
             told = [encode(finding, finder.place) for finding in findings]
         except Unfound:
             return files
-        save_parts(self.path, self.tool, (files, folders, len(self.inputs.folders), told, made, list(todo.tops)))
+        left = Snapshot(files, folders, len(self.inputs.folders), told, made, list(todo.tops), facts)
+        self._save(left)
         return files
+
+    def renew(self, read: Mapping[str, bytes], findings: Iterable[Diagnostic], todo: Plan, facts: bytes) -> None:
+        """Note the same as ``keep``, after a run that looked only at what has changed. Arguments as in ``after``."""
+        assert self.snapshot is not None and self.changes is not None, "nothing was known"
+        finder = Finder(self.root)
+        try:
+            told = [encode(finding, finder.place) for finding in findings]
+        except Unfound:
+            return
+        self._save(self.snapshot.renewed(self.changes).after(read, told, todo, facts))
+
+    def _save(self, snapshot: Snapshot) -> None:
+        save_parts(self.path, self.tool, tuple(snapshot))
 
     def _wait(self, todo: Plan) -> bool:
         """Tell whether all that the run wrote can be settled; after a long run, wait until it is."""
@@ -203,7 +219,7 @@ def _confirmed(path: str, seen: Stamp | None, digest: bytes | None, start: int) 
     elif seen is not None:
         if now != seen:
             raise _Moving
-    elif not is_settled(now, start) or _digest(path) != digest:  # too fresh then; so it is read again
+    elif not is_settled(now, start) or digest_in(path) != digest:  # too fresh then; so it is read again
         raise _Moving
     return now, digest
 
@@ -223,12 +239,3 @@ def _stranger(path: str, start: int) -> tuple[Stamp | None, bytes | None]:
     if data.startswith(OWNED):
         raise _Moving
     return now, digest_of(data)
-
-
-def _digest(path: str) -> bytes | None:
-    try:
-        handle = os.open(path, os.O_RDONLY)
-    except OSError:
-        return None
-    with open(handle, "rb", buffering=0) as file:
-        return digest_of(file.read())

@@ -92,13 +92,14 @@ def recalled(
     except Changed:
         memory.forget()
         return attempt(None)
-    if any(map(is_stub, _shown(findings(given)))):
+    if any(map(is_stub, shown(findings(given)))):
         memory.forget()
         return attempt(None)
     return given
 
 
-def _shown(findings: Iterable[Diagnostic]) -> Iterator[Document]:
+def shown(findings: Iterable[Diagnostic]) -> Iterator[Document]:
+    """Yield the documents that findings are about."""
     for finding in findings:
         yield finding.document
         yield from (other.document for other in finding.related)

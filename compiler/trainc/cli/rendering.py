@@ -11,7 +11,7 @@ import click
 from trainc.cli.caching import open_memory, recalled
 from trainc.cli.carrying import Mode, carry_out
 from trainc.cli.command import CLEAN
-from trainc.cli.deployment import deployment_files, deployment_folders
+from trainc.cli.deployment import deployment_files, deployment_folders, settings
 from trainc.cli.executing import executor_of
 from trainc.cli.reading import read_platform
 from trainc.cli.work import JOBS, Outcome, choose, compile_for, load_config, nothing
@@ -34,6 +34,11 @@ def render(root: Path, paths: Iterable[str], environment: str | None, known: Who
     reporter = mode.reporter
     names = [_job_path(root, path) for path in paths] or [JOBS]
     if known is not None:
+        if known.changes is not None:
+            from trainc.cli.abridging import render_changes
+
+            if (status := render_changes(root, known, mode)) is not None:
+                return status
         known.look()
     config, findings = load_config(root)
     if has_errors(findings):
@@ -49,7 +54,8 @@ def render(root: Path, paths: Iterable[str], environment: str | None, known: Who
         if known is not None and status == CLEAN and done.todo is not None:
             beside = (config.document, config.lock.document)
             read = (*done.platform, *(document.source for document in beside if document is not None))
-            memory.confirm(known.keep(memory.seen, read, done.findings, done.todo))
+            facts = memory.facts({name: settings(config, name) for name in run.environments})
+            memory.confirm(known.keep(memory.seen, read, done.findings, done.todo, facts))
         memory.keep(done.todo)
     return status
 

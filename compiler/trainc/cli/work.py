@@ -30,6 +30,7 @@ from trainc.runtimes import without_jobs
 from trainc.source import Document, Source
 
 if TYPE_CHECKING:
+    from trainc.cache.abridged import Abridged
     from trainc.cache.memory import Memory
 
 JOBS = "jobs"
@@ -85,7 +86,7 @@ def compile_for(
     crds: Inputs | None = None,
     base: Revision | None = None,
     keep: Keep = Keep.FILES,
-    memory: Memory | None = None,
+    memory: Memory | Abridged | None = None,
     execute: Executor = in_order,
 ) -> Outcome:
     """Compile the sources for each environment.

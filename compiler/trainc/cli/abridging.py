@@ -1,0 +1,79 @@
+"""A render after few changes: only what they touch is compiled, compared and written (``trainc.cache.abridged``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trainc.cache.abridged import Abridged, Unusual
+from trainc.cache.jobs import is_stub
+from trainc.cache.snapshot import Snapshot
+from trainc.cache.store import append, is_long
+from trainc.cache.whole import Whole
+from trainc.cli.caching import shown
+from trainc.cli.carrying import Mode, carry_out
+from trainc.cli.command import CLEAN
+from trainc.cli.deployment import deployment_files, deployment_folders
+from trainc.cli.executing import executor_of
+from trainc.cli.reading import read_platform
+from trainc.cli.work import Outcome, compile_for, load_config
+from trainc.config import Config
+from trainc.contents import Content, digest_of
+from trainc.diagnostics import has_errors
+from trainc.read import merge
+from trainc.records import replace
+from trainc.write import OUT, Plan, plan
+
+
+def render_changes(root: Path, known: Whole, mode: Mode) -> int | None:
+    """Render what has changed since the last run; return the exit status, or None where all has to be looked at."""
+    snapshot, changes = known.snapshot, known.changes
+    if snapshot is None or changes is None or is_long(known.path.with_suffix(".jobs")):
+        return None
+    config, findings = load_config(root)
+    if findings:
+        return None
+    try:
+        abridged = Abridged(root, snapshot, changes)
+        inputs = merge([read_platform(root), abridged.read(abridged.present)])
+        execute = executor_of(mode.workers, mode.ranks, quiet=mode.reporter.quiet)
+        names = config.environments
+        outcome = compile_for(inputs, config, names, inputs.findings, memory=abridged, execute=execute)
+        if has_errors(outcome.findings) or not outcome.job_count or any(map(is_stub, shown(outcome.findings))):
+            return None
+        abridged.check(outcome.jobs, outcome.made)
+        todo = _planned(root, config, outcome, snapshot, abridged)
+    except Unusual:
+        return None
+    if mode.reporter.fails(outcome.findings):
+        return carry_out(outcome.findings, None, mode)
+    status = carry_out(outcome.findings, todo, mode)
+    if status == CLEAN:
+        known.renew(abridged.digests, outcome.findings, todo, abridged.facts())
+        append(known.path.with_suffix(".jobs"), known.tool, abridged.learnt(changes, todo))
+    return status
+
+
+def _planned(root: Path, config: Config, outcome: Outcome, snapshot: Snapshot, abridged: Abridged) -> Plan:
+    """Return the plan for the folders that anything changed may change. Raises Unusual where others are in its way."""
+    extra = deployment_files(config, outcome)
+    beside = deployment_folders(config, config.environments)
+    wanted: dict[str, Content] = {**outcome.files, **extra}
+    kept = abridged.kept()
+    others = [name for name in snapshot.made if name.rpartition("/")[0] in kept]
+    scopes = {name.rpartition("/")[0] for name in (*snapshot.made, *wanted)}.difference(kept)
+    known = snapshot.files
+
+    def is_same(name: str, content: Content) -> bool:
+        return known.get(name, (None, None))[1] == digest_of(content)
+
+    todo = plan(root, wanted, (*sorted(scopes), *beside), (OUT, *beside), is_same)
+    if todo.blocked or (todo.create and _meets(todo, snapshot)):
+        raise Unusual("something in the way")
+    return replace(todo, unchanged=tuple(sorted((*todo.unchanged, *others))))
+
+
+def _meets(todo: Plan, snapshot: Snapshot) -> bool:
+    """Tell whether a file to be made has the name of one that is there, but for case."""
+    tops = tuple(f"{top}/" for top in todo.tops)
+    there = {name.casefold() for name in snapshot.files if name.startswith(tops)}
+    return any(file.name.casefold() in there for file in todo.create)

@@ -1,0 +1,50 @@
+"""A small repository whose files have settled, and the names of the jobs that are compiled in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from smallrepository import JOB, RUNTIME, Compiled, pause, put
+from walking import TICK
+
+from trainc.compilejob import JobCompiler
+from trainc.source import Document
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository of four jobs and two runtimes, the working directory, whose files have settled."""
+    monkeypatch.setenv("TRAINC_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr("trainc.cache.stamps.FINE", TICK)
+    monkeypatch.setattr("trainc.cache.whole.FINE", TICK)
+    monkeypatch.setattr("trainc.cache.whole._PATIENCE", 0)
+    root = tmp_path / "repository"
+    put(root, "trainc.yaml", "environments:\n  prod: {}\n")
+    for name in ("plain", "other"):
+        put(root, f"runtimes/{name}.yaml", RUNTIME.format(name=name, image="example.com/img:1"))
+    for name, runtime in (("one", "plain"), ("two", "plain"), ("three", "other"), ("four", "other")):
+        put(root, f"jobs/a/{name}.yaml", JOB.format(name=name, runtime=runtime))
+    monkeypatch.chdir(root)
+    pause()
+    return root
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compiled]:
+    """Return the names of the jobs compiled since the last call."""
+    names: list[str] = []
+    real = JobCompiler.compile
+
+    def spy(self: JobCompiler, document: Document) -> object:
+        names.append(str(document.data["metadata"]["name"]))  # type: ignore[index, call-overload]
+        return real(self, document)
+
+    def since() -> list[str]:
+        found = sorted(names)
+        names.clear()
+        return found
+
+    monkeypatch.setattr(JobCompiler, "compile", spy)
+    yield since

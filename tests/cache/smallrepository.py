@@ -1,0 +1,34 @@
+"""Edits of a small repository, and runs in it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import walktexts as texts
+from click.testing import CliRunner, Result
+from walking import TICK
+
+from trainc.cli.root import trainc
+
+JOB = texts.PLAIN
+RUNTIME = texts.PLAIN_RUNTIME
+Compiled = Callable[[], list[str]]
+
+
+def put(root: Path, name: str, text: str) -> None:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def pause() -> None:
+    time.sleep(2 * TICK / 1e9)
+
+
+def run(*args: str, status: int = 0) -> Result:
+    result = CliRunner().invoke(trainc, args, prog_name="trainc")
+    assert result.exit_code == status, result.output
+    pause()
+    return result

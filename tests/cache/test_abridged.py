@@ -1,0 +1,284 @@
+"""After few changes a run looks at them alone: when it does, when it does not, and that nobody could tell from out/."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import walktexts as texts
+from smallrepository import JOB, RUNTIME, Compiled, pause, put, run
+
+from trainc.cache.facts import ODD
+from trainc.cli import abridging
+
+Reached = Callable[[], list[int | None]]
+
+ACCOUNT = "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: trainer}\n"
+
+
+@pytest.fixture
+def reached(monkeypatch: pytest.MonkeyPatch) -> Reached:
+    """Return, for each run since the last call that has tried it, the status of a look at changes alone, or None."""
+    found: list[int | None] = []
+    real = abridging.render_changes
+
+    def spy(*args: object) -> int | None:
+        found.append(real(*args))  # type: ignore[arg-type]
+        return found[-1]
+
+    def since() -> list[int | None]:
+        told = found[:]
+        found.clear()
+        return told
+
+    monkeypatch.setattr(abridging, "render_changes", spy)
+    return since
+
+
+def check() -> None:
+    """Fail unless out/ is what a run gives that remembers nothing."""
+    run("render", "--check", "--no-cache", status=0)
+
+
+def changed(name: str) -> str:
+    """Return the text of a job that is not as it was."""
+    return JOB.format(name=name, runtime="plain") + "  suspend: true\n"
+
+
+def test_one_edit_after_the_other(repository: Path, compiled: Compiled, reached: Reached) -> None:
+    run("render")
+    compiled()
+    for number in (2, 3, 4):
+        text = JOB.format(name="one", runtime="plain").replace("numNodes: 1", f"numNodes: {number}")
+        put(repository, "jobs/a/one.yaml", text)
+        pause()
+        assert run("render").stderr == "out/: 0 created, 1 changed, 0 removed, 3 unchanged\n"
+        assert (reached(), compiled()) == ([0], ["one"])
+    check()
+
+
+def test_a_file_replaced_by_an_editor(repository: Path, reached: Reached, compiled: Compiled) -> None:
+    run("render")
+    compiled()
+    put(repository, "jobs/a/.one.new", changed("one"))
+    (repository / "jobs/a/.one.new").replace(repository / "jobs/a/one.yaml")
+    pause()
+    assert "1 changed" in run("render").stderr
+    assert (reached(), compiled()) == ([0], ["one"])
+
+
+def test_a_job_more_and_a_job_less(repository: Path, reached: Reached, compiled: Compiled) -> None:
+    run("render")
+    compiled()
+    put(repository, "jobs/new/five.yaml", JOB.format(name="five", runtime="plain"))
+    pause()
+    assert "1 created, 0 changed, 0 removed, 4 unchanged" in run("render").stderr
+    assert (reached(), compiled()) == ([0], ["five"])
+    (repository / "jobs/new/five.yaml").unlink()
+    (repository / "jobs/new").rmdir()
+    (repository / "jobs/a/four.yaml").rename(repository / "jobs/a/moved.yaml")
+    pause()
+    assert "0 created, 1 changed, 1 removed, 3 unchanged" in run("render").stderr
+    assert (reached(), compiled()) == ([0], ["four"])
+    assert not (repository / "out/prod/new").exists()
+    check()
+
+
+def test_a_runtime_concerns_its_jobs(repository: Path, reached: Reached, compiled: Compiled) -> None:
+    run("render")
+    compiled()
+    put(repository, "runtimes/other.yaml", RUNTIME.format(name="other", image="example.com/img:2") + ACCOUNT)
+    pause()
+    assert "1 created, 2 changed, 0 removed, 2 unchanged" in run("render").stderr
+    assert (reached(), compiled()) == ([None], ["four", "one", "three", "two"]), "an object more may concern all"
+    put(repository, "runtimes/other.yaml", RUNTIME.format(name="other", image="example.com/img:3") + ACCOUNT)
+    pause()
+    assert "0 created, 2 changed, 0 removed, 3 unchanged" in run("render").stderr
+    assert (reached(), compiled()) == ([0], ["four", "three"])
+    put(repository, "jobs/b/five.yaml", JOB.format(name="five", runtime="other"))
+    pause()
+    assert "2 created, 0 changed, 0 removed, 5 unchanged" in run("render").stderr, "an account for another namespace"
+    assert (reached(), compiled()) == ([0], ["five"])
+    (repository / "jobs/b/five.yaml").unlink()
+    pause()
+    assert "0 created, 0 changed, 2 removed, 5 unchanged" in run("render").stderr
+    assert reached() == [0]
+    check()
+
+
+def test_what_was_compiled_so_is_known_to_a_run_over_everything(
+    repository: Path, reached: Reached, compiled: Compiled
+) -> None:
+    run("render")
+    put(repository, "runtimes/other.yaml", RUNTIME.format(name="other", image="example.com/img:2"))
+    pause()
+    run("render")
+    assert reached() == [0]
+    put(repository, "jobs/a/one.yaml", changed("one"))
+    pause()
+    run("render")
+    compiled()
+    run("validate")
+    (repository / "out/prod/a/two/jobset-two.yaml").unlink()
+    run("render")
+    assert compiled() == ["two"]
+    check()
+
+
+def test_findings_of_what_changed_are_told(repository: Path, reached: Reached, compiled: Compiled) -> None:
+    run("render")
+    compiled()
+    put(
+        repository,
+        "jobs/a/one.yaml",
+        JOB.format(name="one", runtime="plain") + texts.WARNING,
+    )
+    pause()
+    assert "jobs/a/one.yaml:7:3: warning[TC311]" in run("render").output
+    put(repository, "jobs/a/two.yaml", changed("two"))
+    pause()
+    assert "jobs/a/one.yaml:7:3: warning[TC311]" in run("render").output
+    assert (reached(), compiled()) == ([0, 0], ["one", "one", "two"])
+    put(repository, "jobs/a/two.yaml", JOB.format(name="two", runtime="plain") + "  suspend: false\n")
+    pause()
+    assert "TC311" in run("render", "--fail-on", "warning", status=1).output
+    assert reached() == [1]
+    assert "jobset-two" not in run("render", "--fail-on", "warning", status=1).stderr
+
+
+def rename(root: Path) -> None:
+    put(root, "jobs/a/two.yaml", JOB.format(name="one", runtime="plain"))
+
+
+def rename_far(root: Path) -> None:
+    put(root, "trainc.yaml", "environments:\n  prod: {namespaces: {b: a}}\n")
+    put(root, "jobs/b/other.yaml", JOB.format(name="six", runtime="plain"))
+    pause()
+    run("render")
+    put(root, "jobs/b/other.yaml", JOB.format(name="one", runtime="plain"))
+
+
+def break_it(root: Path) -> None:
+    put(root, "jobs/a/one.yaml", "kind: [")
+
+
+def misplace(root: Path) -> None:
+    put(root, "jobs/a/deep/one.yaml", JOB.format(name="six", runtime="plain"))
+
+
+@pytest.mark.parametrize("edit", [rename, rename_far, break_it, misplace])
+def test_errors_are_told_by_a_run_over_everything(
+    repository: Path, reached: Reached, edit: Callable[[Path], None]
+) -> None:
+    run("render")
+    edit(repository)
+    pause()
+    reached()
+    told = run("render", status=1)
+    assert set(reached()) <= {None}
+    assert told.output == run("render", "--no-cache", status=1).output
+
+
+def link(root: Path) -> None:
+    (root / "jobs/a/link.yaml").symlink_to("one.yaml")
+
+
+def configure(root: Path) -> None:
+    put(root, "trainc.yaml", "environments:\n  prod: {}\n  dev: {}\n")
+
+
+def spoil(root: Path) -> None:
+    (root / "out/prod/a/two/jobset-two.yaml").write_text("mine\n", encoding="utf-8")
+    (root / "out/prod/a/two/jobset-two.yaml").unlink()
+
+
+def shadow(root: Path) -> None:
+    put(root, "runtimes/torch-distributed.yaml", RUNTIME.format(name="torch-distributed", image="example.com/img:7"))
+
+
+def beside(root: Path) -> None:
+    put(root, "policies/namespace.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n")
+
+
+@pytest.mark.parametrize("edit", [link, configure, spoil, shadow, beside])
+def test_what_is_out_of_the_ordinary_takes_a_look_at_everything(
+    repository: Path, reached: Reached, edit: Callable[[Path], None]
+) -> None:
+    put(repository, "jobs/a/five.yaml", JOB.format(name="five", runtime="torch-distributed"))
+    pause()
+    run("render")
+    edit(repository)
+    pause()
+    run("render")
+    assert set(reached()) <= {None}
+    check()
+
+
+@pytest.mark.parametrize(
+    "option", ["jobs: [a]", "patches: [{target: {kind: JobSet}, patch: {metadata: {labels: {x: z}}}}]"]
+)
+def test_where_options_go_by_names_everything_is_looked_at(repository: Path, reached: Reached, option: str) -> None:
+    put(repository, "trainc.yaml", f"environments:\n  prod: {{{option}}}\n")
+    pause()
+    run("render")
+    put(repository, "jobs/a/one.yaml", changed("one"))
+    pause()
+    assert "1 changed" in run("render").stderr
+    assert reached() == [None]
+
+
+@pytest.mark.parametrize(("more", "expected"), [(0, 0), (1, None)])
+def test_many_files_that_have_to_be_read_are_read_by_a_run_over_everything(
+    repository: Path, reached: Reached, more: int, expected: int | None
+) -> None:
+    for number in range(ODD + more):
+        name = f"silent-{number}"
+        put(
+            repository,
+            f"jobs/a/{name}.yaml",
+            "# trainc: ignore TC311 why not\n" + JOB.format(name=name, runtime="plain"),
+        )
+    pause()
+    run("render")
+    put(repository, "jobs/a/one.yaml", changed("one"))
+    pause()
+    run("render")
+    assert reached() == [expected]
+
+
+def test_what_changes_while_a_run_is_at_work_is_seen(
+    repository: Path, reached: Reached, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("render")
+    put(repository, "jobs/a/one.yaml", changed("one"))
+    pause()
+    real = abridging.plan
+
+    def disturbed(*args: object, **named: object) -> object:
+        put(repository, "jobs/a/two.yaml", changed("two"))
+        put(repository, "jobs/a/one.yaml", JOB.format(name="one", runtime="plain"))
+        return real(*args, **named)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(abridging, "plan", disturbed)
+        run("render")
+    assert "0 created, 2 changed, 0 removed, 2 unchanged" in run("render").stderr
+    assert reached() == [0, 0]
+    check()
+
+
+def test_what_was_just_written_is_known_by_its_bytes(repository: Path, reached: Reached) -> None:
+    run("render")
+    put(repository, "jobs/a/one.yaml", changed("one"))
+    pause()
+    run("render")
+    path = repository / "out/prod/a/one/jobset-one.yaml"
+    found = path.stat()
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"suspend: true", b"suspend: TRUE"))
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+    reached()
+    assert "1 changed" in run("render").stderr
+    assert path.read_bytes() == data
