@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 _BLOCK = 512
@@ -60,11 +61,15 @@ def overwrite_file(path: str, data: bytes) -> bool:
 def alone(folder: str) -> Iterator[bool]:
     """Yield whether no other run overwrites files below a folder until the block ends.
 
-    Two that did would mix their bytes. Where a folder cannot be locked, nobody overwrites.
+    Two that did would mix their bytes. Where a folder cannot be locked, nobody overwrites; nor where the system does
+    not tell its starts apart, for a power cut may undo what was overwritten, and leave the file's size and times.
     """
     try:
         import fcntl
     except ImportError:
+        yield False
+        return
+    if not boot():
         yield False
         return
     try:
@@ -81,6 +86,15 @@ def alone(folder: str) -> Iterator[bool]:
             yield True
     finally:
         os.close(handle)
+
+
+@cache
+def boot() -> str:
+    """Return what tells this start of the system from all others (Linux); empty where nothing does."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 def make_folder(folder: str) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 import pytest
 from smallrepository import JOB, RUNTIME, Compiled, pause, put, run
+
+from trainc.cache.stamps import Stamp
 
 
 def is_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,6 +27,25 @@ def test_nothing_is_done_while_nothing_changes(repository: Path, monkeypatch: py
     is_asleep(monkeypatch)
     assert "0 created, 0 changed, 0 removed, 4 unchanged" in run("render").stderr
     assert run("render", "--check").output == ""
+
+
+def test_what_a_power_cut_may_have_undone_is_read(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def times_lost(found: os.stat_result) -> Stamp | None:
+        return (found.st_size, 0, 0, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+    monkeypatch.setattr("trainc.cache.stamps.stamp_of", times_lost)
+    run("render")
+    path = repository / "out/prod/a/one/jobset-one.yaml"
+    made = path.read_bytes()
+    with path.open("rb+") as file:
+        file.write(made.replace(b"img:1", b"img:0"))
+    assert "4 unchanged" in run("render").stderr, "nothing tells of it"
+    for module in ("store", "whole"):
+        monkeypatch.setattr(f"trainc.cache.{module}.boot", lambda: "the next one")
+    assert "1 changed, 0 removed, 3 unchanged" in run("render").stderr
+    assert path.read_bytes() == made
+    is_asleep(monkeypatch)
+    assert "4 unchanged" in run("render").stderr
 
 
 def test_only_what_changed_is_compiled(repository: Path, compiled: Compiled) -> None:

@@ -114,9 +114,13 @@ def test_only_one_run_is_alone(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nobody_is_alone_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_is_alone_without_locks_or_a_way_to_tell_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with alone(str(tmp_path / "gone")) as it:
         assert not it
+    with monkeypatch.context() as patch:
+        patch.setattr(putfile, "boot", lambda: "")
+        with alone(str(tmp_path)) as it:
+            assert not it
     monkeypatch.setitem(sys.modules, "fcntl", None)
     with alone(str(tmp_path)) as it:
         assert not it

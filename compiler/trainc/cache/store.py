@@ -17,6 +17,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
+from trainc.putfile import boot
 from trainc.records import dataclass
 
 VARIABLE: Final = "TRAINC_CACHE_DIR"
@@ -29,6 +30,7 @@ _LENGTH: Final = 8
 
 _TOOL: Final = re.compile("[0-9a-f]{32}")
 _SUFFIXES: Final = (".jobs", ".more", ".all", ".results", ".tmp")
+_PARTS: Final = 4
 _TOOLS: Final = 4
 """So many traincs keep what they know."""
 
@@ -77,17 +79,17 @@ def path_for(place: Path, tool: str, root: Path, what: str) -> Path:
 def load(path: Path, tool: str) -> Stored | None:
     """Return what is stored, or None: nothing there, not ours alone, of another trainc, or damaged."""
     data = _read(path)
-    parts = None if data is None else _parts_in(data, tool, 3)
+    parts = None if data is None else _parts_in(data, tool, _PARTS)
     if parts is None:
         return None
-    stored = Stored(*parts)
+    stored = _stored(*parts)
     rest = _read(_journal(path))
     while rest:
         size = int.from_bytes(rest[:_LENGTH], "big")
-        more = _parts_in(rest[_LENGTH : _LENGTH + size], tool, 3)
+        more = _parts_in(rest[_LENGTH : _LENGTH + size], tool, _PARTS)
         if more is None:
             break
-        stored.add(Stored(*more))
+        stored.add(_stored(*more))
         stored.scattered = True
         rest = rest[_LENGTH + size :]
     return stored
@@ -95,7 +97,7 @@ def load(path: Path, tool: str) -> Stored | None:
 
 def save(path: Path, tool: str, stored: Stored) -> None:
     """Replace what is stored. Where that is not possible there is no cache next time; nothing is said of it."""
-    save_parts(path, tool, (stored.inputs, stored.jobs, stored.outputs))
+    save_parts(path, tool, _plain(stored))
     with contextlib.suppress(OSError):
         os.unlink(_journal(path))
 
@@ -106,7 +108,7 @@ def append(path: Path, tool: str, stored: Stored) -> None:
     What is added lies in a file beside it, one piece after the other, each with a checksum of its own: ``load`` takes
     them up to the first that is damaged.
     """
-    data = _payload(tool, (stored.inputs, stored.jobs, stored.outputs))
+    data = _payload(tool, _plain(stored))
     if data is None or not (_is_private(path.parent.parent) and _is_private(path.parent)):
         return
     with contextlib.suppress(OSError):
@@ -117,6 +119,19 @@ def append(path: Path, tool: str, stored: Stored) -> None:
                 os.write(handle, len(data).to_bytes(_LENGTH, "big") + data)
         finally:
             os.close(handle)
+
+
+def _plain(stored: Stored) -> tuple[Any, ...]:
+    return stored.inputs, stored.jobs, stored.outputs, boot()
+
+
+def _stored(inputs: dict[str, Any], jobs: dict[str, Any], outputs: dict[str, Any], start: str) -> Stored:
+    """Return what ``_plain`` gave. What was there before the system's last start has lost the stamps of files in out/:
+    where it went down all of a sudden, one that was overwritten may have its old bytes again (``putfile.py``).
+    """
+    if start != boot():
+        outputs = {name: [None, digest] for name, (_, digest) in outputs.items()}
+    return Stored(inputs, jobs, outputs)
 
 
 def is_long(path: Path) -> bool:

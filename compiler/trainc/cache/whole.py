@@ -25,6 +25,7 @@ from trainc.cache.store import load_parts, path_for, save_parts
 from trainc.contents import digest_of
 from trainc.diagnostics import Diagnostic
 from trainc.findings.plain import decode, encode
+from trainc.putfile import boot
 from trainc.read import CONFIG, LOCK
 from trainc.records import dataclass
 from trainc.source import Source
@@ -96,7 +97,7 @@ class Whole:
 
     def last(self) -> tuple[tuple[Diagnostic, ...], Plan] | None:
         """Return the findings of the last run and a plan that does nothing, if nothing has changed since."""
-        parts = load_parts(self.path, self.tool, len(Snapshot._fields))
+        parts = load_parts(self.path, self._mark, len(Snapshot._fields))
         if parts is None:
             return None
         last = Snapshot(*parts)
@@ -160,8 +161,13 @@ class Whole:
             return
         self._save(self.snapshot.renewed(self.changes).after(read, told, todo, facts))
 
+    @property
+    def _mark(self) -> str:
+        """Who must have left a snapshot: this trainc, since the system's last start (``store.py`` says why)."""
+        return f"{self.tool} {boot()}"
+
     def _save(self, snapshot: Snapshot) -> None:
-        save_parts(self.path, self.tool, tuple(snapshot))
+        save_parts(self.path, self._mark, tuple(snapshot))
 
     def _wait(self, todo: Plan) -> bool:
         """Tell whether all that the run wrote can be settled; after a long run, wait until it is."""
