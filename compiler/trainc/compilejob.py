@@ -98,13 +98,13 @@ class JobCompiler:
         findings = list(admitted.findings)
         if not _fits(findings):
             return self._ended(job, findings)
-        job = replace(job, findings=self.judges.of_input(admitted.document))
+        said = self.judges.of_input(admitted.document)
         if refused := check_kind(admitted.document):
-            return self._ended(job, [*findings, *refused])
+            return self._ended(replace(job, findings=said), [*findings, *refused])
         found = self.runtimes.find(admitted.document)
         if isinstance(found, Diagnostic):
-            return self._ended(job, [*findings, found])
-        job = replace(job, runtime=found.document)
+            return self._ended(replace(job, findings=said), [*findings, found])
+        job = Job(job.namespace, job.name, job.document, found.document, (), said)
         findings += found.findings
         if self.ruling.stops(found.findings):
             return self._ended(job, findings)
@@ -120,8 +120,8 @@ class JobCompiler:
         findings += more
         if not self.ruling.stops(findings):
             findings += self.judges.of_made(model, objects)
-        job = replace(job, findings=(*findings, *job.findings))
-        return replace(job, objects=() if self.ruling.stops(job.findings) else objects)
+        told = (*findings, *said)
+        return replace(job, objects=() if self.ruling.stops(told) else objects, findings=told)
 
     def _ended(self, job: Job, findings: list[Diagnostic]) -> Job:
         """Return a job without objects; under faithful, errors are those of the first stage that refuses.

@@ -46,6 +46,8 @@ def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -
     given = json.dumps((spec.get("runtimePatches"), get(trainer, "resourcesPerNode")))
     found = (_again if len(given) < _REMEMBERED else _template)(runtime, given, replacing, by_launcher)
     found.recurring.meet()
+    if isinstance(trainer, dict) and isinstance(found.resources, dict):
+        trainer = {**trainer, "resourcesPerNode": found.resources}  # the same, read from JSON
     return Model(
         job=job,
         runtime=runtime,
@@ -74,6 +76,7 @@ class _Template(NamedTuple):
     pod_sets: tuple[PodSet, ...]
     labels: dict[str, str]
     annotations: dict[str, str]
+    resources: Json
     recurring: Recurring
 
 
@@ -97,7 +100,8 @@ def _template(runtime: Document, given: str, replacing: bool, by_launcher: bool)
         pod_sets,
         _propagated(template, spec, "labels"),
         _propagated(template, spec, "annotations"),
-        Recurring(merged, *(items for pod_set in pod_sets for items in _lists(pod_set))),
+        resources,
+        Recurring(merged, resources, *(items for pod_set in pod_sets for items in _lists(pod_set))),
     )
 
 

@@ -133,8 +133,8 @@ class Recurring:
     __slots__ = ("_met", "_values")
 
     def __init__(self, *values: Any) -> None:
-        """Take lists, mappings or tuples."""
-        self._values = values
+        """Take JSON values, or tuples of some."""
+        self._values = [value for value in values if isinstance(value, dict | list | tuple)]
         self._met = False
 
     def meet(self) -> None:

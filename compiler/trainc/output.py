@@ -58,7 +58,10 @@ def file_names(objects: Objects) -> list[str]:
 
     Neither a run number nor a hash of the content is in a file name: a change is a change of one file.
     """
-    count = Counter(_plain(made) for made in objects)
+    names = list(map(_plain, objects))
+    if len(set(names)) == len(names):
+        return [f"{name}.yaml" for name in names]
+    count = Counter(names)
     return [f"{_plain(made) if count[_plain(made)] == 1 else _grouped(made)}.yaml" for made in objects]
 
 

@@ -70,10 +70,12 @@ class Document:
 def get(value: Json, *path: str | int) -> Json:
     """Return the value at path, or None where any step of it is absent or of another shape."""
     for step in path:
-        if isinstance(value, dict):
+        if value.__class__ is dict:
             value = value.get(step)  # type: ignore[arg-type]  # an index is no key
         elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
             value = value[step]
+        elif isinstance(value, dict):
+            value = value.get(step)  # type: ignore[arg-type]  # an index is no key
         else:
             return None
     return value
@@ -115,7 +117,12 @@ def as_list(value: Json) -> list[Json]:
 
 def objects(value: Json) -> list[JsonObject]:
     """Return the objects of a list; none where value is no list."""
-    return [item for item in as_list(value) if isinstance(item, dict)]
+    if not isinstance(value, list):
+        return []
+    for item in value:
+        if item.__class__ is not dict:
+            return [item for item in value if isinstance(item, dict)]
+    return [*value]  # type: ignore[list-item]  # all of them are
 
 
 def paths(value: Json, start: Path = ()) -> Iterator[Path]:

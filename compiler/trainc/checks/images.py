@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from trainc.diagnostics import Diagnostic, report
 from trainc.model import Model
 from trainc.plugins.base import pod_containers
-from trainc.source import Document, JsonObject, Path, get, objects
+from trainc.source import Document, JsonObject, Path, as_object, get, objects
 
 CODE = "TC412"
 IMAGE: Path = ("spec", "trainer", "image")
 KINDS = ("initContainers", "containers")
 
 
+@lru_cache(maxsize=1024)
 def is_unpinned(image: str) -> bool:
     """Tell whether an image has neither a digest nor a tag, or the tag latest."""
     if "@" in image:
@@ -26,8 +28,9 @@ def check_images(model: Model, jobset: JsonObject) -> Iterator[Diagnostic]:
     """Yield a warning for each image of the JobSet that is not pinned, where it is written."""
     lock = model.options.lock
     for job in objects(get(jobset, "spec", "replicatedJobs")):
+        pod = as_object(get(job, "template", "spec", "template", "spec"))
         for kind in KINDS:
-            for container in pod_containers(job, kind):
+            for container in objects(pod[kind]) if kind in pod else ():
                 image = container.get("image")
                 if not isinstance(image, str) or not image.strip() or not is_unpinned(image):
                     continue

@@ -42,14 +42,20 @@ def reads(jobset: JsonObject) -> frozenset[str]:
 
 def _of_pod(pod: JsonObject) -> Iterator[Json]:
     for volume in objects(pod.get("volumes")):
-        yield get(volume, "configMap", "name")
-        for source in objects(get(volume, "projected", "sources")):
-            yield get(source, "configMap", "name")
+        yield from _of_volume(volume)
     for container in (container for kind in _CONTAINERS for container in objects(pod.get(kind))):
         for source in objects(container.get("envFrom")):
             yield get(source, "configMapRef", "name")
         for variable in objects(container.get("env")):
-            yield get(variable, "valueFrom", "configMapKeyRef", "name")
+            if "valueFrom" in variable:
+                yield get(variable, "valueFrom", "configMapKeyRef", "name")
+
+
+def _of_volume(volume: JsonObject) -> Iterator[Json]:
+    yield get(volume, "configMap", "name")
+    if "projected" in volume:
+        for source in objects(get(volume, "projected", "sources")):
+            yield get(source, "configMap", "name")
 
 
 def cause(model: Model, path: Path, root: Json) -> Origin:

@@ -21,6 +21,16 @@ def pod_specs(data: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
         yield _JOB, as_object(get(data, *_JOB))
 
 
+def image_names(data: JsonObject) -> tuple[str, ...]:
+    """Return the images of an object's pods, each once."""
+    found: list[Json] = []
+    for _, spec in pod_specs(data):
+        for kind in CONTAINERS:
+            if kind in spec:
+                found += [container.get("image") for container in objects(spec[kind])]
+    return tuple(dict.fromkeys(image for image in found if isinstance(image, str) and image))
+
+
 def images(data: JsonObject) -> Iterator[tuple[Path, str]]:
     """Yield the images of an object's pods, with their paths."""
     for path, spec in pod_specs(data):

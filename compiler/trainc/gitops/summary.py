@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainc.base import Identity, identify
-from trainc.gitops.pods import images
+from trainc.gitops.pods import image_names
 from trainc.model import Object
 from trainc.records import NamedTuple
 from trainc.source import get
@@ -31,5 +31,4 @@ class Summary(NamedTuple):
 def summarize(made: Object) -> Summary:
     """Return the summary of an object."""
     namespace = get(made.data, "metadata", "namespace")
-    pictures = tuple(dict.fromkeys(image for _, image in images(made.data)))
-    return Summary(identify(made.data), str(namespace or ""), made.plain, pictures)
+    return Summary(identify(made.data), str(namespace or ""), made.plain, image_names(made.data))

@@ -9,7 +9,7 @@ that is read here.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, TypeAlias
 
 from trainc.kube import scalars
 from trainc.memo import Remembered
@@ -64,13 +64,13 @@ def _read(text: str) -> JsonObject:
     open_: list[tuple[int, JsonObject | list[Json]]] = [(0, root)]
     waiting: tuple[JsonObject, str] | None = None  # a key whose value begins on the next line
     block: Block | None = None  # a text whose lines are to come
-    for line in LINE.finditer(text):
+    for line in _lines(text):
         if block is not None:
-            if block.takes(line[0]):
+            if block.takes(line):
                 continue
             _close(block)
             block = None
-        indent, dash, key, plain, marked, other = line.groups()
+        indent, dash, key, plain, marked, other = _PARTS[line] if len(line) < _SHORT else _parts(line)
         if dash is None and key is None:
             if other or plain is not None or marked is not None:
                 raise _Other
@@ -96,6 +96,31 @@ def _read(text: str) -> JsonObject:
         raise _Other
     _close(block)
     return root
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text with their ends, and nothing as the last one, behind all ends."""
+    lines = text.split("\n")
+    last = lines.pop()
+    return [*(f"{line}\n" for line in lines), *((last, "") if last else ("",))]
+
+
+_Parts: TypeAlias = tuple[str, str | None, str | None, str | None, str | None, str | None]
+"""Of a line: the blanks before it, its dash with the blanks behind, key, plain value, any other value; another line."""
+
+
+def _parts(line: str) -> _Parts:
+    found = LINE.match(line)
+    assert found is not None, "any line matches"
+    indent, dash, key, plain, marked, other = found.groups()
+    return indent or "", dash, key, plain, marked, other
+
+
+_PARTS: Final = Remembered(_parts, 8192)
+"""Lines by their text: the jobs of a fleet have most of theirs in common."""
+
+_SHORT: Final = 200
+"""Characters of a line worth remembering."""
 
 
 def _begin(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from trainc.diagnostics import Diagnostic, report
 from trainc.kube.goorder import typed
 from trainc.kube.quantity import Quantity, from_json
-from trainc.memo import common, last
+from trainc.memo import common, last, remembering
 from trainc.model import (
     ANCESTOR_LABEL,
     NODE,
@@ -135,11 +135,18 @@ def is_gpu(resource: str) -> bool:
     return "gpu" in resource.lower()
 
 
-def gpu_count(resources: JsonObject) -> int:
-    """Return the number of GPUs of a node: of requests, or of limits where that is 0."""
+def _gpu_count(resources: JsonObject) -> int:
     count = _gpus(quantities(resources, "requests"))
     limit = _gpus(quantities(resources, "limits"))
     return limit if count == 0 and limit > 0 else count
+
+
+_known_gpu_count: Final = remembering(_gpu_count)
+
+
+def gpu_count(resources: JsonObject) -> int:
+    """Return the number of GPUs of a node: of requests, or of limits where that is 0."""
+    return _known_gpu_count(resources)
 
 
 def _gpus(found: dict[str, Quantity]) -> int:

@@ -36,6 +36,6 @@ def mounting(jobset: JsonObject, secret: str) -> Iterator[tuple[int, JsonObject]
     """Yield index and replicated job where a volume is the Secret of that name."""
     for index, job in enumerate(objects(get(jobset, "spec", "replicatedJobs"))):
         for volume in objects(get(job, "template", "spec", "template", "spec", "volumes")):
-            if get(volume.get("secret"), "secretName") == secret:
+            if "secret" in volume and get(volume["secret"], "secretName") == secret:
                 yield index, job
                 break

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from functools import lru_cache
+from typing import Final
 
 from trainc.diagnostics import Diagnostic, Severity, report, suggest
 from trainc.kube.fielderror import invalid
 from trainc.kube.goorder import typed
 from trainc.kube.names import is_domain_prefixed_path
-from trainc.memo import Held
+from trainc.memo import Held, remembering
 from trainc.model import (
     ANCESTOR_LABEL,
     DATASET_INITIALIZER,
@@ -149,7 +150,19 @@ def _unnamed_ports(model: Model) -> Iterator[Diagnostic]:
     if model.fixed("unnamed-ports"):
         return
     injects = any(model.policy(kind) is not None for kind in ("torch", "jax", "xgboost"))
-    for index, job in enumerate(model.jobs):
+    for index, message in _lost_ports(Held(model.spec), injects):
+        path = ("spec", "template", "spec", "replicatedJobs", index)
+        yield from known_bug("unnamed-ports", model.runtime, path, message)
+
+
+@lru_cache(maxsize=256)
+def _lost_ports(spec: Held, injects: bool) -> tuple[tuple[int, str], ...]:
+    """Return what is lost of ports, with the index of the replicated job. ``injects``: the trainer gets a port."""
+    return tuple(_ports_lost(objects(spec.value.get("replicatedJobs")), injects))
+
+
+def _ports_lost(jobs: list[JsonObject], injects: bool) -> Iterator[tuple[int, str]]:
+    for index, job in enumerate(jobs):
         trains = get(job, "template", "metadata", "labels", ANCESTOR_LABEL) == TRAINER and injects
         for container in (c for kind in KINDS for c in pod_containers(job, kind)):
             port = TRAINER_PORT if trains and container.get("name") == NODE else None
@@ -161,8 +174,7 @@ def _unnamed_ports(model: Model) -> Iterator[Diagnostic]:
                 message = f"{what} without a name: Trainer takes them for one and the same"
             else:
                 message = f"{what} of one number: Trainer takes them for one and the same, and a name is lost"
-            path = ("spec", "template", "spec", "replicatedJobs", index)
-            yield from known_bug("unnamed-ports", model.runtime, path, message)
+            yield index, message
 
 
 def _ports(container: JsonObject, port: int | None, *, by_number: bool) -> tuple[JsonObject, ...]:
@@ -174,6 +186,8 @@ def _ports(container: JsonObject, port: int | None, *, by_number: bool) -> tuple
 
 def _two_sources(model: Model) -> Iterator[Diagnostic]:
     """Report volumes of which no Pod can be made; a warning under faithful, for upstream accepts them."""
+    if not _any_more_sources(Held(model.unpatched), Held(model.spec)):
+        return
     severity = Severity.WARNING if model.options.faithful else Severity.ERROR
     for job in model.jobs:
         for name, sources in patched_sources(model, str(job.get("name"))).items():
@@ -187,6 +201,12 @@ def _two_sources(model: Model) -> Iterator[Diagnostic]:
 def patched_sources(model: Model, job: str) -> dict[str, list[str]]:
     """Return the runtime's volumes of a replicated job to which the patches gave one source more, with all of them."""
     return _more_sources(Held(model.unpatched), Held(model.spec), job)
+
+
+@lru_cache(maxsize=256)
+def _any_more_sources(unpatched: Held, patched: Held) -> bool:
+    jobs = objects(patched.value.get("replicatedJobs"))
+    return any(_more_sources(unpatched, patched, str(job.get("name"))) for job in jobs)
 
 
 @lru_cache(maxsize=256)
@@ -227,13 +247,16 @@ def _two_gpus(model: Model) -> Iterator[Diagnostic]:
         return
     resources = node_resources(model)
     for kind in ("requests", "limits"):
-        names = [name for name in sorted(as_object(resources.get(kind))) if is_gpu(name)]
+        names = _gpus(as_object(resources.get(kind)))
         if len(names) > 1:
             given = model.trainer_value("resourcesPerNode") is not None
             message = f"{kind} hold {' and '.join(names)}: Trainer takes one of them at random; trainc takes {names[0]}"
             place: Path = ("spec", "trainer", "resourcesPerNode", kind) if given else ("spec", "template", "spec")
             yield report("TC409", model.job if given else model.runtime, place, message)
             return
+
+
+_gpus: Final = remembering(lambda amounts: [name for name in sorted(amounts) if is_gpu(name)])
 
 
 def _detail(text: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from trainc.diagnostics import Diagnostic
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.goorder import typed
+from trainc.memo import remembering
 from trainc.model import TRAINER_PORT, Container, Findings, Model, PodSet
 from trainc.plugins.base import (
     JOB_COMPLETION_INDEX,
@@ -33,12 +35,18 @@ def processes(model: Model) -> int | str:
     """Return numProcPerNode: given, else auto with a GPU, else the CPUs rounded up, at least 1 (X1)."""
     if model.num_proc_per_node is not None:
         return model.num_proc_per_node
-    resources = node_resources(model)
+    return _processes(node_resources(model))
+
+
+def _processes_for(resources: JsonObject) -> int | str:
     if gpu_count(resources) != 0:
         return "auto"
     request, limit = (quantities(resources, kind).get("cpu") for kind in ("requests", "limits"))
     cpus = limit if request is None or request.is_zero() else request
     return int32(max(1, cpus.value() if cpus is not None else 0))
+
+
+_processes: Final = remembering(_processes_for)
 
 
 @dataclass(frozen=True, slots=True)
