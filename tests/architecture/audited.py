@@ -16,7 +16,9 @@ from trainc.diagnostics import json as findings_json
 from trainc.diagnostics import text as findings_text
 
 TOUCHING = ("open", "os.", "socket.", "subprocess.", "shutil.", "tempfile.", "glob.", "ctypes.", "time.sleep")
-RUNS = 5
+WRITER = "trainc.cel.written.program"
+"""What is loaded last: it writes rules that have been evaluated often."""
+
 BROKEN = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
@@ -60,7 +62,10 @@ def main() -> None:
     options = Options(config={"environments": {"prod": {}}})
     before = (list(sources), repr(options))
     sys.addaudithook(hook)
-    *runs, (last, again) = [watched(sources, options) for _ in range(RUNS)]
+    runs = [watched(sources, options)]
+    while WRITER not in sys.modules:
+        runs.append(watched(sources, options))
+    last, again = watched(sources, options)
     first = {key: [each for seen, _ in runs for each in seen[key]] for key in last}
     counts = runs[0][1]
     unchanged = before == (sources, repr(options)) and all(each == again for _, each in runs)

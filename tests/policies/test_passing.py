@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oracle import policygen, policyours
 from trainc.admit.policy import PolicySet, Request
 from trainc.admit.policy.decision import Decision
 from trainc.admit.policy.passing import cases, sort_of
 from trainc.admit.policy.policyset import _Asking
+from trainc.cel.composition import Variables, compose
+from trainc.cel.values import EvalError
 
 QUESTIONS: list[dict[str, Any]] = list(policygen.questions(2024, 100))
 
@@ -70,3 +74,39 @@ def test_what_looks_closer_at_an_object_is_asked(selector: str) -> None:
 def cases_of(question: dict[str, Any]) -> bool:
     policies, request = policyours.policies(question), Request(**question["request"])
     return any(case.matched for case in cases(policies.bound[:1], sort_of(request), policies.cluster))
+
+
+ROWS = (
+    ("a", "object.l.map(x, x * 2)"),
+    ("b", "variables.a.sum()"),
+    ("c", "variables.missing.x == 1 || variables.b > 0"),
+    ("d", "variables.b > 3 ? variables.c : variables.a.size() > 1"),
+    ("missing", "object.nothing"),
+    ("e", "variables.e == 1 || variables.d"),
+    ("f", "variables.c && variables.d"),
+)
+NAMES = [name for name, _ in ROWS]
+
+
+@given(
+    st.lists(st.sampled_from(NAMES), max_size=6), st.lists(st.sampled_from(NAMES), max_size=6), st.lists(st.integers())
+)
+def test_variables_evaluated_before_cost_the_same_again(first: list[str], then: list[str], numbers: list[int]) -> None:
+    """In whatever order they are read the second time, and whatever they read or fail with."""
+    names = {"object": {"l": numbers}}
+    variables = compose(ROWS, params=False)
+    before = Variables(variables, names)
+    for name in first:
+        told(before, name)
+    again, afresh = Variables(variables, names, before), Variables(variables, names)
+    for name in then:
+        assert told(again, name) == told(afresh, name)
+        assert (again.take_charge(), again.cost) == (afresh.take_charge(), afresh.cost)
+
+
+def told(variables: Variables, name: str) -> tuple[str, str]:
+    """Return a variable's value, or its error, as text."""
+    try:
+        return "value", repr(variables.get(name, None))
+    except EvalError as error:
+        return "error", error.message

@@ -72,7 +72,7 @@ def requests(draw: st.DrawFn) -> tuple[PolicySet, Request]:
 def test_same_as_closures(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = bothways.compare(monkeypatch)
 
-    @settings(max_examples=400, deadline=None)
+    @settings(max_examples=200, deadline=None)
     @given(requests())
     def compared(given_: tuple[PolicySet, Request]) -> None:
         policies, request = given_

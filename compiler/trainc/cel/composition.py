@@ -6,6 +6,8 @@ Source: k8s.io/apiserver v0.34 pkg/admission/plugin/cel/composition.go and pkg/c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Final
 
 from trainc.cel.checker import Checked, check, unchecked
 from trainc.cel.declarations import Environment
@@ -14,7 +16,7 @@ from trainc.cel.escaping import unescape
 from trainc.cel.issues import CompileError, Issue
 from trainc.cel.parser import parse
 from trainc.cel.places import VARIABLES, admission, refusal
-from trainc.cel.runner import PlanError, Program, plan
+from trainc.cel.runner import Outcome, PlanError, Program, plan
 from trainc.cel.types import Type, struct
 from trainc.cel.values import Container, EvalError, Undecided, Value
 from trainc.cel.work import Exhausted, Meter
@@ -22,6 +24,8 @@ from trainc.records import NamedTuple
 
 MOST = 10_000_000
 """The largest budget that there is: RuntimeCELCostBudget of k8s.io/apiserver pkg/apis/cel/config.go."""
+
+_RAISED: Final = (EvalError, Undecided)
 
 
 class Problem(NamedTuple):
@@ -89,15 +93,23 @@ def variable_types(variables: Iterable[Variable]) -> dict[str, Type | None]:
 class Variables(Container):
     """The value of ``variables`` in one evaluation. ``cost``: what the variables evaluated so far have cost.
 
-    Past MOST none is evaluated any more, for then it is certain that the budget is used up.
+    Past MOST none is evaluated any more, for then it is certain that the budget is used up. ``before``: an evaluation
+    of the same variables with the same names, whose values hold, at the same cost.
     """
 
-    __slots__ = ("_charged", "_made", "_names", "_taken", "_values", "cost")
+    __slots__ = ("_before", "_charged", "_known", "_made", "_names", "_read", "_taken", "_values", "cost")
 
-    def __init__(self, variables: Iterable[Variable], names: Mapping[str, Value]) -> None:
-        self._made = {variable.name: variable.made for variable in variables}
+    def __init__(
+        self, variables: Iterable[Variable], names: Mapping[str, Value], before: Variables | None = None
+    ) -> None:
+        self._made: Mapping[str, Compiled | Problem] = (
+            {variable.name: variable.made for variable in variables} if before is None else before._made
+        )
         self._names: dict[str, Value] = {**names, "variables": self}
         self._values: dict[str, Value] = {}
+        self._known: dict[str, tuple[Outcome, list[str]]] = {}
+        self._before = {} if before is None else before._known
+        self._read: list[str] = []
         self.cost = 0
         self._charged = self._taken = 0
 
@@ -117,13 +129,14 @@ class Variables(Container):
 
     def get(self, key: Value, default: Value) -> Value:
         """Return a variable's value. Raises EvalError or Undecided where evaluating it does."""
-        name = unescape(key) if isinstance(key, str) else None
+        name = (unescape(key) if "__" in key else key) if isinstance(key, str) else None
         if name is None or name not in self._made:
             return default
+        self._read.append(name)
         if name not in self._values:
             self._values[name] = self._evaluate(name)
         value = self._values[name]
-        if isinstance(value, EvalError | Undecided):
+        if isinstance(value, _RAISED):
             raise value
         return value
 
@@ -133,7 +146,7 @@ class Variables(Container):
             return EvalError(f'composited variable "{name}" fails to compile: {made.text}')
         if self._charged > MOST:
             raise Exhausted
-        outcome = made.program.evaluate(self._names)
+        outcome = self._outcome(name, made)
         self.cost += outcome.cost
         self._charged += outcome.charge
         if outcome.undecided is not None:
@@ -141,6 +154,23 @@ class Variables(Container):
         if outcome.error is not None:
             return EvalError(f'composited variable "{name}" fails to evaluate: {outcome.error.message}')
         return outcome.value
+
+    def _outcome(self, name: str, made: Compiled) -> Outcome:
+        """Return what a variable comes to; those that it reads are then evaluated, and paid for, too."""
+        known = self._before.get(name)
+        outer, self._read = self._read, []
+        try:
+            if known is None:
+                outcome = made.program.evaluate(self._names)
+                self._known[name] = (outcome, self._read)
+                return outcome
+            outcome, read = known
+            for each in read:
+                with suppress(EvalError, Undecided):
+                    self.get(each, None)
+            return outcome
+        finally:
+            self._read = outer
 
     def __len__(self) -> int:
         return len(self._made)

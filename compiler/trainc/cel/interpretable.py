@@ -244,9 +244,14 @@ def _count(node: Any) -> int:
 
 def parts(part: Any) -> list[Any]:
     """Return the nodes, attributes and qualifiers right below one of a plan."""
-    values = [getattr(part, name) for name in part.__slots__]
-    flat = [each for value in values for each in (value if isinstance(value, tuple) else (value,))]
-    return [each for each in flat if each.__class__ in _PARTS]
+    found: list[Any] = []
+    for name in part.__slots__:
+        value = getattr(part, name)
+        if value.__class__ is tuple:
+            found += [each for each in value if each.__class__ in _PARTS]
+        elif value.__class__ in _PARTS:
+            found.append(value)
+    return found
 
 
 _ATTRIBUTES = frozenset(

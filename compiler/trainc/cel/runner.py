@@ -25,8 +25,13 @@ __all__ = ["Lazy", "Outcome", "PlanError", "Program", "plan"]
 LIMIT = 1_000_000
 """What one expression may cost: PerCallLimit of k8s.io/apiserver pkg/apis/cel/config.go."""
 
-OFTEN = 48
-"""How many evaluations it takes until an expression is written as a function of Python, which then pays."""
+OFTEN = 6_000
+"""What evaluations of an expression cost together, 16 more for each, until it is written as a function of Python.
+
+By then they have taken about as long as that takes, a millisecond or two.
+"""
+
+_EACH = 16
 
 _SPECIAL = frozenset((Lazy, Undecided, EvalError, MISSING.__class__))
 _TOO_DEEP = "the expression or its values are nested too deeply"
@@ -83,8 +88,6 @@ class Program:
                 pass
             else:
                 return Outcome(value, None, None, cost, done)
-        elif self._left:
-            self._count()
         if not self._tried:  # most expressions of a policy are checked, and never evaluated
             self._fast, self._tried = fast.build(self._plan), True
         if self._fast is None:
@@ -104,12 +107,14 @@ class Program:
             return self._decide(variables, limit)
         if frame[COST] > limit:
             return self._decide(variables, limit)
+        if self._left > 0:
+            self._count(frame[COST])
         return Outcome(value, None, None, frame[COST], BUDGET - frame[WORK])
 
-    def _count(self) -> None:
-        """Count an evaluation; the last of OFTEN makes a function of Python, which takes as long as some of them."""
-        self._left -= 1
-        if not self._left:
+    def _count(self, cost: int) -> None:
+        """Count an evaluation, and write the expression as a function once it has been evaluated often."""
+        self._left -= _EACH + cost
+        if self._left <= 0:
             from trainc.cel.written.program import make
 
             self._written = make(self._plan, dict(self._variables), _SPECIAL, self._frame[WORK])

@@ -136,18 +136,26 @@ def _is_skipped(
     known = {**names, "namespaceObject": None}
     if "request" in programs.names:
         known["request"] = request_value(request, early)
-    outcomes, left = _run(expressions, programs.conditions, known, CONDITIONS_BUDGET)
+    variables = Variables(expressions.variables, known) if expressions.variables else None
+    outcomes, left = _run(programs.conditions, known, variables, CONDITIONS_BUDGET)
     if left < 0 or any(_failed(outcome) or not isinstance(outcome.value, bool) for outcome in outcomes):
         return None
     return any(outcome.value is False for outcome in outcomes)
 
 
 def _valid(expressions: Expressions, programs: Programs, names: _Names) -> bool:
-    """Tell whether all validations are true, and what they and their messages cost is allowed."""
-    outcomes, left = _run(expressions, programs.validations, names, BUDGET)
+    """Tell whether all validations are true, and what they and their messages cost is allowed.
+
+    The server evaluates messages apart, variables included; these come to the same as before, and cost it again.
+    """
+    variables = Variables(expressions.variables, names) if expressions.variables else None
+    outcomes, left = _run(programs.validations, names, variables, BUDGET)
     if left < 0 or any(_failed(outcome) or outcome.value is not True for outcome in outcomes):
         return False
-    return not programs.messages or _run(expressions, programs.messages, names, left)[1] >= 0
+    if not programs.messages:
+        return True
+    again = Variables(expressions.variables, names, variables) if variables is not None else None
+    return _run(programs.messages, names, again, left)[1] >= 0
 
 
 def _failed(outcome: Outcome) -> bool:
@@ -155,14 +163,14 @@ def _failed(outcome: Outcome) -> bool:
 
 
 def _run(
-    expressions: Expressions, programs: tuple[Program, ...], names: _Names, budget: int
+    programs: tuple[Program, ...], names: _Names, variables: Variables | None, budget: int
 ) -> tuple[list[Outcome], int]:
     """Return what programs come to, and what is left of a budget; below 0 where it is used up or something is open."""
-    variables = Variables(expressions.variables, names) if expressions.variables else None
     outcomes: list[Outcome] = []
+    known = names if variables is None else variables.names
     for program in programs:
         try:
-            outcome = program.evaluate(names if variables is None else variables.names)
+            outcome = program.evaluate(known)
         except Undecided:
             return outcomes, -1
         budget -= outcome.charge if variables is None else variables.take_charge() + outcome.charge

@@ -13,22 +13,23 @@ from trainc.cel.written.calls import plain
 from trainc.cel.written.writer import Term, Writer
 
 MANY: Final = 1024
-SHORT: Final = 256
+SHORT: Final = 1024
 """How many texts are remembered, and how long they may be."""
 
 _OF_TEXTS: Final = frozenset(
     (
         *("matches", "find", "findAll", "split", "trim", "lowerAscii", "upperAscii", "replace", "substring", "charAt"),
         *("startsWith", "endsWith", "contains", "quantity", "isQuantity", "ip", "isIP", "cidr", "isCIDR", "semver"),
-        *("isSemver", "url", "isURL", "duration", "timestamp", "indexOf", "lastIndexOf", "string"),
+        *("isSemver", "url", "isURL", "duration", "timestamp", "indexOf", "lastIndexOf", "string", "int"),
     )
 )
 """Functions of a text, mostly."""
 
-_QUICK: Final = frozenset(("_==_", "_!=_", "!_", "_+_", "_-_", "_*_", "size", "string", "int", "@in", "join"))
+_QUICK: Final = frozenset(("_==_", "_!=_", "!_", "_+_", "_-_", "_*_", "size", "string", "@in", "join"))
 """Functions that take no longer than looking up what they gave."""
 
 
+_NONE: Final = object()
 _OF_TWO: Final = frozenset(("matches", "find", "findAll", "split", "replace"))
 """Functions of texts that take longer than looking up what they gave for two of them."""
 
@@ -40,12 +41,18 @@ def sources(node: Any) -> tuple[Any, ...]:
     """
     if isinstance(node, plan.Call) and node.function in _QUICK:
         return ()
-    found = list(_sources(node, False))
-    if len(found) == 1 and found[0] is not None:
-        return tuple(found)
+    only = _only(_sources(node, False))
+    if only is not None:
+        return (only,)
     direct = isinstance(node, plan.Call) and node.function in _OF_TWO
     varying = tuple(arg for arg in node.args if not isinstance(arg, plan.Constant)) if direct else ()
     return varying if len(varying) == 2 and not any(isinstance(arg, plan.Call | plan.Fold) for arg in varying) else ()
+
+
+def _only(sources: Iterator[Any]) -> Any:
+    """Return the one source; None if there are several, or none, or one is None, behind which nothing is looked at."""
+    found = next(sources, None)
+    return found if found is not None and next(sources, _NONE) is _NONE else None
 
 
 def _sources(node: Any, of_text: bool) -> Iterator[Any]:
