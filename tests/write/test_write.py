@@ -122,16 +122,14 @@ def test_a_foreign_file_is_never_removed(tmp_path: Path) -> None:
 def test_an_unreadable_file_is_in_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, JOBSET, owned())
 
-    def refuse(path: Path, *_: object) -> bytes:
-        raise PermissionError(13, "Permission denied", str(path))
+    def refuse(path: str, *_: object) -> int:
+        raise PermissionError(13, "Permission denied", path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "read_bytes", refuse)
-        todo = plan(tmp_path, {JOBSET: owned("b: 1\n")})
-    assert blocked(todo) == [("TC901", JOBSET, "cannot be read")]
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", refuse)
+        patch.setattr("trainc.write.os.open", refuse)
+        assert blocked(plan(tmp_path, {JOBSET: owned("b: 1\n")})) == [("TC901", JOBSET, "cannot be read")]
         assert plan(tmp_path, {}).remove == (), "what cannot be read is not known to be ours"
+    assert plan(tmp_path, {}).remove == (JOBSET,)
 
 
 def test_a_folder_where_a_file_must_be(tmp_path: Path) -> None:
