@@ -54,7 +54,7 @@ class Abridged:
         self.old = load(snapshot.facts)
         self.files = snapshot.files
         known = next(iter(self.old.values())).jobs
-        odd = [name for name in self.files if name.startswith(_JOBS) and name not in known]
+        odd = [name for name in self.files.names if name.startswith(_JOBS) and name not in known]
         self.touched = {name for name in (*changes.edited, *changes.gone, *odd) if name.startswith(_JOBS)}
         self.present = self.touched.difference(changes.gone)
         self.digests: dict[str, bytes] = {}
@@ -75,8 +75,8 @@ class Abridged:
         """Load what is no job and what is touched, then jobs whose runtime is another now, and stubs of others."""
         loaded = load_all(sources, self._note)
         platform = {name for name in self.digests if not name.startswith(_JOBS)}
-        before = {name for name in self.files if name.startswith(_PLATFORM)}
-        self.moved = platform != before or any(self.files[name][1] != self.digests[name] for name in platform)
+        before = {name for name in self.files.names if name.startswith(_PLATFORM)}
+        self.moved = platform != before or any(self.files.look(name)[1] != self.digests[name] for name in platform)
         if self.moved and (more := self._with_other_runtimes(loaded.documents)):
             self.touched |= more
             self.present |= more
@@ -195,7 +195,7 @@ class Abridged:
 
     def learnt(self, changes: Changes, todo: Plan) -> Stored:
         """Return what a run over everything would like to know of this one."""
-        other = (file for file in sorted(self.present) if self.files.get(file, (None, None))[1] != self.digests[file])
+        other = (file for file in sorted(self.present) if self.files.look(file)[1] != self.digests[file])
         looks = {file: changes.files.get(file, (None, None))[0] for file in other}
         inputs = {file: [seen, self.digests[file], self.stubs.get(file)] for file, seen in looks.items()}
         outputs = {file.name: [None, digest_of(file.data)] for file in (*todo.create, *todo.change)}

@@ -13,6 +13,7 @@ from dataclasses import field
 from itertools import chain
 from typing import Final
 
+from trainc.cache.looks import Look, Looks
 from trainc.cache.stamps import Stamp, is_settled, stamp_of_folder, state
 from trainc.contents import digest_of
 from trainc.read import POLICY_TESTS, SUFFIXES, is_input
@@ -23,9 +24,6 @@ INPUTS: Final = ("jobs", "runtimes", "policies")
 
 _MOST: Final = 4
 """Where more than one in so many folders of inputs looks another, all is read: a fresh checkout, as a rule."""
-
-Look = tuple[Stamp | None, bytes | None]
-"""How a file looks (None: too fresh to tell, or nothing there), and the digest of its bytes if it is a file."""
 
 
 class _Beyond(Exception):
@@ -50,19 +48,17 @@ class Changes:
         return bool(self.edited or self.gone)
 
 
-def compare(base: str, files: Mapping[str, Look], folders: Mapping[str, Stamp | None], inputs: int) -> Changes | None:
+def compare(base: str, files: Looks, folders: Looks, inputs: int) -> Changes | None:
     """Return what has changed below ``base`` (which ends in a slash); None where only a whole run can tell.
 
     ``files`` and ``folders`` are as they were; so many folders, the first ones, are those of inputs.
     """
     start = time.time_ns()
-    late = []
-    for number, (name, seen) in enumerate(folders.items(), 1):
-        if stamp_of_folder(base + name) != seen:
-            late.append(name)
-        if number == inputs and len(late) * _MOST > max(inputs, 16):
-            return None
-    moved = [name for name, (seen, _) in files.items() if state(base + name) != seen]
+    late = folders.moved_folders(base, 0, inputs)
+    if len(late) * _MOST > max(inputs, 16):
+        return None
+    moved = files.moved(base)
+    late += folders.moved_folders(base, inputs, len(folders.names))
     found = Changes()
     try:
         _compare_files(base, moved, files, found, start)
@@ -73,10 +69,10 @@ def compare(base: str, files: Mapping[str, Look], folders: Mapping[str, Stamp | 
     return found
 
 
-def _compare_files(base: str, moved: Iterable[str], files: Mapping[str, Look], found: Changes, start: int) -> None:
+def _compare_files(base: str, moved: Iterable[str], files: Looks, found: Changes, start: int) -> None:
     for name in moved:
         now = state(base + name)
-        digest = files[name][1]
+        digest = files.look(name)[1]
         if now is not None and now[0] >= 0 and digest is not None and digest_in(base + name) == digest:
             found.files[name] = _trusted(now, start), digest
         elif not is_input(name):  # out/, trainc.yaml, images.lock.yaml; or one of the folders has come or gone
@@ -132,13 +128,10 @@ def _listed(base: str, folder: str) -> Iterator[str]:
                 yield entry.name
 
 
-def _names_in(
-    late: Iterable[str], files: Mapping[str, Look], folders: Mapping[str, Stamp | None]
-) -> dict[str, set[str]]:
+def _names_in(late: Iterable[str], files: Looks, folders: Looks) -> dict[str, set[str]]:
     """Return what was in folders, by name there."""
     names: dict[str, set[str]] = {folder: set() for folder in late}
-    there = (name for name, look in files.items() if look != (None, None))
-    for name in chain(there, folders):
+    for name in chain(files.names, folders.names):  # what is named and was not there lies in no folder
         folder, _, last = name.rpartition("/")
         if folder in names:
             names[folder].add(last)

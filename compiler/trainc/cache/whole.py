@@ -17,9 +17,10 @@ from dataclasses import field
 from pathlib import Path
 from typing import Final
 
-from trainc.cache.changes import INPUTS, Changes, Look, compare, digest_in
+from trainc.cache.changes import INPUTS, Changes, compare, digest_in
 from trainc.cache.finder import Finder, Unfound
-from trainc.cache.snapshot import Files, Snapshot
+from trainc.cache.looks import Look, Looks
+from trainc.cache.snapshot import Snapshot
 from trainc.cache.stamps import FINE, Stamp, is_settled, stamp_of_folder, state
 from trainc.cache.store import load_parts, path_for, save_parts
 from trainc.contents import digest_of
@@ -39,6 +40,10 @@ _MANY: Final = 50
 
 Seen = Mapping[str, Look]
 """File to the stamp it had when it was read or made (None: too fresh to tell), and its digest (None: no such file)."""
+
+
+Files = dict[str, Look]
+"""File to how it looks (None: nothing there), and the digest of its bytes if it is a file."""
 
 
 class _Moving(Exception):
@@ -97,10 +102,10 @@ class Whole:
 
     def last(self) -> tuple[tuple[Diagnostic, ...], Plan] | None:
         """Return the findings of the last run and a plan that does nothing, if nothing has changed since."""
-        parts = load_parts(self.path, self._mark, len(Snapshot._fields))
-        if parts is None:
+        plain = load_parts(self.path, self._mark, len(Snapshot._fields))
+        if plain is None:
             return None
-        last = Snapshot(*parts)
+        last = Snapshot.of_plain(plain)
         changes = compare(f"{self.root}/", last.files, last.folders, last.inputs)
         if changes is None or (self.by_bytes and (changes or not self._has_bytes(last))):
             return None
@@ -147,8 +152,8 @@ class Whole:
             told = [encode(finding, finder.place) for finding in findings]
         except Unfound:
             return files
-        left = Snapshot(files, folders, len(self.inputs.folders), told, made, list(todo.tops), facts)
-        self._save(left)
+        looks = Looks.of(files), Looks.of({name: (seen, None) for name, seen in folders.items()})
+        self._save(Snapshot(*looks, len(self.inputs.folders), told, made, list(todo.tops), facts))
         return files
 
     def renew(self, read: Mapping[str, bytes], findings: Iterable[Diagnostic], todo: Plan, facts: bytes) -> None:
@@ -167,7 +172,7 @@ class Whole:
         return f"{self.tool} {boot()}"
 
     def _save(self, snapshot: Snapshot) -> None:
-        save_parts(self.path, self._mark, tuple(snapshot))
+        save_parts(self.path, self._mark, snapshot.plain())
 
     def _wait(self, todo: Plan) -> bool:
         """Tell whether all that the run wrote can be settled; after a long run, wait until it is."""

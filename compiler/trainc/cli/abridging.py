@@ -64,7 +64,7 @@ def _planned(root: Path, config: Config, outcome: Outcome, snapshot: Snapshot, a
     known = snapshot.files
 
     def is_same(name: str, content: Content) -> bool:
-        return known.get(name, (None, None))[1] == digest_of(content)
+        return known.look(name)[1] == digest_of(content)
 
     todo = plan(root, wanted, (*sorted(scopes), *beside), (OUT, *beside), is_same)
     if todo.blocked or (todo.create and _meets(todo, snapshot)):
@@ -75,5 +75,5 @@ def _planned(root: Path, config: Config, outcome: Outcome, snapshot: Snapshot, a
 def _meets(todo: Plan, snapshot: Snapshot) -> bool:
     """Tell whether a file to be made has the name of one that is there, but for case."""
     tops = tuple(f"{top}/" for top in todo.tops)
-    there = {name.casefold() for name in snapshot.files if name.startswith(tops)}
+    there = {name.casefold() for name in snapshot.files.names if name.startswith(tops)}
     return any(file.name.casefold() in there for file in todo.create)
