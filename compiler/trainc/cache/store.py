@@ -86,7 +86,7 @@ def load(path: Path, tool: str) -> Stored | None:
     rest = _read(_journal(path))
     while rest:
         size = int.from_bytes(rest[:_LENGTH], "big")
-        more = _parts_in(rest[_LENGTH : _LENGTH + size], tool, _PARTS)
+        more = None if size > len(rest) else _parts_in(rest[_LENGTH : _LENGTH + size], tool, _PARTS)
         if more is None:
             break
         stored.add(_stored(*more))
