@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Final
 
 from trainc.cel.checker import Checked, check, unchecked
 from trainc.cel.declarations import Environment
@@ -24,8 +23,6 @@ from trainc.records import NamedTuple
 
 MOST = 10_000_000
 """The largest budget that there is: RuntimeCELCostBudget of k8s.io/apiserver pkg/apis/cel/config.go."""
-
-_RAISED: Final = (EvalError, Undecided)
 
 
 class Problem(NamedTuple):
@@ -94,7 +91,8 @@ class Variables(Container):
     """The value of ``variables`` in one evaluation. ``cost``: what the variables evaluated so far have cost.
 
     Past MOST none is evaluated any more, for then it is certain that the budget is used up. ``before``: an evaluation
-    of the same variables with the same names, whose values hold, at the same cost.
+    of the same variables with the same names, whose values hold, at the same cost. ``_known``: by variable, what it
+    came to and which variables it read meanwhile; those are noted in ``_read``.
     """
 
     __slots__ = ("_before", "_charged", "_known", "_made", "_names", "_read", "_taken", "_values", "cost")
@@ -107,9 +105,9 @@ class Variables(Container):
         )
         self._names: dict[str, Value] = {**names, "variables": self}
         self._values: dict[str, Value] = {}
-        self._known: dict[str, tuple[Outcome, list[str]]] = {}
+        self._known: dict[str, tuple[Outcome, tuple[str, ...]]] = {}
         self._before = {} if before is None else before._known
-        self._read: list[str] = []
+        self._read: list[str] | None = None
         self.cost = 0
         self._charged = self._taken = 0
 
@@ -132,21 +130,32 @@ class Variables(Container):
         name = (unescape(key) if "__" in key else key) if isinstance(key, str) else None
         if name is None or name not in self._made:
             return default
-        self._read.append(name)
-        if name not in self._values:
-            self._values[name] = self._evaluate(name)
-        value = self._values[name]
-        if isinstance(value, _RAISED):
+        if self._read is not None:
+            self._read.append(name)
+        try:
+            value = self._values[name]
+        except KeyError:
+            value = self._values[name] = self._evaluate(name, self._made[name])
+        if value.__class__ is EvalError or value.__class__ is Undecided:
             raise value
         return value
 
-    def _evaluate(self, name: str) -> Value:
-        made = self._made[name]
+    def _evaluate(self, name: str, made: Compiled | Problem) -> Value:
         if isinstance(made, Problem):
             return EvalError(f'composited variable "{name}" fails to compile: {made.text}')
         if self._charged > MOST:
             raise Exhausted
-        outcome = self._outcome(name, made)
+        known = self._before.get(name)
+        if known is None:
+            outer, self._read = self._read, []
+            outcome = made.program.evaluate(self._names)
+            self._known[name] = (outcome, tuple(self._read))
+            self._read = outer
+        else:
+            outcome, read = known
+            for each in read:  # what it has read is paid for again, too
+                with suppress(EvalError, Undecided):
+                    self.get(each, None)
         self.cost += outcome.cost
         self._charged += outcome.charge
         if outcome.undecided is not None:
@@ -154,23 +163,6 @@ class Variables(Container):
         if outcome.error is not None:
             return EvalError(f'composited variable "{name}" fails to evaluate: {outcome.error.message}')
         return outcome.value
-
-    def _outcome(self, name: str, made: Compiled) -> Outcome:
-        """Return what a variable comes to; those that it reads are then evaluated, and paid for, too."""
-        known = self._before.get(name)
-        outer, self._read = self._read, []
-        try:
-            if known is None:
-                outcome = made.program.evaluate(self._names)
-                self._known[name] = (outcome, self._read)
-                return outcome
-            outcome, read = known
-            for each in read:
-                with suppress(EvalError, Undecided):
-                    self.get(each, None)
-            return outcome
-        finally:
-            self._read = outer
 
     def __len__(self) -> int:
         return len(self._made)

@@ -20,7 +20,7 @@ from trainc.cel.values import EvalError, Undecided, Value
 from trainc.cel.work import BUDGET, COST, MESSAGE, PER_COST, WORK, Exhausted, Panic
 from trainc.records import NamedTuple
 
-__all__ = ["Lazy", "Outcome", "PlanError", "Program", "plan"]
+__all__ = ["FAILED", "Lazy", "Outcome", "PlanError", "Program", "plan"]
 
 LIMIT = 1_000_000
 """What one expression may cost: PerCallLimit of k8s.io/apiserver pkg/apis/cel/config.go."""
@@ -35,6 +35,14 @@ _EACH = 16
 
 _SPECIAL = frozenset((Lazy, Undecided, EvalError, MISSING.__class__))
 _TOO_DEEP = "the expression or its values are nested too deeply"
+
+
+class _Failed:
+    __slots__ = ()
+
+
+FAILED = _Failed()
+"""In place of a value: there is none, but an error, or it cannot be known offline."""
 
 
 class Outcome(NamedTuple):
@@ -56,9 +64,12 @@ class Outcome(NamedTuple):
 
 
 class Program:
-    """An expression that can be evaluated, any number of times and by several threads at once."""
+    """An expression that can be evaluated, any number of times and by several threads at once.
 
-    __slots__ = ("_exact", "_fast", "_frame", "_left", "_plan", "_tried", "_variables", "_written")
+    ``_only``: what it always comes to, if it refers to no variable.
+    """
+
+    __slots__ = ("_exact", "_fast", "_frame", "_left", "_only", "_plan", "_tried", "_variables", "_written")
 
     def __init__(self, planned: Interpretable, slots: Slots) -> None:
         self._plan = planned
@@ -69,6 +80,7 @@ class Program:
         self._tried = False
         self._written: Function | None = None
         self._left = OFTEN
+        self._only: Outcome | None = None
         self._exact: Run | None = None
 
     @property
@@ -88,6 +100,25 @@ class Program:
                 pass
             else:
                 return Outcome(value, None, None, cost, done)
+        if self._only is not None and limit == LIMIT:
+            return self._only
+        return self._closed(variables, limit)
+
+    def judge(self, variables: Mapping[str, Value]) -> tuple[Value, int]:
+        """Evaluate as evaluate does; return the value, or FAILED, and what it takes from the budget of an object."""
+        if self._written is not None:
+            try:
+                value, cost, done = self._written(variables, LIMIT)
+            except UNUSUAL:
+                pass
+            else:
+                return value, cost if cost * PER_COST >= done else done // PER_COST
+        outcome = self.evaluate(variables)
+        failed = outcome.error is not None or outcome.undecided is not None
+        return FAILED if failed else outcome.value, outcome.charge
+
+    def _closed(self, variables: Mapping[str, Value], limit: int) -> Outcome:
+        """Evaluate by closures, and as cel-go does where they do not answer."""
         if not self._tried:  # most expressions of a policy are checked, and never evaluated
             self._fast, self._tried = fast.build(self._plan), True
         if self._fast is None:
@@ -107,9 +138,12 @@ class Program:
             return self._decide(variables, limit)
         if frame[COST] > limit:
             return self._decide(variables, limit)
-        if self._left > 0:
-            self._count(frame[COST])
-        return Outcome(value, None, None, frame[COST], BUDGET - frame[WORK])
+        outcome = Outcome(value, None, None, frame[COST], BUDGET - frame[WORK])
+        if not self._variables:
+            self._only = outcome if limit == LIMIT else None
+        elif self._left > 0:
+            self._count(outcome.cost)
+        return outcome
 
     def _count(self, cost: int) -> None:
         """Count an evaluation, and write the expression as a function once it has been evaluated often."""

@@ -19,7 +19,7 @@ from trainc.admit.policy.params import ConfigurationError, collect, scope
 from trainc.admit.policy.request import namespace_value, params_value, request_value
 from trainc.admit.policy.selectors import requirements
 from trainc.cel.composition import Variables
-from trainc.cel.runner import Outcome, Program
+from trainc.cel.runner import Program
 from trainc.cel.values import Undecided, Value
 from trainc.records import NamedTuple
 from trainc.source import Document, JsonObject, as_object
@@ -137,10 +137,10 @@ def _is_skipped(
     if "request" in programs.names:
         known["request"] = request_value(request, early)
     variables = Variables(expressions.variables, known) if expressions.variables else None
-    outcomes, left = _run(programs.conditions, known, variables, CONDITIONS_BUDGET)
-    if left < 0 or any(_failed(outcome) or not isinstance(outcome.value, bool) for outcome in outcomes):
+    values, left = _run(programs.conditions, known, variables, CONDITIONS_BUDGET)
+    if left < 0 or any(value.__class__ is not bool for value in values):
         return None
-    return any(outcome.value is False for outcome in outcomes)
+    return False in values
 
 
 def _valid(expressions: Expressions, programs: Programs, names: _Names) -> bool:
@@ -149,8 +149,8 @@ def _valid(expressions: Expressions, programs: Programs, names: _Names) -> bool:
     The server evaluates messages apart, variables included; these come to the same as before, and cost it again.
     """
     variables = Variables(expressions.variables, names) if expressions.variables else None
-    outcomes, left = _run(programs.validations, names, variables, BUDGET)
-    if left < 0 or any(_failed(outcome) or outcome.value is not True for outcome in outcomes):
+    values, left = _run(programs.validations, names, variables, BUDGET)
+    if left < 0 or any(value is not True for value in values):
         return False
     if not programs.messages:
         return True
@@ -158,23 +158,19 @@ def _valid(expressions: Expressions, programs: Programs, names: _Names) -> bool:
     return _run(programs.messages, names, again, left)[1] >= 0
 
 
-def _failed(outcome: Outcome) -> bool:
-    return outcome.error is not None or outcome.undecided is not None
-
-
 def _run(
     programs: tuple[Program, ...], names: _Names, variables: Variables | None, budget: int
-) -> tuple[list[Outcome], int]:
+) -> tuple[list[Value], int]:
     """Return what programs come to, and what is left of a budget; below 0 where it is used up or something is open."""
-    outcomes: list[Outcome] = []
+    values: list[Value] = []
     known = names if variables is None else variables.names
     for program in programs:
         try:
-            outcome = program.evaluate(known)
+            value, charge = program.judge(known)
         except Undecided:
-            return outcomes, -1
-        budget -= outcome.charge if variables is None else variables.take_charge() + outcome.charge
-        outcomes.append(outcome)
+            return values, -1
+        budget -= charge if variables is None else variables.take_charge() + charge
+        values.append(value)
         if budget < 0:
             break
-    return outcomes, budget
+    return values, budget

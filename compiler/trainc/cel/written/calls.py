@@ -14,10 +14,12 @@ from trainc.cel import interpretable as plan
 from trainc.cel.cost import IDENT, LIST
 from trainc.cel.fastframe import slot_of
 from trainc.cel.operators import LONG, STRINGS
-from trainc.cel.work import CHARACTERS
+from trainc.cel.values import EvalError, Value
+from trainc.cel.work import CHARACTERS, WORK, fresh
 from trainc.cel.written.attributes import name_of
+from trainc.cel.written.helpers import remembering
 from trainc.cel.written.writer import Term, Writer
-from trainc.records import NamedTuple
+from trainc.records import NamedTuple, replace
 
 Write: TypeAlias = Callable[[Writer, plan.Call, list[Term]], Term]
 
@@ -163,10 +165,38 @@ def _same(kind: type, work: str) -> Write:
         name = writer.temporary()
         writer.charge(1)
         usual = [f"{name} = {arg.text}", *([f"w += {work.format(arg.text)}"] if work else [])]
-        _unless(writer, node, [arg.text], _Usual(_both(args, kind), usual), name)
+        held = replace(node, implementation=remembering(node.implementation))
+        _unless(writer, held, [arg.text], _Usual(_both(args, kind), usual), name)
         return Term(name, kind)
 
     return write
+
+
+def _sum(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
+    """Write the sum of integers, which costs 1 each; that of nothing is known when this is written."""
+    nothing = _of_nothing(node)
+    if nothing is None or args[0].maybe or isinstance(node.cost, int) or not node.metered:
+        return _general(writer, node, args)
+    empty, cost, work = nothing
+    name, values = writer.temporary(), args[0].text
+    writer.put(f"{name} = total({values}) if {values}.__class__ is list else None")
+    with writer.block(f"if {name} is None:"):
+        _apply(writer, node, [values], name)
+    with writer.block(f"elif {values}:"):
+        writer.put(f"n = len({values}); c += n; w += n")
+    with writer.block("else:"):
+        writer.put(f"{name} = {writer.constant(empty)}; c += {cost}; w += {work}")
+    return Term(name)
+
+
+def _of_nothing(node: plan.Call) -> tuple[Value, int, int] | None:
+    """Return what a call gives for the empty list, its cost and its work; None if it fails."""
+    meter = fresh()
+    try:
+        value = node.implementation([], meter) if node.metered else node.implementation([])
+    except EvalError:
+        return None
+    return value, node.cost if isinstance(node.cost, int) else node.cost(([],), value), fresh()[WORK] - meter[WORK]
 
 
 def _has_value(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
@@ -293,4 +323,5 @@ _SPECIAL: Final[Mapping[str, Write]] = {
     "@in": _member,
     "join": _join,
     "size": _size,
+    "sum": _sum,
 }

@@ -21,6 +21,7 @@ from trainc.cel.maps import MISSING, key_form
 from trainc.cel.values import INT_MAX, INT_MIN, NONE, Optional
 from trainc.cel.written.attributes import name_of, read
 from trainc.cel.written.calls import call, plain
+from trainc.cel.written.helpers import total
 from trainc.cel.written.loops import fold
 from trainc.cel.written.remembered import remembered, sources
 from trainc.cel.written.writer import Facts, Term, Writer
@@ -41,6 +42,7 @@ _NAMES: Final[Mapping[str, Any]] = {
     "compare": compare,
     "elements": elements,
     "pairs": pairs,
+    "total": total,
     "length_hint": length_hint,
 }
 """All that a function may name, besides its constants and what Python has built in."""

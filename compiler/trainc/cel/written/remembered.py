@@ -10,22 +10,19 @@ from typing import Any, Final
 
 from trainc.cel import interpretable as plan
 from trainc.cel.written.calls import plain
+from trainc.cel.written.helpers import MANY, SHORT
 from trainc.cel.written.writer import Term, Writer
-
-MANY: Final = 1024
-SHORT: Final = 1024
-"""How many texts are remembered, and how long they may be."""
 
 _OF_TEXTS: Final = frozenset(
     (
         *("matches", "find", "findAll", "split", "trim", "lowerAscii", "upperAscii", "replace", "substring", "charAt"),
         *("startsWith", "endsWith", "contains", "quantity", "isQuantity", "ip", "isIP", "cidr", "isCIDR", "semver"),
-        *("isSemver", "url", "isURL", "duration", "timestamp", "indexOf", "lastIndexOf", "string", "int"),
+        *("isSemver", "url", "isURL", "duration", "timestamp", "indexOf", "lastIndexOf", "string"),
     )
 )
 """Functions of a text, mostly."""
 
-_QUICK: Final = frozenset(("_==_", "_!=_", "!_", "_+_", "_-_", "_*_", "size", "string", "@in", "join"))
+_QUICK: Final = frozenset(("_==_", "_!=_", "!_", "_+_", "_-_", "_*_", "size", "string", "int", "sum", "@in", "join"))
 """Functions that take no longer than looking up what they gave."""
 
 
