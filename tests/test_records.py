@@ -19,13 +19,13 @@ from trainc import records
 from trainc.regex import lazy
 
 
-def _classes(decorate: Callable[..., Any]) -> tuple[Any, Any, Any]:
+def _classes(decorate: Callable[..., Any], field: Callable[..., Any]) -> tuple[Any, ...]:
     @decorate(frozen=True, slots=True)
     class Pair:
         one: int
         two: str = "b"
-        table: dict[str, int] = dataclasses.field(default_factory=dict, hash=False)
-        size: int = dataclasses.field(default=3, init=False, compare=False, repr=False)
+        table: dict[str, int] = field(default_factory=dict, hash=False)
+        size: int = field(default=3, init=False, compare=False, repr=False)
 
     @decorate(frozen=True, slots=True, eq=False)
     class Node:
@@ -35,9 +35,17 @@ def _classes(decorate: Callable[..., Any]) -> tuple[Any, Any, Any]:
         two: object = None
 
     @decorate(frozen=True, slots=True)
+    class Counted:
+        one: int
+        two: int = 2
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "two", self.one + 1)
+
+    @decorate(frozen=True, slots=True)
     class Made:
         one: int
-        double: int = dataclasses.field(init=False)
+        double: int = field(init=False)
 
         def __post_init__(self) -> None:
             object.__setattr__(self, "double", self.one * 2)
@@ -45,10 +53,11 @@ def _classes(decorate: Callable[..., Any]) -> tuple[Any, Any, Any]:
         def __repr__(self) -> str:
             return "made"
 
-    return Pair, Node, Made
+    return Pair, Node, Made, Counted
 
 
-OURS, THEIRS = _classes(records.dataclass), _classes(dataclasses.dataclass)
+OURS = _classes(records.dataclass, records.field)
+THEIRS = _classes(dataclasses.dataclass, dataclasses.field)
 Module = records.dataclass(frozen=True, slots=True)(type("Module", (), {"__annotations__": {"one": int}}))
 Module.__module__ = __name__
 
@@ -65,7 +74,7 @@ def _outcome(cls: Any, args: list[Any], names: dict[str, Any]) -> tuple[Any, ...
     return values, repr(made), made == cls(*args, **names), made == values, made.__match_args__
 
 
-@given(st.sampled_from((0, 1, 2)), positional, named)
+@given(st.sampled_from((0, 1, 2, 3)), positional, named)
 def test_instances_are_those_of_the_library(which: int, args: list[Any], names: dict[str, Any]) -> None:
     assert _outcome(OURS[which], args, names) == _outcome(THEIRS[which], args, names)
 
@@ -104,7 +113,7 @@ def test_copies() -> None:
     assert pickle.loads(pickle.dumps(made)) == made
 
 
-@given(st.sampled_from((0, 1, 2)), st.integers(0, 2), named)
+@given(st.sampled_from((0, 1, 2, 3)), st.integers(0, 2), named)
 def test_replace_is_the_library_s(which: int, one: int, names: dict[str, Any]) -> None:
     def outcome(replace: Callable[..., Any], cls: Any) -> Any:
         before = cls(one)
@@ -127,18 +136,18 @@ def test_replace_takes_any_field_name() -> None:
     assert [getattr(records.replace(made, made=2), name) for name in fields] == [1, 1, 2]
 
 
-def _others(decorate: Callable[..., Any]) -> tuple[Any, ...]:
+def _others(decorate: Callable[..., Any], field: Callable[..., Any]) -> tuple[Any, ...]:
     @decorate(slots=True)
     class Changing:
         one: int
-        many: list[int] = dataclasses.field(default_factory=list)
-        late: int = dataclasses.field(init=False, default_factory=int)
-        never: int = dataclasses.field(init=False, compare=False)
+        many: list[int] = field(default_factory=list)
+        late: int = field(init=False, default_factory=int)
+        never: int = field(init=False, compare=False)
 
     @decorate(frozen=True, slots=True, order=True)
     class Ordered:
         one: int
-        two: int = dataclasses.field(default=0, compare=False)
+        two: int = field(default=0, compare=False)
 
     @decorate(frozen=True, slots=True, repr=False)
     class Spelled:  # noqa: PLW1641 - the decorator gives it one
@@ -155,7 +164,7 @@ def _others(decorate: Callable[..., Any]) -> tuple[Any, ...]:
     return Changing, Ordered, Spelled, Nothing
 
 
-OTHERS = (_others(records.dataclass), _others(dataclasses.dataclass))
+OTHERS = (_others(records.dataclass, records.field), _others(dataclasses.dataclass, dataclasses.field))
 
 
 @given(st.integers(0, 3), st.lists(st.integers(0, 2), max_size=2), st.lists(st.integers(0, 2), max_size=2))
@@ -197,10 +206,20 @@ def test_what_is_not_known_here_the_library_makes(make: Callable[[Callable[..., 
     assert inspect.signature(ours) == inspect.signature(theirs)
 
 
+def test_fields_of_the_library_are_known() -> None:
+    for field in (dataclasses.field, records.field):
+        body = {"__annotations__": {"one": "list[int]", "two": "int"}, "one": field(default_factory=list)}
+        body["two"] = field(default=2, kw_only=True)
+        made = records.dataclass(frozen=True, slots=True)(type("Made", (), dict(body)))
+        assert (made().one, made([1], two=3).two) == ([], 3)
+        with pytest.raises(TypeError):
+            made([1], 3)
+
+
 def test_what_the_library_refuses_is_refused() -> None:
-    for body in ({"one": []}, {"one": 1}):
+    for body in ({"one": []}, {"one": 1}, {"one": records.field(default=[])}):
         given = {"__annotations__": {"one": "int", "two": "int"}, "__module__": __name__, **body}
-        for decorate in (records.dataclass, dataclasses.dataclass):
+        for decorate in (records.dataclass, dataclasses.dataclass)[: 1 if type(body["one"]) not in (list, int) else 2]:
             with pytest.raises((TypeError, ValueError)):
                 decorate(slots=True)(type("Made", (), dict(given)))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
 from functools import cache, lru_cache
 from typing import TypeAlias
 
@@ -11,7 +10,7 @@ from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.documents import CLUSTER_SCOPED, classify
 from trainc.load import load
 from trainc.options import Revision
-from trainc.records import dataclass, replace
+from trainc.records import dataclass, field, replace
 from trainc.source import Document, JsonObject, Source, get
 
 OUTPUT = "out/"

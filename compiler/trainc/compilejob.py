@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import field
 
 from trainc.admit.crd import UNCHECKED, admit_document
 from trainc.admit.generated import Refused, admit_jobset
@@ -29,7 +28,7 @@ from trainc.options import Options
 from trainc.origins import blamed
 from trainc.plugins import BUILDS, CHECKS
 from trainc.plugins.jobset import runs_already
-from trainc.records import dataclass, replace
+from trainc.records import dataclass, field, replace
 from trainc.replay import traced
 from trainc.runtimes import Runtimes
 from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, get

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
 from functools import cache
 
 from trainc.configdeploy import faults as deployment_faults
@@ -16,7 +15,7 @@ from trainc.imagelock import Lock
 from trainc.kube.decode import Problem, Refused
 from trainc.kube.yamltext import read_yaml
 from trainc.options import FIXES, Options, Revision
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 from trainc.settings import RECOMMENDED, expanded
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, as_list, as_object, get
 

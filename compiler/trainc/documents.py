@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 
 from trainc.diagnostics import Diagnostic, Related, report
 from trainc.kube.gotypes import GoDecodeError, decode
-from trainc.records import dataclass, replace
+from trainc.records import dataclass, field, replace
 from trainc.source import Document, JsonObject, get
 
 GROUP = "trainer.kubeflow.org"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Final
 
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 from trainc.source import Document
 
 FILE: Final = "images.lock.yaml"

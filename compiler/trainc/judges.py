@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from trainc.diagnostics import Diagnostic
 from trainc.model import Model, Objects
 from trainc.policing import Policing
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 from trainc.source import Document
 from trainc.transitions import Transitions
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
 from functools import partial
 from typing import TypeVar
 
@@ -11,7 +10,7 @@ from trainc.diagnostics import Diagnostic
 from trainc.kube.quantity import Quantity
 from trainc.memo import common, of_two
 from trainc.options import Options
-from trainc.records import dataclass, replace
+from trainc.records import dataclass, field, replace
 from trainc.source import Document, Json, JsonObject, Path, as_list, get, objects
 
 ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"

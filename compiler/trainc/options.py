@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from trainc.imagelock import Lock
-from trainc.records import dataclass, replace
+from trainc.records import dataclass, field, replace
 from trainc.settings import RECOMMENDED, Settings, read_settings
 from trainc.source import Document, JsonObject, Source
 

@@ -7,10 +7,9 @@ each step leaves a snapshot of the JobSet; comparing a snapshot with the one bef
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
 
 from trainc.model import Model, Object, Origin
-from trainc.records import NamedTuple, dataclass, replace
+from trainc.records import NamedTuple, dataclass, field, replace
 from trainc.source import Document, Json, Path, existing
 
 Cause = Callable[[Path, Json], Origin]

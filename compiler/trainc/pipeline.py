@@ -8,7 +8,6 @@ the bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import field
 
 from trainc.compilejob import Job
 from trainc.contents import Content
@@ -27,7 +26,7 @@ from trainc.model import Object
 from trainc.options import Options
 from trainc.output import files, shared_files
 from trainc.prepared import Executor, Keep, Prepared, in_order
-from trainc.records import dataclass, replace
+from trainc.records import dataclass, field, replace
 from trainc.source import Document, Source
 
 __all__ = ["Build", "Job", "Loaded", "compile", "load_all", "run"]

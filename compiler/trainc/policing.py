@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +13,7 @@ from trainc.model import Model, Object
 from trainc.origins import blamed
 from trainc.placing import within
 from trainc.previous import Previous
-from trainc.records import dataclass, replace
+from trainc.records import dataclass, field, replace
 from trainc.schema import Resource
 from trainc.schema.registry import BUILT_IN, Registry, split_version
 from trainc.source import Document, JsonObject, Path, as_object, existing, get, put

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from trainc.admit.jobsetdefaults import default
 from trainc.base import BROKEN, Base, identify
 from trainc.diagnostics import Diagnostic, report
 from trainc.documents import RUNTIMES
 from trainc.kube.gotypes import GoDecodeError
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
-from trainc.records import dataclass, replace
+from trainc.records import dataclass, field, replace
 from trainc.schema import Resource, admit, read, validate_object
 from trainc.schema.registry import BUILT_IN, Registry, split_version
 from trainc.source import Document, JsonObject, Path, existing, get, put

@@ -4,12 +4,12 @@ The library compiles the source of six methods for every dataclass, half a milli
 every named tuple, whose annotations it reads, too; a run of a command defines two hundred. Here methods are shared, and
 those with a parameter for each field are copies of one for as many, under other names. ``fields``, the library's
 ``replace`` and type checkers see a dataclass, and a named tuple has the methods of ``typing.NamedTuple``. ``replace``
-here does what the library's does in a fifth of the time: it copies slots, and asks the class for nothing.
+here does what the library's does in a fifth of the time: it copies slots, and asks the class for nothing. The library,
+which loads inspect, is loaded for what is not provided for here.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
@@ -17,10 +17,11 @@ from functools import cache
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, cast
 
-__all__ = ["NamedTuple", "dataclass", "replace"]
+__all__ = ["NamedTuple", "dataclass", "field", "replace"]
 
-_MISSING: Final = dataclasses.MISSING
+_MISSING: Final = object()
 _KNOWN: Final = frozenset(("frozen", "slots", "eq", "repr", "order"))
+_ABOUT: Final = frozenset(("compare", "default", "default_factory", "hash", "init", "repr"))
 _NOT_FIELDS: Final = ("ClassVar", "InitVar", "KW_ONLY")
 _FIELDS: Final = "__dataclass_fields__"
 _PARAMETERS: Final = "__dataclass_params__"
@@ -43,8 +44,7 @@ class _Tuples(type):
             raise AttributeError(f"{name} replaces what a named tuple has")
         if len(bases) > 1 or tuple(defaults) != fields[len(fields) - len(defaults) :]:
             raise TypeError(f"{name} is no named tuple: other bases, or a field without a default after one with it")
-        new = _function(_new_code(len(fields)), fields, {"new": tuple.__new__}, f"{name}.__new__")
-        new.__defaults__ = tuple(defaults.values())
+        new = _function(_new_code(len(fields)), fields, {"new": tuple.__new__}, f"{name}.__new__", defaults.values())
         body |= {field: _place(place) for place, field in enumerate(fields)}
         body.setdefault("__doc__", f"{name}({', '.join(fields)})")
         body |= {"__slots__": (), "__match_args__": fields, "_fields": fields, "_field_defaults": defaults}
@@ -74,12 +74,8 @@ def _as_dict(self: Any) -> dict[str, Any]:
     return dict(zip(self._fields, self, strict=True))
 
 
-def _get_new_args(self: Any) -> tuple[Any, ...]:
-    return tuple(self)
-
-
 _TUPLE_METHODS: Final = {
-    "__getnewargs__": _get_new_args,
+    "__getnewargs__": lambda self: (*self,),
     "_asdict": _as_dict,
     "_make": classmethod(_make),
     "_replace": _replace,
@@ -99,7 +95,7 @@ def _places(count: int) -> Any:
 
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass, replace
+    from dataclasses import dataclass, field, replace
     from typing import NamedTuple
 else:
     NamedTuple = type.__new__(_Tuples, "NamedTuple", (), {})
@@ -113,21 +109,50 @@ else:
         if cls is None:
             return lambda given: dataclass(given, **options)
         fields = _declared(cls) if options.get("slots") and not options.keys() - _KNOWN else None
-        return dataclasses.dataclass(**options)(cls) if fields is None else _define(cls, fields, options)
+        return _library(cls, options) if fields is None else _define(cls, fields, options)
+
+    def field(**about):
+        """Return what stands for a field with more to it than a default, as ``dataclasses.field`` does."""
+        return _Field(**about)
 
 
-def _declared(cls: type) -> list[Any] | None:
+class _Field:
+    """A field as it is declared; ``about`` is what was said of it."""
+
+    __slots__ = ("about", "compare", "default", "default_factory", "hash", "init", "name", "repr")
+
+    def __init__(self, **about: Any) -> None:
+        self.about, self.name = about, ""
+        self.default, self.default_factory = about.get("default", _MISSING), about.get("default_factory", _MISSING)
+        self.init, self.repr = about.get("init", True), about.get("repr", True)
+        self.compare, self.hash = about.get("compare", True), about.get("hash")
+
+    def is_plain(self) -> bool:
+        """Tell whether it is provided for: of mutable defaults the library complains."""
+        return self.about.keys() <= _ABOUT and self.default.__class__.__hash__ is not None
+
+
+def _library(cls: type, options: dict[str, bool]) -> type:
+    import dataclasses
+
+    for name, value in list(cls.__dict__.items()):
+        if isinstance(value, _Field):
+            setattr(cls, name, dataclasses.field(**value.about))
+    return dataclasses.dataclass(**options)(cls)
+
+
+def _declared(cls: type) -> list[_Field] | None:
     """Return the fields that a class declares, as the library has them; None where it has to see to them itself."""
     if any(_FIELDS in base.__dict__ for base in cls.__mro__[1:]):
         return None
     fields, defaults = [], False
     for name, kind in cls.__dict__.get("__annotations__", {}).items():  # noqa: RUF063 - loading inspect takes longer
         given = cls.__dict__.get(name, _MISSING)
-        field: Any = given if isinstance(given, dataclasses.Field) else dataclasses.field(default=given)
+        field = given if isinstance(given, _Field) else _Field(default=given)
         default = field.default is not _MISSING or field.default_factory is not _MISSING
-        if not isinstance(kind, str) or any(word in kind for word in _NOT_FIELDS) or field.kw_only is True:
+        if not isinstance(kind, str) or any(word in kind for word in _NOT_FIELDS) or not field.is_plain():
             return None
-        if field.default.__class__.__hash__ is None or (field.init and defaults and not default):
+        if given.__class__.__module__ == "dataclasses" or (field.init and defaults and not default):
             return None
         field.name = name
         defaults |= field.init and default
@@ -135,7 +160,7 @@ def _declared(cls: type) -> list[Any] | None:
     return fields
 
 
-def _define(cls: type, fields: Sequence[Any], options: dict[str, bool]) -> type:
+def _define(cls: type, fields: Sequence[_Field], options: dict[str, bool]) -> type:
     """Return a class with slots in the place of one without, as the library does."""
     own, names = cls.__dict__, tuple(field.name for field in fields)
     body = {name: value for name, value in own.items() if name not in ("__dict__", "__weakref__", *names)}
@@ -171,25 +196,33 @@ class _Late:
     def __get__(self, _: object, owner: type) -> Any:
         """Return the attribute's value."""
         if _FIELDS not in self._cls.__dict__:
-            dataclasses.dataclass(**self._options)(self._cls)
+            _library(self._cls, self._options)
         return self._cls.__dict__[self._name]
 
 
 def _refuse(self: Any, name: str, *_: object) -> None:
-    raise dataclasses.FrozenInstanceError(f"{type(self).__name__} is frozen: {name}")
+    from dataclasses import FrozenInstanceError
+
+    raise FrozenInstanceError(f"{type(self).__name__} is frozen: {name}")
 
 
 def _get_state(self: Any) -> list[Any]:
-    return [getattr(self, field.name) for field in dataclasses.fields(self)]
+    return [getattr(self, field.name) for field in _fields(self)]
 
 
 def _set_state(self: Any, state: list[Any]) -> None:
-    for field, value in zip(dataclasses.fields(self), state, strict=True):
+    for field, value in zip(_fields(self), state, strict=True):
         object.__setattr__(self, field.name, value)
 
 
+def _fields(self: Any) -> Sequence[Any]:
+    from dataclasses import fields
+
+    return fields(self)
+
+
 def _repr(self: Any) -> str:
-    shown = (f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self) if field.repr)
+    shown = (f"{field.name}={getattr(self, field.name)!r}" for field in _fields(self) if field.repr)
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
@@ -200,7 +233,7 @@ def _comparison(compare: Callable[[Any, Any], Any], values: Callable[[Any], Any]
     return compared
 
 
-def _hashing(fields: Sequence[Any]) -> Callable[[Any], int]:
+def _hashing(fields: Sequence[_Field]) -> Callable[[Any], int]:
     values = _reader([field.name for field in fields if (field.compare if field.hash is None else field.hash)])
 
     def __hash__(self: Any) -> int:  # noqa: N807 - it is one
@@ -210,11 +243,10 @@ def _hashing(fields: Sequence[Any]) -> Callable[[Any], int]:
 
 
 def _reader(names: list[str]) -> Callable[[Any], Any]:
-    """Return what gives the values of some fields: a tuple, or the only one's."""
     return operator.attrgetter(*names) if names else lambda _: ()
 
 
-def _init(made: Any, fields: Sequence[Any]) -> Any:
+def _init(made: Any, fields: Sequence[_Field]) -> Any:
     """Return what sets the fields in the descriptors of their slots, which nothing else does."""
     known: dict[str, Any] = {"MISSING": _MISSING}
     defaults: list[Any] = []
@@ -224,18 +256,14 @@ def _init(made: Any, fields: Sequence[Any]) -> Any:
         if field.init and (field.default is not _MISSING or field.default_factory is not _MISSING):
             defaults.append(field.default)  # which is MISSING where it has to be made
     code = _init_code("".join(map(_way, fields)), hasattr(made, "__post_init__"))
-    init = _function(code, [field.name for field in fields], known, f"{made.__qualname__}.__init__")
-    init.__defaults__ = tuple(defaults)
-    return init
+    return _function(code, [field.name for field in fields], known, f"{made.__qualname__}.__init__", defaults)
 
 
-def _way(field: Any) -> str:
+def _way(field: _Field) -> str:
     """Return how a field comes by its value: given, or else made; made; or by default. A space: not at all."""
     if field.default_factory is not _MISSING:
         return "g" if field.init else "m"
-    if field.init:
-        return "v"
-    return " " if field.default is _MISSING else "d"
+    return "v" if field.init else " " if field.default is _MISSING else "d"
 
 
 _WAYS: Final = {
@@ -280,12 +308,14 @@ def _compiled(text: str) -> CodeType:
     return cast("CodeType", function.__code__)
 
 
-def _function(code: CodeType, names: Sequence[str], known: dict[str, Any], name: str) -> FunctionType:
+def _function(
+    code: CodeType, names: Sequence[str], known: dict[str, Any], name: str, defaults: Iterable[Any] = ()
+) -> FunctionType:
     """Return a function in whose code ``VALUE0``, ``VALUE1``, ... are called by these names, and its own by none."""
     given = {f"VALUE{place}": name for place, name in enumerate(names)} | _OWN
-    variables = tuple(given.get(name, name) for name in code.co_varnames)
-    attributes = tuple(given.get(name, name) for name in code.co_names)
-    function = FunctionType(code.replace(co_varnames=variables, co_names=attributes), known)
+    variables, attributes = ([given.get(name, name) for name in used] for used in (code.co_varnames, code.co_names))
+    code = code.replace(co_varnames=tuple(variables), co_names=tuple(attributes))
+    function = FunctionType(code, known, code.co_name, tuple(defaults))
     function.__qualname__ = name
     return function
 
@@ -293,10 +323,22 @@ def _function(code: CodeType, names: Sequence[str], known: dict[str, Any], name:
 @cache
 def _replacer(cls: Any) -> Callable[..., Any]:
     """Return what copies instances: slots of our classes, and for others what the library does."""
-    plain = isinstance(cls.__dict__.get(_FIELDS), _Late) and cls.__setattr__ is _refuse
-    if plain and not hasattr(cls, "__post_init__") and cls.__match_args__ == cls.__slots__:
-        return _copier(cls, cls.__slots__)
-    return dataclasses.replace
+    if not isinstance(cls.__dict__.get(_FIELDS), _Late) or cls.__setattr__ is not _refuse:
+        return _by_library
+    if hasattr(cls, "__post_init__"):
+        return _made_again
+    return _copier(cls, cls.__slots__) if cls.__match_args__ == cls.__slots__ else _by_library
+
+
+def _by_library(self: Any, /, **changes: Any) -> Any:
+    from dataclasses import replace
+
+    return replace(self, **changes)
+
+
+def _made_again(self: Any, /, **changes: Any) -> Any:
+    given = {name: getattr(self, name) for name in self.__match_args__}
+    return type(self)(**given | changes) if changes.keys() <= given.keys() else _by_library(self, **changes)
 
 
 def _copier(made: Any, fields: Sequence[str]) -> Callable[..., Any]:

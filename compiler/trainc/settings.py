@@ -7,11 +7,10 @@ trainc: then a value of a wrong type counts as absent.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import Final, TypeVar
 
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 from trainc.source import Json, JsonObject, as_list, as_object
 
 SHORT: Final[Mapping[str, str]] = {"sshKeys": "mode", "transport": "mode", "naming": "mode"}

@@ -7,10 +7,9 @@ read; ``Document.marks`` computes them when a finding has to be placed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
 from typing import TypeAlias, Union
 
-from trainc.records import NamedTuple, dataclass
+from trainc.records import NamedTuple, dataclass, field
 
 Json: TypeAlias = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]  # noqa: UP007 - recursive
 JsonObject: TypeAlias = dict[str, Json]

@@ -7,7 +7,6 @@ name is another object: nothing is said of it, nor of one that is gone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
 from typing import Final
 
 from trainc.admit.rules import RuleFailure, failures
@@ -22,7 +21,7 @@ from trainc.kube.gotypes import GoDecodeError
 from trainc.model import Model, Object
 from trainc.origins import blamed, counterpart
 from trainc.previous import as_stored, broken, standard
-from trainc.records import NamedTuple, dataclass, replace
+from trainc.records import NamedTuple, dataclass, field, replace
 from trainc.schema import Resource, has_rules, validate_object
 from trainc.schema.registry import BUILT_IN, Registry, split_version
 from trainc.schema.wording import show

@@ -14,7 +14,6 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import field
 from enum import Enum
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -22,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from trainc.contents import HEADER, Content, bytes_of, digest_of
 from trainc.diagnostics import Diagnostic, report
 from trainc.putfile import alone, make_folder, overwrite_file, replace_file
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 from trainc.source import Document, Source
 
 OUT = "out"

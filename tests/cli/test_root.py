@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import pty
@@ -23,7 +22,8 @@ HEAVY = ("jsonschema", "jinja2", "ruamel.yaml", "_ruamel_yaml", "trainc.pipeline
 
 
 def command(name: str) -> click.Command:
-    found: click.Command = importlib.import_module(f"trainc.cli.{name}").command
+    found = trainc.get_command(click.Context(trainc), name)
+    assert found is not None
     return found
 
 

@@ -7,7 +7,6 @@ schema itself, and the plain fields of a rule, are schema/definition's.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 
 from trainc.cel.composition import Compiled, Problem
 from trainc.cel.estimate import estimate
@@ -16,7 +15,7 @@ from trainc.cel.rule import CompiledRule, compile_rule
 from trainc.cel.schematypes import MAX_REQUEST, Declared
 from trainc.cel.sizes import MOST
 from trainc.kube.fielderror import forbidden, internal, invalid
-from trainc.records import NamedTuple, dataclass, replace
+from trainc.records import NamedTuple, dataclass, field, replace
 from trainc.schema import Structural
 from trainc.schema.definition.place import Place
 from trainc.source import Json, JsonObject, Path

@@ -7,7 +7,6 @@ compiled before a value is there that a rule looks at.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import field
 
 from trainc.admit.ruleplan import hold_on_create
 from trainc.admit.rulesites import Partners, Rule, Site, entries, root_site
@@ -16,7 +15,7 @@ from trainc.cel.runner import Program
 from trainc.cel.selections import common_selection
 from trainc.cel.values import NONE, EvalError, Optional, Value
 from trainc.kube.fielderror import NO_FIELD, quote
-from trainc.records import NamedTuple, dataclass
+from trainc.records import NamedTuple, dataclass, field
 from trainc.schema import Structural
 from trainc.source import Json, JsonObject, Path, dotted
 

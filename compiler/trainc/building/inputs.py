@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field
 from pathlib import Path
 
 from trainc.building.process import BuildError
@@ -12,7 +11,7 @@ from trainc.diagnostics import Diagnostic, has_errors
 from trainc.images.definition import FILE, Definition, parse_definition
 from trainc.images.pins import PACKAGES, WHEELS, Pin, parse_packages, parse_wheels
 from trainc.read import read_bytes
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 from trainc.source import Source
 
 _LIMIT = 64 * 1024 * 1024

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from itertools import chain
 from typing import Final
 
@@ -17,7 +16,7 @@ from trainc.cache.looks import Look, Looks
 from trainc.cache.stamps import Stamp, is_settled, stamp_of_folder, state
 from trainc.contents import digest_of
 from trainc.read import POLICY_TESTS, SUFFIXES, is_input
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 
 INPUTS: Final = ("jobs", "runtimes", "policies")
 """The folders that a run over the whole repository reads, beside trainc.yaml and images.lock.yaml."""

@@ -10,12 +10,11 @@ from __future__ import annotations
 import json
 import marshal
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field
 from typing import Any, Final
 
 from trainc.documents import COMPANIONS
 from trainc.gitops.base import JOBSET
-from trainc.records import NamedTuple, dataclass
+from trainc.records import NamedTuple, dataclass, field
 from trainc.settings import Settings
 
 ODD: Final = 50

@@ -12,13 +12,12 @@ import marshal
 import os
 import re
 import stat
-from dataclasses import field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
 from trainc.putfile import boot
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 
 VARIABLE: Final = "TRAINC_CACHE_DIR"
 """The environment variable that names another folder; empty: no cache."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +27,7 @@ from trainc.diagnostics import Diagnostic
 from trainc.findings.plain import decode, encode
 from trainc.putfile import boot
 from trainc.read import CONFIG, LOCK
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 from trainc.source import Source
 from trainc.write import OWNED, Plan, is_temporary
 

@@ -7,7 +7,6 @@ may be ordered, but not tested for equality.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import field
 from types import NoneType
 from typing import Any, TypeAlias
 
@@ -21,7 +20,7 @@ from trainc.cel.scopes import Declared, qualified
 from trainc.cel.types import Type
 from trainc.cel.unification import TooLarge
 from trainc.cel.values import Uint
-from trainc.records import dataclass, replace
+from trainc.records import dataclass, field, replace
 
 __all__ = ["Checked", "Reference", "check", "unchecked"]
 

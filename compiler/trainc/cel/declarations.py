@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 
 from trainc.cel.types import Kind, Type
 from trainc.cel.values import Value
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

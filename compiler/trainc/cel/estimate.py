@@ -6,7 +6,6 @@ Kubernetes limits it when a CRD is created. Source: cel-go v0.26.0 checker/cost.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 
 from trainc.cel import types
 from trainc.cel.ast import Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
@@ -16,7 +15,7 @@ from trainc.cel.estimatecalls import call_cost
 from trainc.cel.schematypes import Declared
 from trainc.cel.sizes import MOST, UNKNOWN, Range, exactly
 from trainc.cel.types import DYN, Kind, Type
-from trainc.records import NamedTuple, dataclass
+from trainc.records import NamedTuple, dataclass, field
 
 LIST_COST, MAP_COST, MESSAGE_COST = 10, 30, 40
 ACCUMULATORS = ("__result__", "@result")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import field
 
 from trainc.cel.depth import LIMIT
 from trainc.cel.issues import Issue
@@ -29,7 +28,7 @@ from trainc.cel.syntaxrules import (
     Steps,
 )
 from trainc.cel.tokens import BROKEN, SKIP, Token
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 
 REPORTED, ATTEMPTS, SKIPPED = 100, 30, 256
 NOWHERE = -1

@@ -7,10 +7,9 @@ looks for tokens. Terminals are spelt as in its messages.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from typing import TypeAlias
 
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 
 EPSILON = "<EPSILON>"
 """In a set of terminals: the rule may end here."""

@@ -7,12 +7,11 @@ maps with string keys are dicts, never changed once made. Python's True equals 1
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Any, ClassVar, TypeAlias
 
 from trainc.cel.types import Type
 from trainc.cel.work import Meter
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 
 Value: TypeAlias = Any
 """One of the kinds above, or an instance of a class below."""

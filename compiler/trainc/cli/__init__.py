@@ -12,15 +12,26 @@ def main() -> None:
 
     # A tenth of a short run goes into looking for cycles among modules, schemas and documents, which all stay.
     gc.set_threshold(250_000, 10, 10)
-    from trainc.cli.root import trainc
-
     if (pipe := getattr(signal, "SIGPIPE", None)) is not None:
         # As other Unix tools: a reader that has enough (`| head`) ends us without a word.
         signal.signal(pipe, signal.SIG_DFL)
     try:
-        trainc(prog_name="trainc")
+        _run()
     except SystemExit as end:
         _leave(end)
+
+
+def _run() -> None:
+    import sys
+
+    from trainc.cli.plain import run
+
+    status = run(sys.argv[1:])
+    if status is not None:
+        sys.exit(status)
+    from trainc.cli.root import trainc
+
+    trainc(prog_name="trainc")
 
 
 def _leave(end: SystemExit) -> NoReturn:

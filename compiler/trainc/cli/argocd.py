@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from trainc.applications import objects
-from trainc.cli.command import CLEAN, Command, Reporter, finding_options
+from trainc.cli.clicked import Command, with_options
+from trainc.cli.command import CLEAN, FINDINGS, Reporter
 from trainc.cli.deployment import print_objects, settings, trees
 from trainc.cli.reading import read_platform
 from trainc.cli.work import JOBS, choose, compile_for, load_config
@@ -29,7 +30,7 @@ Examples:
 @click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
 @click.option("--health", is_flag=True, help="Only the health checks, a part of ConfigMap argocd-cm.")
 @click.option("--cmp", "plugin", is_flag=True, help="Only the definition of the config management plugin.")
-@finding_options
+@with_options(*FINDINGS)
 def command(
     *,
     environment: str | None,

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-import click
-
-from trainc.cli.caching import cache_option, open_result
-from trainc.cli.command import CLEAN, Command, Reporter, Words, finding_options
-from trainc.cli.reading import Read, crd_option, read_platform
+from trainc.cli.caching import CACHE, open_result
+from trainc.cli.command import CLEAN, FINDINGS, Reporter, Words
+from trainc.cli.declared import Choice, Declared, Existing, Option, Paths
+from trainc.cli.echo import echo
+from trainc.cli.reading import CRDS, Read, read_platform
 from trainc.read import Inputs, find_root, has_config, merge, read_config, read_given, read_lock, read_stdin
 
 EPILOG = """\b
@@ -27,15 +27,7 @@ STDIN = "-"
 OUTPUTS = ("yaml", "json")
 
 
-@click.command("build", cls=Command, epilog=EPILOG)
-@click.option("-o", "--output", type=click.Choice(OUTPUTS), default="yaml", show_default=True, help="How to print.")
-@click.option("--faithful", is_flag=True, help="Exactly what the API server, Trainer and JobSet make of the documents.")
-@click.option("--env", "environment", metavar="ENV", help="The environment of trainc.yaml; without it the first one.")
-@crd_option
-@cache_option
-@finding_options
-@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True))
-def command(
+def run(
     *,
     output: str,
     faithful: bool,
@@ -66,7 +58,7 @@ def command(
     if known is not None and known.result is not None:
         *words, text = known.result
         reporter.tell(Words(*words))
-        click.echo(text.encode("utf-8"), nl=False)
+        echo(text.encode("utf-8"), nl=False)
         return CLEAN
     from trainc.cli.building import build
 
@@ -76,7 +68,7 @@ def command(
     if reporter.fails(findings):
         return reporter.status(findings)
     text = make()
-    click.echo(text.encode("utf-8"), nl=False)
+    echo(text.encode("utf-8"), nl=False)
     if known is not None:
         known.keep((*told, text))
     return CLEAN
@@ -101,3 +93,25 @@ def _read(root: Path, folder: Path, path: str) -> Inputs:
     if path == STDIN:
         return read_stdin(sys.stdin.buffer)
     return read_given(root, folder, path)
+
+
+command = Declared(
+    "build",
+    run,
+    (
+        Option(("-o", "--output"), "output", "How to print.", Choice(OUTPUTS), "yaml"),
+        Option(
+            ("--faithful",),
+            "faithful",
+            "Exactly what the API server, Trainer and JobSet make of the documents.",
+            default=False,
+            flag=True,
+        ),
+        Option(("--env",), "environment", "The environment of trainc.yaml; without it the first one.", metavar="ENV"),
+        CRDS,
+        CACHE,
+        *FINDINGS,
+    ),
+    Paths("FILE...", Existing(dash=True), required=True),
+    EPILOG,
+)

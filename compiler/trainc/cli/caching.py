@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-import click
-
-from trainc.cli.command import F
+from trainc.cli.declared import Option
 from trainc.diagnostics import Diagnostic
 from trainc.read import Inputs, has_config
 from trainc.source import Document
@@ -21,16 +19,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def cache_option(function: F) -> F:
-    """Add --no-cache."""
-    return click.option(
-        "--no-cache",
-        "cache",
-        flag_value=False,
-        is_flag=True,
-        default=True,
-        help="Compile every job, whatever the last run has left, and leave nothing.",
-    )(function)
+CACHE = Option(
+    ("--no-cache",),
+    "cache",
+    "Compile every job, whatever the last run has left, and leave nothing.",
+    default=True,
+    flag=False,
+)
 
 
 def open_whole(root: Path, *, use: bool, by_bytes: bool) -> Whole | None:

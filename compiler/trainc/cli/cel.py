@@ -11,7 +11,8 @@ import click
 
 from trainc.cel.display import display
 from trainc.cel.issues import Issue
-from trainc.cli.command import CLEAN, ERRORS, Command
+from trainc.cli.clicked import Command
+from trainc.cli.command import CLEAN, ERRORS
 from trainc.cli.failure import ENVIRONMENT
 from trainc.diagnostics import has_errors
 from trainc.diagnostics.text import render

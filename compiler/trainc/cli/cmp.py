@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.command import CLEAN, Command, Reporter, finding_options
+from trainc.cli.clicked import Command, with_options
+from trainc.cli.command import CLEAN, FINDINGS, Reporter
 from trainc.cli.reading import read_platform
 from trainc.cli.work import JOBS, choose, compile_for, load_config, nothing
 from trainc.config import Config
@@ -36,7 +37,7 @@ VARIABLE = "ARGOCD_ENV_TRAINC_{}"
 
 
 @click.command("cmp", cls=Command, epilog=EPILOG)
-@finding_options
+@with_options(*FINDINGS)
 def command(*, format_: str, fail_on: str, quiet: bool, verbose: bool) -> int:
     """Print the objects of a namespace or a job, as a config management plugin of Argo CD.
 

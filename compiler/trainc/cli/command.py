@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable
 
-import click
-
-from trainc.cli.failure import ENVIRONMENT, failure
+from trainc.cli.declared import Choice, Option
+from trainc.cli.echo import echo
+from trainc.cli.failure import ENVIRONMENT
 from trainc.diagnostics import Diagnostic, Severity, has_errors
 from trainc.diagnostics.formats import FORMATS
 from trainc.diagnostics.text import summary
@@ -24,21 +23,6 @@ FAILING = {
     "warning": frozenset((Severity.ERROR, Severity.WARNING)),
 }
 """The values of --fail-on, and the severities that then fail a run."""
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Command(click.Command):
-    """A command whose own faults become a short message; --verbose adds the traceback."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command and return its exit status."""
-        try:
-            return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
-            raise
-        except Exception as error:  # noqa: BLE001 - every fault is told the same way
-            return failure(error, verbose=bool(ctx.params.get("verbose")))
 
 
 class Words(NamedTuple):
@@ -89,7 +73,7 @@ class Reporter:
 
     def tell(self, words: Words) -> None:
         """Write the findings that were worded in this manner."""
-        click.echo(words.findings, nl=False, err=self.aside, color=self.colour)
+        echo(words.findings, nl=False, err=self.aside, color=self.colour)
         if words.summary:
             self.remark(words.summary)
 
@@ -106,17 +90,17 @@ class Reporter:
 
     def result(self, line: str) -> None:
         """Write a line of a result that is not a finding; it must not get among findings for programs."""
-        click.echo(line, err=self.aside or self.format != "text")
+        echo(line, err=self.aside or self.format != "text")
 
     def remark(self, line: str) -> None:
         """Write a line about the run to standard error, unless quiet."""
         if not self.quiet:
-            click.echo(line, err=True)
+            echo(line, err=True)
 
     def detail(self, line: str) -> None:
         """Write a line about the run to standard error if verbose."""
         if self.verbose:
-            click.echo(line, err=True)
+            echo(line, err=True)
 
 
 def is_coloured() -> bool:
@@ -128,27 +112,31 @@ def _colour(terminal: bool) -> bool:
     return terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def finding_options(function: F) -> F:
-    """Add --format, --fail-on, --quiet and --verbose."""
-    for option in (
-        click.option("-v", "--verbose", is_flag=True, help="Say more: each file, the place of an internal error."),
-        click.option("-q", "--quiet", is_flag=True, help="Show only findings that fail the run, and no remarks."),
-        click.option(
-            "--fail-on",
-            type=click.Choice(tuple(FAILING)),
-            default="error",
-            show_default=True,
-            help="The mildest finding that fails the run: exit 1, and nothing is written.",
-        ),
-        click.option(
-            "--format",
-            "format_",
-            type=click.Choice(tuple(FORMATS)),
-            default="text",
-            show_default=True,
-            help="How to write findings: for people, for programs, as a SARIF 2.1.0 log, as annotations of GitHub"
-            " Actions, as a JUnit report.",
-        ),
-    ):
-        function = option(function)
-    return function
+FINDINGS = (
+    Option(
+        ("--format",),
+        "format_",
+        "How to write findings: for people, for programs, as a SARIF 2.1.0 log, as annotations of GitHub"
+        " Actions, as a JUnit report.",
+        Choice(tuple(FORMATS)),
+        "text",
+    ),
+    Option(
+        ("--fail-on",),
+        "fail_on",
+        "The mildest finding that fails the run: exit 1, and nothing is written.",
+        Choice(tuple(FAILING)),
+        "error",
+    ),
+    Option(
+        ("-q", "--quiet"), "quiet", "Show only findings that fail the run, and no remarks.", default=False, flag=True
+    ),
+    Option(
+        ("-v", "--verbose"),
+        "verbose",
+        "Say more: each file, the place of an internal error.",
+        default=False,
+        flag=True,
+    ),
+)
+"""--format, --fail-on, --quiet and --verbose."""

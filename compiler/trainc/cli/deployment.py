@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import click
-
 from trainc.applications import files, flux_files
+from trainc.cli.echo import echo
 from trainc.cli.work import Outcome
 from trainc.config import Config
 from trainc.emit import emit
@@ -54,4 +53,4 @@ def deployment_folders(config: Config, environments: Iterable[str]) -> tuple[str
 
 def print_objects(made: Iterable[JsonObject]) -> None:
     """Print objects as a YAML stream."""
-    click.echo("---\n".join(emit(data) for data in made).encode("utf-8"), nl=False)
+    echo("---\n".join(emit(data) for data in made).encode("utf-8"), nl=False)

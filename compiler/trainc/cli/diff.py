@@ -7,7 +7,8 @@ from typing import Final
 
 import click
 
-from trainc.cli.command import CLEAN, ERRORS, Command, Reporter, finding_options, is_coloured
+from trainc.cli.clicked import Command, with_options
+from trainc.cli.command import CLEAN, ERRORS, FINDINGS, Reporter, is_coloured
 from trainc.cli.work import load_config
 from trainc.diagnostics import Diagnostic
 from trainc.difference import Difference, compare
@@ -34,7 +35,7 @@ Examples:
 @click.option("--head", metavar="REV", help="The git revision to compare; without it, the working tree.")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="text", show_default=True, help="How to write it.")
 @click.option("--exit-code", is_flag=True, help="Exit 1 if anything differs, as git diff does.")
-@finding_options
+@with_options(*FINDINGS)
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 def command(
     *,

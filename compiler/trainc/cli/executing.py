@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-import click
-
-from trainc.cli.command import F
+from trainc.cli.declared import Choice, Count, Option
 
 if TYPE_CHECKING:
     from trainc.compilejob import Job
@@ -16,27 +14,20 @@ if TYPE_CHECKING:
     from trainc.source import Document
 
 
-def jobs_option(function: F) -> F:
-    """Add --jobs."""
-    return click.option(
-        "-j",
-        "--jobs",
-        "workers",
-        metavar="N",
-        type=click.IntRange(1),
-        help="Compile in N processes.  [default: one a core; one for few jobs]",
-    )(function)
-
-
-def executor_option(function: F) -> F:
-    """Add --executor."""
-    return click.option(
-        "--executor",
-        type=click.Choice(("local", "mpi")),
-        default="local",
-        show_default=True,
-        help="Who compiles: processes of this machine, or the ranks of mpiexec -n N trainc render --executor mpi.",
-    )(function)
+JOBS_OPTION = Option(
+    ("-j", "--jobs"),
+    "workers",
+    "Compile in N processes.  [default: one a core; one for few jobs]",
+    Count(),
+    metavar="N",
+)
+EXECUTOR = Option(
+    ("--executor",),
+    "executor",
+    "Who compiles: processes of this machine, or the ranks of mpiexec -n N trainc render --executor mpi.",
+    Choice(("local", "mpi")),
+    "local",
+)
 
 
 def ranks_of(executor: str) -> Ranks | None:
@@ -48,6 +39,8 @@ def ranks_of(executor: str) -> Ranks | None:
     try:
         return Ranks()
     except (ImportError, RuntimeError) as error:
+        import click
+
         raise click.UsageError(f"--executor mpi: {MISSING} ({error})") from None
 
 

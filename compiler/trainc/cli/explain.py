@@ -8,7 +8,8 @@ from typing import Final
 import click
 from click.shell_completion import CompletionItem
 
-from trainc.cli.command import CLEAN, Command
+from trainc.cli.clicked import Command
+from trainc.cli.command import CLEAN
 from trainc.diagnostics import CODES
 from trainc.diagnostics.explain import listing, page
 

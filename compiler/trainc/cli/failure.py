@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import click
+from trainc.cli.echo import echo
+
+INTERRUPTED = 130
 
 ENVIRONMENT = 2
 """The exit status of a run that could not be carried out: wrong usage, nothing to compile, the system refused."""
@@ -16,17 +18,17 @@ def failure(error: Exception, *, verbose: bool) -> int:
     """
     if isinstance(error, OSError) and error.strerror is not None:
         place = f"{error.filename}: " if error.filename is not None else ""
-        click.echo(f"trainc: error: {place}{error.strerror}", err=True)
+        echo(f"trainc: error: {place}{error.strerror}", err=True)
         return ENVIRONMENT
     from trainc.diagnostics import CODES
     from trainc.diagnostics.display import one_line
 
     kind = type(error).__name__
-    click.echo(f"trainc: error[TC902]: {CODES['TC902'].title}: {one_line(f'{kind}: {error}')}", err=True)
+    echo(f"trainc: error[TC902]: {CODES['TC902'].title}: {one_line(f'{kind}: {error}')}", err=True)
     if verbose:
         import traceback
 
-        click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+        echo("".join(traceback.format_exception(error)), err=True, nl=False)
     else:
-        click.echo(f"{CODES['TC902'].text} --verbose shows where it happened.", err=True)
+        echo(f"{CODES['TC902'].text} --verbose shows where it happened.", err=True)
     return ENVIRONMENT

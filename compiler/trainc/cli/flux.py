@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.command import Command, Reporter, finding_options
+from trainc.cli.clicked import Command, with_options
+from trainc.cli.command import FINDINGS, Reporter
 from trainc.cli.deployment import kustomizations, print_objects, settings
 from trainc.cli.reading import read_platform
 from trainc.cli.work import JOBS, choose, compile_for, load_config
@@ -21,7 +22,7 @@ Examples:
 
 @click.command("flux", cls=Command, epilog=EPILOG)
 @click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
-@finding_options
+@with_options(*FINDINGS)
 def command(*, environment: str | None, format_: str, fail_on: str, quiet: bool, verbose: bool) -> int:
     """Print the Kustomizations by which Flux applies out/, one for every job.
 

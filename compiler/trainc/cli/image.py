@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.command import CLEAN, STALE, Command, Reporter
+from trainc.cli.clicked import Command
+from trainc.cli.command import CLEAN, STALE, Reporter
 from trainc.cli.imagebuild import COMMANDS
 from trainc.diagnostics import has_errors
 from trainc.imagelock import DIGEST, FILE, key_of

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from trainc.cli.command import CLEAN, ERRORS, Command, Reporter
+from trainc.cli.clicked import Command
+from trainc.cli.command import CLEAN, ERRORS, Reporter
 from trainc.cli.failure import ENVIRONMENT
 from trainc.diagnostics import Diagnostic
 from trainc.imagelock import FILE

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trainc.cli.command import Command, Reporter, finding_options
-from trainc.cli.reading import POLICIES, crd_option, read_platform
+from trainc.cli.clicked import Command, with_options
+from trainc.cli.command import FINDINGS, Reporter
+from trainc.cli.reading import CRDS, POLICIES, read_platform
 from trainc.cli.work import nothing, read_crds
 from trainc.diagnostics import Diagnostic, Severity, has_errors, sort_key
 from trainc.policytests.case import Case
@@ -33,8 +34,7 @@ def command() -> None:
 
 
 @command.command("test", cls=Command, epilog=EPILOG)
-@crd_option
-@finding_options
+@with_options(CRDS, *FINDINGS)
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
 def test(
     *,

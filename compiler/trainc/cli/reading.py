@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
-from trainc.cli.command import F
+from trainc.cli.declared import Existing, Option
 from trainc.read import Inputs, merge, read_tree
 from trainc.records import NamedTuple
 
 RUNTIMES = "runtimes"
 POLICIES = "policies"
+
+CRDS = Option(
+    ("--crd-dir",),
+    "crd_dirs",
+    "A folder of CustomResourceDefinitions: objects of their kinds are checked, too. May be repeated.",
+    Existing(file=False),
+    (),
+    many=True,
+    metavar="DIR",
+)
 
 
 class Read(NamedTuple):
@@ -36,15 +44,3 @@ class Read(NamedTuple):
 def read_platform(root: Path) -> Inputs:
     """Read runtimes/ and policies/ of the repository: what every job meets. The tests of policies are no part of it."""
     return merge([read_tree(root, RUNTIMES), read_tree(root, POLICIES)])
-
-
-def crd_option(function: F) -> F:
-    """Add --crd-dir."""
-    return click.option(
-        "--crd-dir",
-        "crd_dirs",
-        metavar="DIR",
-        multiple=True,
-        type=click.Path(exists=True, file_okay=False),
-        help="A folder of CustomResourceDefinitions: objects of their kinds are checked, too. May be repeated.",
-    )(function)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
-from trainc.cli.caching import cache_option, open_whole
+from trainc.cli.caching import CACHE, open_whole
 from trainc.cli.carrying import Mode, carry_out
-from trainc.cli.command import CLEAN, Command, Reporter, finding_options
-from trainc.cli.executing import executor_option, jobs_option, ranks_of
+from trainc.cli.command import CLEAN, FINDINGS, Reporter
+from trainc.cli.declared import Declared, Existing, Option, Paths
+from trainc.cli.executing import EXECUTOR, JOBS_OPTION, ranks_of
 from trainc.read import find_root
 
 EPILOG = """\b
@@ -21,15 +20,7 @@ Examples:
 """
 
 
-@click.command("render", cls=Command, epilog=EPILOG)
-@click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
-@click.option("--check", is_flag=True, help="Write nothing; name the files that differ and exit 3 if any does.")
-@cache_option
-@jobs_option
-@executor_option
-@finding_options
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
-def command(
+def run(
     *,
     environment: str | None,
     check: bool,
@@ -73,3 +64,25 @@ def _render(paths: tuple[str, ...], environment: str | None, mode: Mode) -> int:
     from trainc.cli.rendering import render
 
     return render(root, paths, environment, known, mode)
+
+
+command = Declared(
+    "render",
+    run,
+    (
+        Option(("--env",), "environment", "Only this environment of trainc.yaml.", metavar="ENV"),
+        Option(
+            ("--check",),
+            "check",
+            "Write nothing; name the files that differ and exit 3 if any does.",
+            default=False,
+            flag=True,
+        ),
+        CACHE,
+        JOBS_OPTION,
+        EXECUTOR,
+        *FINDINGS,
+    ),
+    Paths("[PATH]...", Existing()),
+    EPILOG,
+)

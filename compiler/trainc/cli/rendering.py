@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from trainc.cli.caching import open_memory, recalled
 from trainc.cli.carrying import Mode, carry_out
 from trainc.cli.command import CLEAN
@@ -103,6 +101,8 @@ class Run(NamedTuple):
 def _job_path(root: Path, path: str) -> str:
     name = name_below(root, Path.cwd(), path)
     if name is None or name.partition("/")[0] != JOBS:
+        import click
+
         raise click.BadParameter(f"{path!r} is not below {JOBS}/ of {root}", param_hint="'PATH'")
     return name
 

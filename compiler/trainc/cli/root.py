@@ -10,7 +10,10 @@ from typing import Any, NoReturn
 import click
 
 from trainc import __version__
-from trainc.cli.failure import failure
+from trainc.cli.clicked import clicked
+from trainc.cli.declared import Declared
+from trainc.cli.echo import allow_all_text
+from trainc.cli.failure import INTERRUPTED, failure
 
 COMMANDS = {
     "render": "Compile jobs/ to out/.",
@@ -26,8 +29,6 @@ COMMANDS = {
     "cmp": "Print objects as a config management plugin of Argo CD.",
 }
 """The commands, in the order of --help, with their short help; the module of each has its name."""
-
-INTERRUPTED = 130
 
 EPILOG = """\b
 Examples:
@@ -59,8 +60,8 @@ class Root(click.Group):
         """Import the command's module; None where there is no such command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"trainc.cli.{cmd_name}").command
-        return command
+        command: click.Command | Declared = importlib.import_module(f"trainc.cli.{cmd_name}").command
+        return clicked(command) if isinstance(command, Declared) else command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -81,10 +82,7 @@ class Root(click.Group):
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         """Run, and exit with the status that the command returned or that its failure means."""
-        for stream in (sys.stdout, sys.stderr):
-            if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
-                # A terminal of a narrow encoding shows escapes; findings quote whatever a file holds.
-                reconfigure(errors="backslashreplace")
+        allow_all_text()
         try:
             status = super().main(args, prog_name, **{**extra, "standalone_mode": False})
         except click.ClickException as error:

@@ -7,16 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from trainc.cli.caching import cache_option, open_memory, recalled
-from trainc.cli.command import Command, Reporter, finding_options
-from trainc.cli.executing import executor_of, jobs_option
-from trainc.cli.reading import POLICIES, RUNTIMES, crd_option, read_platform
+from trainc.cli.caching import CACHE, open_memory, recalled
+from trainc.cli.command import FINDINGS, Reporter
+from trainc.cli.declared import Declared, Existing, Paths
+from trainc.cli.executing import JOBS_OPTION, executor_of
+from trainc.cli.reading import CRDS, POLICIES, RUNTIMES, read_platform
 from trainc.cli.work import (
+    BASE,
     JOBS,
     Outcome,
-    base_option,
     compile_for,
     load_config,
     no_document,
@@ -42,14 +41,7 @@ Examples:
 """
 
 
-@click.command("validate", cls=Command, epilog=EPILOG)
-@crd_option
-@base_option
-@cache_option
-@jobs_option
-@finding_options
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
-def command(
+def run(
     *,
     crd_dirs: tuple[str, ...],
     base: str | None,
@@ -126,3 +118,12 @@ def _read(root: Path, folder: Path, path: str) -> Inputs:
     if name is not None and name.partition("/")[0] in (JOBS, RUNTIMES, POLICIES):
         return read_tree(root, name)
     return read_given(root, folder, path)
+
+
+command = Declared(
+    "validate",
+    run,
+    (CRDS, BASE, CACHE, JOBS_OPTION, *FINDINGS),
+    Paths("[PATH]...", Existing()),
+    EPILOG,
+)

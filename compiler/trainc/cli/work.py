@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from trainc.admit.companions import read_definitions
-from trainc.cli.command import F
+from trainc.cli.declared import Option
 from trainc.config import Config, parse
 from trainc.contents import Content
 from trainc.diagnostics import Diagnostic, Severity, has_errors, report, sort_key
@@ -34,6 +32,14 @@ if TYPE_CHECKING:
     from trainc.cache.memory import Memory
 
 JOBS = "jobs"
+
+BASE = Option(
+    ("--base",),
+    "base",
+    "A git revision (origin/main, HEAD~1): report changes since then that a cluster refuses. Taken as given;"
+    ' for the point where a branch began: --base "$(git merge-base origin/main HEAD)".',
+    metavar="REV",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,8 @@ def choose(config: Config, environment: str | None) -> tuple[str, ...]:
         return config.environments
     if environment in config.environments:
         return (environment,)
+    import click
+
     names = ", ".join(config.environments)
     raise click.BadParameter(f"no environment {environment!r} in {CONFIG}, which has {names}", param_hint="'--env'")
 
@@ -179,16 +187,6 @@ def definitions(folders: Iterable[tuple[str, Inputs]]) -> Inputs:
     return merge(parts)
 
 
-def base_option(function: F) -> F:
-    """Add --base."""
-    return click.option(
-        "--base",
-        metavar="REV",
-        help="A git revision (origin/main, HEAD~1): report changes since then that a cluster refuses. Taken as given;"
-        ' for the point where a branch began: --base "$(git merge-base origin/main HEAD)".',
-    )(function)
-
-
 def read_base(root: Path, revision: str | None, folder: Path, paths: Iterable[str] = ()) -> Revision | None:
     """Read the revision of --base, if there is one. BadParameter for one that cannot be read.
 
@@ -201,6 +199,8 @@ def read_base(root: Path, revision: str | None, folder: Path, paths: Iterable[st
     try:
         return read_revision(root, revision, [name for path in paths if (name := name_below(root, folder, path))])
     except RevisionError as error:
+        import click
+
         hint = f"\nHint: {error.hint}." if error.hint else ""
         raise click.BadParameter(f"{error.message}.{hint}", param_hint="'--base'") from None
 

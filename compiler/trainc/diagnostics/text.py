@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
 
 from trainc.diagnostics.diagnostic import Diagnostic, Severity, sort_key
 from trainc.diagnostics.display import ELLIPSIS, HINT_WIDTH, PATH_WIDTH, VALUE_WIDTH, one_line, window
 from trainc.diagnostics.masking import masked
-from trainc.records import NamedTuple, dataclass
+from trainc.records import NamedTuple, dataclass, field
 from trainc.source import Document, Mark, Source, dotted
 
 _RESET = "\x1b[0m"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import StrEnum
 
 from trainc.diagnostics import Diagnostic
-from trainc.records import NamedTuple, dataclass
+from trainc.records import NamedTuple, dataclass, field
 from trainc.source import Json
 
 

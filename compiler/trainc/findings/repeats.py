@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable
-from dataclasses import field
 
 from trainc.diagnostics import Diagnostic
 from trainc.diagnostics.counts import with_count
-from trainc.records import dataclass, replace
+from trainc.records import dataclass, field, replace
 
 
 @dataclass(slots=True)

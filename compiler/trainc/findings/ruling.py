@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import field
 
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.findings.severities import KEY, Severities, apply, read
 from trainc.findings.silences import Silences
 from trainc.options import Options
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 from trainc.source import Document, Source
 
 OF_CHANGES = ("TC202", "TC204")

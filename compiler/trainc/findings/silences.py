@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import field
 
 from trainc.diagnostics import Diagnostic, Related, report
 from trainc.findings.comments import ABOUT_COMMENTS, WORD, Ignore, read
 from trainc.findings.severities import is_fixed
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 from trainc.source import Document, Path, Source
 
 UNUSED = "TC017"

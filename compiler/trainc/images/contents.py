@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from email.message import Message
 from email.parser import HeaderParser
 from typing import Final
@@ -13,7 +12,7 @@ from trainc.images.definition import Definition
 from trainc.images.licenses import NOTHING, license_of, reference, spdx
 from trainc.images.pins import Pin
 from trainc.images.tars import Facts
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 
 _CLASSIFIER: Final = "License :: OSI Approved :: "
 _CLASSIFIERS: Final = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from datetime import datetime
 from typing import Final
 
@@ -12,7 +11,7 @@ from trainc.config import read_document
 from trainc.configschema import schema_of
 from trainc.diagnostics import Diagnostic, has_errors, report, sort_key, suggest
 from trainc.imagelock import key_of
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 from trainc.schema import prune, validate
 from trainc.source import Document, Json, JsonObject, Source, as_list, as_object, objects
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from io import BytesIO
 from typing import IO, Final
 
 from trainc.images.definition import Definition
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 
 DROPPED: Final = re.compile(
     r"""

@@ -14,13 +14,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from functools import partial
 from typing import Final
 
 from trainc.config import read_document
 from trainc.diagnostics import Diagnostic, has_errors, report, suggest
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, as_object, objects
 
 PASS: Final = "pass"

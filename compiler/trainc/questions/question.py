@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Final
 
 from trainc.cel.output import plain
 from trainc.cel.runner import Outcome
 from trainc.cel.values import EvalError
 from trainc.questions.tagged import as_read, numbers
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 from trainc.source import Json, JsonObject
 
 BUDGET: Final = 10_000_000

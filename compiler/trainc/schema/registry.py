@@ -12,12 +12,11 @@ Four sources, in this order, since a cluster decides so too or trainc is made fo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from functools import cache
 from typing import Any
 
 from trainc.data import load_json
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 from trainc.schema.structural import KINDS, Resource, resource, table
 
 GroupKind = tuple[str, str]

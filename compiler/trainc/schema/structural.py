@@ -8,12 +8,11 @@ for a container of a runtime also serves the containers of a JobSet. Passes keep
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from functools import cache
 from typing import Any, Final
 
 from trainc.data import load_json
-from trainc.records import dataclass
+from trainc.records import dataclass, field
 from trainc.source import Json, JsonObject, Path
 
 KINDS: Final = ("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet")

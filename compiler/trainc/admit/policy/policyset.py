@@ -7,7 +7,6 @@ that it finds, in no fixed order; here all are returned, by policy, binding and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from functools import lru_cache
 
 from trainc.admit.policy.cluster import Cluster
@@ -24,7 +23,7 @@ from trainc.admit.policy.wording import upstream
 from trainc.cel.values import Undecided, Value
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.documents import Key, identity
-from trainc.records import dataclass, replace
+from trainc.records import dataclass, field, replace
 from trainc.schema.registry import BUILT_IN, Registry
 from trainc.source import Document, Path, as_object
 

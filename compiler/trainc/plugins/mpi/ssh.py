@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getopt
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -125,6 +124,8 @@ def _replicated(spec: Held, name: str) -> JsonObject | None:
 
 def _host_keys(words: list[str]) -> Iterator[str]:
     """Yield the host keys that a command line, or a shell's script in it, gives sshd."""
+    import getopt  # loads gettext, which only the arguments of sshd are worth
+
     tokens = shell_words(words)
     for index, token in enumerate(tokens):
         if not is_sshd(token):

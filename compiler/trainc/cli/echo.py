@@ -1,0 +1,34 @@
+"""Writes to standard output and standard error as click does, which is asked only where there is more to it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_PLAIN = frozenset(() if os.name == "nt" else ("utf-8", "utf8", "UTF-8"))
+"""Encodings of streams that need no help; a Windows console is one that does."""
+
+
+def echo(message: str | bytes, *, nl: bool = True, err: bool = False, color: bool | None = None) -> None:
+    """Write a text, or bytes, and a newline, and flush. ``color`` false: without the escapes that colour it."""
+    stream = sys.stderr if err else sys.stdout
+    if getattr(stream, "encoding", None) in _PLAIN:
+        if isinstance(message, str) and (color or "\x1b" not in message):
+            stream.write(message + "\n" if nl else message)
+            stream.flush()
+            return
+        if isinstance(message, bytes) and (buffer := getattr(stream, "buffer", None)) is not None:
+            stream.flush()
+            buffer.write(message + b"\n" if nl else message)
+            buffer.flush()
+            return
+    import click
+
+    click.echo(message, nl=nl, err=err, color=color)
+
+
+def allow_all_text() -> None:
+    """Let a terminal of a narrow encoding show escapes: findings quote whatever a file holds."""
+    for stream in (sys.stdout, sys.stderr):
+        if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
+            reconfigure(errors="backslashreplace")
