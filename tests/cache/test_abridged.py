@@ -108,6 +108,23 @@ def test_a_runtime_concerns_its_jobs(repository: Path, reached: Reached, compile
     check()
 
 
+def test_a_runtime_below_jobs_concerns_its_jobs(repository: Path, reached: Reached, compiled: Compiled) -> None:
+    text = RUNTIME.format(name="own", image="example.com/img:2").replace("ClusterTraining", "Training")
+    put(repository, "jobs/a/own.yaml", text)
+    put(repository, "jobs/a/six.yaml", JOB.format(name="six", runtime="own, kind: TrainingRuntime"))
+    pause()
+    run("render")
+    compiled()
+    put(repository, "jobs/a/own.yaml", text.replace("img:2", "img:3"))
+    pause()
+    assert "1 changed" in run("render").stderr
+    assert (reached(), compiled()) == ([0], ["six"])
+    put(repository, "jobs/a/own.yaml", JOB.format(name="own", runtime="plain"))
+    pause()
+    run("render", status=1)
+    assert reached() == [None]
+
+
 def test_what_was_compiled_so_is_known_to_a_run_over_everything(
     repository: Path, reached: Reached, compiled: Compiled
 ) -> None:

@@ -247,6 +247,8 @@ def edit_runtime(root: Path, rng: Random) -> None:
     seeds = (Random(f"{rng.random()}{number}") for number in range(1000))
     text = next(text for seed in seeds if "nonsense" not in (text := texts.runtime(seed, name)))
     _save(root / "runtimes" / f"{name}.yaml", text, rng)
+    if rng.random() < 0.1:
+        _save(root / "jobs" / "a" / "runtime.yaml", texts.runtime(rng, "own"), rng)
 
 
 def _save(path: Path, text: str, rng: Random) -> None:

@@ -57,6 +57,7 @@ class Abridged:
         odd = [name for name in self.files.names if name.startswith(_JOBS) and name not in known]
         self.touched = {name for name in (*changes.edited, *changes.gone, *odd) if name.startswith(_JOBS)}
         self.present = self.touched.difference(changes.gone)
+        self.with_facts = frozenset(known)
         self.digests: dict[str, bytes] = {}
         self.stubs: dict[str, list[Any] | None] = {}
         self.recalls: dict[str, Recall] = {}
@@ -77,6 +78,9 @@ class Abridged:
         platform = {name for name in self.digests if not name.startswith(_JOBS)}
         before = {name for name in self.files.names if name.startswith(_PLATFORM)}
         self.moved = platform != before or any(self.files.look(name)[1] != self.digests[name] for name in platform)
+        # Nothing forbids a runtime below jobs/, in a file without facts.
+        below = (d for d in loaded.documents if d.source.name.startswith(_JOBS))
+        self.moved = self.moved or not self.with_facts >= self.touched or any(d.data["kind"] in RUNTIMES for d in below)
         if self.moved and (more := self._with_other_runtimes(loaded.documents)):
             self.touched |= more
             self.present |= more

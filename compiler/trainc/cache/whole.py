@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -130,12 +130,17 @@ class Whole:
         self.inputs = _Listing.of(f"{self.root}/", INPUTS, hidden=False)
 
     def keep(
-        self, seen: Seen, platform: Iterable[Source], findings: Iterable[Diagnostic], todo: Plan, facts: bytes
+        self,
+        seen: Seen,
+        platform: Iterable[Source],
+        findings: Iterable[Diagnostic],
+        todo: Plan,
+        facts: Callable[[], bytes],
     ) -> Files:
         """Note that out/ is as it should be, after a run over the whole repository that ended with findings.
 
-        ``seen`` are the files of jobs and of out/, ``platform`` is what was read beside jobs/. Returns the files whose
-        looks are known now; none where something is not as the run saw it.
+        ``seen`` are the files of jobs and of out/, ``platform`` is what was read beside jobs/, ``facts`` gives those of
+        the jobs. Returns the files whose looks are known now; none where something is not as the run saw it.
         """
         read = {source.name: digest_of(source.text) for source in platform if isinstance(source.text, bytes)}
         wanted = {**seen, **{name: (None, read.get(name)) for name in (CONFIG, LOCK, *read)}}
@@ -152,7 +157,7 @@ class Whole:
         except Unfound:
             return files
         looks = Looks.of(files), Looks.of({name: (seen, None) for name, seen in folders.items()})
-        self._save(Snapshot(*looks, len(self.inputs.folders), told, made, list(todo.tops), facts))
+        self._save(Snapshot(*looks, len(self.inputs.folders), told, made, list(todo.tops), facts()))
         return files
 
     def renew(self, read: Mapping[str, bytes], findings: Iterable[Diagnostic], todo: Plan, facts: bytes) -> None:

@@ -19,7 +19,7 @@ from trainc.cli.work import Outcome, compile_for, load_config
 from trainc.config import Config
 from trainc.contents import Content, digest_of
 from trainc.diagnostics import has_errors
-from trainc.read import merge
+from trainc.read import CONFIG, LOCK, merge
 from trainc.records import replace
 from trainc.write import OUT, Plan, plan
 
@@ -30,14 +30,14 @@ def render_changes(root: Path, known: Whole, mode: Mode) -> int | None:
     if snapshot is None or changes is None or is_long(known.path.with_suffix(".jobs")):
         return None
     config, findings = load_config(root)
-    if findings:
+    if findings or not _is_known(config, snapshot):
         return None
     try:
         abridged = Abridged(root, snapshot, changes)
         inputs = merge([read_platform(root), abridged.read(abridged.present)])
         execute = executor_of(mode.workers, mode.ranks, quiet=mode.reporter.quiet)
         names = config.environments
-        outcome = compile_for(inputs, config, names, inputs.findings, memory=abridged, execute=execute)
+        outcome = compile_for(inputs, config, names, (), memory=abridged, execute=execute)
         if has_errors(outcome.findings) or not outcome.job_count or any(map(is_stub, shown(outcome.findings))):
             return None
         abridged.check(outcome.jobs, outcome.made)
@@ -51,6 +51,14 @@ def render_changes(root: Path, known: Whole, mode: Mode) -> int | None:
         known.renew(abridged.digests, outcome.findings, todo, abridged.facts())
         append(known.path.with_suffix(".jobs"), known.tool, abridged.learnt(changes, todo))
     return status
+
+
+def _is_known(config: Config, snapshot: Snapshot) -> bool:
+    """Tell whether trainc.yaml and images.lock.yaml are those of the snapshot, now that they were read."""
+    read = {CONFIG: config.document, LOCK: config.lock.document}
+    texts = {name: document.source.text for name, document in read.items() if document is not None}
+    digests = {name: digest_of(text) for name, text in texts.items() if isinstance(text, bytes)}
+    return all(snapshot.files.look(name)[1] == digests.get(name) for name in read)
 
 
 def _planned(root: Path, config: Config, outcome: Outcome, snapshot: Snapshot, abridged: Abridged) -> Plan:

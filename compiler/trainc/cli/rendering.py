@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,7 @@ def render(root: Path, paths: Iterable[str], environment: str | None, known: Who
         if known is not None and status == CLEAN and done.todo is not None:
             beside = (config.document, config.lock.document)
             read = (*done.platform, *(document.source for document in beside if document is not None))
-            facts = memory.facts({name: settings(config, name) for name in run.environments})
+            facts = partial(memory.facts, {name: settings(config, name) for name in run.environments})
             memory.confirm(known.keep(memory.seen, read, done.findings, done.todo, facts))
         memory.keep(done.todo)
     return status
