@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from trainc.records import dataclass, field
@@ -47,6 +48,7 @@ def spelt_out(image: str) -> str:
     return f"{DOCKER_HUB}/{image}" if slash else f"{DOCKER_HUB}/library/{image}"
 
 
+@lru_cache(maxsize=4096)
 def key_of(image: str) -> str | None:
     """Return the name that the lock knows an image by: registry, path and tag, latest where it has none.
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import is_
+from typing import Final
 
 from trainc.model import Object, Objects
 from trainc.records import replace
-from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects, put
+from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects
 
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
-_JOB: Path = ("spec", "template", "spec")
+_JOB: Final = ("spec", "template", "spec")
 
 
 def pod_specs(data: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
@@ -48,18 +50,36 @@ def with_pods(made: Objects, change: Callable[[JsonObject], JsonObject]) -> Obje
 
 def _changed(made: Object, change: Callable[[JsonObject], JsonObject]) -> Object:
     data = made.data
-    for path, spec in pod_specs(made.data):
-        if (after := change(spec)) != spec:
-            data = put(data, path, after)
-    return made if data is made.data else replace(made, data=data)
+    if data["kind"] == "JobSet":
+        spec = as_object(data.get("spec"))
+        jobs = as_list(spec.get("replicatedJobs"))
+        after = [_changed_below(job, ("template", *_JOB), change) for job in jobs]
+        if not all(map(is_, after, jobs)):
+            return replace(made, data={**data, "spec": {**spec, "replicatedJobs": after}})
+    elif data["kind"] == "Job" and (job := _changed_below(data, _JOB, change)) is not data:
+        return replace(made, data=as_object(job))
+    return made
+
+
+def _changed_below(owner: Json, place: tuple[str, ...], change: Callable[[JsonObject], JsonObject]) -> Json:
+    """Return a value in which the pod's spec at a place is changed: the same where that comes out as it was."""
+    value = as_object(owner)
+    if not place:
+        after: Json = change(value)
+        return owner if after is value or after == value else after
+    before = value.get(place[0])
+    after = _changed_below(before, place[1:], change)
+    return owner if after is before else {**value, place[0]: after}
 
 
 def with_images(spec: JsonObject, change: Callable[[str], str]) -> JsonObject:
     """Return a pod's spec with every container's image changed; an image that is no text, or empty, stays."""
-    made: JsonObject = dict(spec)
+    made = spec
     for key in CONTAINERS:
         if isinstance(containers := spec.get(key), list):
-            made[key] = [_with_image(container, change) for container in containers]
+            after = [_with_image(container, change) for container in containers]
+            if not all(map(is_, after, containers)):
+                made = {**made, key: after}
     return made
 
 
@@ -67,4 +87,5 @@ def _with_image(container: Json, change: Callable[[str], str]) -> Json:
     image = get(container, "image")
     if not isinstance(container, dict) or not isinstance(image, str) or not image:
         return container
-    return {**container, "image": change(image)}
+    after = change(image)
+    return container if after == image else {**container, "image": after}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from trainc.gitops.keys.launcher import Launcher
+from trainc.memo import last
 from trainc.settings import SshKeys
-from trainc.source import JsonObject, as_object, get
+from trainc.source import Json, JsonObject, as_object, get
 
 SCRIPT: Final = "mpi_ssh_keys.py"
 FOLDER: Final = "/etc/mpi-ssh-keys"
@@ -20,7 +21,20 @@ _COPIED: Final = ("imagePullSecrets", "tolerations")
 """What the launcher's pod needs to get a node and its image, and this one as well."""
 
 _PLATFORM: Final = ("kubernetes.io/arch", "kubernetes.io/os")
-_RESOURCES: Final[JsonObject] = {"cpu": "100m", "memory": "128Mi"}
+# Isolated and without site-packages: the image's Python is a stranger's, only its library is wanted.
+_COMMAND: Final[list[Json]] = ["python3", "-I", "-S", "-B", f"{FOLDER}/{SCRIPT}"]
+_AMOUNTS: Final[JsonObject] = {"cpu": "100m", "memory": "128Mi"}
+_RESOURCES: Final[JsonObject] = {"requests": _AMOUNTS, "limits": _AMOUNTS}
+_CONTEXT: Final[JsonObject] = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+_MOUNTS: Final[list[Json]] = [
+    {"name": "script", "mountPath": FOLDER, "readOnly": True},
+    {"name": "tmp", "mountPath": "/tmp"},
+]
+_TMP: Final[JsonObject] = {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
 
 
 def pod_template(name: str, secret: str, launcher: Launcher, keys: SshKeys) -> JsonObject:
@@ -41,7 +55,7 @@ def pod_template(name: str, secret: str, launcher: Launcher, keys: SshKeys) -> J
         },
         "volumes": [
             {"name": "script", "configMap": {"name": name, "defaultMode": 0o444}},
-            {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+            last(_TMP),
         ],
     }
     if keys.image is None and (platform := _platform(launcher)):
@@ -53,19 +67,11 @@ def _container(secret: str, image: str) -> JsonObject:
     return {
         "name": "ssh-keys",
         "image": image,
-        # Isolated and without site-packages: the image's Python is a stranger's, only its library is wanted.
-        "command": ["python3", "-I", "-S", "-B", f"{FOLDER}/{SCRIPT}"],
+        "command": last(_COMMAND),
         "args": [f"--secret={secret}"],
-        "resources": {"requests": {**_RESOURCES}, "limits": {**_RESOURCES}},
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
-        "volumeMounts": [
-            {"name": "script", "mountPath": FOLDER, "readOnly": True},
-            {"name": "tmp", "mountPath": "/tmp"},
-        ],
+        "resources": last(_RESOURCES),
+        "securityContext": last(_CONTEXT),
+        "volumeMounts": last(_MOUNTS),
     }
 
 

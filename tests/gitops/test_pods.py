@@ -1,0 +1,81 @@
+"""How all pods of what is emitted are changed: as if each were put into its place, and nothing is made anew in vain."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trainc import Options, Source, compile
+from trainc.gitops.pods import image_names, images, pod_specs, with_images, with_pods
+from trainc.model import Object, Objects
+from trainc.source import JsonObject, as_list, put
+
+CASES = Path(__file__).parents[1] / "oracle" / "cases"
+
+
+@cache
+def made() -> Objects:
+    """Return objects of all kinds: those of the cases, with the Jobs that make keys."""
+    texts = (path.read_text(encoding="utf-8") for path in sorted(CASES.rglob("*.yaml"))[::5])
+    return tuple(one for text in texts for one in compile([Source("a.yaml", text)], Options()).objects)
+
+
+def pinned(image: str) -> str:
+    return image if "@" in image else f"{image}@sha256:0"
+
+
+def with_a_secret(spec: JsonObject) -> JsonObject:
+    return {**spec, "imagePullSecrets": [*as_list(spec.get("imagePullSecrets")), {"name": "a"}]}
+
+
+CHANGES = {
+    "images": lambda spec: with_images(spec, pinned),
+    "some images": lambda spec: with_images(spec, lambda image: pinned(image) if len(image) % 2 else image),
+    "secret": with_a_secret,
+    "equal": lambda spec: {**spec},
+    "same": lambda spec: spec,
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_every_pod_is_changed_in_its_place(name: str) -> None:
+    before, change = json.dumps([one.data for one in made()]), CHANGES[name]
+    after = with_pods(made(), change)
+    changed = 0
+    for one, other in zip(made(), after, strict=True):
+        wanted = one.data
+        for path, spec in pod_specs(one.data):
+            wanted = put(wanted, path, change(spec))
+        assert json.dumps(other.data) == json.dumps(wanted)
+        assert (other is one) == (wanted == one.data)
+        changed += other is not one
+    assert json.dumps([one.data for one in made()]) == before
+    assert (after is made()) == (changed == 0) == (name in ("equal", "same"))
+    kinds = {one.kind for one in made()}
+    assert {"JobSet", "Job", "ConfigMap"} <= kinds
+
+
+def test_images_are_named_once() -> None:
+    for one in made():
+        assert image_names(one.data) == tuple(dict.fromkeys(image for _, image in images(one.data)))
+    assert any(len(image_names(one.data)) > 1 for one in made())
+
+
+CONTAINERS = st.lists(st.fixed_dictionaries({"image": st.sampled_from(("", "a", "b@c", None, 1))}), max_size=2)
+
+
+@given(st.dictionaries(st.sampled_from(("containers", "initContainers", "volumes")), CONTAINERS | st.none()))
+def test_images_that_are_no_text_stay(spec: JsonObject) -> None:
+    job: JsonObject = {"kind": "Job", "spec": {"template": {"spec": spec}}}
+    after = with_images(spec, pinned)
+    assert [image for _, image in images({**job, "spec": {"template": {"spec": after}}})] == [
+        pinned(image) for _, image in images(job)
+    ]
+    assert (after is spec) == (after == spec)
+    assert image_names(job) == tuple(dict.fromkeys(image for _, image in images(job)))
+    assert with_pods((Object(job),), lambda given: given)[0].data is job
