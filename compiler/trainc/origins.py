@@ -6,10 +6,11 @@ each step leaves a snapshot of the JobSet; comparing a snapshot with the one bef
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from trainc.model import Model, Object, Origin
-from trainc.records import NamedTuple, dataclass, field, replace
+from trainc.records import NamedTuple, replace
 from trainc.source import Document, Json, Path, existing
 
 Cause = Callable[[Path, Json], Origin]
@@ -31,24 +32,113 @@ class Step(NamedTuple):
     cause: Cause
 
 
-@dataclass(slots=True)
-class _Node:
-    origin: Origin
-    children: dict[str | int, _Node] = field(default_factory=dict)
-
-
 def blame(steps: Iterable[Step]) -> Mapping[Path, Origin]:
-    """Return the origin of every path of the last snapshot."""
+    """Return the origin of every path of the last snapshot. Each is found when it is asked for: few ever are."""
     before: Json = None
     tree: _Node | None = None
     for step in steps:
         root = step.snapshot
         tree = _carry(before, tree, root, (), lambda path, root=root, step=step: step.cause(path, root))  # type: ignore[misc]
         before = root
-    out: dict[Path, Origin] = {}
-    if tree is not None:
-        _flatten(tree, (), out)
-    return out
+    return _Blame(tree)
+
+
+class _Blame(Mapping[Path, Origin]):
+    """The origins of a tree, by path."""
+
+    __slots__ = ("_tree",)
+
+    def __init__(self, tree: _Node | None) -> None:
+        self._tree = tree
+
+    def get(self, path: Path, default: Any = None) -> Any:
+        """Return the origin of a path, ``default`` where there is no such path."""
+        node = self._tree
+        for step in path:
+            if node is None:
+                break
+            node = node.child(step)
+        return default if node is None else node.origin
+
+    def __getitem__(self, path: Path) -> Origin:
+        if (found := self.get(path)) is None:
+            raise KeyError(path)
+        return found  # type: ignore[no-any-return]
+
+    def __iter__(self) -> Iterator[Path]:
+        return iter(()) if self._tree is None else self._tree.paths(())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class _Node:
+    """A value after a step: what was there before it keeps its origin, what is new has the step's.
+
+    ``before`` is the value that it took the place of, and ``old`` that one's node; None where there was none.
+    """
+
+    __slots__ = ("_children", "_origin", "_pairs", "after", "before", "cause", "old", "path")
+
+    def __init__(
+        self, before: Json, old: _Node | None, after: Json, path: Path, cause: Callable[[Path], Origin]
+    ) -> None:
+        self.before, self.old, self.after, self.path, self.cause = before, old, after, path, cause
+        self._origin: Origin | None = None
+        self._pairs: Mapping[str | int, str | int | None] | None = None
+        self._children: dict[str | int, _Node] = {}
+
+    @property
+    def origin(self) -> Origin:
+        """Where the value came from."""
+        if self._origin is None:
+            if not isinstance(self.after, dict | list):
+                self._origin = _replacing(self.before, self.old, self.cause(self.path))
+            elif self.old is not None and type(self.before) is type(self.after):
+                self._origin = self.old.origin
+            else:
+                self._origin = self.cause(self.path)
+        return self._origin
+
+    def child(self, key: str | int) -> _Node | None:
+        """Return the node of a field or item, None where there is none."""
+        if key in self._children:
+            return self._children[key]
+        pairs = self.pairs()
+        if key not in pairs:
+            return None
+        old_key = pairs[key]
+        old = self.old.child(old_key) if self.old is not None and old_key is not None else None
+        before = self.before[old_key] if old is not None else None  # type: ignore[index]
+        made = _carry(before, old, self.after[key], (*self.path, key), self.cause)  # type: ignore[index]
+        self._children[key] = made
+        return made
+
+    def pairs(self) -> Mapping[str | int, str | int | None]:
+        """Return the keys of what is inside, and what they were before."""
+        if self._pairs is None:
+            before, after = self.before, self.after
+            if isinstance(after, dict):
+                old = before if isinstance(before, dict) else {}
+                self._pairs = {key: key if key in old else None for key in after}
+            else:
+                items = before if isinstance(before, list) else []
+                self._pairs = dict(_aligned(items, after)) if isinstance(after, list) else {}
+        return self._pairs
+
+    def paths(self, path: Path) -> Iterator[Path]:
+        """Yield the path of the value, which may have moved since the step, and those of all inside."""
+        yield path
+        for key in self.pairs():
+            if (child := self.child(key)) is not None:
+                yield from child.paths((*path, key))
+
+
+def _carry(before: Json, old: _Node | None, after: Json, path: Path, cause: Callable[[Path], Origin]) -> _Node:
+    """Return the node of a value after a step: that of before it where it is the same."""
+    if old is not None and before == after and type(before) is type(after):
+        return old
+    return _Node(before, old, after, path, cause)
 
 
 def nearest(origins: Mapping[Path, Origin], path: Path) -> Origin | None:
@@ -79,28 +169,6 @@ def _written(origin: Origin | None) -> Origin | None:
             break
         origin = origin.earlier
     return origin
-
-
-def _carry(before: Json, tree: _Node | None, after: Json, path: Path, cause: Callable[[Path], Origin]) -> _Node:
-    """Return the tree of after: what was there before keeps its origin, what is new has the step's."""
-    if tree is not None and before == after and type(before) is type(after):
-        return tree
-    if isinstance(after, dict):
-        old = before if isinstance(before, dict) else {}
-        pairs: Iterable[tuple[str | int, str | int | None]] = [(key, key if key in old else None) for key in after]
-    elif isinstance(after, list):
-        old_list = before if isinstance(before, list) else []
-        pairs = _aligned(old_list, after)
-    else:
-        return _Node(_replacing(before, tree, cause(path)))
-    same_shape = tree is not None and type(before) is type(after)
-    node = _Node(tree.origin if tree is not None and same_shape else cause(path))
-    for new_key, old_key in pairs:
-        child_tree = tree.children.get(old_key) if tree is not None and old_key is not None else None
-        child_before = before[old_key] if child_tree is not None else None  # type: ignore[index]
-        child_after = after[new_key]  # type: ignore[index]
-        node.children[new_key] = _carry(child_before, child_tree, child_after, (*path, new_key), cause)
-    return node
 
 
 def _replacing(before: Json, tree: _Node | None, origin: Origin) -> Origin:
@@ -158,9 +226,3 @@ def counterpart(value: Json, root: Json, path: Path) -> Path:
         else:
             break
     return tuple(out)
-
-
-def _flatten(node: _Node, path: Path, out: dict[Path, Origin]) -> None:
-    out[path] = node.origin
-    for key, child in node.children.items():
-        _flatten(child, (*path, key), out)
