@@ -13,7 +13,7 @@ from trainc.admit.policy import PolicySet, Request
 from trainc.admit.policy.decision import Decision
 from trainc.admit.policy.passing import cases, sort_of
 from trainc.admit.policy.policyset import _Asking
-from trainc.cel.composition import Variables, compose
+from trainc.cel.composition import Variables, by_name, compose
 from trainc.cel.values import EvalError
 
 QUESTIONS: list[dict[str, Any]] = list(policygen.questions(2024, 100))
@@ -94,7 +94,7 @@ NAMES = [name for name, _ in ROWS]
 def test_variables_evaluated_before_cost_the_same_again(first: list[str], then: list[str], numbers: list[int]) -> None:
     """In whatever order they are read the second time, and whatever they read or fail with."""
     names = {"object": {"l": numbers}}
-    variables = compose(ROWS, params=False)
+    variables = by_name(compose(ROWS, params=False))
     before = Variables(variables, names)
     for name in first:
         told(before, name)

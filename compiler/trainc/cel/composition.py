@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from typing import TypeAlias
 
 from trainc.cel.checker import Checked, check, unchecked
 from trainc.cel.declarations import Environment
@@ -66,6 +67,10 @@ def refused(text: str, error: CompileError, what: str = "") -> Problem:
     return Problem(f"{what}compilation failed: {display(text, error.issues)}", issues[0].position, issues)
 
 
+Made: TypeAlias = Mapping[str, Compiled | Problem]
+"""Variables, compiled or not, by name."""
+
+
 class Variable(NamedTuple):
     """A variable of a policy, compiled or not."""
 
@@ -87,6 +92,11 @@ def variable_types(variables: Iterable[Variable]) -> dict[str, Type | None]:
     return {name: made.checked.type if isinstance(made, Compiled) else None for name, made in variables}
 
 
+def by_name(variables: Iterable[Variable]) -> Made:
+    """Return what each variable has been made of."""
+    return {variable.name: variable.made for variable in variables}
+
+
 class Variables(Container):
     """The value of ``variables`` in one evaluation. ``cost``: what the variables evaluated so far have cost.
 
@@ -97,12 +107,8 @@ class Variables(Container):
 
     __slots__ = ("_before", "_charged", "_known", "_made", "_names", "_read", "_taken", "_values", "cost")
 
-    def __init__(
-        self, variables: Iterable[Variable], names: Mapping[str, Value], before: Variables | None = None
-    ) -> None:
-        self._made: Mapping[str, Compiled | Problem] = (
-            {variable.name: variable.made for variable in variables} if before is None else before._made
-        )
+    def __init__(self, variables: Made, names: Mapping[str, Value], before: Variables | None = None) -> None:
+        self._made = variables
         self._names: dict[str, Value] = {**names, "variables": self}
         self._values: dict[str, Value] = {}
         self._known: dict[str, tuple[Outcome, tuple[str, ...]]] = {}

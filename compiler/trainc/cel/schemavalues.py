@@ -7,6 +7,7 @@ lists of such), the JSON itself is the value.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from trainc.cel import types
 from trainc.cel.equality import equal
@@ -23,7 +24,7 @@ from trainc.schema.structural import compiled
 from trainc.source import Json, JsonObject
 
 _MAP = Type(types.Kind.MAP, "map")
-_MISSING = object()
+_MISSING: Any = object()
 _READ = 2
 """The work of reading a field."""
 
@@ -91,16 +92,17 @@ def _string_reader(schema: Structural) -> Reader:
 class Shape:
     """What a schema says of the entries of an object: for each key its identifier and its reader.
 
-    ``closed``: properties are declared. Where all is ``typed``, equal JSON is an equal value.
+    ``closed``: properties are declared. Where all is ``typed``, equal JSON is an equal value. ``found``: entries by
+    identifier, as far as they have been asked for.
     """
 
-    __slots__ = ("_declared", "_found", "_schema", "closed")
+    __slots__ = ("_declared", "_schema", "closed", "found")
 
     def __init__(self, schema: Structural, root: bool) -> None:
         self._declared = properties(schema, root)
         self._schema = schema
         self.closed = bool(self._declared) or schema.keywords.get("properties") is not None
-        self._found: dict[str, tuple[str, Reader] | None] = {}
+        self.found: dict[str, tuple[str, Reader] | None] = {}
 
     @property
     def typed(self) -> bool:
@@ -110,9 +112,9 @@ class Shape:
     def entry(self, identifier: Value) -> tuple[str, Reader] | None:
         """Return key and reader of an identifier, or None where the schema knows no such entry."""
         try:
-            return self._found[identifier]
+            return self.found[identifier]
         except KeyError:
-            return self._found.setdefault(identifier, self._entry(identifier))
+            return self.found.setdefault(identifier, self._entry(identifier))
 
     def _entry(self, identifier: str) -> tuple[str, Reader] | None:
         if not self.closed:
@@ -157,14 +159,18 @@ class Object(OverJson):
         """Return the value of an identifier; null is as good as absent where properties are declared."""
         if key.__class__ is not str:
             raise EvalError(NO_OVERLOAD)
-        found = self.shape.entry(key)
+        shape = self.shape
+        try:
+            found = shape.found[key]
+        except KeyError:
+            found = shape.entry(key)
         if found is None:
             return default
         name, read = found
-        if name not in self.raw:
+        value = self.raw.get(name, _MISSING)
+        if value is _MISSING or (value is None and shape.closed):
             return default
-        value = self.raw[name]
-        return default if value is None and self.shape.closed else read(value)
+        return read(value)
 
     def __len__(self) -> int:
         return len(self.raw)

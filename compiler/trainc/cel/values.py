@@ -16,6 +16,7 @@ from trainc.records import dataclass, field
 Value: TypeAlias = Any
 """One of the kinds above, or an instance of a class below."""
 
+_NOTHING = object()
 INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 
 
@@ -140,6 +141,13 @@ class Container:
     def get(self, key: Value, default: Value) -> Value:
         """Return the field, entry or element, or default where there is none (an index out of range included)."""
         raise NotImplementedError
+
+    def __getitem__(self, key: Value) -> Value:
+        """Return the field, entry or element. Raises KeyError where there is none."""
+        found = self.get(key, _NOTHING)
+        if found is _NOTHING:
+            raise KeyError(key)
+        return found
 
     def __len__(self) -> int:
         raise NotImplementedError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from trainc.cel.composition import Problem, Variables, compile_expression, compose, variable_types
+from trainc.cel.composition import Problem, Variables, by_name, compile_expression, compose, variable_types
 from trainc.cel.escaping import RESERVED
 from trainc.cel.places import CONDITION, MESSAGE, admission
 from trainc.cel.typetext import spell
@@ -28,7 +28,7 @@ def answer(question: Question) -> Answer:
     if isinstance(made, Problem):
         return answer.stop("compile", made.text)
     answer.type = spell(made.checked.type)
-    lazy = Variables(variables, names)
+    lazy = Variables(by_name(variables), names)
     outcome = made.program.evaluate(lazy.names)
     return answer.settle(outcome, lazy.cost, question.budget)
 

@@ -194,7 +194,7 @@ class Evaluation:
         self, expressions: Iterable[Expression], names: Mapping[str, Value], budget: int, results: list[_Result]
     ) -> int:
         """Evaluate expressions in their order, sharing variables; return what is left. Raises OutOfBudget."""
-        variables = Variables(self._expressions.variables, names)
+        variables = Variables(self._expressions.made, names)
         for expression in expressions:
             made = expression.made
             if isinstance(made, Problem):

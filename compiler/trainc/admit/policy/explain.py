@@ -82,7 +82,7 @@ class _Explainer:
     def __init__(self, expressions: Expressions, names: Mapping[str, Value], data: JsonObject) -> None:
         self._environment = expressions.environment
         self._variables = {variable.name: variable.made for variable in expressions.variables}
-        self._names = Variables(expressions.variables, names).names
+        self._names = Variables(expressions.made, names).names
         self._data = data
         self._programs: dict[Node, Program | None] = {}
         self._steps, self._cost = STEPS, COST

@@ -11,7 +11,16 @@ from functools import cached_property
 from typing import Final
 
 from trainc.admit.policy.documents import Stored
-from trainc.cel.composition import Compiled, Problem, Variable, compile_expression, compose, variable_types
+from trainc.cel.composition import (
+    Compiled,
+    Made,
+    Problem,
+    Variable,
+    by_name,
+    compile_expression,
+    compose,
+    variable_types,
+)
 from trainc.cel.declarations import Environment
 from trainc.cel.places import ANNOTATION, CONDITION, MESSAGE, admission
 from trainc.cel.runner import Program
@@ -67,6 +76,11 @@ class Expressions:
     def variables(self) -> tuple[Variable, ...]:
         """The variables. A blank one, which is refused, is none."""
         return compose([(name, text) for _, name, text in self._named], params=self._params, new=self._new)
+
+    @cached_property
+    def made(self) -> Made:
+        """The variables by name."""
+        return by_name(self.variables)
 
     @cached_property
     def variable_expressions(self) -> tuple[Expression, ...]:

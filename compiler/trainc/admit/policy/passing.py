@@ -38,7 +38,8 @@ class Case(NamedTuple):
 
     bound: Bound
     matched: Match | None = None
-    params: tuple[Document | None, ...] = ()
+    params: tuple[Value, ...] = ()
+    """What ``params`` is, once for each of the params."""
 
 
 def sort_of(request: Request) -> Sort:
@@ -79,7 +80,8 @@ def _case(bound: Bound, request: Request, cluster: Cluster) -> Case | None:
         params = [each for binding in bound.bindings for each in _params(bound.policy, binding, request, cluster)]
     except (Undecided, ConfigurationError):
         return Case(bound)
-    return Case(bound, matched, tuple(dict.fromkeys(params))) if matched is not None and params else None
+    values = tuple(map(params_value, dict.fromkeys(params)))
+    return Case(bound, matched, values) if matched is not None and values else None
 
 
 def _params(policy: Stored, binding: Stored, request: Request, cluster: Cluster) -> tuple[Document | None, ...]:
@@ -112,7 +114,7 @@ def passes(case: Case, request: Request, objects: _Names, cluster: Cluster) -> b
     if programs is None or matched is None:
         return False
     for params in case.params:
-        names = objects if "params" not in programs.names else {**objects, "params": params_value(params)}
+        names = objects if "params" not in programs.names else {**objects, "params": params}
         if programs.conditions:
             early = own(request)._replace(kind=matched.kind)
             skipped = _is_skipped(expressions, programs, names, request, early)
@@ -136,7 +138,7 @@ def _is_skipped(
     known = {**names, "namespaceObject": None}
     if "request" in programs.names:
         known["request"] = request_value(request, early)
-    variables = Variables(expressions.variables, known) if expressions.variables else None
+    variables = Variables(expressions.made, known) if expressions.made else None
     values, left = _run(programs.conditions, known, variables, CONDITIONS_BUDGET)
     if left < 0 or any(value.__class__ is not bool for value in values):
         return None
@@ -148,20 +150,23 @@ def _valid(expressions: Expressions, programs: Programs, names: _Names) -> bool:
 
     The server evaluates messages apart, variables included; these come to the same as before, and cost it again.
     """
-    variables = Variables(expressions.variables, names) if expressions.variables else None
-    values, left = _run(programs.validations, names, variables, BUDGET)
-    if left < 0 or any(value is not True for value in values):
+    variables = Variables(expressions.made, names) if expressions.made else None
+    _, left = _run(programs.validations, names, variables, BUDGET, true=True)
+    if left < 0:
         return False
     if not programs.messages:
         return True
-    again = Variables(expressions.variables, names, variables) if variables is not None else None
+    again = Variables(expressions.made, names, variables) if variables is not None else None
     return _run(programs.messages, names, again, left)[1] >= 0
 
 
 def _run(
-    programs: tuple[Program, ...], names: _Names, variables: Variables | None, budget: int
+    programs: tuple[Program, ...], names: _Names, variables: Variables | None, budget: int, *, true: bool = False
 ) -> tuple[list[Value], int]:
-    """Return what programs come to, and what is left of a budget; below 0 where it is used up or something is open."""
+    """Return what programs come to, and what is left of a budget; below 0 where it is used up or something is open.
+
+    ``true``: below 0 also where one is not true.
+    """
     values: list[Value] = []
     known = names if variables is None else variables.names
     for program in programs:
@@ -170,7 +175,7 @@ def _run(
         except Undecided:
             return values, -1
         budget -= charge if variables is None else variables.take_charge() + charge
+        if budget < 0 or (true and value is not True):
+            return values, -1
         values.append(value)
-        if budget < 0:
-            break
     return values, budget

@@ -21,7 +21,7 @@ def name_of(slot: int) -> str:
 
 
 def chain(writer: Writer, slot: int, keys: tuple[str, ...]) -> str:
-    """Write the reading of fields of a variable; the name returned holds the last, or MISSING."""
+    """Write the reading of fields of a variable; the name returned holds the last."""
     if not keys:
         return name_of(slot)
     known = writer.known.get((slot, keys))
@@ -39,9 +39,9 @@ def _inner(writer: Writer, slot: int, keys: tuple[str, ...]) -> str:
         count = writer.facts.prefixes[slot, keys[:end]]
         if end < len(keys) and count <= writer.facts.prefixes[slot, keys[: end + 1]]:
             continue  # nothing else goes on from here
-        gets = "".join(f".get({writer.constant(key)}, MISSING)" for key in keys[start:end])
+        fields_ = "".join(f"[{writer.constant(key)}]" for key in keys[start:end])
         name = writer.temporary()
-        writer.put(f"{name} = {base}{gets}")
+        writer.put(f"{name} = {base}{fields_}")
         if slot in writer.facts.fixed:
             writer.known[slot, keys[:end]] = name
         base, start = name, end
@@ -75,18 +75,13 @@ def _absolute(writer: Writer, attribute: plan.AbsoluteAttribute) -> Term:
     if keys is None:
         keys = leading(qualifiers)
         writer.charge(QUALIFIER * len(keys))
-        base = chain(writer, slot, keys)
-        if keys:
-            writer.put(f"if {base} is MISSING: raise UNUSUAL")
-        return _qualified(writer, base, qualifiers[len(keys) :])
+        return _qualified(writer, chain(writer, slot, keys), qualifiers[len(keys) :])
     writer.charge(QUALIFIER * len(keys))
     if qualifiers[-1].test_only:  # type: ignore[union-attr]  # they are all constant
         base, name = chain(writer, slot, keys[:-1]), writer.temporary()
         writer.put(f"{name} = {base}.get({writer.constant(keys[-1])}, MISSING) is not MISSING")
         return Term(name, bool)
-    name = chain(writer, slot, keys)
-    writer.put(f"if {name} is MISSING: raise UNUSUAL")
-    return Term(name)
+    return Term(chain(writer, slot, keys))
 
 
 def _bare(writer: Writer, attribute: plan.AbsoluteAttribute, slot: int) -> Term:
@@ -110,13 +105,12 @@ def _qualified(writer: Writer, base: str, qualifiers: tuple[plan.Qualifier, ...]
             return _questioned(writer, base, qualifiers[at:])
         name = writer.temporary()
         _step(writer, name, base, qualifier)
-        base = name
         writer.charge(QUALIFIER)
         if isinstance(qualifier, plan.ConstantQualifier) and qualifier.test_only and at == len(qualifiers) - 1:
-            name = writer.temporary()
-            writer.put(f"{name} = {base} is not MISSING")
+            writer.put(f"{name} = {name} is not MISSING")
             return Term(name, bool)
-        writer.put(f"if {base} is MISSING: raise UNUSUAL")
+        writer.put(f"if {name} is MISSING: raise UNUSUAL")
+        base = name
     return Term(base)
 
 

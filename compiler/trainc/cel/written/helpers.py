@@ -14,17 +14,18 @@ SHORT: Final = 1024
 
 
 def remembering(implementation: Callable[..., Value]) -> Callable[..., Value]:
-    """Return a function of one value and the meter that looks up what it gave, and took, for a text."""
-    known: dict[str, tuple[Value, int]] = {}
+    """Return a function of one value and the meter that looks up what it gave, and took, for a text or an integer."""
+    known: dict[Value, tuple[Value, int]] = {}
 
     def call(value: Value, meter: Meter) -> Value:
-        found = known.get(value) if value.__class__ is str else None
+        simple = value.__class__ is str or value.__class__ is int
+        found = known.get(value) if simple else None
         if found is not None:
             meter[WORK] -= found[1]
             return found[0]
         before = meter[WORK]
         result = implementation(value, meter)
-        if value.__class__ is str and len(value) < SHORT and len(known) < MANY:
+        if simple and len(known) < MANY and (value.__class__ is int or len(value) < SHORT):
             known[value] = (result, before - meter[WORK])
         return result
 

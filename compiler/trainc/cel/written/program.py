@@ -149,15 +149,16 @@ def _map(writer: Writer, node: plan.MakeMap) -> Term:
 
 
 def _or(writer: Writer, node: plan.Or) -> Term:
-    left, name = writer.walk(node.left), writer.temporary()
-    writer.put(f"{name} = {left.text}")
-    if left.maybe:
-        with writer.block(f"if {name} is MISSING:"):
+    left = writer.walk(node.left)
+    if left.maybe:  # in a name that nothing else reads
+        with writer.block(f"if {left.text} is MISSING:"):
             right = writer.walk(node.right)
             if right.maybe is node.unwraps:
                 raise NotImplementedError
-            writer.put(f"{name} = {right.text}")
-        return Term(name, maybe=not node.unwraps)
+            writer.put(f"{left.text} = {right.text}")
+        return Term(left.text, maybe=not node.unwraps)
+    name = writer.temporary()
+    writer.put(f"{name} = {left.text}")
     with writer.block(f"if {name}.__class__ is Optional:"):
         if node.unwraps:
             writer.put(f"if {name}.present: {name} = {name}.value")
