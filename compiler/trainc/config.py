@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
@@ -16,12 +15,13 @@ from trainc.kube.decode import Problem, Refused
 from trainc.kube.yamltext import read_yaml
 from trainc.options import FIXES, Options, Revision
 from trainc.records import dataclass, field
+from trainc.regex import lazy
 from trainc.settings import RECOMMENDED, expanded
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, as_list, as_object, get
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_LABEL = lazy(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LABEL_RULE = "at most 63 of a-z, 0-9 and -, beginning and ending with a letter or digit"
-_BEGINNING = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9._:@]*(/[-a-zA-Z0-9._:@]+)*/?")
+_BEGINNING = lazy(r"[a-zA-Z0-9][-a-zA-Z0-9._:@]*(/[-a-zA-Z0-9._:@]+)*/?")
 """What stands at the beginning of an image's name: a registry, and as much of a path as there is."""
 
 _ONLY_FOR = {"secret": "existing", "image": "job", "skipDryRunOnMissingResource": "external-secrets"}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
 from trainc.records import dataclass, field
+from trainc.regex import lazy
 from trainc.source import Document
 
 FILE: Final = "images.lock.yaml"
@@ -18,11 +18,11 @@ LATEST: Final = "latest"
 DOCKER_HUB: Final = "docker.io"
 """The registry of an image that names none; one without a folder is in ``library`` there."""
 
-DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
+DIGEST: Final = lazy(r"sha256:[0-9a-f]{64}")
 
 _HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[0-9a-fA-F:]+\])"
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
-NAME: Final = re.compile(rf"{_HOST}(?::[0-9]+)?(?:/{_PART})+:[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}}")
+NAME: Final = lazy(rf"{_HOST}(?::[0-9]+)?(?:/{_PART})+:[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}}")
 """An image's name spelt out: registry, path and tag, by the grammar of references that container runtimes share."""
 
 

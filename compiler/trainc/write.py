@@ -10,7 +10,6 @@ beginning is new: it is trainc's still, and the next run writes it again.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import nullcontext
@@ -22,6 +21,7 @@ from trainc.contents import HEADER, Content, bytes_of, digest_of
 from trainc.diagnostics import Diagnostic, report
 from trainc.putfile import alone, make_folder, overwrite_file, replace_file
 from trainc.records import dataclass, field
+from trainc.regex import lazy
 from trainc.source import Document, Source
 
 OUT = "out"
@@ -32,7 +32,7 @@ OWNED = f"# {HEADER}".encode()
 MANY = 64
 """From so many changed files on they are overwritten in place (``putfile.py``)."""
 
-_TEMPORARY = re.compile(r"\.trainc-[0-9]+-[0-9]+\.tmp")
+_TEMPORARY = lazy(r"\.trainc-[0-9]+-[0-9]+\.tmp")
 
 
 def is_temporary(name: str) -> bool:

@@ -5,7 +5,6 @@ Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go, with every feature gate a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
@@ -18,6 +17,7 @@ from trainc.kube.names import (
     is_valid_label_value,
 )
 from trainc.records import NamedTuple
+from trainc.regex import lazy
 from trainc.source import Json, JsonObject, Path, as_list, as_object, dotted, get, objects
 
 MAX_INT32 = 2**31 - 1
@@ -27,7 +27,7 @@ TOO_LONG = "must be no more than 63 characters"
 NAME_TOO_LONG = "JobSet name is too long"
 CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"
 COORDINATOR_LABEL = "jobset.sigs.k8s.io/coordinator"
-RULE_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+RULE_NAME = lazy(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 JOB_FAILURE_REASONS = (
     "BackoffLimitExceeded",
     "DeadlineExceeded",

@@ -119,9 +119,10 @@ def _names_secret(owner: Json, step: str | int) -> bool:
     """Tell whether the child of owner at step is called, or stands beside, a name that looks secret."""
     if not isinstance(owner, dict) or not isinstance(step, str):
         return False
+    if step == _APPLIED or looks_secret(step):
+        return True
     name = owner.get("name")
-    beside = _is_value(step) and isinstance(name, str) and looks_secret(name)
-    return beside or step == _APPLIED or looks_secret(step)
+    return isinstance(name, str) and looks_secret(name) and _is_value(step)
 
 
 def _is_value(key: str) -> bool:
@@ -129,15 +130,17 @@ def _is_value(key: str) -> bool:
     return len(key) < len("value") + 2 and len({*"value"} & {*key.lower()}) > len("value") - 2
 
 
-def secrets(data: JsonObject) -> Iterator[Hidden]:
-    """Yield what looks secret in an object, in order."""
-    return _walk(data, data, ())
+def secrets(data: JsonObject) -> tuple[Hidden, ...]:
+    """Return what looks secret in an object, in order."""
+    found: list[Hidden] = []
+    _walk(data, data, (), found)
+    return tuple(found)
 
 
 @lru_cache(maxsize=64)
 def hidden(document: Document) -> tuple[Hidden, ...]:
     """Return what findings on a document must not show, in order of the document."""
-    return tuple(secrets(document.data)) if _may_hide(document.source.decoded()) else ()
+    return secrets(document.data) if _may_hide(document.source.decoded()) else ()
 
 
 def _may_hide(text: str) -> bool:
@@ -154,25 +157,25 @@ def _may_hide(text: str) -> bool:
     return any(word in lower for word in _HINTS)  # several times faster than the pattern
 
 
-def _walk(root: JsonObject, value: Json, path: Path) -> Iterator[Hidden]:
+def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden]) -> None:
+    """Add what looks secret in a value of an object; most texts need no look."""
     if isinstance(value, dict):
+        whole = len(path) == 1 and _in_secret(root, path)
         for key, child in value.items():
-            at = (*path, key)
-            secret = _names_secret(value, key) or (len(at) == 2 and _in_secret(root, at))
-            if secret and not _speaks_for_itself(child):
-                yield from _all(child, at)
-            else:
-                yield from _walk(root, child, at)
+            if (whole or _names_secret(value, key)) and not _speaks_for_itself(child):
+                found += _all(child, (*path, key))
+            elif not isinstance(child, str) or "=" in child or "@" in child:
+                _walk(root, child, (*path, key), found)
     elif isinstance(value, list):
         for index, item in enumerate(value):
             before = value[index - 1] if index else None
             flag = _FLAG.match(before) if isinstance(before, str) else None
             if flag and looks_secret(flag[1]):
-                yield from _all(item, (*path, index))
+                found += _all(item, (*path, index))
             else:
-                yield from _walk(root, item, (*path, index))
+                _walk(root, item, (*path, index), found)
     elif isinstance(value, str):
-        yield from (Hidden(path, text, whole=False) for text in _inside(value))
+        found += (Hidden(path, text, whole=False) for text in _inside(value))
 
 
 def _all(value: Json, path: Path) -> Iterator[Hidden]:

@@ -7,13 +7,13 @@ derive. Directory and files keep the job's own name, so that the change is read 
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from trainc.diagnostics import Diagnostic, report, suggest
 from trainc.gitops.base import Pass
 from trainc.model import Findings, Model, Object, Objects
 from trainc.records import replace
+from trainc.regex import lazy
 from trainc.source import Document, Json, Path, as_object, get
 
 OWN: Final = "trainc.dev/"
@@ -22,7 +22,7 @@ OWN: Final = "trainc.dev/"
 RUN: Final = f"{OWN}run"
 CODE: Final = "TC609"
 _ANNOTATIONS: Path = ("metadata", "annotations")
-_NUMBER: Final = re.compile(r"[1-9][0-9]{0,8}")
+_NUMBER: Final = lazy(r"[1-9][0-9]{0,8}")
 _RULE: Final = 'a whole number from 1, such as "2"'
 
 

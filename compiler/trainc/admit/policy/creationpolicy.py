@@ -6,7 +6,6 @@ that of all kinds (schema/metarules.py).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -27,6 +26,7 @@ from trainc.cel import composition
 from trainc.cel.escaping import RESERVED
 from trainc.kube.gojson import trim_space
 from trainc.kube.names import is_dns1035_label, is_dns1123_subdomain
+from trainc.regex import lazy
 from trainc.source import Json, JsonObject, Path, as_object
 
 MAX_CONDITIONS: Final = 64
@@ -36,7 +36,7 @@ MAX_ANNOTATION_EXPRESSION: Final = 5 * 1024
 
 _FAILURE_POLICIES: Final = ("Fail", "Ignore")
 _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
-_IDENTIFIER: Final = re.compile("[_a-zA-Z][_a-zA-Z0-9]*")
+_IDENTIFIER: Final = lazy("[_a-zA-Z][_a-zA-Z0-9]*")
 _NOTHING_TO_CHECK: Final = "validations or auditAnnotations must contain at least one item"
 
 
