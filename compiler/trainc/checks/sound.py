@@ -43,14 +43,23 @@ _SOME = "x"
 
 def problems_of(made: JsonObject) -> Iterator[Problem]:
     """Yield what is wrong with a Job, as ``created_job`` returns it; paths are those of the Job."""
-    spec, place = as_object(made["spec"]), Place(JOB, ("spec",), "spec")
+    yield from _own_problems(made)
+    yield from _problems_of_pods(as_object(get(made, "spec", "template")))
+
+
+def _own_problems(made: JsonObject) -> Iterator[Problem]:
+    """Yield what is wrong with a Job beside its template."""
     yield from labels(
         Place(METADATA, ("metadata", "labels"), "metadata.labels"), as_object(get(made, "metadata", "labels"))
     )
-    yield from job_problems(place, spec)
-    yield from template_problems(place.child("template"), as_object(spec.get("template")))
+    yield from job_problems(Place(JOB, ("spec",), "spec"), as_object(made["spec"]))
+
+
+def _problems_of_pods(template: JsonObject) -> Iterator[Problem]:
+    """Yield what is wrong with the template of a Job, whatever the Job."""
+    yield from template_problems(Place(JOB, ("spec",), "spec").child("template"), template)
     # A pod's own rules come with the server's names of a pod's fields.
-    yield from pod_problems(Place(JOB, POD, "spec"), as_object(get(spec, "template", "spec")))
+    yield from pod_problems(Place(JOB, POD, "spec"), as_object(template.get("spec")))
 
 
 def is_sound(made: JsonObject) -> bool:
@@ -63,7 +72,16 @@ def is_sound(made: JsonObject) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_sound(key: bytes) -> bool:
-    return next(problems_of(marshal.loads(key)), None) is None
+    made = marshal.loads(key)
+    if next(_own_problems(made), None) is not None:
+        return False
+    return _has_sound_pods(marshal.dumps(made["spec"]["template"], _PLAIN))
+
+
+@lru_cache(maxsize=4096)
+def _has_sound_pods(key: bytes) -> bool:
+    """Tell it of a template: Jobs of the same one differ in their numbers of pods."""
+    return next(_problems_of_pods(marshal.loads(key)), None) is None
 
 
 def abridged(made: JsonObject) -> JsonObject:
