@@ -14,6 +14,7 @@ from typing import Any
 
 from trainc.data import installed, load_json
 from trainc.records import dataclass
+from trainc.regex import lazy
 
 TABLES = "cel_grammar.json"
 START, END = "expr", "$END"
@@ -156,7 +157,7 @@ def unpack(saved: Mapping[str, Any]) -> Tables:
     actions = tuple({names[key]: to for key, to in zip(row[::2], row[1::2], strict=True)} for row in saved["actions"])
     gotos = tuple({names[key]: to for key, to in zip(row[::2], row[1::2], strict=True)} for row in saved["gotos"])
     return Tables(
-        scanner=re.compile(saved["scanner"]),
+        scanner=lazy(saved["scanner"]),
         symbols=saved["symbols"],
         keywords=saved["keywords"],
         actions=tuple(actions[number] for number in saved["rows"]),
