@@ -125,6 +125,28 @@ def test_a_runtime_below_jobs_concerns_its_jobs(repository: Path, reached: Reach
     assert reached() == [None]
 
 
+def test_what_is_found_in_jobs_that_are_not_read_is_told(
+    repository: Path, reached: Reached, compiled: Compiled
+) -> None:
+    old = "{name: other, labels: {trainer.kubeflow.org/support: deprecated}}"
+    put(repository, "runtimes/other.yaml", RUNTIME.format(name="other", image="img").replace("{name: other}", old))
+    for name in ("one", "two"):
+        put(repository, f"jobs/a/{name}.yaml", JOB.format(name=name, runtime="plain") + texts.WARNING)
+    pause()
+    before = run("render").stdout
+    compiled()
+    for name in ("one", "four"):
+        put(repository, f"jobs/a/{name}.yaml", changed(name))
+        pause()
+        told = run("render").stdout
+        assert (reached(), compiled()) == ([0], [name])
+        assert told == run("render", "--no-cache").stdout != before
+        assert ("jobs/a/two.yaml:7:3: warning[TC311]" in told, "jobs/a/one.yaml" in told) == (True, False)
+        before = told
+        compiled()
+    check()
+
+
 def test_what_was_compiled_so_is_known_to_a_run_over_everything(
     repository: Path, reached: Reached, compiled: Compiled
 ) -> None:
@@ -157,7 +179,7 @@ def test_findings_of_what_changed_are_told(repository: Path, reached: Reached, c
     put(repository, "jobs/a/two.yaml", changed("two"))
     pause()
     assert "jobs/a/one.yaml:7:3: warning[TC311]" in run("render").output
-    assert (reached(), compiled()) == ([0, 0], ["one", "one", "two"])
+    assert (reached(), compiled()) == ([0, 0], ["one", "two"])
     put(repository, "jobs/a/two.yaml", JOB.format(name="two", runtime="plain") + "  suspend: false\n")
     pause()
     assert "TC311" in run("render", "--fail-on", "warning", status=1).output

@@ -2,7 +2,8 @@
 
 What a run says and does beyond a job depends on all jobs together, but never on how many are alike (``facts.py``). So
 the same compiler runs on an abridged repository: inputs that are no jobs, the jobs that have changed or whose runtime
-has, and stubs of others, as few as show all namespaces, runtimes, kinds and images there are. Only names can meet that
+has, and stubs of others: of all in which something is found, and as few as show all namespaces, runtimes, kinds and
+images there are. Only names can meet that
 are not among them, which is looked at here. What is out of the ordinary raises Unusual: a run
 over everything is due.
 """
@@ -23,10 +24,12 @@ from trainc.compilejob import Job
 from trainc.contents import digest_of
 from trainc.diagnostics import Diagnostic
 from trainc.documents import COMPANIONS, RUNTIMES, with_namespace
+from trainc.findings import plain
 from trainc.findings.plain import Place, place_of
 from trainc.gitops.base import JOBSET
 from trainc.gitops.summary import Summary
 from trainc.jobcodec import Places, Unplaced
+from trainc.load import load as load_source
 from trainc.lookup import BUILTIN
 from trainc.pipeline import Loaded, load_all
 from trainc.prepared import Executor, Prepared
@@ -111,7 +114,9 @@ class Abridged:
         """Yield stubs that stand in for all jobs that are not touched; ``shared`` are files with companions."""
         for environment, old in self.old.items():
             jobs = {file: entries for file, entries in old.jobs.items() if file not in self.touched}
-            self.rest[environment] = rest = Facts(old.platform, old.shapes, old.images, jobs)
+            told = {file: findings for file, findings in old.told.items() if file not in self.touched}
+            self.rest[environment] = rest = Facts(old.platform, old.shapes, old.images, jobs, told)
+            self.stand_ins |= {(file, index): environment for file, found in told.items() for index in found}
             shown: set[tuple[str, ...]] = set()
             for number, (file, entry) in rest.used()[0].items():
                 parts = _parts(rest.shapes[number], shared)
@@ -119,13 +124,14 @@ class Abridged:
                     shown |= parts
                     self.stand_ins[file, entry[0]] = environment
         for (file, index), environment in self.stand_ins.items():
-            entry = self._entry(environment, (file, index))
+            entry = self._entry(self.rest[environment], (file, index))
             shape = self.rest[environment].shapes[entry[3]]
             metadata = {"name": entry[1], "namespace": shape.home}
             yield stub(file, [index, metadata, json.loads(shape.reference)], _unseen)
 
-    def _entry(self, environment: str, place: Place) -> Entry:
-        return next(entry for entry in self.rest[environment].jobs[place[0]] if entry[0] == place[1])
+    @staticmethod
+    def _entry(rest: Facts, place: Place) -> Entry:
+        return next(entry for entry in rest.jobs[place[0]] if entry[0] == place[1])
 
     def executor(self, environment: str, inner: Executor) -> Executor:
         """Return an executor that gives the jobs of stand-ins from facts, and lets ``inner`` compile the others."""
@@ -145,12 +151,44 @@ class Abridged:
                 if not is_stub(document):
                     others.append(document)
                     continue
-                entry = self._entry(environment, place_of(document))
-                yield _job(document, entry, rest.shapes[entry[3]], shown, places)
+                yield self._stand_in(document, rest, shown, places)
                 shown = ()
             yield from recall(prepared, others)
 
         return execute
+
+    def _stand_in(self, document: Document, rest: Facts, images: tuple[str, ...], places: Places) -> Job:
+        """Return the job of a stub, which is only told from others by its name and that of its JobSet.
+
+        ``images`` are those of its objects. Raises Unusual where a finding is about a document that is gone.
+        """
+        entry = self._entry(rest, own := place_of(document))
+        shape = rest.shapes[entry[3]]
+        told = rest.told.get(own[0], {}).get(own[1], [])
+        if any(own in plain.places(finding) for finding in told):
+            document = self._whole(document)
+
+        def find(place: Place) -> Document:
+            return document if (place[0], place[1]) == own else places.find((place[0], place[1]))
+
+        try:
+            runtime = places.find((shape.runtime[0], shape.runtime[1]))
+            findings = tuple(plain.decode(finding, find) for finding in told)
+        except Unplaced:
+            raise Unusual("a document that is gone") from None
+        made = tuple(
+            Summary((group, kind, place, entry[2] if kind == JOBSET else ""), space, "", images)
+            for group, kind, place, space in shape.objects
+        )
+        return Job(shape.namespace, entry[1], document, runtime, findings=findings, made=made)
+
+    def _whole(self, document: Document) -> Document:
+        """Return a document of a file that was not read. Raises Unusual where that is another one now."""
+        name = document.source.name
+        source = self.read([name]).sources[0]
+        if not isinstance(source.text, bytes) or digest_of(source.text) != self.files.look(name)[1]:
+            raise Unusual("a file that has just changed")
+        return next(with_namespace(each)[0] for each in load_source(source)[0] if each.index == document.index)
 
     def _look_up(self, rest: Facts, shapes: Mapping[int, tuple[str, Entry]], runtimes: RuntimeDigests) -> None:
         """Raise Unusual where jobs that are not touched would find another runtime than they did."""
@@ -171,7 +209,9 @@ class Abridged:
         """
         for environment, rest in self.rest.items():
             old = self.old[environment]
-            names = {name for job in jobs[environment] if not is_stub(job.document) for name in _names(job)}
+            names = {
+                name for job in jobs[environment] if job.document.source.name in self.touched for name in _names(job)
+            }
             names.difference_update(_known_names(old, self.touched.intersection(old.jobs)))
             if names and not names.isdisjoint(_known_names(rest, rest.jobs)):
                 raise Unusual("a name that is taken")
@@ -220,19 +260,6 @@ def _parts(shape: Shape, shared: set[str]) -> set[tuple[str, ...]]:
     for group, kind, _, space in shape.objects:
         found |= {("kind", group, kind), ("object", space)}
     return found
-
-
-def _job(document: Document, entry: Entry, shape: Shape, images: tuple[str, ...], places: Places) -> Job:
-    """Return the job that stands in for all of a shape; only its own JobSet has a name. ``images`` are its images."""
-    try:
-        runtime = places.find((shape.runtime[0], shape.runtime[1]))
-    except Unplaced:
-        raise Unusual("a runtime that is gone") from None
-    made = tuple(
-        Summary((group, kind, place, entry[2] if kind == JOBSET else ""), space, "", images)
-        for group, kind, place, space in shape.objects
-    )
-    return Job(shape.namespace, entry[1], document, runtime, made=made)
 
 
 def _names(job: Job) -> Iterator[tuple[str, str, str]]:

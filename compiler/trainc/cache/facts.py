@@ -1,8 +1,8 @@
 """What the rest of a run asks of jobs that it does not look at, in few words: a record of one has a hundred.
 
 Two things are asked of all jobs together: which names are taken, so each job has its own; and what there is at all
-(namespaces, runtimes in use, kinds of objects, images), so jobs that are alike in it share a shape. A file has facts if
-all its jobs have, and a job if nothing is found in it. All is plain data, for ``marshal``.
+(namespaces, runtimes in use, kinds of objects, images), so jobs that are alike in it share a shape. What was found in a
+job is told in every run. A file has facts if all its jobs have. All is plain data, for ``marshal``.
 """
 
 from __future__ import annotations
@@ -42,24 +42,30 @@ identities of its objects that could be those of a companion."""
 
 @dataclass(slots=True)
 class Facts:
-    """What is known of the jobs of one environment: file to its jobs. ``platform`` is the digest of what is no job."""
+    """What is known of the jobs of one environment: file to its jobs. ``platform`` is the digest of what is no job.
+
+    ``told`` has the jobs in which something is found: file and index to findings, as in ``Record``.
+    """
 
     platform: str
     shapes: list[Shape] = field(default_factory=list)
     images: list[tuple[str, ...]] = field(default_factory=list)
     jobs: dict[str, list[Entry]] = field(default_factory=dict)
+    told: dict[str, dict[int, Any]] = field(default_factory=dict)
     numbers: dict[Any, int] = field(default_factory=dict)
     """The numbers of shapes and images, once one is asked for."""
 
     def add(self, file: str, stubs: Iterable[Any], records: Mapping[int, Any]) -> bool:
         """Take the jobs of a file, as the stubs of ``jobs.py`` and its records; False where they have no facts."""
-        found = []
+        found, told = [], {}
         for index, metadata, reference in stubs:
             home = _home(file, metadata)
             record = records.get(index)
-            if record is None or home is None or record[3]:
+            if record is None or home is None:
                 return False
-            namespace, name, _, _, made, _, runtime = record
+            namespace, name, _, findings, made, _, runtime = record
+            if findings:
+                told[index] = findings
             objects = tuple((group, kind, place, space) for (group, kind, place, _), space, _, _ in made)
             shape = Shape(home, json.dumps(reference), namespace, tuple(runtime), objects)
             pictures = tuple(dict.fromkeys(image for _, _, _, images in made for image in images))
@@ -68,6 +74,8 @@ class Facts:
             numbers = self._number(self.shapes, shape), self._number(self.images, pictures)
             found.append((index, name, jobset, *numbers, beside))
         self.jobs[file] = found
+        if told:
+            self.told[file] = told
         return True
 
     def _number(self, table: list[Any], value: Any) -> int:
@@ -84,7 +92,7 @@ class Facts:
         shapes, images = self.used()
         if len(self.shapes) + len(self.images) <= 2 * (len(shapes) + len(images)) + 100:
             return self
-        new = Facts(self.platform)
+        new = Facts(self.platform, told=self.told)
         for file, entries in self.jobs.items():
             new.jobs[file] = [
                 (
@@ -133,6 +141,7 @@ def extend(found: Mapping[str, Facts], file: str, stubs: Any, known: Mapping[str
     if stubs is None or not all(facts.add(file, stubs, each) for facts, each in both):
         for facts in found.values():
             facts.jobs.pop(file, None)
+            facts.told.pop(file, None)
 
 
 def dump(found: Mapping[str, Facts], files: Collection[str]) -> bytes:
@@ -143,14 +152,14 @@ def dump(found: Mapping[str, Facts], files: Collection[str]) -> bytes:
 
 
 def _plain(name: str, facts: Facts) -> list[Any]:
-    return [name, facts.platform, list(map(tuple, facts.shapes)), facts.images, facts.jobs]
+    return [name, facts.platform, list(map(tuple, facts.shapes)), facts.images, facts.jobs, facts.told]
 
 
 def load(data: bytes) -> dict[str, Facts]:
     """Return the facts by environment."""
     return {
-        name: Facts(platform, list(map(Shape._make, shapes)), images, jobs)
-        for name, platform, shapes, images, jobs in marshal.loads(data)
+        name: Facts(platform, list(map(Shape._make, shapes)), images, jobs, told)
+        for name, platform, shapes, images, jobs, told in marshal.loads(data)
     }
 
 
