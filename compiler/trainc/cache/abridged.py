@@ -36,7 +36,7 @@ from trainc.prepared import Executor, Prepared
 from trainc.read import Inputs, merge, read_file
 from trainc.records import replace
 from trainc.source import Document, Source, get
-from trainc.write import OUT, Plan
+from trainc.write import OUT
 
 _JOBS: Final = "jobs/"
 _PLATFORM: Final = ("runtimes/", "policies/")
@@ -55,6 +55,8 @@ class Abridged:
             raise Unusual("no facts")
         self.root = root
         self.old = load(snapshot.facts)
+        self.snapshot = snapshot
+        self.changes = changes
         self.files = snapshot.files
         known = next(iter(self.old.values())).jobs
         odd = [name for name in self.files.names if name.startswith(_JOBS) and name not in known]
@@ -237,12 +239,12 @@ class Abridged:
             extend(found, file, self.stubs.get(file), known)
         return dump(found, files)
 
-    def learnt(self, changes: Changes, todo: Plan) -> Stored:
-        """Return what a run over everything would like to know of this one."""
+    def learnt(self, written: Mapping[str, bytes]) -> Stored:
+        """Return what a run over everything would like to know of this one; ``written`` has the digests of files."""
         other = (file for file in sorted(self.present) if self.files.look(file)[1] != self.digests[file])
-        looks = {file: changes.files.get(file, (None, None))[0] for file in other}
+        looks = {file: self.changes.files.get(file, (None, None))[0] for file in other}
         inputs = {file: [seen, self.digests[file], self.stubs.get(file)] for file, seen in looks.items()}
-        outputs = {file.name: [None, digest_of(file.data)] for file in (*todo.create, *todo.change)}
+        outputs = {name: [None, digest] for name, digest in written.items()}
         return Stored(inputs, {name: recall.found for name, recall in self.recalls.items()}, outputs)
 
 

@@ -54,6 +54,8 @@ class Facts:
     told: dict[str, dict[int, Any]] = field(default_factory=dict)
     numbers: dict[Any, int] = field(default_factory=dict)
     """The numbers of shapes and images, once one is asked for."""
+    in_use: tuple[dict[int, tuple[str, Entry]], set[int]] | None = None
+    """What ``used`` gives, once it is asked for."""
 
     def add(self, file: str, stubs: Iterable[Any], records: Mapping[int, Any]) -> bool:
         """Take the jobs of a file, as the stubs of ``jobs.py`` and its records; False where they have no facts."""
@@ -73,7 +75,7 @@ class Facts:
             beside = tuple(tuple(one[0]) for one in made if one[0][1] in COMPANIONS)
             numbers = self._number(self.shapes, shape), self._number(self.images, pictures)
             found.append((index, name, jobset, *numbers, beside))
-        self.jobs[file] = found
+        self.jobs[file], self.in_use = found, None
         if told:
             self.told[file] = told
         return True
@@ -109,6 +111,8 @@ class Facts:
 
     def used(self) -> tuple[dict[int, tuple[str, Entry]], set[int]]:
         """Return the shapes in use, each with the file and the entry of one job, and the images in use."""
+        if self.in_use is not None:
+            return self.in_use
         shapes: dict[int, tuple[str, Entry]] = {}
         images: set[int] = set()
         for file, entries in self.jobs.items():
@@ -116,7 +120,8 @@ class Facts:
                 images.add(entry[4])
                 if entry[3] not in shapes:
                     shapes[entry[3]] = file, entry
-        return shapes, images
+        self.in_use = shapes, images
+        return self.in_use
 
 
 def gather(inputs: Mapping[str, Any], known: Mapping[str, Any], settings: Mapping[str, Settings]) -> bytes:

@@ -9,7 +9,6 @@ from typing import Any, Final
 from trainc.cache.changes import Changes
 from trainc.cache.looks import UNKNOWN, Look, Looks
 from trainc.cache.stamps import Stamp
-from trainc.contents import digest_of
 from trainc.records import NamedTuple
 from trainc.write import Plan
 
@@ -53,20 +52,23 @@ class Snapshot(NamedTuple):
         files = self.files.changed(changes.files, changes.gone)
         return self._replace(files=files, folders=folders, inputs=len(new) + self.inputs - len(gone))
 
-    def after(self, read: Mapping[str, bytes], told: Iterable[Any], todo: Plan, facts: bytes) -> Snapshot:
-        """Return what is left once ``todo`` is done, after inputs were ``read``: file to the digest of its bytes.
+    def after(
+        self, read: Mapping[str, bytes], written: Mapping[str, bytes], told: Iterable[Any], todo: Plan, facts: bytes
+    ) -> Snapshot:
+        """Return what is left once ``todo`` is done.
 
-        What was written has no stamp, for another may have written since. A folder that was there keeps the one that
+        ``read`` are inputs and ``written`` files of out/, by name with digests. What was written has no stamp, for
+        another may have written since. A folder that was there keeps the one that
         it had before: it has another one now if any of its names has come or gone.
         """
         known = {name: self.files.look(name) for name in read}
         files = {name: (known[name][0] if known[name][1] in (None, own) else None, own) for name, own in read.items()}
-        files |= {file.name: (None, digest_of(file.data)) for file in (*todo.create, *todo.change)}
+        files |= {name: (None, digest) for name, digest in written.items()}
         removed = (*todo.remove, *todo.leftovers)
-        places = _folders((file.name for file in (*todo.create, *todo.change)), self.tops)
+        places = _folders(written, self.tops)
         new = {place: _look_of_folder(None) for place in places if place not in self.folders}
         gone = [place for place in _folders(removed, self.tops) if not os.path.isdir(f"{todo.root}/{place}")]
-        made = sorted((*todo.unchanged, *(file.name for file in (*todo.create, *todo.change))))
+        made = sorted((*todo.unchanged, *written))
         left = self._replace(told=list(told), made=made, facts=facts)
         return left._replace(files=self.files.changed(files, removed), folders=self.folders.changed(new, gone))
 

@@ -160,7 +160,14 @@ class Whole:
         self._save(Snapshot(*looks, len(self.inputs.folders), told, made, list(todo.tops), facts()))
         return files
 
-    def renew(self, read: Mapping[str, bytes], findings: Iterable[Diagnostic], todo: Plan, facts: bytes) -> None:
+    def renew(
+        self,
+        read: Mapping[str, bytes],
+        written: Mapping[str, bytes],
+        findings: Iterable[Diagnostic],
+        todo: Plan,
+        facts: bytes,
+    ) -> None:
         """Note the same as ``keep``, after a run that looked only at what has changed. Arguments as in ``after``."""
         assert self.snapshot is not None and self.changes is not None, "nothing was known"
         finder = Finder(self.root)
@@ -168,7 +175,7 @@ class Whole:
             told = [encode(finding, finder.place) for finding in findings]
         except Unfound:
             return
-        self._save(self.snapshot.renewed(self.changes).after(read, told, todo, facts))
+        self._save(self.snapshot.renewed(self.changes).after(read, written, told, todo, facts))
 
     @property
     def _mark(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 from trainc.cache.abridged import Abridged, Unusual
@@ -34,22 +35,31 @@ def render_changes(root: Path, known: Whole, mode: Mode) -> int | None:
         return None
     try:
         abridged = Abridged(root, snapshot, changes)
-        inputs = merge([read_platform(root), abridged.read(abridged.present)])
-        execute = executor_of(mode.workers, mode.ranks, quiet=mode.reporter.quiet)
-        names = config.environments
-        outcome = compile_for(inputs, config, names, (), memory=abridged, execute=execute)
-        if has_errors(outcome.findings) or not outcome.job_count or any(map(is_stub, shown(outcome.findings))):
-            return None
-        abridged.check(outcome.jobs, outcome.made)
-        todo = _planned(root, config, outcome, snapshot, abridged)
+        gc.freeze()  # what is there now stays to the end: none of it is looked at for cycles
+        return _rendered(root, config, known, abridged, mode)
     except Unusual:
         return None
+    finally:
+        gc.unfreeze()
+
+
+def _rendered(root: Path, config: Config, known: Whole, abridged: Abridged, mode: Mode) -> int | None:
+    """Compile, compare, write and tell; return as ``render_changes`` does. Raises Unusual before anything is told."""
+    inputs = merge([read_platform(root), abridged.read(abridged.present)])
+    execute = executor_of(mode.workers, mode.ranks, quiet=mode.reporter.quiet)
+    outcome = compile_for(inputs, config, config.environments, (), memory=abridged, execute=execute)
+    if has_errors(outcome.findings) or not outcome.job_count or any(map(is_stub, shown(outcome.findings))):
+        return None
+    abridged.check(outcome.jobs, outcome.made)
+    digests: dict[str, bytes] = {}
+    todo = _planned(root, config, outcome, abridged, digests)
     if mode.reporter.fails(outcome.findings):
         return carry_out(outcome.findings, None, mode)
     status = carry_out(outcome.findings, todo, mode)
     if status == CLEAN:
-        known.renew(abridged.digests, outcome.findings, todo, abridged.facts())
-        append(known.path.with_suffix(".jobs"), known.tool, abridged.learnt(changes, todo))
+        written = {file.name: digests.get(file.name) or digest_of(file.data) for file in (*todo.create, *todo.change)}
+        known.renew(abridged.digests, written, outcome.findings, todo, abridged.facts())
+        append(known.path.with_suffix(".jobs"), known.tool, abridged.learnt(written))
     return status
 
 
@@ -61,21 +71,24 @@ def _is_known(config: Config, snapshot: Snapshot) -> bool:
     return all(snapshot.files.look(name)[1] == digests.get(name) for name in read)
 
 
-def _planned(root: Path, config: Config, outcome: Outcome, snapshot: Snapshot, abridged: Abridged) -> Plan:
-    """Return the plan for the folders that anything changed may change. Raises Unusual where others are in its way."""
+def _planned(root: Path, config: Config, outcome: Outcome, abridged: Abridged, digests: dict[str, bytes]) -> Plan:
+    """Return the plan for the folders that anything changed may change; ``digests`` gets those of files compared.
+
+    Raises Unusual where others are in its way.
+    """
     extra = deployment_files(config, outcome)
     beside = deployment_folders(config, config.environments)
     wanted: dict[str, Content] = {**outcome.files, **extra}
-    kept = abridged.kept()
-    others = [name for name in snapshot.made if name.rpartition("/")[0] in kept]
-    scopes = {name.rpartition("/")[0] for name in (*snapshot.made, *wanted)}.difference(kept)
-    known = snapshot.files
+    kept, made = abridged.kept(), abridged.snapshot.made
+    others = [name for name in made if name.rpartition("/")[0] in kept]
+    scopes = {name.rpartition("/")[0] for name in (*made, *wanted)}.difference(kept)
 
     def is_same(name: str, content: Content) -> bool:
-        return known.look(name)[1] == digest_of(content)
+        digest = digests[name] = digest_of(content)
+        return abridged.files.look(name)[1] == digest
 
     todo = plan(root, wanted, (*sorted(scopes), *beside), (OUT, *beside), is_same)
-    if todo.blocked or (todo.create and _meets(todo, snapshot)):
+    if todo.blocked or (todo.create and _meets(todo, abridged.snapshot)):
         raise Unusual("something in the way")
     return replace(todo, unchanged=tuple(sorted((*todo.unchanged, *others))))
 
