@@ -30,7 +30,7 @@ _QUADRATIC, _MOST_DIGITS = 10_000, 100_000
 _ZONE: Final = 150
 """The work of finding a time zone that there may not be."""
 
-_COMPILED, _STATES = 200, 512
+_COMPILED, STATES = 200, 512
 """The least work of compiling a pattern; how many states of its automaton are followed for one unit."""
 
 
@@ -107,7 +107,7 @@ def _patterned(args: Sequence[Value], meter: Meter) -> None:
     if text.__class__ is str and pattern.__class__ is str:
         spend(meter, _COMPILED + len(pattern))
         states = regex.weight(pattern)
-        spend(meter, 2 * states + len(text) * states // _STATES)
+        spend(meter, 2 * states + len(text) * states // STATES)
 
 
 def matched(pattern: str) -> Prepare:
@@ -118,7 +118,7 @@ def matched(pattern: str) -> Prepare:
         while isinstance(text, Optional):
             text = text.value
         if text.__class__ is str:
-            spend(meter, len(text) * regex.weight(pattern) // _STATES)
+            spend(meter, len(text) * regex.weight(pattern) // STATES)
 
     return prepare
 

@@ -158,6 +158,7 @@ def _is_inside(data: bytes, at: int) -> bool:
     return at < len(data) and data[at] & 0xC0 == 0x80
 
 
+@lru_cache(maxsize=512)
 def weight(regex: str) -> int:
     """Return the number of instructions of a compiled regular expression; 0 for a wrong one."""
     if (known := _packaged().get(regex)) is not None:

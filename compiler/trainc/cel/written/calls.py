@@ -13,6 +13,8 @@ from typing import Final, TypeAlias
 from trainc.cel import interpretable as plan
 from trainc.cel.cost import IDENT, LIST
 from trainc.cel.fastframe import slot_of
+from trainc.cel.library import regex
+from trainc.cel.metering import STATES
 from trainc.cel.operators import LONG, STRINGS
 from trainc.cel.values import EvalError, Value
 from trainc.cel.work import CHARACTERS, WORK, fresh
@@ -122,7 +124,7 @@ def _checked(name: str) -> str:
 
 
 def _add(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
-    """Write a sum of texts or integers: these cost 1, and so do texts unless the checker knew that they are."""
+    """Write a sum: it costs 1, but that of texts goes by their size where the checker knew that they are such."""
     texts = node.overload == "add_string"
     if not (texts or node.cost == 1) or any(arg.maybe for arg in args):
         return _general(writer, node, args)
@@ -138,6 +140,9 @@ def _add(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
     with writer.block(f"elif {_both(args, int)}:"):
         writer.put(f"{name} = {left} + {right}")
         writer.put(_checked(name))
+    with writer.block(f"elif {_both(args, list)}:"):
+        writer.put(f"{name} = [*{left}, *{right}] if {left} and {right} else {left} or {right}")
+        writer.put(f"w += len({left}) + len({right})")
     with writer.block("else:"):
         _apply(writer, node, [left, right], name)
     return Term(name)
@@ -238,6 +243,22 @@ def _member(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
     return Term(name, bool)
 
 
+def _matches(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
+    """Write matches() with a constant pattern (folding.py), of a text."""
+    pattern = node.args[1]
+    if not isinstance(pattern, plan.Constant) or pattern.value.__class__ is not str or args[0].maybe:
+        return _general(writer, node, args)
+    name, texts = writer.temporary(), [arg.text for arg in args]
+    usual = [f"{name} = matches({texts[0]}, {texts[1]}); n = len({texts[0]})"]
+    usual.append(f"w += n * {regex.weight(pattern.value)} // {STATES}")
+    if isinstance(node.cost, int):
+        writer.charge(node.cost)
+    else:
+        usual.append(f"c += (n + 10) // 10 * {(len(pattern.value) + 3) // 4}")
+    _unless(writer, node, texts, _Usual(_both(args[:1], str), usual), name)
+    return Term(name, bool)
+
+
 def _join(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
     """Write join(), mostly of nothing, which costs nothing."""
     if isinstance(node.cost, int) or any(arg.maybe for arg in args):
@@ -322,6 +343,7 @@ _SPECIAL: Final[Mapping[str, Write]] = {
     "endsWith": _affix("endswith"),
     "@in": _member,
     "join": _join,
+    "matches": _matches,
     "size": _size,
     "sum": _sum,
 }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from functools import lru_cache
+from typing import Any, Final
 
 from trainc.cel.values import INT_MAX, INT_MIN, Value
 from trainc.cel.work import WORK, Meter
@@ -13,9 +14,26 @@ SHORT: Final = 1024
 """How many texts are remembered, and how long they may be."""
 
 
+class Table(dict[Any, Any]):
+    """What was made of texts, by text. It is emptied when it is full, so that it holds what comes again and again."""
+
+    __slots__ = ()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if len(self) >= MANY:
+            self.clear()
+        super().__setitem__(key, value)
+
+
+@lru_cache(maxsize=64)
+def table(_function: str, _overload: str, _constants: tuple[str | None, ...]) -> Table:
+    """Return the table of a function of one text or two; all expressions that give it the same constants share one."""
+    return Table()
+
+
 def remembering(implementation: Callable[..., Value]) -> Callable[..., Value]:
     """Return a function of one value and the meter that looks up what it gave, and took, for a text or an integer."""
-    known: dict[Value, tuple[Value, int]] = {}
+    known = Table()
 
     def call(value: Value, meter: Meter) -> Value:
         simple = value.__class__ is str or value.__class__ is int
@@ -25,7 +43,7 @@ def remembering(implementation: Callable[..., Value]) -> Callable[..., Value]:
             return found[0]
         before = meter[WORK]
         result = implementation(value, meter)
-        if simple and len(known) < MANY and (value.__class__ is int or len(value) < SHORT):
+        if simple and (value.__class__ is int or len(value) < SHORT):
             known[value] = (result, before - meter[WORK])
         return result
 

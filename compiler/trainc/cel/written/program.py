@@ -17,6 +17,7 @@ from trainc.cel.cost import IDENT, LIST, MAP
 from trainc.cel.fastcalls import ONE, compare
 from trainc.cel.fastframe import UNSET, Function, Unusual
 from trainc.cel.fastloops import elements, pairs
+from trainc.cel.library import regex
 from trainc.cel.maps import MISSING, key_form
 from trainc.cel.values import INT_MAX, INT_MIN, NONE, Optional
 from trainc.cel.written.attributes import name_of, read
@@ -43,6 +44,7 @@ _NAMES: Final[Mapping[str, Any]] = {
     "elements": elements,
     "pairs": pairs,
     "total": total,
+    "matches": regex.matches,
     "length_hint": length_hint,
 }
 """All that a function may name, besides its constants and what Python has built in."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from trainc.cel import interpretable as plan
 from trainc.cel.written.calls import plain
-from trainc.cel.written.helpers import MANY, SHORT
+from trainc.cel.written.helpers import SHORT, Table, table
 from trainc.cel.written.writer import Term, Writer
 
 _OF_TEXTS: Final = frozenset(
@@ -82,20 +82,29 @@ def _is_closed(fold: plan.Fold) -> bool:
     return read <= own
 
 
+def _table(node: Any) -> Table:
+    """Return where to remember what a node gives: several expressions may call a function in the same way."""
+    if isinstance(node, plan.Call) and not any(isinstance(arg, plan.Call | plan.Fold) for arg in node.args):
+        constants = [arg.value if isinstance(arg, plan.Constant) else None for arg in node.args]
+        if all(value is None or value.__class__ is str for value in constants):
+            return table(node.function, node.overload, tuple(constants))
+    return Table()
+
+
 def remembered(writer: Writer, node: Any, varying: tuple[Any, ...], write: Callable[[Writer, Any], Term]) -> Term:
     """Write a node of which all that varies is one value or two, and look it up where they are texts met before."""
     values = [plain(writer, writer.walk(each)) for each in varying]
     key = values[0] if len(values) == 1 else f"({', '.join(values)})"
     texts = " and ".join(f"{value}.__class__ is str" for value in values)
     short = " and ".join(f"len({value}) < {SHORT}" for value in values)
-    known, name, held, cost, work = writer.constant({}), *(writer.temporary() for _ in range(4))
+    known, name, held, cost, work = writer.constant(_table(node)), *(writer.temporary() for _ in range(4))
     writer.put(f"{held} = {known}.get({key}) if {texts} else None")
     writer.open(f"if {held} is None:")
     writer.put(f"{cost} = c; {work} = w - f[1]")
     with writer.standing_for(dict(zip(varying, values, strict=True))):
         made = write(writer, node)
     writer.put(f"{name} = {plain(writer, made)}")
-    with writer.block(f"if {texts} and {short} and len({known}) < {MANY}:"):
+    with writer.block(f"if {texts} and {short}:"):
         writer.put(f"{known}[{key}] = ({name}, c - {cost}, w - f[1] - {work})")
     writer.charge(writer.close(paid=True))
     with writer.block("else:"):
