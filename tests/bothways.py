@@ -13,7 +13,7 @@ from trainc.cel.fastframe import UNUSUAL, Function
 from trainc.cel.runner import LIMIT, Outcome, Program
 from trainc.cel.schemajson import OverJson
 from trainc.cel.values import KeyedMap, Opaque, Optional, Value
-from trainc.cel.work import BUDGET
+from trainc.cel.work import WORK
 from trainc.cel.written.program import make
 
 Evaluate: TypeAlias = Callable[..., Outcome]
@@ -47,7 +47,7 @@ def compare(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         self._left = 0  # so that it never is written by itself
         outcome = evaluate(self, variables, limit)
         if self not in made:
-            made[self] = make(self._plan, dict(self._variables), runner._SPECIAL, BUDGET)
+            made[self] = make(self._plan, dict(self._variables), runner._SPECIAL, self._frame[WORK])
         function = made[self]
         if function is None:
             found["not written"] += 1

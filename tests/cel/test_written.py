@@ -15,6 +15,7 @@ import pytest
 
 import bothways
 from oracle import celgoldens
+from trainc.cel import runner
 from trainc.cel.composition import Compiled, compile_expression
 from trainc.cel.places import admission
 from trainc.cel.runner import Program
@@ -91,3 +92,55 @@ def test_the_limit_of_cost_is_kept(expression: str, excess: int) -> None:
     wanted = program(expression).evaluate({"object": GOOD}, first.cost - excess)
     assert (found.value, str(found.error), found.cost) == (wanted.value, str(wanted.error), wanted.cost)
     assert (found.error is None) is (excess == 0)
+
+
+MANY: Json = list(range(400))
+ALL = "many.all(a, many.all(b, {}))"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *(ALL.format("many.all(c, true)"), "many.map(a, many.map(b, many)).size() > 0", ALL.format("a + b >= 0")),
+        *(
+            ALL.format("many == many"),
+            ALL.format("b in many"),
+            ALL.format("'x'.matches(string(a) + '(a|b){9}') || true"),
+        ),
+        *(ALL.format("many.map(c, c) + many == many || true"), "many.map(a, many).exists(l, l == many.map(b, b + 1))"),
+        *(ALL.format("many.filter(c, c > a).size() >= 0"), ALL.format("'%s'.format([many]) != ''")),
+        *("many.map(a, many.map(b, string(b)).join(',')).join(',') != ''", ALL.format("int(string(b)) == b || true")),
+    ],
+)
+def test_what_takes_too_long_is_stopped(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function stops where the budget of work or the limit of cost is used up, and closures say so."""
+    monkeypatch.setattr(runner, "BUDGET", 50_000)
+    counted = bothways.compare(monkeypatch)
+    found = answer(read_question({"env": "dyn", "expr": expression, "vars": {"many": MANY}}))
+    assert found["error"] is not None
+    assert counted == {"left": 2}
+
+
+@pytest.mark.parametrize("depth", [2, 10, 60, 240])
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [("[", "]"), ("(o.a || ", ")"), ("!(", ")"), ("[1].map(x, ", ")"), ("[1].all(x, ", " == 1)"), ("(o.a ? 1 : ", ")")],
+)
+def test_expressions_may_be_as_deep_as_the_grammar_allows(
+    begin: str, end: str, depth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is too deep for a function is not written; Python itself would refuse it."""
+    counted = bothways.compare(monkeypatch)
+    answer(read_question({"env": "dyn", "expr": begin * depth + "o.a" + end * depth, "vars": {"o": {"a": False}}}))
+    assert depth > 10 or counted["answered"] + counted["left"] == 2 or counted == {}, "the checker may refuse it, too"
+
+
+@pytest.mark.parametrize("name", ["class", "lambda", "k0", "v3", "MISSING", "c", "f", "exec", "names", "None_", "é"])
+def test_names_and_texts_are_data(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = bothways.compare(monkeypatch)
+    text = "'); raise SystemExit  # \\n\\u2028{0}%s"
+    expression = f"[o.l].all({name if name.isascii() else 'e'}, o['{name}'] == \"{text}\") && o.l == 1"
+    shown = text.replace("\\n", "\n").replace("\\u2028", "\u2028")
+    found = answer(read_question({"env": "dyn", "expr": expression, "vars": {"o": {name: shown, "l": 1}}}))
+    assert found["value"] is True, found
+    assert counted == {"answered": 2}
