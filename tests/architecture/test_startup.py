@@ -38,11 +38,8 @@ def loaded(*args: str) -> set[str]:
     """Return the modules that a run in this repository has loaded at its end."""
     code = (
         "import json, sys\n"
-        "from trainc.cli.root import trainc\n"
-        "try:\n"
-        f"    trainc({list(args)!r})\n"
-        "except SystemExit as end:\n"
-        "    assert not end.code, end.code\n"
+        "from trainc.cli.plain import run\n"
+        f"assert run({list(args)!r}) == 0\n"
         "sys.stderr.write('\\n' + json.dumps(sorted(sys.modules)))\n"
     )
     surroundings = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -55,3 +52,13 @@ def test_a_run_with_warnings_loads_no_heavy_library() -> None:
     found = loaded("render", "--check", "--no-cache")
     assert {"trainc.pipeline", "trainc.kube.yamlplaces", "trainc.plugins.flux.scripts"} <= found
     assert HEAVY & found == set()
+
+
+SELDOM = {"base64", "click", "dataclasses", "datetime", "getopt", "gettext", "inspect", "uuid"}
+"""Parts of the standard library, and click, that few runs need and that take a millisecond or more to load."""
+
+
+def test_one_job_loads_little() -> None:
+    found = loaded("build", "--no-cache", "-q", str(ROOT.parent / "jobs/team-vision/mnist-cpu.yaml"))
+    assert "trainc.cli.building" in found
+    assert SELDOM & found == set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trainc.cel import exact, fast, work
+from trainc.cel import fast, work
 from trainc.cel.checker import Checked
 from trainc.cel.declarations import Environment
 from trainc.cel.exactattributes import Lazy, Run
@@ -156,6 +156,8 @@ class Program:
     def _decide(self, variables: Mapping[str, Value], limit: int) -> Outcome:
         """Evaluate just as cel-go does."""
         if self._exact is None:
+            from trainc.cel import exact  # closures answer nearly always
+
             self._exact = exact.build(self._plan)
         frame = self._frame.copy()
         for name, slot in self._variables:

@@ -5,7 +5,6 @@ Source: k8s.io/kube-openapi pkg/validation/strfmt, which reads more than RFC 333
 
 from __future__ import annotations
 
-import base64
 import binascii
 from collections.abc import Callable, Mapping
 
@@ -74,6 +73,8 @@ def to_bytes(text: str) -> bytes:
     strange = _NO_BASE64.search(text)
     at = strange.start() if strange is not None else len(text)
     if strange is None:
+        import base64  # few values are bytes
+
         try:
             return base64.urlsafe_b64decode(text.replace("\r", "").replace("\n", ""))
         except binascii.Error:

@@ -6,7 +6,6 @@ common/types, cel-go v0.26.0. An Any is refused, whatever it holds.
 
 from __future__ import annotations
 
-import base64
 import struct
 from collections.abc import Callable, Mapping
 from typing import Final, NoReturn, TypeAlias
@@ -120,6 +119,8 @@ def to_json(value: Value) -> Value:
         number = value if kind is int else value.value
         return float(number) if -_SAFE <= number <= _SAFE else str(number)
     if kind is bytes:
+        import base64  # few values are bytes
+
         return base64.b64encode(value).decode("ascii")
     if kind is Duration:
         return duration_to_string(value)

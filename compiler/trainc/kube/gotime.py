@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from trainc.regex import lazy
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _STEPS = (
@@ -36,6 +39,8 @@ def normalize_time(text: str) -> str | None:
 
     Raises TimeError.
     """
+    from datetime import datetime, timedelta  # few documents hold a time
+
     part = _split(text)
     years = _CYCLE if int(part["2006"]) < _CYCLE else 0
     moment = datetime(int(part["2006"]) + years, int(part["01"]), 1, int(part["15"]), int(part["04"]), int(part["05"]))
@@ -70,6 +75,8 @@ def _split(text: str) -> dict[str, str]:
 
 
 def _offset(zone: str, text: str) -> timedelta:
+    from datetime import timedelta
+
     if zone == "Z":
         return timedelta(0)
     hours, minutes = int(zone[1:3]), int(zone[4:6])
@@ -79,6 +86,8 @@ def _offset(zone: str, text: str) -> timedelta:
 
 
 def _days(month: datetime) -> int:
+    from datetime import timedelta
+
     following = month.replace(year=2000 + month.year % _CYCLE, day=28) + timedelta(days=4)
     return (following - timedelta(days=following.day)).day
 

@@ -7,7 +7,6 @@ The CRDs of this package use date-time alone; what hardly any CRD asks for is ra
 
 from __future__ import annotations
 
-import base64
 import binascii
 import re
 from collections.abc import Callable
@@ -64,6 +63,8 @@ def is_byte(text: str) -> bool:
     """Tell whether text is base64 of at least one byte."""
     if not re.fullmatch(_BYTE, text):
         return False
+    import base64  # few values are bytes
+
     try:
         base64.b64decode(text, validate=True)
     except binascii.Error:
