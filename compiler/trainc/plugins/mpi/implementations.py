@@ -7,6 +7,9 @@ MPICH are extensions: their variables are those that Intel MPI's and MPICH's Hyd
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+from trainc.memo import last
 from trainc.model import Container
 from trainc.plugins.base import usual
 from trainc.records import dataclass, replace
@@ -49,11 +52,13 @@ class Implementation:
     def environment(self, container: Container, slots: int, ssh: str) -> tuple[JsonObject, ...]:
         """Return the launcher's variables."""
         given = {variable.get("name") for variable in container.env}
-        texts = ((name, value.replace(SLOTS, str(slots)).replace(SSH, ssh)) for name, value in self.variables)
-        return (
-            *(usual(name, value) for name, value in texts),
-            *(usual(name, value) for name, value in self.defaults if name not in given),
-        )
+        texts = tuple((name, value.replace(SLOTS, str(slots)).replace(SSH, ssh)) for name, value in self.variables)
+        return last(_variables((*texts, *(each for each in self.defaults if each[0] not in given))))
+
+
+@lru_cache(maxsize=256)
+def _variables(texts: Variables) -> tuple[JsonObject, ...]:
+    return tuple(usual(name, value) for name, value in texts)
 
 
 # Hydra's proxies call back by the launcher's bare host name, which no DNS answers, unless told an interface: IFACE.

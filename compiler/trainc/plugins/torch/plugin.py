@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from trainc.diagnostics import Diagnostic
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.goorder import typed
-from trainc.memo import remembering
+from trainc.memo import last, remembering
 from trainc.model import TRAINER_PORT, Container, Findings, Model, PodSet
 from trainc.plugins.base import (
     JOB_COMPLETION_INDEX,
@@ -108,11 +109,7 @@ class Torch:
             return model
         model = model.counted()
         nodes = model.trainer_set.count if model.trainer_set is not None else 1
-        rank = (
-            usual("PET_NNODES", str(nodes)),
-            usual("PET_NPROC_PER_NODE", str(processes(model))),
-            from_field("PET_NODE_RANK", JOB_COMPLETION_INDEX),
-        )
+        rank = last(_rank(str(nodes), str(processes(model))))
         master = (literal("PET_MASTER_ADDR", model.master), usual("PET_MASTER_PORT", str(TRAINER_PORT)))
         if (container := model.trainer_container) is not None:
             variables = (*environment(model.trainer_list("env")), *rank)
@@ -128,6 +125,15 @@ class Torch:
                 pod_set, container = found
                 model = model.with_pod_set(pod_set.with_container(container.with_env(*rank, *master)))
         return model
+
+
+@lru_cache(maxsize=256)
+def _rank(nodes: str, processes: str) -> tuple[JsonObject, ...]:
+    return (
+        usual("PET_NNODES", nodes),
+        usual("PET_NPROC_PER_NODE", processes),
+        from_field("PET_NODE_RANK", JOB_COMPLETION_INDEX),
+    )
 
 
 def processes_given(model: Model) -> int | str:
