@@ -135,6 +135,17 @@ def test_expressions_may_be_as_deep_as_the_grammar_allows(
     assert depth > 10 or counted["answered"] + counted["left"] == 2 or counted == {}, "the checker may refuse it, too"
 
 
+@pytest.mark.parametrize("fields", [10, 200])
+def test_chains_of_fields_may_be_long(fields: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = bothways.compare(monkeypatch)
+    deep: Json = 1
+    for _ in range(fields):
+        deep = {"a": deep}
+    made = program("object" + ".a" * fields + " == 1")
+    assert made.evaluate({"object": deep}).value is True
+    assert counted == ({"answered": 2} if fields == 10 else {"not written": 1})
+
+
 @pytest.mark.parametrize("name", ["class", "lambda", "k0", "v3", "MISSING", "c", "f", "exec", "names", "None_", "é"])
 def test_names_and_texts_are_data(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = bothways.compare(monkeypatch)

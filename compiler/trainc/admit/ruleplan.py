@@ -115,8 +115,8 @@ def _evaluate(site: Site, rules: tuple[Rule, ...], value: Json) -> int:
             raise _Unsure
         if made.rule is None or (made.compares and not rule.optional_old):
             continue
-        outcome = made.rule.program.evaluate({**variables, OLD_SELF: NONE} if rule.optional_old else variables)
-        if outcome.value is not True or outcome.error is not None:
+        value, charge = made.rule.program.judge({**variables, OLD_SELF: NONE} if rule.optional_old else variables)
+        if value is not True:
             raise _Unsure
-        cost += outcome.charge
+        cost += charge
     return cost

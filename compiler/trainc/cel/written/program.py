@@ -58,8 +58,8 @@ def make(
     ``variables``: the slots of those of the whole expression; ``special``: kinds of their values that are left to the
     closures. ``work``: the budget of work.
     """
-    writer = Writer(Facts(root, frozenset(variables.values())), _node)
     try:
+        writer = Writer(Facts(root, frozenset(variables.values())), _node)
         result = plain(writer, writer.walk(root))
     except (NotImplementedError, RecursionError):
         return None

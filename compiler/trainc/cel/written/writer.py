@@ -23,10 +23,11 @@ MOST_BLOCKS: Final = 40
 """What a function may have; what needs more stays with the closures. Python takes 100 blocks, 20 of them loops."""
 
 MOST_LOOPS: Final = 12
+MOST_FIELDS: Final = 64
 
 
 class Facts:
-    """What is known of the variables of an expression before it is written.
+    """What is known of the variables of an expression before it is written. Raises NotImplementedError.
 
     ``given``: slots of the variables of the whole expression. ``fixed``: those, and slots that keep a value for a
     round of their loop. ``prefixes``: how many attributes begin with a chain.
@@ -44,6 +45,8 @@ class Facts:
             if isinstance(part, plan.Fold):
                 rounds |= {part.first, part.second} - {0}
             if isinstance(part, plan.AbsoluteAttribute):
+                if len(part.qualifiers) > MOST_FIELDS:
+                    raise NotImplementedError
                 keys = leading(part.qualifiers)
                 found.update((part.names[0].slot, keys[:end]) for end in range(1, len(keys) + 1))
         self.prefixes = found
