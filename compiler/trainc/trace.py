@@ -68,8 +68,9 @@ def steps(model: Model) -> list[Step]:
     found.append(Step(_built(model), _by_plugin(model, "JobSet")))
     shaped = model
     for plugin in SHAPES:
-        shaped = plugin.shape(shaped)
-        found.append(Step(_built(shaped), _by_plugin(model, plugin.name)))
+        before, shaped = shaped, plugin.shape(shaped)
+        if shaped is not before:
+            found.append(Step(_built(shaped), _by_plugin(model, plugin.name)))
     found += _fixes(fixed)
     return found + _admitted(shape(fixed))
 

@@ -36,7 +36,9 @@ def store_jobset(data: JsonObject) -> JsonObject:
 def _read_twice(data: JsonObject) -> JsonObject:
     """Return the JobSet as it leaves the server's reading, its mutating webhook and the reading of what that left."""
     kind = resource("JobSet")
-    return read(kind, default(read(kind, data).data)).data
+    defaulted = default(read(kind, data).data)
+    fitted = fit(kind, defaulted)  # what of the first reading only the nulls were in the way of
+    return read(kind, defaulted).data if fitted is None else fitted
 
 
 def _fitted(data: JsonObject) -> JsonObject | None:
