@@ -90,17 +90,18 @@ def _is_visible(text: str) -> bool:
 class _Level:
     """A depth of indentation; ``newline`` starts each further line there.
 
-    ``fields`` and ``data`` hold for the keys of a mapping, in order, what stands up to the colon, and what the value
-    is told to be below: all but the first start on a line of their own. Under ``data`` the keys are no fields.
-    ``as_fields``, ``as_data`` and ``as_list`` are what the text of a value that lasts is remembered by.
+    ``fields`` and ``data`` hold for the keys of a mapping, in order, what stands up to the colon, what the value is
+    told to be below, and by what the text of both is remembered of a value that lasts: all but the first start on a
+    line of their own. Under ``data`` the keys are no fields. ``item`` is what the text of a list's item is remembered
+    by that begins here.
     """
 
-    __slots__ = ("_below", "as_data", "as_fields", "as_list", "data", "fields", "newline", "start")
+    __slots__ = ("_below", "data", "fields", "item", "newline", "start")
 
     def __init__(self, newline: str) -> None:
         self.newline = newline
         self.start = f"{newline}- "
-        self.as_fields, self.as_data, self.as_list = object(), object(), object()
+        self.item = object()
         self.fields = Remembered(partial(_starts, newline, False), _SHAPES)
         self.data = Remembered(partial(_starts, newline, True), _SHAPES)
         self._below: _Level | None = None
@@ -113,37 +114,46 @@ class _Level:
         return self._below
 
 
-def _starts(newline: str, free: bool, names: tuple[str, ...]) -> tuple[tuple[str, str, str], ...]:
+def _starts(newline: str, free: bool, names: tuple[str, ...]) -> tuple[tuple[str, str, str, object], ...]:
     keys = sorted(names) if free else field_order(names)
     texts = (_key(name) if len(name) <= _SHORT else _long_key(name, newline) for name in keys)
     return tuple(
-        (name, f"{newline if index else ''}{text}:", "" if free else name)
+        (name, f"{newline if index else ''}{text}:", "" if free else name, object())
         for index, (name, text) in enumerate(zip(keys, texts, strict=True))
     )
 
 
 def _mapping(data: JsonObject, level: _Level, parent: str, out: list[str]) -> None:
     """Write a mapping that is not empty, at the place reached."""
-    for name, start, inside in (level.data if parent in DATA_MAPS else level.fields)[tuple(data)]:
+    for name, start, inside, place in (level.data if parent in DATA_MAPS else level.fields)[tuple(data)]:
         value = data[name]
         kind = type(value)
         if kind is str:
             text = _INLINE[value] if len(value) <= _SHORT else None  # type: ignore[arg-type, index]  # kind is str
             out.append(f"{start} {_string(value, level.newline) if text is None else text}")  # type: ignore[arg-type]
-        elif kind is dict and value:
-            out.append(f"{start}{level.newline}  ")
-            if (mine := known(value)) is None:
-                _mapping(value, level.below, inside, out)  # type: ignore[arg-type]  # kind is dict
+        elif value and (kind is dict or kind is list):
+            mine = known(value)
+            if mine is None:
+                _collection(start, value, level, inside, out)
+            elif (text := mine.get(place)) is not None:
+                out.append(text)
             else:
-                out.append(_lasting_mapping(mine, value, level.below, inside))  # type: ignore[arg-type]
-        elif kind is list and value:
-            out.append(f"{start}{level.newline}")
-            if (mine := known(value)) is None:
-                _sequence(value, level, out)  # type: ignore[arg-type]  # kind is list
-            else:
-                out.append(_lasting_sequence(mine, value, level))  # type: ignore[arg-type]
+                own: list[str] = []
+                _collection(start, value, level, inside, own)
+                mine[place] = "".join(own)
+                out += own
         else:
             out.append(f"{start} {_scalar(value)}")
+
+
+def _collection(start: str, value: Json, level: _Level, parent: str, out: list[str]) -> None:
+    """Write a mapping or list that is not empty, behind what stands up to its colon."""
+    if isinstance(value, dict):
+        out.append(f"{start}{level.newline}  ")
+        _mapping(value, level.below, parent, out)
+    elif isinstance(value, list):
+        out.append(f"{start}{level.newline}")
+        _sequence(value, level, out)
 
 
 def _sequence(items: list[Json], level: _Level, out: list[str]) -> None:
@@ -156,7 +166,7 @@ def _sequence(items: list[Json], level: _Level, out: list[str]) -> None:
             out.append(f"{start}{_string(value, level.newline) if text is None else text}")  # type: ignore[arg-type]
         elif kind is dict and value:
             if (mine := known(value)) is not None:
-                text = _lasting_mapping(mine, value, level.below, "")  # type: ignore[arg-type]  # kind is dict
+                text = _lasting_item(mine, value, level.below)  # type: ignore[arg-type]  # kind is dict
             else:
                 text = _variable(value, level)  # type: ignore[arg-type]  # kind is dict
             if text is None:
@@ -172,24 +182,13 @@ def _sequence(items: list[Json], level: _Level, out: list[str]) -> None:
         start = level.start
 
 
-def _lasting_mapping(mine: dict[Any, Any], data: JsonObject, level: _Level, parent: str) -> str:
-    """Return the text of a mapping that many objects have in common, which is written once for its place."""
-    place = level.as_data if parent in DATA_MAPS else level.as_fields
-    text: str | None = mine.get(place)
+def _lasting_item(mine: dict[Any, Any], data: JsonObject, level: _Level) -> str:
+    """Return the text of a list's item that many objects have in common, which is written once for its place."""
+    text: str | None = mine.get(level.item)
     if text is None:
         out: list[str] = []
-        _mapping(data, level, parent, out)
-        text = mine[place] = "".join(out)
-    return text
-
-
-def _lasting_sequence(mine: dict[Any, Any], items: list[Json], level: _Level) -> str:
-    """Return the text of a list that many objects have in common, which is written once for its place."""
-    text: str | None = mine.get(level.as_list)
-    if text is None:
-        out: list[str] = []
-        _sequence(items, level, out)
-        text = mine[level.as_list] = "".join(out)
+        _mapping(data, level, "", out)
+        text = mine[level.item] = "".join(out)
     return text
 
 
