@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from trainc.cli.declared import Declared
+if TYPE_CHECKING:
+    from trainc.cli.declared import Declared
 
 DECLARED = ("render", "build", "validate")
 """Commands that are declared: the module of each has its name."""
@@ -18,6 +18,8 @@ def run(args: Sequence[str]) -> int | None:
     """Run a command and return its exit status; None where click has to, for its parsing or its words."""
     if not args or args[0] not in DECLARED or os.name == "nt" or "_TRAINC_COMPLETE" in os.environ:
         return None
+    from importlib import import_module
+
     command: Declared = import_module(f"trainc.cli.{args[0]}").command
     asked = command.parse(args[1:])
     if asked is None or asked.get("executor") == "mpi":
@@ -32,6 +34,8 @@ def run(args: Sequence[str]) -> int | None:
         echo("", err=True)
         return INTERRUPTED
     except BrokenPipeError:
+        from pathlib import Path
+
         # Nobody listens, to the last flush either.
         sys.stdout = sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - stays until the end
         return 1

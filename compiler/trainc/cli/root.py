@@ -10,8 +10,6 @@ from typing import Any, NoReturn
 import click
 
 from trainc import __version__
-from trainc.cli.clicked import clicked
-from trainc.cli.declared import Declared
 from trainc.cli.echo import allow_all_text
 from trainc.cli.failure import INTERRUPTED, failure
 
@@ -60,8 +58,10 @@ class Root(click.Group):
         """Import the command's module; None where there is no such command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command | Declared = importlib.import_module(f"trainc.cli.{cmd_name}").command
-        return clicked(command) if isinstance(command, Declared) else command
+        from trainc.cli.clicked import clicked
+
+        command = importlib.import_module(f"trainc.cli.{cmd_name}").command
+        return command if isinstance(command, click.Command) else clicked(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
