@@ -148,7 +148,7 @@ def test_what_is_found_in_jobs_that_are_not_read_is_told(
 
 
 def test_companions_stay_in_every_namespace(repository: Path, reached: Reached) -> None:
-    put(repository, "runtimes/other.yaml", RUNTIME.format(name="other", image="img") + ACCOUNT)
+    put(repository, "runtimes/other.yaml", RUNTIME.format(name="other", image="example.com/img:2") + ACCOUNT)
     put(repository, "jobs/b/early.yaml", JOB.format(name="early", runtime="plain"))
     put(repository, "jobs/b/late.yaml", JOB.format(name="late", runtime="other"))
     pause()
@@ -249,6 +249,14 @@ def rename_far(root: Path) -> None:
     put(root, "jobs/b/other.yaml", JOB.format(name="two", runtime="plain"))
 
 
+def run_again(root: Path) -> None:
+    put(root, "jobs/a/two-2.yaml", JOB.format(name="two-2", runtime="plain"))
+    pause()
+    run("render")
+    again = "{name: two, annotations: {trainc.dev/run: '2'}}"
+    put(root, "jobs/a/two.yaml", JOB.format(name="two", runtime="plain").replace("{name: two}", again))
+
+
 def differ_in_case(root: Path) -> None:
     put(root, "out/prod/a/SIX/jobset-six.yaml", "mine\n")
     pause()
@@ -264,7 +272,7 @@ def misplace(root: Path) -> None:
     put(root, "jobs/a/deep/one.yaml", JOB.format(name="six", runtime="plain"))
 
 
-@pytest.mark.parametrize("edit", [rename, rename_far, differ_in_case, break_it, misplace])
+@pytest.mark.parametrize("edit", [rename, rename_far, run_again, differ_in_case, break_it, misplace])
 def test_errors_are_told_by_a_run_over_everything(
     repository: Path, reached: Reached, edit: Callable[[Path], None]
 ) -> None:
