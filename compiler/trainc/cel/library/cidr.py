@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import ClassVar
 
 from trainc.cel.gotext import quote_cut
 from trainc.cel.library import ip
 from trainc.cel.library.ip import Address, AddressError, read_address
-from trainc.cel.types import Type, opaque
+from trainc.cel.types import opaque
 from trainc.cel.values import EvalError, Opaque, Value
 from trainc.records import dataclass
 
@@ -25,7 +24,7 @@ _PARSE_ERROR = "network address parse error during conversion from string: "
 class Network(Opaque):
     """An address and how many of its bits are the network's; the others need not be 0."""
 
-    type: ClassVar[Type] = opaque("net.CIDR")
+    type = opaque("net.CIDR")
     address: Address
     length: int
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import ClassVar
 
 from trainc.cel.gotext import quote_cut
-from trainc.cel.types import Type, opaque
+from trainc.cel.types import opaque
 from trainc.cel.values import EvalError, Opaque, Value
 from trainc.records import dataclass
 
@@ -27,7 +26,7 @@ class AddressError(ValueError):
 class Address(Opaque):
     """An address: its number, its 32 or 128 bits, its zone (which values never have)."""
 
-    type: ClassVar[Type] = opaque("net.IP")
+    type = opaque("net.IP")
     number: int
     bits: int
     zone: str = ""

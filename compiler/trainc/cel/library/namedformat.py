@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 from trainc.cel.library.gourl import UrlError, parse_request_uri
 from trainc.cel.library.times import days_in
-from trainc.cel.types import Type, opaque
+from trainc.cel.types import opaque
 from trainc.cel.values import NONE, EvalError, Opaque, Optional, Value
 from trainc.cel.work import Panic
 from trainc.kube import names
@@ -31,7 +31,7 @@ _CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]
 class Format(Opaque):
     """A format: its name, what checks a text, and how long a regular expression its cost stands for."""
 
-    type: ClassVar[Type] = opaque("kubernetes.NamedFormat")
+    type = opaque("kubernetes.NamedFormat")
     name: str
     check: Check
     max_regex_size: int

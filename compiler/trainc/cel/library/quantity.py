@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import ClassVar
 
-from trainc.cel.types import Type, struct
+from trainc.cel.types import struct
 from trainc.cel.values import INT_MIN, EvalError, Opaque, Value
 from trainc.kube import quantity as kube
 from trainc.kube.digits import fits, ten
@@ -23,7 +22,7 @@ _MOST_POWER, _LEAST_POWER = 308, -323
 class Quantity(Opaque):
     """A quantity. ``summed``: it came out of add() or sub(), which the server cannot find equal to anything given."""
 
-    type: ClassVar[Type] = struct("kubernetes.Quantity")
+    type = struct("kubernetes.Quantity")
     number: kube.Quantity
     summed: bool = False
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import ClassVar
 
 from trainc.cel.gotext import quote_cut, utf8
-from trainc.cel.types import Type, struct
+from trainc.cel.types import struct
 from trainc.cel.values import UINT_MAX, EvalError, Opaque, Value
 from trainc.cel.work import Panic
 from trainc.kube.digits import int64
@@ -25,7 +24,7 @@ _MOST_DIGITS = 20
 class Version(Opaque):
     """``1.2.3-rc.1+build.5``; identifiers of a pre-release are numbers where they are digits."""
 
-    type: ClassVar[Type] = struct("kubernetes.Semver")
+    type = struct("kubernetes.Semver")
     numbers: tuple[int, int, int]
     pre: tuple[int | str, ...] = ()
     build: tuple[str, ...] = ()

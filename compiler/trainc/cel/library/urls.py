@@ -6,11 +6,10 @@ Source: k8s.io/apiserver v0.34.4 pkg/cel/url.go and pkg/cel/library/urls.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar
 
 from trainc.cel.library.gourl import Url, UrlError, parse_request_uri
 from trainc.cel.library.gourl import parse as parse_any
-from trainc.cel.types import Type, struct
+from trainc.cel.types import struct
 from trainc.cel.values import EvalError, Opaque, Value
 from trainc.records import dataclass
 
@@ -19,7 +18,7 @@ from trainc.records import dataclass
 class UrlValue(Opaque):
     """A URL; two are equal if they are written alike."""
 
-    type: ClassVar[Type] = struct("kubernetes.URL")
+    type = struct("kubernetes.URL")
     url: Url
 
     def text(self) -> str:
