@@ -20,7 +20,8 @@ SKIP, BROKEN = "SKIP", "BROKEN"
 USUAL = lazy(
     r"(?P<IDENT>[_a-zA-Z][_a-zA-Z0-9]*+(?![\"']))|(?P<SKIP>[ \n]++(?![\t\f\r]))"
     r"|(?P<SYMBOL>[(),?:\[\]{}%*+-]|\.(?![0-9])|&&|\|\||==|[!<>]=?|/(?!/))"
-    r"|(?P<STRING_LIT>'[^'\\\n\r]*+'(?!')|\"[^\"\\\n\r]*+\"(?!\"))|(?P<INT_LIT>[0-9]++(?![.xXeEuU]))"
+    r"|(?P<STRING_LIT>'(?:[^'\\\n\r]|\\[abfnrtv\"'\\?`])*+'(?!')|\"(?:[^\"\\\n\r]|\\[abfnrtv\"'\\?`])*+\"(?!\"))"
+    r"|(?P<INT_LIT>[0-9]++(?![.xXeEuU]))"
 )
 """The tokens that most expressions are made of. Compiling the pattern of all tokens takes five times as long."""
 
