@@ -17,7 +17,7 @@ from trainc.origins import Cause, Step, blame, counterpart
 from trainc.plugins import BUILDS, SHAPES
 from trainc.plugins.jobset import JobSet
 from trainc.records import replace
-from trainc.schema import read, resource
+from trainc.schema import fit, read, resource
 from trainc.source import Json, JsonObject, Path, as_object, existing, get
 
 Origins = Callable[[], Mapping[Path, Origin]]
@@ -208,7 +208,9 @@ def _admitted(model: Model) -> list[Step]:
     built = _built(model)
     if not isinstance(built, dict):
         return []
-    stored = read(resource("JobSet"), built).data
+    kind = resource("JobSet")
+    fitted = fit(kind, built)
+    stored = read(kind, built).data if fitted is None else fitted
     defaulted = default(stored)
     found = [Step(stored, _default("JobSet CRD")), Step(defaulted, _default("JobSet webhook"))]
     return found if model.options.faithful else found + _passed(model, defaulted)

@@ -182,8 +182,6 @@ def _payload(tool: str, parts: tuple[Any, ...]) -> bytes | None:
 
 def save_parts(path: Path, tool: str, parts: tuple[Any, ...]) -> None:
     """Replace a file by plain values, as ``save`` does."""
-    import tempfile  # a run that finds all that it needs does without
-
     if (data := _payload(tool, parts)) is None:
         return
     with contextlib.suppress(OSError):
@@ -192,13 +190,15 @@ def save_parts(path: Path, tool: str, parts: tuple[Any, ...]) -> None:
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not _is_private(place):
                 return
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+        # tempfile does no more, and takes longer to load than a small cache to write
+        name = path.parent / f".{os.urandom(8).hex()}.tmp"
         try:
-            with open(handle, "wb") as file:
+            with open(name, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
                 file.write(data)
             os.replace(name, path)
         except BaseException:
-            os.unlink(name)
+            with contextlib.suppress(OSError):
+                os.unlink(name)
             raise
         if fresh:
             _forget(path.parent.parent)
