@@ -88,7 +88,7 @@ def test_a_process_is_measured(tmp_path: Path) -> None:
 
 def test_a_small_process_is_not_given_the_memory_of_the_benchmark(tmp_path: Path) -> None:
     ballast = b"x" * (96 << 20)
-    assert run(Command(("true",), tmp_path), tmp_path).peak < 48
+    assert run(Command((sys.executable, "-S", "-c", ""), tmp_path), tmp_path).peak < 48
     assert ballast
 
 

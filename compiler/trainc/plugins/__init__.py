@@ -4,6 +4,8 @@ Upstream runs them in Go's random map order; here the order is that of the bytes
 upstream's names, and it is part of the output contract.
 """
 
+from typing import cast
+
 from trainc.plugins.base import Builds, Checks, Plugin, Shapes
 from trainc.plugins.coscheduling import CoScheduling
 from trainc.plugins.flux import Flux
@@ -27,8 +29,9 @@ PLUGINS: tuple[Plugin, ...] = (
     XGBoost(),
 )
 
-CHECKS: tuple[Checks, ...] = tuple(plugin for plugin in PLUGINS if isinstance(plugin, Checks))
-SHAPES: tuple[Shapes, ...] = tuple(plugin for plugin in PLUGINS if isinstance(plugin, Shapes))
-BUILDS: tuple[Builds, ...] = tuple(plugin for plugin in PLUGINS if isinstance(plugin, Builds))
+# isinstance() would ask the same, and load inspect for it.
+CHECKS = cast("tuple[Checks, ...]", tuple(plugin for plugin in PLUGINS if hasattr(plugin, "check")))
+SHAPES = cast("tuple[Shapes, ...]", tuple(plugin for plugin in PLUGINS if hasattr(plugin, "shape")))
+BUILDS = cast("tuple[Builds, ...]", tuple(plugin for plugin in PLUGINS if hasattr(plugin, "build")))
 
 __all__ = ["BUILDS", "CHECKS", "PLUGINS", "SHAPES", "Builds", "Checks", "Plugin", "Shapes"]
