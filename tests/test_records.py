@@ -280,7 +280,7 @@ def test_named_tuples_are_those_of_the_library(
         try:
             made = cls(*args, **named)
         except TypeError as error:
-            return [*shown, str(error).partition(" Did you mean")[0]]  # it would name a parameter
+            return [*shown, str(error).partition(". Did you mean")[0]]  # it would name a parameter
         shown += [tuple(made), repr(made), str(made), made._asdict(), hash(made), made == tuple(made)]
         shown += [[getattr(made, name) for name in cls._fields], getattr(made, "both", None)]
         shown += [copy.copy(made) == made, type(copy.deepcopy(made)) is cls, made.__getnewargs__()]

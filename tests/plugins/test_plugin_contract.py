@@ -68,6 +68,9 @@ def test_plugins_stand_in_byte_order_of_upstreams_names() -> None:
 
 def test_every_plugin_can_do_something() -> None:
     assert all(isinstance(plugin, (Checks, Shapes, Builds)) for plugin in PLUGINS)
+    assert tuple(plugin for plugin in PLUGINS if isinstance(plugin, Checks)) == CHECKS
+    assert tuple(plugin for plugin in PLUGINS if isinstance(plugin, Shapes)) == SHAPES
+    assert tuple(plugin for plugin in PLUGINS if isinstance(plugin, Builds)) == BUILDS
 
 
 @pytest.mark.parametrize("group", GROUPS)

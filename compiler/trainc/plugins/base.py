@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 from trainc.diagnostics import Diagnostic, report
 from trainc.kube.goorder import typed
@@ -31,6 +31,7 @@ class Plugin(Protocol):
     def name(self) -> str: ...  # noqa: D102
 
 
+@runtime_checkable
 class Checks(Plugin, Protocol):
     """Looks at a joined model and reports; never changes it."""
 
@@ -39,6 +40,7 @@ class Checks(Plugin, Protocol):
         ...
 
 
+@runtime_checkable
 class Shapes(Plugin, Protocol):
     """Applies a policy to the model; applying it twice changes nothing more."""
 
@@ -47,6 +49,7 @@ class Shapes(Plugin, Protocol):
         ...
 
 
+@runtime_checkable
 class Builds(Plugin, Protocol):
     """Makes the objects that a capability owns."""
 
