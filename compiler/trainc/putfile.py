@@ -64,28 +64,28 @@ def alone(folder: str) -> Iterator[bool]:
     Two that did would mix their bytes. Where a folder cannot be locked, nobody overwrites; nor where the system does
     not tell its starts apart, for a power cut may undo what was overwritten, and leave the file's size and times.
     """
+    handle = _lock(folder) if boot() else None
+    try:
+        yield handle is not None
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _lock(folder: str) -> int | None:
+    """Return a handle that locks a folder until it is closed; None where that cannot be, or another run has it."""
     try:
         import fcntl
-    except ImportError:
-        yield False
-        return
-    if not boot():
-        yield False
-        return
-    try:
+
         handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        yield False
-        return
+    except (ImportError, OSError):
+        return None
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # a run beside this one has it, or the file system knows no locks
-            yield False
-        else:
-            yield True
-    finally:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
         os.close(handle)
+        return None
+    return handle
 
 
 @cache

@@ -93,29 +93,33 @@ class Program:
 
         The work done is bounded, too, whatever the limit of cost (work.py).
         """
-        if self._written is not None:
-            try:
-                value, cost, done = self._written(variables, limit)
-            except UNUSUAL:
-                pass
-            else:
-                return Outcome(value, None, None, cost, done)
-        if self._only is not None and limit == LIMIT:
-            return self._only
-        return self._closed(variables, limit)
+        if (found := self._quick(variables, limit)) is not None:
+            value, cost, done = found
+            return Outcome(value, None, None, cost, done)
+        return self._slow(variables, limit)
 
     def judge(self, variables: Mapping[str, Value]) -> tuple[Value, int]:
         """Evaluate as evaluate does; return the value, or FAILED, and what it takes from the budget of an object."""
-        if self._written is not None:
-            try:
-                value, cost, done = self._written(variables, LIMIT)
-            except UNUSUAL:
-                pass
-            else:
-                return value, cost if cost * PER_COST >= done else done // PER_COST
-        outcome = self.evaluate(variables)
+        if (found := self._quick(variables, LIMIT)) is not None:
+            value, cost, done = found
+            return value, cost if cost * PER_COST >= done else done // PER_COST
+        outcome = self._slow(variables, LIMIT)
         failed = outcome.error is not None or outcome.undecided is not None
         return FAILED if failed else outcome.value, outcome.charge
+
+    def _quick(self, variables: Mapping[str, Value], limit: int) -> tuple[Value, int, int] | None:
+        """Return value, cost and work by the written function; None where there is none, or it gives up."""
+        if self._written is None:
+            return None
+        try:
+            return self._written(variables, limit)
+        except UNUSUAL:
+            return None
+
+    def _slow(self, variables: Mapping[str, Value], limit: int) -> Outcome:
+        if self._only is not None and limit == LIMIT:
+            return self._only
+        return self._closed(variables, limit)
 
     def _closed(self, variables: Mapping[str, Value], limit: int) -> Outcome:
         """Evaluate by closures, and as cel-go does where they do not answer."""
