@@ -32,7 +32,7 @@ from trainc.records import dataclass, field, replace
 from trainc.replay import traced
 from trainc.runtimes import Runtimes
 from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, get
-from trainc.trace import shape, trace_jobset, trace_owned
+from trainc.trace import Trail, shape, trace_jobset, trace_owned
 
 _CLAIM = "v1/PersistentVolumeClaim"
 PANIC = "panic: runtime error: invalid memory address or nil pointer dereference [recovered]"
@@ -198,29 +198,38 @@ def _built(model: Model) -> tuple[Objects, list[Diagnostic]]:
     shaped = shape(model)
     findings: list[Diagnostic] = []
     objects: list[Object] = []
+    trail = None
     for plugin in BUILDS:
         for made in plugin.build(shaped):
             if made.kind != "JobSet":
                 objects.append(replace(made, origins=trace_owned(model, plugin.name)))
                 continue
             jobset, refusals = admit_jobset(made.data, _Claims(model))
-            traced = Object(jobset, trace_jobset(model))
-            findings += [_refusal(model, traced, refusal) for refusal in refusals]
-            findings += () if refusals else check_objects(model, traced)
-            objects.append(traced)
+            trail = Trail(made.data, jobset)
+            admitted = Object(jobset, trace_jobset(model, trail))
+            findings += [_refusal(model, admitted, refusal) for refusal in refusals]
+            findings += () if refusals else check_objects(model, admitted)
+            objects.append(admitted)
     if not model.options.faithful and not has_errors(findings):
-        return _passed(model, tuple(objects), findings)
+        return _passed(model, tuple(objects), trail, findings)
     return tuple(objects), findings
 
 
-def _passed(model: Model, objects: Objects, findings: list[Diagnostic]) -> tuple[Objects, list[Diagnostic]]:
+def _passed(
+    model: Model, objects: Objects, trail: Trail | None, findings: list[Diagnostic]
+) -> tuple[Objects, list[Diagnostic]]:
     """Return the objects with what default output adds; a JobSet whose spec that changes is admitted once more."""
-    before, finished = jobset_of(objects), traced(model, objects, passes.shape(model, objects))
-    after = jobset_of(finished)
-    if before is not None and after is not None and _spec(before) != _spec(after):
-        data, refusals = admit_jobset(after.data, _Claims(model))
-        finished = with_jobset(finished, data)
-        refused = [_refusal(model, after, refusal) for refusal in refusals if refusal.code != UNCHECKED]
+    shaped, history = passes.shape(model, objects)
+    before, after = jobset_of(objects), jobset_of(shaped)
+    refusals: tuple[Refused, ...] | None = None
+    if trail is not None:
+        trail = trail._replace(history=history)
+        if before is not None and after is not None and _spec(before) != _spec(after):
+            data, refusals = admit_jobset(after.data, _Claims(model))
+            shaped, trail = with_jobset(shaped, data), trail._replace(stored=data)
+    finished = traced(model, objects, shaped, history, trail)
+    if refusals is not None and (jobset := jobset_of(finished)) is not None:
+        refused = [_refusal(model, jobset, refusal) for refusal in refusals if refusal.code != UNCHECKED]
         findings = [*findings, *(refused or _by_patches(model, finished, findings))]
         if has_errors(refused):
             return finished, findings

@@ -1,4 +1,4 @@
-"""Where the fields of the objects beside the JobSet came from: plugins, fixes and passes once more, one by one.
+"""Where the fields of the objects beside the JobSet came from: plugins and fixes once more, one by one, then the passes.
 
 Like trace.py for the JobSet: nothing is computed until an origin is asked for.
 """
@@ -9,17 +9,16 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from trainc.gitops.base import JOBSET, namespace_origin
+from trainc.gitops.base import JOBSET, History, namespace_origin
 from trainc.gitops.naming import name_place
-from trainc.gitops.passes import PASSES
 from trainc.memo import Once
 from trainc.model import Model, Object, Objects, Origin
 from trainc.origins import Cause, Step, blame, nearest
 from trainc.plugins import BUILDS
 from trainc.plugins.volcano import QUEUE
 from trainc.records import replace
-from trainc.source import Json, JsonObject, Path, get
-from trainc.trace import POLICIES, joined, shape, trace_jobset
+from trainc.source import JsonObject, Path, get
+from trainc.trace import POLICIES, Origins, Trail, joined, shape, trace_jobset
 
 _NODES: Final[Path] = ("spec", "trainer", "numNodes")
 _PROCESSES: Final[Path] = ("spec", "trainer", "numProcPerNode")
@@ -39,11 +38,15 @@ COPIED: Final[Mapping[Path, Path]] = {
 """What plugins copy from the runtime, and from where."""
 
 
-def traced(model: Model, before: Objects, after: Objects) -> Objects:
-    """Return ``after``, which the passes made of ``before``, with the origins of all fields beside the JobSet."""
-    found = Once(lambda: _histories(model, before))
+def traced(model: Model, before: Objects, after: Objects, history: History, trail: Trail | None) -> Objects:
+    """Return ``after``, which the passes made of ``before``, with the origins of all fields.
+
+    ``history``: what each pass left. ``trail``: that of the JobSet, None where there is none.
+    """
+    jobset = trace_jobset(model, trail) if trail is not None else Once(dict)
+    found = Once(lambda: _histories(model, before, history, jobset))
     return tuple(
-        made if made.kind == JOBSET else replace(made, origins=Once(partial(_blamed, found, index)))
+        replace(made, origins=jobset if made.kind == JOBSET else Once(partial(_blamed, found, index)))
         for index, made in enumerate(after)
     )
 
@@ -52,11 +55,10 @@ def _blamed(found: Callable[[], list[list[Step]]], index: int) -> Mapping[Path, 
     return blame(found()[index])
 
 
-def _histories(model: Model, objects: Objects) -> list[list[Step]]:
+def _histories(model: Model, objects: Objects, history: History, jobset: Origins) -> list[list[Step]]:
     """Return the steps of every object; passes keep the order of objects and append theirs."""
-    found = [list(_made(model, one)) for one in objects]
-    for step in PASSES:
-        after = step.shape(model, objects)
+    found = [list(_made(model, one, jobset)) for one in objects]
+    for step, after in history:
         for index, one in enumerate(after):
             if index >= len(found):
                 found.append([Step(one.data, _by_maker(one))])
@@ -71,8 +73,11 @@ def _by_maker(one: Object) -> Cause:
     return lambda path, root: nearest(one.origins(), path) or Origin("plugin", name="trainc")
 
 
-def _made(model: Model, one: Object) -> Iterator[Step]:
-    """Yield the steps of an object that a plugin makes: without fixes, then with each that is on."""
+def _made(model: Model, one: Object, jobset: Origins) -> Iterator[Step]:
+    """Yield the steps of an object that a plugin makes: without fixes, then with each that is on.
+
+    ``jobset``: the origins of the job's JobSet, which plugins copy from.
+    """
     maker = one.origins().get(())
     if one.kind == JOBSET or maker is None:
         return
@@ -80,8 +85,8 @@ def _made(model: Model, one: Object) -> Iterator[Step]:
     for count in range(len(chosen) + 1):
         data = _built(joined(model, chosen[:count]), maker.name, one)
         if data is not None:
-            yield Step(data, _by_fix(model, chosen[count - 1]) if count else _by_plugin(model, maker.name))
-    yield Step(one.data, _by_plugin(model, maker.name))
+            yield Step(data, _by_fix(model, chosen[count - 1]) if count else _by_plugin(model, maker.name, jobset))
+    yield Step(one.data, _by_plugin(model, maker.name, jobset))
 
 
 def _built(model: Model, plugin: str, one: Object) -> JsonObject | None:
@@ -90,15 +95,15 @@ def _built(model: Model, plugin: str, one: Object) -> JsonObject | None:
     return next((made.data for made in objects if (made.kind, made.name) == (one.kind, one.name)), None)
 
 
-def _by_plugin(model: Model, plugin: str) -> Cause:
-    return lambda path, root: _owned(model, plugin, path, root)
+def _by_plugin(model: Model, plugin: str, jobset: Origins) -> Cause:
+    return lambda path, root: _owned(model, plugin, path, jobset)
 
 
 def _by_fix(model: Model, name: str) -> Cause:
     return lambda path, root: Origin("fix", model.runtime, ("spec",), name)
 
 
-def _owned(model: Model, plugin: str, path: Path, root: Json) -> Origin:
+def _owned(model: Model, plugin: str, path: Path, jobset: Origins) -> Origin:
     """Return the origin of a field that a plugin writes: the input that it was copied or counted from."""
     maker = Origin("plugin", model.runtime, ("spec", *POLICIES[plugin]), plugin)
     if path == ("metadata", "name"):
@@ -106,7 +111,7 @@ def _owned(model: Model, plugin: str, path: Path, root: Json) -> Origin:
     if path == ("metadata", "namespace"):
         return namespace_origin(model)
     if path == ("spec", "queue"):
-        return nearest(trace_jobset(model)(), ("metadata", "annotations", QUEUE)) or maker
+        return nearest(jobset(), ("metadata", "annotations", QUEUE)) or maker
     for place, source in COPIED.items():
         if path[: len(place)] == place and get(model.runtime.data, *source) is not None:
             return Origin("input", model.runtime, (*source, *path[len(place) :]))

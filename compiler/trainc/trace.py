@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
-from trainc.admit.generated import store_jobset
-from trainc.admit.jobsetdefaults import default
-from trainc.gitops.base import jobset_of, namespace_origin
+from trainc.gitops.base import History, jobset_of, namespace_origin
 from trainc.gitops.naming import name_place
-from trainc.gitops.passes import PASSES
 from trainc.join import join, patched
 from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration
 from trainc.memo import Once
-from trainc.model import Model, Object, Objects, Origin
+from trainc.model import Model, Origin
 from trainc.origins import Cause, Step, blame, counterpart
-from trainc.plugins import BUILDS, SHAPES
+from trainc.plugins import SHAPES
 from trainc.plugins.jobset import JobSet
-from trainc.records import replace
+from trainc.records import NamedTuple, replace
 from trainc.schema import fit, read, resource
-from trainc.source import Json, JsonObject, Path, as_object, existing, get
+from trainc.source import Json, JsonObject, Path, existing, get
 
 Origins = Callable[[], Mapping[Path, Origin]]
 
@@ -43,6 +41,19 @@ CONTAINER_STEPS = 8
 """Steps to a container: spec replicatedJobs i template spec template spec containers."""
 
 
+class Trail(NamedTuple):
+    """What a JobSet was while its job was compiled: what the traced run need not make anew.
+
+    ``built``: as the plugins left it; ``admitted``: as a cluster would hold that. ``history``: what the passes made of
+    it, and ``stored`` the last of that as a cluster would hold it, where it was admitted once more.
+    """
+
+    built: JsonObject
+    admitted: JsonObject
+    history: History = ()
+    stored: JsonObject | None = None
+
+
 def trace_owned(model: Model, plugin: str) -> Origins:
     """Return the origins of an object that one plugin makes whole: a ConfigMap, a PodGroup."""
     return lambda: {
@@ -52,13 +63,13 @@ def trace_owned(model: Model, plugin: str) -> Origins:
     }
 
 
-def trace_jobset(model: Model) -> Origins:
+def trace_jobset(model: Model, trail: Trail) -> Origins:
     """Return the origins of a job's JobSet; they are computed when first asked for."""
-    return Once(lambda: blame(steps(model)))
+    return Once(lambda: blame(steps(model, trail)))
 
 
-def steps(model: Model) -> list[Step]:
-    """Compile the job once more, from the joined model, and keep what every step leaves.
+def steps(model: Model, trail: Trail) -> list[Step]:
+    """Build the JobSet once more, from the joined model, and return what every step leaves, those kept included.
 
     The fixes come after the plugins, one by one: a plugin's step is that of a run without them.
     """
@@ -72,7 +83,7 @@ def steps(model: Model) -> list[Step]:
         if shaped is not before:
             found.append(Step(_built(shaped), _by_plugin(model, plugin.name)))
     found += _fixes(fixed)
-    return found + _admitted(shape(fixed))
+    return [*found, *_admitted(trail), *_passed(fixed, trail)]
 
 
 def shape(model: Model) -> Model:
@@ -204,32 +215,18 @@ def _variable(model: Model, name: Json, inside: Path) -> Origin | None:
     return None
 
 
-def _admitted(model: Model) -> list[Step]:
-    built = _built(model)
-    if not isinstance(built, dict):
-        return []
+def _admitted(trail: Trail) -> list[Step]:
     kind = resource("JobSet")
-    fitted = fit(kind, built)
-    stored = read(kind, built).data if fitted is None else fitted
-    defaulted = default(stored)
-    found = [Step(stored, _default("JobSet CRD")), Step(defaulted, _default("JobSet webhook"))]
-    return found if model.options.faithful else found + _passed(model, defaulted)
+    fitted = fit(kind, trail.built)
+    stored = read(kind, trail.built).data if fitted is None else fitted
+    return [Step(stored, _default("JobSet CRD")), Step(trail.admitted, _default("JobSet webhook"))]
 
 
-def _passed(model: Model, jobset: JsonObject) -> list[Step]:
-    """Return a step for every pass of default output that changes the JobSet."""
-    others = (made for plugin in BUILDS for made in plugin.build(model) if made.kind != "JobSet")
-    objects: Objects = (Object(jobset), *others)
-    found = []
-    for step in PASSES:
-        after = step.shape(model, objects)
-        made = jobset_of(after)
-        if made is not None and after is not objects:
-            found.append(Step(made.data, lambda path, root, step=step: step.cause(model, path, root)))  # type: ignore[misc]
-        objects = after
-    if found:
-        found.append(Step(store_jobset(as_object(found[-1].snapshot)), _default("JobSet webhook")))
-    return found
+def _passed(model: Model, trail: Trail) -> list[Step]:
+    """Return a step for every pass of default output that has changed the JobSet, and one for its second admission."""
+    left = ((step, jobset_of(objects)) for step, objects in trail.history)
+    found = [Step(made.data, partial(step.cause, model)) for step, made in left if made is not None]
+    return found if trail.stored is None else [*found, Step(trail.stored, _default("JobSet webhook"))]
 
 
 def _default(name: str) -> Cause:

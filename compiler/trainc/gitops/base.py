@@ -48,6 +48,10 @@ class Pass:
     judge: Callable[[Model, Objects], Findings] = nothing_judged
 
 
+History = tuple[tuple[Pass, Objects], ...]
+"""The passes that have changed the objects of a job, each with what it left."""
+
+
 def jobset_of(objects: Objects) -> Object | None:
     """Return the JobSet among the objects of a job, or None."""
     for made in objects:

@@ -20,7 +20,7 @@ from trainc.gitops import (
     queue,
     sealing,
 )
-from trainc.gitops.base import Pass, nothing_found, nothing_judged, nothing_shaped
+from trainc.gitops.base import History, Pass, nothing_found, nothing_judged, nothing_shaped
 from trainc.model import Findings, Model, Objects
 
 PASSES: Final[tuple[Pass, ...]] = (
@@ -44,7 +44,7 @@ as a server stores it. Sealing comes last: it names objects by their final conte
 """
 
 
-_SHAPES: Final = tuple(step.shape for step in PASSES if step.shape is not nothing_shaped)
+_SHAPES: Final = tuple((step, step.shape) for step in PASSES if step.shape is not nothing_shaped)
 _CHECKS: Final = tuple(step.check for step in PASSES if step.check is not nothing_found)
 _JUDGES: Final = tuple(step.judge for step in PASSES if step.judge is not nothing_judged)
 """What the passes do, those left out that do nothing of it."""
@@ -55,11 +55,15 @@ def check(model: Model) -> Findings:
     return tuple(finding for check in _CHECKS for finding in check(model))
 
 
-def shape(model: Model, objects: Objects) -> Objects:
-    """Return the objects after every pass."""
-    for shape in _SHAPES:
-        objects = shape(model, objects)
-    return objects
+def shape(model: Model, objects: Objects) -> tuple[Objects, History]:
+    """Return the objects after the last pass, and what each left that has changed them."""
+    history = []
+    for step, shape in _SHAPES:
+        after = shape(model, objects)
+        if after is not objects:
+            history.append((step, after))
+        objects = after
+    return objects, tuple(history)
 
 
 def judge(model: Model, objects: Objects) -> Findings:
