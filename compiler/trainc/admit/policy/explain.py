@@ -84,7 +84,7 @@ class _Explainer:
         self._variables = {variable.name: variable.made for variable in expressions.variables}
         self._names = Variables(expressions.made, names).names
         self._data = data
-        self._programs: dict[Node, Program | None] = {}
+        self._programs = expressions.parts
         self._steps, self._cost = STEPS, COST
 
     def why(self, node: Node, place: _Place, wanted: bool | None) -> Path:

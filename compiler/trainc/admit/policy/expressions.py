@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Final
 
 from trainc.admit.policy.documents import Stored
+from trainc.cel.ast import Node
 from trainc.cel.composition import (
     Compiled,
     Made,
@@ -65,6 +66,8 @@ class Expressions:
         self._policy = policy
         self._new = new
         self._params = policy.has_params
+        self.parts: dict[Node, Program | None] = {}
+        """The programs of parts of expressions, made where an outcome is explained; None: there can be none."""
 
     @cached_property
     def _named(self) -> list[tuple[int, str, str]]:
