@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from trainc.contents import HEADER
 from trainc.emit import emit_file
-from trainc.gitops.argocd import Tree, applicationset, health_checks, projects
 from trainc.source import JsonObject, get
+
+if TYPE_CHECKING:
+    from trainc.gitops.argocd.tree import Tree
 
 HEADER_LINES = (
     f"{HEADER}trainc.yaml and jobs/",
@@ -20,6 +23,10 @@ def objects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
 
     Raises ValueError for a tree without argocd.repoURL.
     """
+    from trainc.gitops.argocd.applicationset import applicationset
+    from trainc.gitops.argocd.health import health_checks
+    from trainc.gitops.argocd.project import projects
+
     trees = tuple(trees)
     namespaces = sorted({tree.settings.argocd.namespace for tree in trees})
     return (*projects(trees), *map(applicationset, trees), *map(health_checks, namespaces))

@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from trainc.diagnostics import Diagnostic
 from trainc.model import Model, Objects
 from trainc.policing import Policing
 from trainc.records import dataclass, field
 from trainc.source import Document
-from trainc.transitions import Transitions
+
+if TYPE_CHECKING:
+    from trainc.transitions import Transitions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judges:
-    """The judges; without policies and without a base revision nothing is found and nothing is read."""
+    """The judges. Without policies nothing is asked; ``transitions`` is None without a base revision."""
 
     policing: Policing = field(default_factory=Policing)
-    transitions: Transitions = field(default_factory=Transitions)
+    transitions: Transitions | None = None
 
     @property
     def findings(self) -> tuple[Diagnostic, ...]:
         """What is wrong with policies, and what of the base revision cannot be compared with."""
-        return (*self.policing.findings, *self.transitions.findings)
+        return (*self.policing.findings, *(self.transitions.findings if self.transitions is not None else ()))
 
     def of_input(self, document: Document) -> tuple[Diagnostic, ...]:
         """Return what is said of a document given; ``document`` holds it as a cluster stores it."""
-        return _once(self.policing.of_input(document), self.transitions.of_input(document))
+        said = self.policing.of_input(document)
+        return _once(said) if self.transitions is None else _once(said, self.transitions.of_input(document))
 
     def of_made(self, model: Model, objects: Objects) -> tuple[Diagnostic, ...]:
         """Return what is said of the objects of a job, at the lines that caused it."""
-        return _once(self.policing.of_made(model, objects), self.transitions.of_made(model, objects))
+        said = self.policing.of_made(model, objects)
+        return _once(said) if self.transitions is None else _once(said, self.transitions.of_made(model, objects))
 
 
 def _once(*parts: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:

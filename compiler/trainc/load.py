@@ -13,7 +13,6 @@ from functools import partial
 
 from trainc.diagnostics import Diagnostic, report
 from trainc.kube.decode import Problem, Refused
-from trainc.kube.jsontext import json_offsets, read_json, skip_space
 from trainc.kube.yamlcomments import may_have, yaml_comments
 from trainc.kube.yamlplain import read_plain
 from trainc.kube.yamltext import read_yaml
@@ -246,6 +245,8 @@ def _units(source: Source) -> Iterator[_Unit]:
 
 def _json_units(text: str, lines: _Lines) -> Generator[_Unit, None, int]:
     """Yield JSON values that stand one after the other; return where YAML has to go on."""
+    from trainc.kube.jsontext import json_offsets, read_json, skip_space
+
     end = count = 0
     while (start := skip_space(text, end)) < len(text):
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from trainc.admit.companions import Companions, admit_companions
 from trainc.base import Base
@@ -22,8 +23,11 @@ from trainc.output import files
 from trainc.policing import Policing
 from trainc.records import dataclass, replace
 from trainc.runtimes import Runtimes
+from trainc.schema.registry import Registry
 from trainc.source import Document, Source
-from trainc.transitions import Transitions
+
+if TYPE_CHECKING:
+    from trainc.transitions import Transitions
 
 
 class Keep(Enum):
@@ -60,7 +64,7 @@ class Prepared:
         base = Base.of(options.base, options.environment)
         namespaces = options.settings.namespaces
         policing = Policing.of(given.cluster.values(), cluster, companions.registry, base, namespaces)
-        judges = Judges(policing, Transitions(base, companions.registry))
+        judges = Judges(policing, _transitions(base, companions.registry))
         runtimes = Runtimes.admit(given.runtimes, options, base).judged(judges.of_input)
         ruling = Ruling.of((*sources, *options.crds), loaded, options)
         findings = (*companions.findings, *judges.findings, *runtimes.findings)
@@ -84,6 +88,15 @@ Executor = Callable[[Prepared, Iterable[Document]], Iterable[Job]]
 def in_order(prepared: Prepared, documents: Iterable[Document]) -> Iterable[Job]:
     """Compile one job after the other, in this process."""
     return map(prepared.compile, documents)
+
+
+def _transitions(base: Base, registry: Registry) -> Transitions | None:
+    """Return the comparison with the base revision, which is loaded only where there is one."""
+    if not base.is_given:
+        return None
+    from trainc.transitions import Transitions
+
+    return Transitions(base, registry)
 
 
 def _cluster(given: Mapping[Key, Document], stored: Iterable[Document]) -> Mapping[Key, Document]:

@@ -1,4 +1,4 @@
-"""Where the fields of the objects beside the JobSet came from: plugins and fixes once more, one by one, then the passes.
+"""Where the fields of the objects beside the JobSet came from: plugins and fixes once more, one by one, and the passes.
 
 Like trace.py for the JobSet: nothing is computed until an origin is asked for.
 """

@@ -21,7 +21,7 @@ from trainc.kube.gotypes import GoDecodeError
 from trainc.model import Model, Object
 from trainc.origins import blamed, counterpart
 from trainc.previous import as_stored, broken, standard
-from trainc.records import NamedTuple, dataclass, field, replace
+from trainc.records import NamedTuple, dataclass, replace
 from trainc.schema import Resource, has_rules, validate_object
 from trainc.schema.registry import BUILT_IN, Registry, split_version
 from trainc.schema.wording import show
@@ -58,9 +58,9 @@ class _Refusal(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Transitions:
-    """The comparison with a base revision; without one nothing is found and nothing is read."""
+    """The comparison with a base revision."""
 
-    base: Base = field(default_factory=Base)
+    base: Base
     registry: Registry = BUILT_IN
 
     @property
@@ -74,8 +74,6 @@ class Transitions:
         They are warnings for TrainJobs and runtimes, which trainc compiles, and errors for what lies beside them. A
         TrainJob with another run number may change.
         """
-        if not self.base.is_given:
-            return ()
         old = self.base.input(*identify(document.data))
         if old is not None and identify(document.data)[:2] == ("", "ConfigMap"):
             return tuple(self._frozen(document.data, old, lambda one: (document, existing(document.data, one.path))))
@@ -96,7 +94,7 @@ class Transitions:
     def of_made(self, model: Model, objects: Iterable[Object]) -> tuple[Diagnostic, ...]:
         """Return the changes of a job's JobSet and ConfigMaps that a cluster refuses, at the lines that caused them."""
         found: list[Diagnostic] = []
-        for made in objects if self.base.is_given else ():
+        for made in objects:
             if made.kind == "JobSet":
                 found += self._jobset(model, made)
             elif made.kind == "ConfigMap":

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from hashlib import blake2b
 from typing import Any, Final
 
 from trainc.compilejob import Job
 from trainc.contents import Content, Promise, bytes_of, digest_of
 from trainc.diagnostics import Diagnostic, has_errors
+from trainc.digests import blake2b
 from trainc.documents import API_VERSION, RUNTIMES, TRAINJOB, with_namespace
 from trainc.findings.comments import WORD
 from trainc.findings.plain import Place, place_of, places

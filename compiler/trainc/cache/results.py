@@ -7,12 +7,12 @@ cannot come of a clock or of an edit at the wrong time. This module loads nothin
 from __future__ import annotations
 
 from collections.abc import Iterable
-from hashlib import blake2b
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from trainc.cache.store import load_parts, path_for, save_parts
 from trainc.contents import digest_of
+from trainc.digests import blake2b
 from trainc.read import Inputs
 
 MOST: Final = 48

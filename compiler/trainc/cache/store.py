@@ -12,10 +12,10 @@ import marshal
 import os
 import re
 import stat
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
+from trainc.digests import blake2b
 from trainc.putfile import boot
 from trainc.records import dataclass, field
 

@@ -6,9 +6,10 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import cache
-from hashlib import blake2b
 from pathlib import Path
 from typing import Final
+
+from trainc.digests import blake2b
 
 FORMAT: Final = 1
 """The form of what is stored; another form is another number."""

@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 from trainc.cel.checker import Checked, check, unchecked
 from trainc.cel.declarations import Environment
-from trainc.cel.display import display
 from trainc.cel.escaping import unescape
 from trainc.cel.issues import CompileError, Issue
 from trainc.cel.parser import parse
@@ -63,6 +62,8 @@ def compile_expression(
 
 def refused(text: str, error: CompileError, what: str = "") -> Problem:
     """Return the problem of an expression that does not compile; ``what`` stands before the server's words."""
+    from trainc.cel.display import display
+
     issues = tuple(sorted(error.issues, key=lambda issue: issue.position))
     return Problem(f"{what}compilation failed: {display(text, error.issues)}", issues[0].position, issues)
 

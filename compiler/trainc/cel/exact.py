@@ -17,17 +17,34 @@ from trainc.cel.exactmake import make_list, make_map, make_message
 from trainc.cel.interpretable import Id, Interpretable, attribute_id
 from trainc.cel.maps import from_entries, inserted, is_list, is_map, items, key_form, keys
 from trainc.cel.operators import add
-from trainc.cel.trace import Trace
+from trainc.cel.trace import EXCEEDED, Exceeded, Trace
 from trainc.cel.trampoline import run
 from trainc.cel.values import Container, EvalError, KeyedMap, Optional, Undecided, Value
-from trainc.cel.work import spend
+from trainc.cel.work import MESSAGE, Exhausted, Panic, spend
 
 _NO_OVERLOAD: Final = "no such overload"
+_TOO_DEEP: Final = "the expression or its values are nested too deeply"
 
 
 def build(root: Interpretable) -> Run:
     """Return what evaluates a plan with a Trace: to a value, or to a failure. Raises Exceeded and Exhausted."""
     return run(_visit, root)
+
+
+def evaluate(built: Run, frame: list[Any], limit: int) -> tuple[Value, int]:
+    """Return what a plan comes to, a failure included, and its cost, given the frame with the values of variables."""
+    trace = Trace(frame, limit)
+    try:
+        value = built(trace)
+    except Exceeded:
+        value = EvalError(EXCEEDED)
+    except Panic as panic:
+        value = EvalError(panic.message)
+    except Exhausted:
+        value = EvalError(MESSAGE)
+    except RecursionError:
+        value = EvalError(_TOO_DEEP)
+    return value, trace.cost if trace.cost < 2**63 else trace.cost - 2**64  # as the server prints it
 
 
 def _visit(item: Any) -> Steps:

@@ -50,24 +50,6 @@ class Pending:
         return value
 
 
-class Lazy:
-    """A variable whose value is made when it is first read. What it costs is its own affair, as in the server."""
-
-    __slots__ = ("_make",)
-
-    def __init__(self, make: Callable[[], Value]) -> None:
-        self._make = make
-
-    def force(self, trace: Trace, slot: int) -> Value:
-        """Return the value; a failure is one."""
-        try:
-            value = self._make()
-        except FAILURES as failure:
-            value = failure
-        trace.frame[slot] = value
-        return value
-
-
 def attempt(id_: Id, function: Callable[..., Value], *args: Value) -> Value:
     """Return what a function gives, a failure included; one without a position gets that of id_."""
     try:
@@ -103,8 +85,6 @@ def _absolute(attribute: plan.AbsoluteAttribute) -> Walk[Any, Run]:
                 continue
             if value.__class__ is Pending:
                 value = value.force(trace)
-            elif value.__class__ is Lazy:
-                value = value.force(trace, name.slot)
             if bare and value.__class__ is not Optional:
                 return value
             return _apply(id_, trace, value, qualifiers)

@@ -6,13 +6,13 @@ imported where the installed celpy has the grammar that they were made from; els
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from trainc.data import installed, load_json
+from trainc.digests import blake2b
 from trainc.records import dataclass
 from trainc.regex import lazy
 
@@ -124,7 +124,7 @@ def grammar_file() -> bytes:
 def digest(source: bytes) -> str:
     """Return what tells grammars apart: a digest of celpy's text and of the substitutions."""
     ours = repr((SUBSTITUTIONS, sorted(SPELLINGS.items()))).encode()
-    return hashlib.sha256(source + b"\0" + ours).hexdigest()
+    return blake2b(source + b"\0" + ours, digest_size=32).hexdigest()
 
 
 def adapted(source: bytes) -> str:

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trainc.cel import fast, work
 from trainc.cel.checker import Checked
 from trainc.cel.declarations import Environment
-from trainc.cel.exactattributes import Lazy, Run
 from trainc.cel.fastframe import UNUSUAL, Built, Function, Unusual
 from trainc.cel.folding import PlanError
 from trainc.cel.interpretable import Interpretable
 from trainc.cel.maps import MISSING
 from trainc.cel.names import Slots
 from trainc.cel.planner import plan as plan_tree
-from trainc.cel.trace import EXCEEDED, Exceeded, Trace
 from trainc.cel.values import EvalError, Undecided, Value
 from trainc.cel.work import BUDGET, COST, MESSAGE, PER_COST, WORK, Exhausted, Panic
 from trainc.records import NamedTuple
 
-__all__ = ["FAILED", "Lazy", "Outcome", "PlanError", "Program", "plan"]
+if TYPE_CHECKING:
+    from trainc.cel.exactattributes import Run
+
+__all__ = ["FAILED", "Outcome", "PlanError", "Program", "plan"]
 
 LIMIT = 1_000_000
 """What one expression may cost: PerCallLimit of k8s.io/apiserver pkg/apis/cel/config.go."""
 
-OFTEN = 6_000
+OFTEN = 12_000
 """What evaluations of an expression cost together, 16 more for each, until it is written as a function of Python.
 
 By then they have taken about as long as that takes, a millisecond or two.
@@ -33,8 +34,7 @@ By then they have taken about as long as that takes, a millisecond or two.
 
 _EACH = 16
 
-_SPECIAL = frozenset((Lazy, Undecided, EvalError, MISSING.__class__))
-_TOO_DEEP = "the expression or its values are nested too deeply"
+_SPECIAL = frozenset((Undecided, EvalError, MISSING.__class__))
 
 
 class _Failed:
@@ -89,7 +89,7 @@ class Program:
         return (name for name, _ in self._variables)
 
     def evaluate(self, variables: Mapping[str, Value], limit: int = LIMIT) -> Outcome:
-        """Evaluate with the values of variables; one may be Lazy, or an Undecided that all uses of it then are.
+        """Evaluate with the values of variables; one may be an Undecided that all uses of it then are.
 
         The work done is bounded, too, whatever the limit of cost (work.py).
         """
@@ -159,25 +159,14 @@ class Program:
 
     def _decide(self, variables: Mapping[str, Value], limit: int) -> Outcome:
         """Evaluate just as cel-go does."""
-        if self._exact is None:
-            from trainc.cel import exact  # closures answer nearly always
+        from trainc.cel import exact  # closures answer nearly always
 
+        if self._exact is None:
             self._exact = exact.build(self._plan)
         frame = self._frame.copy()
         for name, slot in self._variables:
             frame[slot] = variables.get(name, MISSING)
-        trace = Trace(frame, limit)
-        try:
-            value = self._exact(trace)
-        except Exceeded:
-            value = EvalError(EXCEEDED)
-        except Panic as panic:
-            value = EvalError(panic.message)
-        except Exhausted:
-            value = EvalError(MESSAGE)
-        except RecursionError:
-            value = EvalError(_TOO_DEEP)
-        cost = trace.cost if trace.cost < 2**63 else trace.cost - 2**64  # as the server prints it
+        value, cost = exact.evaluate(self._exact, frame, limit)
         done = BUDGET - frame[WORK]
         if isinstance(value, Undecided):
             return Outcome(None, None, value.reason, cost, done)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from trainc.cel.ast import Call, ListLiteral, Literal, MapLiteral, Node
-from trainc.cel.formatcheck import format_issues
 from trainc.cel.issues import Issue
 from trainc.cel.types import Type
 from trainc.cel.unification import exact, unwrap
@@ -38,12 +37,16 @@ def validate(checked: Checked) -> list[Issue]:
             literals.append(node)
     if not calls and not literals:
         return []
-    exempt = _exempt(nodes) if any(call.function == EXEMPT for call in calls) else frozenset()
+    formats = [call for call in calls if call.function == EXEMPT]
+    exempt = _exempt(nodes) if formats else frozenset()
     issues = list(_mixed(checked, [literal for literal in literals if literal not in exempt]))
     for name, judge in _ARGUMENTS.items():
         issues += _arguments(checked, calls, name, judge)
-    for call in calls:
-        issues += format_issues(checked, call) if call.function == EXEMPT else ()
+    if formats:
+        from trainc.cel.formatcheck import format_issues
+
+        for call in formats:
+            issues += format_issues(checked, call)
     return issues
 
 

@@ -14,7 +14,8 @@ from trainc.cli.reading import read_platform
 from trainc.cli.work import JOBS, choose, compile_for, load_config
 from trainc.config import Config, report_faults
 from trainc.configdeploy import without_repository
-from trainc.gitops.argocd import health_checks, plugin_definition
+from trainc.gitops.argocd.health import health_checks
+from trainc.gitops.argocd.plugin import plugin_definition
 from trainc.read import find_root, merge, read_tree
 
 EPILOG = """\b

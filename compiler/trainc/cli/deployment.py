@@ -9,7 +9,7 @@ from trainc.cli.echo import echo
 from trainc.cli.work import Outcome
 from trainc.config import Config
 from trainc.emit import emit
-from trainc.gitops.argocd import Tree
+from trainc.gitops.argocd.tree import Tree
 from trainc.gitops.flux import kustomization
 from trainc.options import Options
 from trainc.settings import Settings

@@ -5,14 +5,15 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from trainc.compilejob import Job
-from trainc.executors.chunks import lost, pack, ranges, unpack
-from trainc.jobcodec import Places
 from trainc.prepared import Executor, Prepared, in_order
 from trainc.records import dataclass
 from trainc.source import Document
+
+if TYPE_CHECKING:
+    from trainc.jobcodec import Places
 
 FEW: Final = 300
 """Below so many jobs processes are not worth their start, unless their number was asked for."""
@@ -59,6 +60,9 @@ def _shared(prepared: Prepared, documents: Sequence[Document], count: int) -> It
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
+    from trainc.executors.chunks import lost, ranges, unpack
+    from trainc.jobcodec import Places
+
     work = _Work(prepared, documents, Places(prepared))
     _work.append(work)
     gc.freeze()  # what is there now stays where it is, and processes share its memory
@@ -76,5 +80,7 @@ def _shared(prepared: Prepared, documents: Sequence[Document], count: int) -> It
 
 def _chunk(part: tuple[int, int]) -> bytes:
     """Compile a part of the documents that this process began with."""
+    from trainc.executors.chunks import pack
+
     work = _work[-1]
     return pack(map(work.prepared.compile, work.documents[slice(*part)]), work.places)

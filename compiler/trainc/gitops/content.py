@@ -6,7 +6,6 @@ plain name, labels, annotations and what JobSet's webhook lets change left out, 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Final
 
@@ -48,6 +47,8 @@ def named(model: Model, objects: Objects) -> Model:
 
 def digest(jobset: JsonObject, objects: Objects) -> str:
     """Return the digits: equal for two commits between which a JobSet could be updated in place."""
+    import hashlib  # few environments have names by content
+
     names = reads(jobset)
     maps = {made.name: made.data for made in objects if made.kind == "ConfigMap" and made.name in names}
     content = [{key: data[key] for key in _CONTENT if key in data} for _, data in sorted(maps.items())]

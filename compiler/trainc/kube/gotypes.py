@@ -15,7 +15,6 @@ from typing import TypeAlias
 
 from trainc.data import load_json
 from trainc.kube.gojson import float_literal, json_literal
-from trainc.kube.gotime import TimeError, normalize_time
 from trainc.kube.quantity import QuantityError, canonical
 from trainc.records import NamedTuple, dataclass
 from trainc.source import Json, JsonObject, Path, dotted
@@ -386,6 +385,8 @@ def _int_or_string(data: Json) -> Json:
 def _time(data: Json) -> Json:
     if not isinstance(data, str):
         raise _Mismatch(_json_kind(data), "string", fatal=True)
+    from trainc.kube.gotime import TimeError, normalize_time
+
     try:
         text = normalize_time(data)
     except TimeError as error:

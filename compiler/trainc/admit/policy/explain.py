@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from trainc.admit.policy.blame import blamed
 from trainc.admit.policy.expressions import Expressions
 from trainc.cel.ast import Call, Comprehension, Ident, Literal, Node, Select
 from trainc.cel.checker import Checked
@@ -63,7 +62,11 @@ def explained(
         found = explainer.why(made.checked.root, _Place(made.checked, {}), None if failed else False)
     except (_Enough, RecursionError):
         found = ()
-    return existing(data, found) or blamed(made, expressions.variables, data)
+    if place := existing(data, found):
+        return place
+    from trainc.admit.policy.blame import blamed
+
+    return blamed(made, expressions.variables, data)
 
 
 class _Place(NamedTuple):

@@ -4,7 +4,6 @@ an immutable field, then stops that job's Kustomization and no other.
 
 from __future__ import annotations
 
-import hashlib
 from typing import Final
 
 from trainc.settings import Settings
@@ -40,5 +39,7 @@ def _name(directory: str) -> str:
     name = ".".join(directory.split("/")[1:])
     if len(name) <= LONGEST:
         return name
+    import hashlib  # hardly any name is so long
+
     end = f"-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return name[: LONGEST - len(end)].rstrip("-.") + end
