@@ -10,7 +10,7 @@ from trainc.cel import build, depth
 from trainc.cel.ast import Node
 from trainc.cel.grammar import Tables, tables
 from trainc.cel.issues import CompileError, Issue
-from trainc.cel.lalr import Action, UnexpectedToken, actions, drive
+from trainc.cel.lalr import Actions, UnexpectedToken, actions, drive
 from trainc.cel.tokens import BROKEN, Token, operands, scan
 
 NOWHERE = -1
@@ -67,10 +67,10 @@ def _too_deep(automaton: Tables, tokens: Sequence[Token], length: int) -> list[I
 
 
 @cache
-def _building(automaton: Tables) -> tuple[Action, ...]:
+def _building(automaton: Tables) -> Actions:
     return actions(automaton, build.Builder, build.RENAMING)
 
 
 @cache
-def _measuring(automaton: Tables) -> tuple[Action, ...]:
+def _measuring(automaton: Tables) -> Actions:
     return actions(automaton, depth.Measure, depth.RENAMING)

@@ -119,10 +119,18 @@ def _names_secret(owner: Json, step: str | int) -> bool:
     """Tell whether the child of owner at step is called, or stands beside, a name that looks secret."""
     if not isinstance(owner, dict) or not isinstance(step, str):
         return False
-    if step == _APPLIED or looks_secret(step):
-        return True
+    return _is_secret_key(step, beside=_is_named_secret(owner))
+
+
+def _is_named_secret(owner: JsonObject) -> bool:
+    """Tell whether the name in an object looks secret, as that of a variable: then its value is."""
     name = owner.get("name")
-    return isinstance(name, str) and looks_secret(name) and _is_value(step)
+    return isinstance(name, str) and looks_secret(name)
+
+
+def _is_secret_key(key: str, *, beside: bool) -> bool:
+    """Tell whether what a key holds looks secret; ``beside``: a name stands beside it that does."""
+    return key == _APPLIED or looks_secret(key) or (beside and _is_value(key))
 
 
 def _is_value(key: str) -> bool:
@@ -161,10 +169,11 @@ def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden]) -> Non
     """Add what looks secret in a value of an object; most texts need no look."""
     if isinstance(value, dict):
         whole = len(path) == 1 and _in_secret(root, path)
+        beside = _is_named_secret(value)
         for key, child in value.items():
-            if (whole or _names_secret(value, key)) and not _speaks_for_itself(child):
+            if (whole or _is_secret_key(key, beside=beside)) and not _speaks_for_itself(child):
                 found += _all(child, (*path, key))
-            elif not isinstance(child, str) or "=" in child or "@" in child:
+            elif isinstance(child, dict | list) or (isinstance(child, str) and ("=" in child or "@" in child)):
                 _walk(root, child, (*path, key), found)
     elif isinstance(value, list):
         for index, item in enumerate(value):

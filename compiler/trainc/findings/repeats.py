@@ -56,6 +56,8 @@ def _alike(groups: Iterable[_Group]) -> Iterable[_Group]:
 def _nameless(message: str, job: str) -> str:
     # What is made of the name begins with it: job-node-0-0.
     for name in (job, job.partition("/")[2]):
+        if name not in message:
+            continue
         message = re.sub(rf"(?<![\w.-]){re.escape(name)}(?!\w)", "\0", message)
     return message
 

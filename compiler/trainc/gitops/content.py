@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from trainc.digests import sha256
 from trainc.gitops.base import jobset_of
 from trainc.gitops.freezing import reads
 from trainc.model import Model, Objects
@@ -47,13 +48,11 @@ def named(model: Model, objects: Objects) -> Model:
 
 def digest(jobset: JsonObject, objects: Objects) -> str:
     """Return the digits: equal for two commits between which a JobSet could be updated in place."""
-    import hashlib  # few environments have names by content
-
     names = reads(jobset)
     maps = {made.name: made.data for made in objects if made.kind == "ConfigMap" and made.name in names}
     content = [{key: data[key] for key in _CONTENT if key in data} for _, data in sorted(maps.items())]
     text = json.dumps([immutable_part(jobset), content], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+    return sha256(text.encode()).hexdigest()[:DIGITS]
 
 
 def immutable_part(jobset: JsonObject) -> JsonObject:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from trainc.digests import sha256
 from trainc.gitops.base import Pass
 from trainc.model import Model, Object, Objects, Origin
 from trainc.records import replace
@@ -37,10 +38,8 @@ def _final(one: Object, maps: Mapping[str, JsonObject], names: Mapping[str, str]
 
 def _sealed(data: JsonObject) -> JsonObject:
     """Return an object with eight digits of its hash at the end of its name, which is cut off where it is too long."""
-    import hashlib
-
     text = json.dumps(data, sort_keys=True, separators=(",", ":"))
-    end = f"-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    end = f"-{sha256(text.encode()).hexdigest()[:8]}"
     metadata = as_object(data["metadata"])
     start = str(metadata["name"])[: LONGEST - len(end)].rstrip("-.")
     return {**data, "metadata": {**metadata, "name": start + end}}

@@ -45,6 +45,17 @@ def match(constraints: JsonObject, request: Request, cluster: Cluster) -> Match 
     return found if found is not None and _namespace_selected(constraints, request, cluster) else None
 
 
+def is_about(constraints: JsonObject, request: Request) -> bool:
+    """Tell whether constraints name the resource of a request; if not they match none like it, whatever else is so."""
+    rules = rows(constraints, "resourceRules")
+    sub_resource = request.sub_resource
+    return not rules or any(
+        _is_resource(str(item), request.resource, sub_resource)
+        for rule in rules
+        for item in as_list(rule.get("resources"))
+    )
+
+
 def _objects_selected(constraints: JsonObject, request: Request) -> bool:
     asked = requirements(constraints.get("objectSelector"))
     if not asked:

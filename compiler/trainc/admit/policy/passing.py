@@ -14,7 +14,7 @@ from trainc.admit.policy.decision import Request
 from trainc.admit.policy.documents import Stored, rows
 from trainc.admit.policy.evaluate import BUDGET, CONDITIONS_BUDGET
 from trainc.admit.policy.expressions import Bound, Expressions, Programs
-from trainc.admit.policy.matching import Match, match, own
+from trainc.admit.policy.matching import Match, is_about, match, own
 from trainc.admit.policy.params import ConfigurationError, collect, scope
 from trainc.admit.policy.request import namespace_value, params_value, request_value
 from trainc.admit.policy.selectors import requirements
@@ -66,6 +66,8 @@ def cases(policies: Iterable[Bound], sort: Sort, cluster: Cluster) -> tuple[Case
 
 def _case(bound: Bound, request: Request, cluster: Cluster) -> Case | None:
     constraints = as_object(bound.policy.spec.get("matchConstraints"))
+    if not is_about(constraints, request):
+        return None
     if _names_objects(constraints):
         return Case(bound)
     if match({**constraints, "objectSelector": {}, "namespaceSelector": {}}, request, cluster) is None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from trainc.digests import sha256
 from trainc.settings import Settings
 from trainc.source import JsonObject
 
@@ -39,7 +40,5 @@ def _name(directory: str) -> str:
     name = ".".join(directory.split("/")[1:])
     if len(name) <= LONGEST:
         return name
-    import hashlib  # hardly any name is so long
-
-    end = f"-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    end = f"-{sha256(name.encode()).hexdigest()[:8]}"
     return name[: LONGEST - len(end)].rstrip("-.") + end
