@@ -178,10 +178,13 @@ def _define(cls: type, fields: Sequence[_Field], options: dict[str, bool]) -> ty
     body["__doc__"] = cls.__doc__ or cls.__name__  # the library would look for a signature
     body["__slots__"], body["__match_args__"] = names, tuple(field.name for field in fields if field.init)
     body |= {name: _Late(name, cls, options) for name in (_FIELDS, _PARAMETERS)}
+    init = _LateInit(fields) if "__init__" not in own else None
+    if init is not None:
+        body["__init__"] = init
     made: Any = type(cls)(cls.__name__, cls.__bases__, body)
     made.__qualname__ = cls.__qualname__
-    if "__init__" not in own:
-        made.__init__ = _init(made, fields)
+    if init is not None:
+        init.owner = made
     return cast("type", made)
 
 
@@ -198,6 +201,20 @@ class _Late:
         if _FIELDS not in self._cls.__dict__:
             _library(self._cls, self._options)
         return self._cls.__dict__[self._name]
+
+
+class _LateInit:
+    """The ``__init__`` of a class until its first instance is made: of most classes a short run makes none."""
+
+    __slots__ = ("_fields", "owner")
+
+    def __init__(self, fields: Sequence[_Field]) -> None:
+        self._fields, self.owner = fields, cast("Any", None)
+
+    def __get__(self, made: object, owner: type) -> Any:
+        """Return the method, and put it in this one's place."""
+        init = self.owner.__init__ = _init(self.owner, self._fields)
+        return init.__get__(made, owner)
 
 
 def _refuse(self: Any, name: str, *_: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +27,17 @@ __all__ = ["FAILED", "Outcome", "PlanError", "Program", "plan"]
 LIMIT = 1_000_000
 """What one expression may cost: PerCallLimit of k8s.io/apiserver pkg/apis/cel/config.go."""
 
-OFTEN = 12_000
+OFTEN = 6_000
 """What evaluations of an expression cost together, 16 more for each, until it is written as a function of Python.
 
 By then they have taken about as long as that takes, a millisecond or two.
 """
 
+FIRST = 60_000
+"""What those of the first one cost on top: with it comes what writes them, and a run of some dozen jobs does without."""
+
 _EACH = 16
+_WRITER = "trainc.cel.written.program"
 
 _SPECIAL = frozenset((Undecided, EvalError, MISSING.__class__))
 
@@ -79,7 +84,7 @@ class Program:
         self._fast: Built | None = None
         self._tried = False
         self._written: Function | None = None
-        self._left = OFTEN
+        self._left = OFTEN + FIRST
         self._only: Outcome | None = None
         self._exact: Run | None = None
 
@@ -152,9 +157,10 @@ class Program:
     def _count(self, cost: int) -> None:
         """Count an evaluation, and write the expression as a function once it has been evaluated often."""
         self._left -= _EACH + cost
-        if self._left <= 0:
+        if self._left <= (FIRST if _WRITER in sys.modules else 0):
             from trainc.cel.written.program import make
 
+            self._left = 0
             self._written = make(self._plan, dict(self._variables), _SPECIAL, self._frame[WORK])
 
     def _decide(self, variables: Mapping[str, Value], limit: int) -> Outcome:
