@@ -14,8 +14,9 @@ import operator
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, cast
+
+from trainc.recordcode import copy_code, function, init_code, new_code
 
 __all__ = ["NamedTuple", "dataclass", "field", "replace"]
 
@@ -25,7 +26,6 @@ _ABOUT: Final = frozenset(("compare", "default", "default_factory", "hash", "ini
 _NOT_FIELDS: Final = ("ClassVar", "InitVar", "KW_ONLY")
 _FIELDS: Final = "__dataclass_fields__"
 _PARAMETERS: Final = "__dataclass_params__"
-_OWN: Final = {"SELF": " self", "CLS": " class", "COPY": " copy"}
 _ORDER: Final = ("__lt__", "__le__", "__gt__", "__ge__")
 
 
@@ -44,7 +44,7 @@ class _Tuples(type):
             raise AttributeError(f"{name} replaces what a named tuple has")
         if len(bases) > 1 or tuple(defaults) != fields[len(fields) - len(defaults) :]:
             raise TypeError(f"{name} is no named tuple: other bases, or a field without a default after one with it")
-        new = _function(_new_code(len(fields)), fields, {"new": tuple.__new__}, f"{name}.__new__", defaults.values())
+        new = function(new_code(len(fields)), fields, {"new": tuple.__new__}, f"{name}.__new__", defaults.values())
         body |= {field: _place(place) for place, field in enumerate(fields)}
         body.setdefault("__doc__", f"{name}({', '.join(fields)})")
         body |= {"__slots__": (), "__match_args__": fields, "_fields": fields, "_field_defaults": defaults}
@@ -272,8 +272,8 @@ def _init(made: Any, fields: Sequence[_Field]) -> Any:
         known[f"default{place}"], known[f"make{place}"] = field.default, field.default_factory
         if field.init and (field.default is not _MISSING or field.default_factory is not _MISSING):
             defaults.append(field.default)  # which is MISSING where it has to be made
-    code = _init_code("".join(map(_way, fields)), hasattr(made, "__post_init__"))
-    return _function(code, [field.name for field in fields], known, f"{made.__qualname__}.__init__", defaults)
+    code = init_code("".join(map(_way, fields)), hasattr(made, "__post_init__"))
+    return function(code, [field.name for field in fields], known, f"{made.__qualname__}.__init__", defaults)
 
 
 def _way(field: _Field) -> str:
@@ -281,60 +281,6 @@ def _way(field: _Field) -> str:
     if field.default_factory is not _MISSING:
         return "g" if field.init else "m"
     return "v" if field.init else " " if field.default is _MISSING else "d"
-
-
-_WAYS: Final = {
-    "v": "VALUE{0}",
-    "g": "make{0}() if VALUE{0} is MISSING else VALUE{0}",
-    "m": "make{0}()",
-    "d": "default{0}",
-}
-
-
-@cache
-def _init_code(ways: str, post: bool) -> CodeType:
-    """Return the code of an ``__init__`` for fields that come by their values in these ways."""
-    parameters = [f", VALUE{place}" for place, way in enumerate(ways) if way in "vg"]
-    lines = [f" set{place}(SELF, {_WAYS[way].format(place)})" for place, way in enumerate(ways) if way in _WAYS]
-    lines += [" SELF.__post_init__()"] if post else []
-    return _compiled(f"def __init__(SELF{''.join(parameters)}):\n" + "\n".join(lines or [" pass"]))
-
-
-@cache
-def _new_code(count: int) -> CodeType:
-    values = ", ".join(f"VALUE{place}" for place in range(count))
-    return _compiled(f"def __new__(CLS, {values}):\n return new(CLS, ({values}{',' if count else ''}))")
-
-
-@cache
-def _copy_code(count: int) -> CodeType:
-    """Return the code of what copies slots. No field has the names of its own variables."""
-    parameters, lines = ["SELF", "/"], []
-    for place in range(count):
-        value = f"VALUE{place}"
-        parameters += [value] if place else ["*", value]
-        lines.append(f" set{place}(COPY, SELF.{value} if {value} is KEPT else {value})")
-    text = "\n".join([f"def copy({', '.join(parameters)}):", " COPY = new(made)", *lines, " return COPY"])
-    return _compiled(text)
-
-
-def _compiled(text: str) -> CodeType:
-    names: dict[str, Any] = {}
-    exec(text, names)
-    (function,) = (value for name, value in names.items() if name != "__builtins__")
-    return cast("CodeType", function.__code__)
-
-
-def _function(
-    code: CodeType, names: Sequence[str], known: dict[str, Any], name: str, defaults: Iterable[Any] = ()
-) -> FunctionType:
-    """Return a function in whose code ``VALUE0``, ``VALUE1``, ... are called by these names, and its own by none."""
-    given = {f"VALUE{place}": name for place, name in enumerate(names)} | _OWN
-    variables, attributes = ([given.get(name, name) for name in used] for used in (code.co_varnames, code.co_names))
-    code = code.replace(co_varnames=tuple(variables), co_names=tuple(attributes))
-    function = FunctionType(code, known, code.co_name, tuple(defaults))
-    function.__qualname__ = name
-    return function
 
 
 @cache
@@ -361,6 +307,6 @@ def _made_again(self: Any, /, **changes: Any) -> Any:
 def _copier(made: Any, fields: Sequence[str]) -> Callable[..., Any]:
     known = {"KEPT": _MISSING, "new": object.__new__, "made": made}
     known |= {f"set{place}": getattr(made, name).__set__ for place, name in enumerate(fields)}
-    copy = _function(_copy_code(len(fields)), fields, known, f"{made.__qualname__}.replace")
+    copy = function(copy_code(len(fields)), fields, known, f"{made.__qualname__}.replace")
     copy.__kwdefaults__ = dict.fromkeys(fields, _MISSING)
     return copy

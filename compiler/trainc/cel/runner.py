@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +33,9 @@ By then they have taken about as long as that takes, a millisecond or two.
 """
 
 FIRST = 60_000
-"""What those of the first one cost on top: with it comes what writes them, and a run of some dozen jobs does without."""
+"""What those of the first one cost on top: what writes them is loaded for it, and some dozen jobs do without."""
 
 _EACH = 16
-_WRITER = "trainc.cel.written.program"
 
 _SPECIAL = frozenset((Undecided, EvalError, MISSING.__class__))
 
@@ -71,8 +69,11 @@ class Outcome(NamedTuple):
 class Program:
     """An expression that can be evaluated, any number of times and by several threads at once.
 
-    ``_only``: what it always comes to, if it refers to no variable.
+    ``_only``: what it always comes to, if it refers to no variable. ``_left``: what its evaluations may still cost, of
+    which ``_done`` stays when it is written: nothing by the first one.
     """
+
+    _done = 0
 
     __slots__ = ("_exact", "_fast", "_frame", "_left", "_only", "_plan", "_tried", "_variables", "_written")
 
@@ -157,10 +158,10 @@ class Program:
     def _count(self, cost: int) -> None:
         """Count an evaluation, and write the expression as a function once it has been evaluated often."""
         self._left -= _EACH + cost
-        if self._left <= (FIRST if _WRITER in sys.modules else 0):
+        if self._left <= Program._done:
             from trainc.cel.written.program import make
 
-            self._left = 0
+            self._left, Program._done = 0, FIRST
             self._written = make(self._plan, dict(self._variables), _SPECIAL, self._frame[WORK])
 
     def _decide(self, variables: Mapping[str, Value], limit: int) -> Outcome:
