@@ -7,8 +7,7 @@ JSON first. Each List is opened. No positions are computed until a finding asks 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from functools import partial
 
 from trainc.diagnostics import Diagnostic, report
@@ -16,16 +15,13 @@ from trainc.kube.decode import Problem, Refused
 from trainc.kube.yamlcomments import may_have, yaml_comments
 from trainc.kube.yamlplain import read_plain
 from trainc.kube.yamltext import read_yaml
-from trainc.memo import Once
+from trainc.marks import BOM, Lines, Marks, below
 from trainc.records import dataclass, replace
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, dotted, existing
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
-_BOM = "\ufeff"
 NAMELESS = {"TrainJob": "crd", "TrainingRuntime": "runtime-crd", "ClusterTrainingRuntime": "runtime-crd"}
 """Where an API server refuses an object of a custom resource that has no name."""
-
-_Marks = Callable[[], Mapping[Path, Mark]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +30,7 @@ class _Unit:
 
     data: Json
     problems: list[Problem]
-    marks: _Marks
+    marks: Marks
 
 
 def load(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
@@ -55,7 +51,7 @@ def load_any(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnostic, ..
     index = 0
     for unit in _units(source):
         for prefix, data, problems in _objects(unit):
-            marks = unit.marks if not prefix else partial(_below, unit.marks, prefix)
+            marks = unit.marks if not prefix else partial(below, unit.marks, prefix)
             document = Document(source, data if isinstance(data, dict) else {}, index, marks)
             index += 1
             findings += [_finding(document, problem) for problem in problems]
@@ -77,7 +73,7 @@ def _only(source: Source) -> Document | None:
     data = read_plain(chunk)
     if data is None or str(data.get("kind")).endswith("List") or _identity(data):
         return None
-    return Document(source, data, 0, _Lines(text).marks(partial(_offsets, chunk), 0))
+    return Document(source, data, 0, Lines(text).marks(partial(_plain_offsets, chunk), 0))
 
 
 def comments(source: Source, word: str) -> tuple[tuple[Mark, str], ...]:
@@ -88,8 +84,8 @@ def comments(source: Source, word: str) -> tuple[tuple[Mark, str], ...]:
     if not may_have(source.decoded(), word):
         return ()
     text = source.text if isinstance(source.text, str) else source.text.decode("utf-8", "surrogateescape")
-    lines = _Lines(text)
-    start = int(text.startswith(_BOM))
+    lines = Lines(text)
+    start = int(text.startswith(BOM))
     if text.lstrip().startswith("{"):
         start = _end(_json_units(text, lines))
     return tuple(
@@ -161,30 +157,6 @@ def _items(data: Json, prefix: Path) -> Iterator[tuple[Path, Json]]:
         yield from _items(typed, (*prefix, "items", index))
 
 
-class _Below(Mapping[Path, Mark]):
-    """The marks below a path, as those of a document of its own."""
-
-    __slots__ = ("marks", "prefix")
-
-    def __init__(self, marks: Mapping[Path, Mark], prefix: Path) -> None:
-        self.marks = marks
-        self.prefix = prefix
-
-    def __getitem__(self, path: Path) -> Mark:
-        return self.marks[self.prefix + path]
-
-    def __iter__(self) -> Iterator[Path]:
-        size = len(self.prefix)
-        return (path[size:] for path in self.marks if path[:size] == self.prefix)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-def _below(marks: _Marks, prefix: Path) -> Mapping[Path, Mark]:
-    return _Below(marks(), prefix)
-
-
 def _identity(data: Json) -> list[Problem]:
     """Check that data names an object: apiVersion, kind and metadata.name, all of them non-empty strings."""
     if not isinstance(data, dict):
@@ -235,7 +207,7 @@ def _units(source: Source) -> Iterator[_Unit]:
             return
         # What is not UTF-8 becomes lone surrogates, which the readers find and place.
         text = text.decode("utf-8", "surrogateescape")
-    lines = _Lines(text)
+    lines = Lines(text)
     start = 0
     if text.lstrip().startswith("{"):
         start = yield from _json_units(text, lines)
@@ -243,7 +215,7 @@ def _units(source: Source) -> Iterator[_Unit]:
         yield from _yaml_units(text, start, lines)
 
 
-def _json_units(text: str, lines: _Lines) -> Generator[_Unit, None, int]:
+def _json_units(text: str, lines: Lines) -> Generator[_Unit, None, int]:
     """Yield JSON values that stand one after the other; return where YAML has to go on."""
     from trainc.kube.jsontext import json_offsets, read_json, skip_space
 
@@ -266,9 +238,9 @@ def _json_units(text: str, lines: _Lines) -> Generator[_Unit, None, int]:
     return newline if newline and start < len(text) else start
 
 
-def _yaml_units(text: str, start: int, lines: _Lines) -> Iterator[_Unit]:
+def _yaml_units(text: str, start: int, lines: Lines) -> Iterator[_Unit]:
     for first, end, junk in _chunks(text, start):
-        begin = first + (first == 0 and text.startswith(_BOM))
+        begin = first + (first == 0 and text.startswith(BOM))
         if junk:
             message = "only a comment may stand behind --- for kubectl"
             problem = Problem("TC002", (), message, junk, upstream=f"invalid Yaml document separator: {junk}")
@@ -292,6 +264,12 @@ def _offsets(text: str) -> Mapping[Path, int]:
     return offsets(text)
 
 
+def _plain_offsets(text: str) -> Mapping[Path, int]:
+    from trainc.kube.yamlplaces import plain_offsets
+
+    return plain_offsets(text)
+
+
 def _chunks(text: str, start: int) -> Iterator[tuple[int, int, str]]:
     """Cut text at its ``---`` lines: begin, end, and what stands behind a ``---`` where that spoils the document."""
     begin, junk = start, ""
@@ -309,24 +287,3 @@ def _chunks(text: str, start: int) -> Iterator[tuple[int, int, str]]:
 
 def _refused(problem: Problem, mark: Mark) -> _Unit:
     return _Unit(None, [replace(problem, path=())], lambda: {(): mark})
-
-
-class _Lines:
-    """Where the lines of a text start, found when first asked for."""
-
-    __slots__ = ("starts", "text")
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.starts: list[int] = []
-
-    def mark(self, offset: int) -> Mark:
-        if not self.starts:
-            # A byte order mark is no column.
-            self.starts = [1 if self.text.startswith(_BOM) else 0]
-            self.starts += [match.end() for match in re.finditer("\n", self.text)]
-        line = max(bisect_right(self.starts, offset), 1)
-        return Mark(line, max(offset - self.starts[line - 1], 0) + 1)
-
-    def marks(self, offsets: Callable[[], Mapping[Path, int]], begin: int) -> _Marks:
-        return Once(lambda: {path: self.mark(begin + offset) for path, offset in offsets().items()})

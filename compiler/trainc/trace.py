@@ -83,7 +83,7 @@ def steps(model: Model, trail: Trail) -> list[Step]:
         if shaped is not before:
             found.append(Step(_built(shaped), _by_plugin(model, plugin.name)))
     found += _fixes(fixed)
-    return [*found, *_admitted(trail), *_passed(fixed, trail)]
+    return [*found, _admitted(trail), *_passed(fixed, trail)]
 
 
 def shape(model: Model) -> Model:
@@ -215,11 +215,20 @@ def _variable(model: Model, name: Json, inside: Path) -> Origin | None:
     return None
 
 
-def _admitted(trail: Trail) -> list[Step]:
+def _admitted(trail: Trail) -> Step:
+    """Return the step of CRD and webhook; which of the two has set a field, the object as the CRD leaves it tells."""
+    by_crd = Once(lambda: _stored(trail.built))
+
+    def cause(path: Path, root: Json) -> Origin:
+        return Origin("default", name="JobSet CRD" if existing(by_crd(), path) == path else "JobSet webhook")
+
+    return Step(trail.admitted, cause)
+
+
+def _stored(jobset: JsonObject) -> JsonObject:
     kind = resource("JobSet")
-    fitted = fit(kind, trail.built)
-    stored = read(kind, trail.built).data if fitted is None else fitted
-    return [Step(stored, _default("JobSet CRD")), Step(trail.admitted, _default("JobSet webhook"))]
+    fitted = fit(kind, jobset)
+    return read(kind, jobset).data if fitted is None else fitted
 
 
 def _passed(model: Model, trail: Trail) -> list[Step]:

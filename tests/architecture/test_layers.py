@@ -13,6 +13,7 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (0, ("recordcode",)),
     (0, ("regex", "records", "memo", "digests")),
     (0, ("source",)),
+    (0, ("marks",)),
     (1, ("settings", "data", "imagelock")),
     (1, ("options",)),
     (1, ("diagnostics", "kube")),

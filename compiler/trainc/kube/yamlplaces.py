@@ -14,7 +14,12 @@ from trainc.source import Path
 
 def offsets(text: str) -> dict[Path, int]:
     """Map each path in text to the code point where its key, or list item, starts; as far as text can be read."""
-    return yaml_offsets(text) if read_plain(text) is None else _Places().of(text)
+    return yaml_offsets(text) if read_plain(text) is None else plain_offsets(text)
+
+
+def plain_offsets(text: str) -> dict[Path, int]:
+    """Map each path in a text that read_plain reads."""
+    return _Places().of(text)
 
 
 class _Collection:
