@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import operator
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -44,11 +44,29 @@ class _Tuples(type):
             raise AttributeError(f"{name} replaces what a named tuple has")
         if len(bases) > 1 or tuple(defaults) != fields[len(fields) - len(defaults) :]:
             raise TypeError(f"{name} is no named tuple: other bases, or a field without a default after one with it")
-        new = function(new_code(len(fields)), fields, {"new": tuple.__new__}, f"{name}.__new__", defaults.values())
-        body |= {field: _place(place) for place, field in enumerate(fields)}
-        body.setdefault("__doc__", f"{name}({', '.join(fields)})")
+        for place, field in enumerate(fields):
+            body[field] = _place(place)
+        if "__doc__" not in body:
+            body["__doc__"] = f"{name}({', '.join(fields)})"
         body |= {"__slots__": (), "__match_args__": fields, "_fields": fields, "_field_defaults": defaults}
-        return type(name, (tuple,), {"__repr__": _repr_tuple, **_TUPLE_METHODS, **body, "__new__": new})
+        new = _LateNew()
+        new.owner = made = type(name, (tuple,), {"__repr__": _repr_tuple, **_TUPLE_METHODS, **body, "__new__": new})
+        return made
+
+
+class _LateNew:
+    """The ``__new__`` of a named tuple until the first is made: of many a short run makes none."""
+
+    __slots__ = ("owner",)
+    owner: Any
+
+    def __get__(self, _: object, __: type) -> Any:
+        """Return the function, and put it in this one's place."""
+        cls: Any = self.owner
+        fields, defaults = cls._fields, cls._field_defaults.values()
+        new = function(new_code(len(fields)), fields, {"new": tuple.__new__}, f"{cls.__name__}.__new__", defaults)
+        cls.__new__ = staticmethod(new)
+        return new
 
 
 def _make(cls: Any, values: Iterable[Any], /) -> Any:
@@ -113,30 +131,33 @@ else:
 
     def field(**about):
         """Return what stands for a field with more to it than a default, as ``dataclasses.field`` does."""
-        return _Field(**about)
+        return _Field(about.get("default", _MISSING), about)
 
 
 class _Field:
-    """A field as it is declared; ``about`` is what was said of it."""
+    """A field as it is declared; ``about`` is what was said of it, if more than a default was."""
 
     __slots__ = ("about", "compare", "default", "default_factory", "hash", "init", "name", "repr")
 
-    def __init__(self, **about: Any) -> None:
-        self.about, self.name = about, ""
-        self.default, self.default_factory = about.get("default", _MISSING), about.get("default_factory", _MISSING)
-        self.init, self.repr = about.get("init", True), about.get("repr", True)
-        self.compare, self.hash = about.get("compare", True), about.get("hash")
+    def __init__(self, default: Any, about: Mapping[str, Any] | None = None) -> None:
+        self.name, self.default, self.about = "", default, about
+        self.default_factory, self.hash = _MISSING, None
+        self.init = self.repr = self.compare = True
+        if about is not None:
+            self.default_factory, self.hash = about.get("default_factory", _MISSING), about.get("hash")
+            self.init, self.repr = about.get("init", True), about.get("repr", True)
+            self.compare = about.get("compare", True)
 
     def is_plain(self) -> bool:
         """Tell whether it is provided for: of mutable defaults the library complains."""
-        return self.about.keys() <= _ABOUT and self.default.__class__.__hash__ is not None
+        return (self.about is None or self.about.keys() <= _ABOUT) and self.default.__class__.__hash__ is not None
 
 
 def _library(cls: type, options: dict[str, bool]) -> type:
     import dataclasses
 
     for name, value in list(cls.__dict__.items()):
-        if isinstance(value, _Field):
+        if isinstance(value, _Field) and value.about is not None:
             setattr(cls, name, dataclasses.field(**value.about))
     return dataclasses.dataclass(**options)(cls)
 
@@ -145,12 +166,18 @@ def _declared(cls: type) -> list[_Field] | None:
     """Return the fields that a class declares, as the library has them; None where it has to see to them itself."""
     if any(_FIELDS in base.__dict__ for base in cls.__mro__[1:]):
         return None
-    fields, defaults = [], False
-    for name, kind in cls.__dict__.get("__annotations__", {}).items():  # noqa: RUF063 - loading inspect takes longer
-        given = cls.__dict__.get(name, _MISSING)
-        field = given if isinstance(given, _Field) else _Field(default=given)
+    fields, defaults, own = [], False, cls.__dict__
+    kinds = own.get("__annotations__", {})
+    if not all(kind.__class__ is str for kind in kinds.values()):
+        return None
+    text = "\n".join(kinds.values())
+    if any(word in text for word in _NOT_FIELDS):
+        return None
+    for name in kinds:
+        given = own.get(name, _MISSING)
+        field = given if given.__class__ is _Field else _Field(given)
         default = field.default is not _MISSING or field.default_factory is not _MISSING
-        if not isinstance(kind, str) or any(word in kind for word in _NOT_FIELDS) or not field.is_plain():
+        if not field.is_plain():
             return None
         if given.__class__.__module__ == "dataclasses" or (field.init and defaults and not default):
             return None

@@ -51,15 +51,15 @@ def own_files(home: Path) -> list[str]:
 
 
 def _files(folder: str) -> Iterator[tuple[str, int, int]]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name == "__pycache__":
-                continue
-            if entry.is_dir():
-                yield from _files(entry.path)
-            else:
-                found = entry.stat()
-                yield entry.path, found.st_size, found.st_mtime_ns
+    folders = [folder]
+    for place in folders:  # which grows meanwhile
+        with os.scandir(place) as entries:
+            for entry in entries:
+                if not entry.is_dir():
+                    found = entry.stat()
+                    yield entry.path, found.st_size, found.st_mtime_ns
+                elif entry.name != "__pycache__":
+                    folders.append(entry.path)
 
 
 def _installed() -> Iterator[str]:
