@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import marshal
 import os
-import re
 import stat
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +17,7 @@ from typing import Any, Final
 from trainc.digests import blake2b
 from trainc.putfile import boot
 from trainc.records import dataclass, field
+from trainc.regex import lazy
 
 VARIABLE: Final = "TRAINC_CACHE_DIR"
 """The environment variable that names another folder; empty: no cache."""
@@ -27,7 +27,7 @@ _SIZE: Final = 32
 _LENGTH: Final = 8
 """Bytes that say how long a piece is."""
 
-_TOOL: Final = re.compile("[0-9a-f]{32}")
+_TOOL: Final = lazy("[0-9a-f]{32}")
 _SUFFIXES: Final = (".jobs", ".more", ".all", ".results", ".tmp")
 _PARTS: Final = 4
 _TOOLS: Final = 4

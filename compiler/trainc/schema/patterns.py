@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, Final
 
 from trainc.data import load_json
+from trainc.regex import lazy
 from trainc.source import Json
 
 _GO_TEXTS: Final = {
@@ -29,7 +30,7 @@ _GO_TEXTS: Final = {
 
 _TOO_LARGE: Final = "pattern too large"
 _MEMORY: Final = 64 << 20
-_ANY_BYTE = re.compile(r"(?:[^\\]|\\[^CQ])*?(\\C)", re.S)
+_ANY_BYTE = lazy(r"(?:[^\\]|\\[^CQ])*?(\\C)", re.S)
 """``\\C``, which RE2 has and Go has not; behind ``\\Q`` nothing is looked for."""
 
 
@@ -53,7 +54,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     return lambda text: found(text) is not None
 
 
-_EVERY_END = re.compile(r"\$")
+_EVERY_END = lazy(r"\$")
 
 
 @cache

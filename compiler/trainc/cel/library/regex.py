@@ -14,11 +14,12 @@ from trainc.cel.gotext import cut, from_utf8, utf8
 from trainc.cel.values import EvalError, Value
 from trainc.cel.work import Meter, spend
 from trainc.data import load_json
+from trainc.regex import lazy
 
 _MAX_MEMORY = 8 << 20
 """Bytes that RE2 may use for one pattern, and what bounds the size of patterns."""
 
-_ESCAPES = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
+_ESCAPES = lazy(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
 _MATCH = 10
 """The work of finding one match of several."""
 
