@@ -12,7 +12,7 @@ from trainc.findings import severities
 from trainc.findings.severities import Problem as Fault
 from trainc.imagelock import Lock
 from trainc.kube.decode import Problem, Refused
-from trainc.kube.yamltext import read_yaml
+from trainc.kube.yamlread import read_yaml
 from trainc.options import FIXES, Options, Revision
 from trainc.records import dataclass, field
 from trainc.regex import lazy

@@ -14,7 +14,7 @@ from trainc.diagnostics import Diagnostic, report
 from trainc.kube.decode import Problem, Refused
 from trainc.kube.yamlcomments import may_have, yaml_comments
 from trainc.kube.yamlplain import read_plain
-from trainc.kube.yamltext import read_yaml
+from trainc.kube.yamlread import read_yaml
 from trainc.marks import BOM, Lines, Marks, below
 from trainc.records import dataclass, replace
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, dotted, existing

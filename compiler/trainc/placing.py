@@ -1,17 +1,11 @@
-"""Places inside a string of a document: where in the YAML text its n-th character stands."""
+"""Places inside a string of a document, for findings on one of its characters."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from trainc.kube.decode import Refused
-from trainc.kube.yamlevents import errors, kinds, open_events
 from trainc.records import dataclass, replace
 from trainc.source import Document, Mark, Path, get
-
-_CODE_DIGITS = {"x": 2, "u": 4, "U": 8}
-_BREAKS = "\n\r\u0085\u2028\u2029"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +23,10 @@ class Moved:
         value = get(self.document.data, *self.path)
         if mark is None or not isinstance(value, str):
             return known
+        from trainc.kube.yamlstrings import inside
+
         text = self.document.source.decoded()
-        found = _inside(text, mark, value, self.offset, key=isinstance(self.path[-1], str))
+        found = inside(text, mark, value, self.offset, key=isinstance(self.path[-1], str))
         return known if found is None else {**known, self.path: found}
 
 
@@ -40,83 +36,3 @@ def within(document: Document, path: Path, offset: int) -> Document:
     ``offset`` counts code points. Where the string cannot be found in the text, the mark stays at its key.
     """
     return replace(document, marks=Moved(document, path, offset))
-
-
-def _inside(text: str, mark: Mark, value: str, offset: int, *, key: bool) -> Mark | None:
-    starts = _line_starts(text)
-    if mark.line > len(starts):
-        return None
-    span = _scalar(text, starts[mark.line - 1] + mark.column - 1, key=key)
-    if span is None:
-        return None
-    start, end, style = span
-    order = sum(1 for char in value[:offset] if not char.isspace())
-    places = list(_literal(text, start, end) if style in ("|", ">") else _flow(text, start, end, style))
-    if not places:
-        return None
-    index = places[min(order, len(places) - 1)]  # behind the end, where more was expected: the last character
-    line = bisect_left(starts, index + 1)
-    return Mark(line, index - starts[line - 1] + 1)
-
-
-def _line_starts(text: str) -> list[int]:
-    starts = [0]
-    for index, char in enumerate(text):
-        if char in _BREAKS and not (char == "\r" and text[index + 1 : index + 2] == "\n"):
-            starts.append(index + 1)
-    return starts
-
-
-def _scalar(text: str, at: int, *, key: bool) -> tuple[int, int, str] | None:
-    """Return begin, end and style of the scalar at a place, or behind the key at it."""
-    known = kinds()
-    try:
-        read = open_events(text)
-        follows = False
-        while type(event := read()) is not known.StreamEndEvent:
-            scalar = type(event) is known.ScalarEvent
-            if follows:
-                return (event.start_mark.index, event.end_mark.index, event.style or "") if scalar else None
-            if event.start_mark.index == at and scalar:
-                if not key:
-                    return event.start_mark.index, event.end_mark.index, event.style or ""
-                follows = True
-    except errors():
-        return None
-    except Refused:
-        return None
-    return None
-
-
-def _literal(text: str, start: int, end: int) -> Iterator[int]:
-    """Yield where the characters of a block scalar stand, blanks left out; its first line is the indicator's."""
-    index = start
-    while index < end and text[index] not in _BREAKS:
-        index += 1
-    for place in range(index, end):
-        if not text[place].isspace():
-            yield place
-
-
-def _flow(text: str, start: int, end: int, style: str) -> Iterator[int]:
-    """Yield where the characters of a plain or quoted scalar stand, blanks left out."""
-    index, last = (start + 1, end - 1) if style else (start, end)
-    while index < last:
-        char, size = text[index], 1
-        if style == "'" and text[index : index + 2] == "''":
-            size = 2
-        elif style == '"' and char == "\\":
-            char, size = _escape(text, index)
-        if not char.isspace() and char:
-            yield index
-        index += size
-
-
-def _escape(text: str, index: int) -> tuple[str, int]:
-    """Return what an escape stands for, a blank or not, and its length; nothing for the first half of a pair."""
-    letter = text[index + 1]
-    if letter in _CODE_DIGITS:
-        size = _CODE_DIGITS[letter]
-        code = int(text[index + 2 : index + 2 + size] or "0", 16)
-        return "" if 0xD800 <= code < 0xDC00 else chr(min(code, 0x10FFFF)), 2 + size
-    return (" " if letter in "\n\r\t nrtvfN_LPe" and letter not in "e_" else "x"), 2

@@ -11,6 +11,7 @@ from trainc.diagnostics import Diagnostic, Related, report
 from trainc.documents import POLICIES, Key
 from trainc.model import Model, Object
 from trainc.origins import blamed
+from trainc.placing import within
 from trainc.previous import Previous
 from trainc.records import dataclass, field, replace
 from trainc.schema import Resource
@@ -215,8 +216,4 @@ def _where(decision: Decision) -> tuple[Document, Path]:
     at_binding = decision.at_binding and decision.binding is not None
     document = decision.binding if at_binding and decision.binding is not None else decision.policy
     path = existing(document.data, decision.path)
-    if decision.position is None:
-        return document, path
-    from trainc.placing import within
-
-    return within(document, path, decision.position), path
+    return (document if decision.position is None else within(document, path, decision.position)), path

@@ -13,7 +13,8 @@ from yaml_oracle import PIECES
 
 from trainc.kube.yamlplaces import offsets
 from trainc.kube.yamlplain import read_plain
-from trainc.kube.yamltext import read_events, read_yaml, yaml_offsets
+from trainc.kube.yamlread import read_yaml
+from trainc.kube.yamltext import read_events, yaml_offsets
 from trainc.load import load, load_any
 from trainc.source import Source
 

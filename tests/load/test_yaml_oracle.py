@@ -11,7 +11,7 @@ from scalar_vectors import FILE, record
 from yaml_oracle import ORACLE, ask, damaged_yaml, same, streams
 
 from trainc.kube.decode import Problem, Refused
-from trainc.kube.yamltext import read_yaml
+from trainc.kube.yamlread import read_yaml
 from trainc.load import load
 from trainc.source import Json, Source
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trainc.diagnostics import Diagnostic, report
+from trainc.placing import within
 from trainc.schema import Admitted, Resource, has_rules
 from trainc.source import Document, existing
 
@@ -21,7 +22,6 @@ def refused_rules(document: Document, definition: Definition) -> Iterator[Diagno
     if not ruled:
         return
     from trainc.admit.definition import rule_problems
-    from trainc.placing import within
 
     errors = tuple(violation.path for violation in definition.violations if not violation.advisory)
     for schema, place in ruled:

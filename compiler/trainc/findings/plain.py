@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from trainc.diagnostics import Diagnostic, Related, Severity
+from trainc.placing import Moved, within
 from trainc.source import Document
 
 Place: TypeAlias = tuple[str, int]
@@ -54,8 +55,6 @@ def places(plain: Plain) -> list[Place]:
 
 def _place(document: Document, place: Callable[[Document], Place]) -> Plain:
     """Return a place, and the character of a string there that is meant, if one is."""
-    from trainc.placing import Moved
-
     marks = document.marks
     return [*place(document), list(marks.path), marks.offset] if isinstance(marks, Moved) else [*place(document)]
 
@@ -65,6 +64,4 @@ def _document(plain: Plain, find: Callable[[Place], Document]) -> Document:
     document = find((name, index))
     if not moved:
         return document
-    from trainc.placing import within
-
     return within(document, tuple(moved[0]), moved[1])

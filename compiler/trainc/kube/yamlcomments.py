@@ -6,7 +6,6 @@ import re
 from bisect import bisect_right
 
 from trainc.kube.decode import Refused
-from trainc.kube.yamlevents import kinds, open_events, with_masks
 from trainc.regex import lazy
 
 _HASH = lazy(r"(?<!\S)#")
@@ -27,6 +26,8 @@ def yaml_comments(text: str, word: str) -> list[tuple[int, str]]:
     """
     if not may_have(text, word):
         return []
+    from trainc.kube.yamlevents import with_masks
+
     try:
         scalars: list[tuple[int, int]] = with_masks(text, _scalars)
     except Refused:
@@ -48,6 +49,8 @@ def yaml_comments(text: str, word: str) -> list[tuple[int, str]]:
 
 def _scalars(text: str, masks: str) -> list[tuple[int, int]]:
     """Return where each scalar begins and ends, in order."""
+    from trainc.kube.yamlevents import kinds, open_events
+
     known = kinds()
     read = open_events(text, masks)
     spans: list[tuple[int, int]] = []

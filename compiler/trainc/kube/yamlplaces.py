@@ -8,13 +8,16 @@ from __future__ import annotations
 from re import Match, Pattern
 
 from trainc.kube.yamlplain import FLOW_END, FLOW_PART, LINE, Block, read_plain
-from trainc.kube.yamltext import yaml_offsets
 from trainc.source import Path
 
 
 def offsets(text: str) -> dict[Path, int]:
     """Map each path in text to the code point where its key, or list item, starts; as far as text can be read."""
-    return yaml_offsets(text) if read_plain(text) is None else plain_offsets(text)
+    if read_plain(text) is not None:
+        return plain_offsets(text)
+    from trainc.kube.yamltext import yaml_offsets
+
+    return yaml_offsets(text)
 
 
 def plain_offsets(text: str) -> dict[Path, int]:

@@ -22,7 +22,7 @@ from trainc.kube.decode import (
     measure,
 )
 from trainc.kube.yamlevents import errors, is_bare, kinds, open_events, syntax_error, with_masks
-from trainc.kube.yamlplain import read_plain
+from trainc.kube.yamlread import YamlText
 from trainc.records import NamedTuple
 from trainc.source import Json, JsonObject, Path
 
@@ -34,13 +34,6 @@ _HINTS = scalars.HINTS
 _KEY_HINTS = scalars.HINTS | {"<"}
 
 
-class YamlText(NamedTuple):
-    """What one text holds, and what is wrong with it."""
-
-    data: Json
-    problems: list[Problem]
-
-
 class _Anchor(NamedTuple):
     value: Json
     nodes: int
@@ -49,15 +42,6 @@ class _Anchor(NamedTuple):
 
 
 _OPEN = _Anchor(None, 0, 0, 0)
-
-
-def read_yaml(text: str) -> YamlText:
-    """Read the one document of text; a text without any is null.
-
-    Raises Refused (TC001, TC002, TC004, TC012) where there is nothing to go on with.
-    """
-    plain = read_plain(text)
-    return read_events(text) if plain is None else YamlText(plain, [])
 
 
 def read_events(text: str) -> YamlText:

@@ -11,6 +11,7 @@ from trainc.admit.policy.documents import POLICY, Read, Stored
 from trainc.admit.policy.expressions import Expressions
 from trainc.admit.policy.fieldchecks import Problem
 from trainc.diagnostics import Diagnostic, report, suggest
+from trainc.placing import within
 from trainc.source import Document, as_object, dotted, existing, get
 
 REFUSED, UNCOMPILED, UNBOUND, DANGLING, NO_PARAMS = "TC511", "TC512", "TC513", "TC514", "TC515"
@@ -51,8 +52,6 @@ def _finding(document: Document, problem: Problem) -> Diagnostic:
         return report(
             REFUSED, document, path, problem.message, found=found, expected=expected, upstream=problem.upstream
         )
-    from trainc.placing import within
-
     placed = within(document, path, problem.position)
     return report(UNCOMPILED, placed, path, _first(problem.message), found=problem.found, upstream=problem.upstream)
 
