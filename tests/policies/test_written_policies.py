@@ -57,7 +57,7 @@ def changed(data: Any, draw: st.DrawFn) -> Any:
         elif what == "twice" and isinstance(holder, list):
             holder.insert(key, deepcopy(holder[key]))
         else:
-            holder[key] = draw(st.sampled_from(ODD)) if what == "odd" else deepcopy(other[from_])
+            holder[key] = deepcopy(draw(st.sampled_from(ODD)) if what == "odd" else other[from_])
     return made
 
 
