@@ -15,7 +15,7 @@ from schema_cases import ALL_KINDS, METADATA, Data, Objects, resource_of
 
 from trainc.admit import crd, generated, rules
 from trainc.admit.crd import TYPES, admit_document
-from trainc.admit.generated import store_jobset
+from trainc.admit.generated import admit_jobset
 from trainc.admit.jobsetdefaults import default
 from trainc.kube.gotypes import JOB_SET, GoDecodeError, decode
 from trainc.schema import Go, Resource, admission, fit, read, validate_object
@@ -137,7 +137,7 @@ def compare_jobset(data: Data) -> bool:
             pytest.fail(f"Go cannot decode what fits: {error}")
         assert same(fitted, stored)
         assert validate_object(resource_of("JobSet"), stored) == ()
-        assert same(store_jobset(data), stored)
+        assert same(admit_jobset(data, {})[0], stored)
     assert json.dumps(data) == before
     return fitted is not None
 

@@ -27,12 +27,6 @@ class Refused(NamedTuple):
     hint: str | None = None
 
 
-def store_jobset(data: JsonObject) -> JsonObject:
-    """Return the JobSet as a cluster holds it: with the defaults of CRD and webhook, whether it is valid or not."""
-    fitted = _fitted(data)
-    return fitted if fitted is not None else _read_twice(data)
-
-
 def _read_twice(data: JsonObject) -> JsonObject:
     """Return the JobSet as it leaves the server's reading, its mutating webhook and the reading of what that left."""
     kind = resource("JobSet")
