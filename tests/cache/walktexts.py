@@ -137,21 +137,30 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
 )
 
 
+SELECTORS = (
+    *("{}", "{}", "{}", "{matchLabels: {team: x}}", "{matchLabels: {kubernetes.io/metadata.name: a}}"),
+    *("{matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [a, b]}]}",),
+)
+
+
 def policy(rng: Random, name: str) -> str:
-    """Return the text of a policy with its binding."""
+    """Return the text of a policy with its binding, some for a part of the namespaces."""
     group, resource, version, rule = rng.choice(RULES)
     action = rng.choice(("Warn", "Warn", "Warn", "Audit", "Audit", "Deny"))
     silence = "# trainc: ignore TC513 not yet\n" if rng.random() < 0.1 else ""
+    params = "  paramKind: {apiVersion: example.com/v1, kind: Missing}\n" if rng.random() < 0.1 else ""
     extra = (
         "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: {team: x}}\n" if rng.random() < 0.2 else ""
     )
     return (
         f"{silence}apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\n"
-        f"metadata: {{name: {name}}}\nspec:\n  matchConstraints:\n    resourceRules:\n"
+        f"metadata: {{name: {name}}}\nspec:\n{params}  matchConstraints:\n"
+        f"    namespaceSelector: {rng.choice(SELECTORS)}\n    resourceRules:\n"
         f'    - {{apiGroups: ["{group}"], apiVersions: [{version}], resources: [{resource}], operations: ["*"]}}\n'
         f'  validations:\n  - expression: "{rule}"\n    message: not so\n'
         "---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\n"
-        f"metadata: {{name: {name}}}\nspec: {{policyName: {name}, validationActions: [{action}]}}\n{extra}"
+        f"metadata: {{name: {name}}}\nspec:\n  policyName: {name}\n  validationActions: [{action}]\n"
+        f"  matchResources: {{namespaceSelector: {rng.choice(SELECTORS)}}}\n{extra}"
     )
 
 

@@ -81,6 +81,7 @@ def test_an_interrupt(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_interrupt_from_outside(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what ignores it, as behind `&`, is inherited
     reading = subprocess.Popen(
         [sys.executable, "-m", "trainc", "build", "-"],
         stdin=subprocess.PIPE,
@@ -89,6 +90,7 @@ def test_an_interrupt_from_outside(tmp_path: Path) -> None:
         cwd=tmp_path,
         env=surroundings(PYTHONUNBUFFERED="1"),
     )
+    signal.signal(signal.SIGINT, before)
     assert reading.stdin is not None
     # More than a pipe holds: the write returns once the process reads, so it is past its imports.
     reading.stdin.write(b"#" * 300_000)

@@ -65,7 +65,7 @@ class Facts:
             record = records.get(index)
             if record is None or home is None:
                 return False
-            namespace, name, _, findings, made, _, runtime = record
+            namespace, name, _, findings, made, _, runtime, _ = record
             if findings:
                 told[index] = findings
             objects = tuple((group, kind, place, space) for (group, kind, place, _), space, _, _ in made)

@@ -1,8 +1,9 @@
 """Jobs whose result is known from the last run: what they depend on, and an executor that compiles the others.
 
-The result of a job is a function of its document, its runtime, everything that is no job and no runtime, and the
-options; each is told by a digest. Jobs with errors are not remembered, and neither are those of files that hold more
-than TrainJobs, or comments for trainc: their findings are made anew in every run.
+The result of a job is a function of its document, its runtime, the policies that see its namespace, everything else
+that is no job and no runtime, and the options; each is told by a digest. Jobs with errors are not remembered, and
+neither are those of files that hold more than TrainJobs, or comments for trainc: their findings are made anew in every
+run.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from trainc.compilejob import Job
 from trainc.contents import Content, Promise, bytes_of, digest_of
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.digests import blake2b
-from trainc.documents import API_VERSION, RUNTIMES, TRAINJOB, with_namespace
+from trainc.documents import API_VERSION, POLICIES, RUNTIMES, TRAINJOB, with_namespace
 from trainc.findings.comments import WORD
 from trainc.findings.plain import Place, place_of, places
 from trainc.imagelock import key_of
@@ -87,7 +88,8 @@ class Recall:
         self.found = digest, lock, {}
         known = Places(prepared)
         runtimes = RuntimeDigests(prepared)
-        records = self.records if digest == self.platform else {}
+        records = self.records if _without_policies(digest) == _without_policies(self.platform) else {}
+        policies = PolicyDigests(prepared)
         moved = frozenset(key for key in {**lock, **self.lock} if lock.get(key) != self.lock.get(key))
         todo = []
         for document in documents:
@@ -95,14 +97,16 @@ class Recall:
             if record is None or (moved and _names_any(record, moved)):
                 todo.append(document)
                 continue
-            job = self._recalled(record, document, prepared, known, runtimes)
+            *record, seen = record
+            same = seen == policies.of_job(document)
+            job = self._recalled(record, document, prepared, known, runtimes) if same else None
             if job is None or not self._is_written(job):
                 todo.append(document)
             else:
-                self._note(document, record)
+                self._note(document, [*record, seen])
                 yield job
         for job in self.inner(prepared, [self.whole(document) for document in todo]):
-            self._remember(job, known, runtimes)
+            self._remember(job, known, runtimes, policies)
             yield job
 
     def _is_written(self, job: Job) -> bool:
@@ -143,15 +147,18 @@ class Recall:
     def _made(self, path: str, document: Document, prepared: Prepared) -> bytes:
         return bytes_of(dict(prepared.compile(self.whole(document)).files)[path])
 
-    def _remember(self, job: Job, places: Places, runtimes: RuntimeDigests) -> None:
+    def _remember(self, job: Job, places: Places, runtimes: RuntimeDigests, policies: PolicyDigests) -> None:
         if has_errors(job.findings) or not job.made or job.runtime is None:
             return
+        home = get(job.document.data, "metadata", "namespace")
+        if any(one.namespace not in (home, job.namespace) for one in job.made):
+            return  # other policies may see that
         short = tuple((path, digest_of(data)) for path, data in job.files)
         try:
             record = encode(replace(job, files=short), places)
         except Unplaced:
             return
-        self._note(job.document, [*record, runtimes.of_document(job.runtime)])
+        self._note(job.document, [*record, runtimes.of_document(job.runtime), policies.of_job(job.document)])
 
 
 def _names_any(record: Any, keys: frozenset[str]) -> bool:
@@ -163,6 +170,32 @@ def _names_any(record: Any, keys: frozenset[str]) -> bool:
 def _speaks_of(findings: list[Any], own: Place) -> bool:
     """Tell whether any finding, or what it refers to, is about a place."""
     return any(own in places(finding) for finding in findings)
+
+
+class PolicyDigests:
+    """The policies of a run by digest, for each namespace those that may say anything of what is there."""
+
+    __slots__ = ("digests", "prepared")
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+        self.digests: dict[str, str] = {}
+
+    def of_job(self, document: Document) -> str:
+        """Return what tells the policies that see a TrainJob, or what is made of it."""
+        home = str(get(document.data, "metadata", "namespace"))
+        if (known := self.digests.get(home)) is None:
+            known = self.digests[home] = self._of(home)
+        return known
+
+    def _of(self, home: str) -> str:
+        policies = self.prepared.judges.policing.policies
+        if policies is None:
+            return ""
+        places = dict.fromkeys((home, self.prepared.options.settings.namespaces.get(home, home)))
+        seeing = dict.fromkeys(bound for place in places for bound in policies.seeing(place))
+        documents = (one.document for bound in seeing for one in (bound.policy, *bound.bindings))
+        return digest_of_json([[*place_of(document), document.data] for document in documents])
 
 
 class RuntimeDigests:
@@ -189,13 +222,24 @@ class RuntimeDigests:
 
 
 def platform_digest(prepared: Prepared) -> str:
-    """Return the digest of all that a job may depend on beside itself, its runtime and the lock of its images."""
+    """Return the digest of all that a job may depend on beside itself, its runtime and the lock of its images.
+
+    That of policies and bindings comes last, behind a point: not all of them see all jobs.
+    """
     options = prepared.options
-    others = [[*place_of(d), d.data] for d in prepared.documents.others if d.data["kind"] not in RUNTIMES]
+    others: list[list[Any]] = []
+    policies: list[list[Any]] = []
+    for document in sorted(prepared.documents.others, key=place_of):
+        kind = document.data["kind"]
+        if kind not in RUNTIMES:
+            (policies if kind in POLICIES else others).append([*place_of(document), document.data])
     talking = [[name, text] for name, text in _comments(prepared)]
-    return digest_of_json(
-        [_options(options), prepared.keep is Keep.FILES, sorted(others, key=lambda o: o[:2]), talking]
-    )
+    rest = digest_of_json([_options(options), prepared.keep is Keep.FILES, others, talking])
+    return f"{rest}.{digest_of_json(policies)}"
+
+
+def _without_policies(digest: str) -> str:
+    return digest.partition(".")[0]
 
 
 def _options(options: Options) -> list[Any]:

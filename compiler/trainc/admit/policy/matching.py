@@ -56,6 +56,12 @@ def is_about(constraints: JsonObject, request: Request) -> bool:
     )
 
 
+def sees(constraints: JsonObject, namespace: str, cluster: Cluster) -> bool:
+    """Tell whether constraints may match anything in a namespace; also where labels that are not known decide it."""
+    asked = requirements(constraints.get("namespaceSelector"))
+    return not asked or selects(asked, cluster.namespace_labels(namespace)) is not False
+
+
 def _objects_selected(constraints: JsonObject, request: Request) -> bool:
     asked = requirements(constraints.get("objectSelector"))
     if not asked:

@@ -15,7 +15,7 @@ from trainc.admit.policy.decision import ANNOTATION, AUDIT, DENY, ERROR, INVALID
 from trainc.admit.policy.documents import BINDING, GROUP, POLICY, Read, Stored, is_policy, read
 from trainc.admit.policy.evaluate import Evaluation, Verdict
 from trainc.admit.policy.expressions import Bound, Expressions
-from trainc.admit.policy.matching import Match, match, own
+from trainc.admit.policy.matching import Match, match, own, sees
 from trainc.admit.policy.params import ConfigurationError, collect, scope
 from trainc.admit.policy.passing import Case, Sort, cases, passes, sort_of
 from trainc.admit.policy.request import names, namespace_value, object_names
@@ -66,6 +66,17 @@ class PolicySet:
         refused = {_place(finding.document) for finding in findings if has_errors((finding,))}
         good = [each for each in found if _place(each.document) not in refused]
         return cls(findings, _bound(good, policies), Cluster(objects, resources))
+
+    def seeing(self, namespace: str) -> tuple[Bound, ...]:
+        """Return the policies that may say anything of what is in a namespace; of it no other does."""
+
+        def sees_it(bound: Bound) -> bool:
+            parts = (bound.policy.spec.get("matchConstraints"), *(b.spec.get("matchResources") for b in bound.bindings))
+            own, *others = (sees(as_object(part), namespace, self.cluster) for part in parts)
+            # That its params cannot be had, a policy says whatever its bindings see.
+            return own and (bound.policy.has_params or any(others))
+
+        return tuple(filter(sees_it, self.bound))
 
     def decide(self, request: Request) -> tuple[Decision, ...]:
         """Return all that the policies say of a request, by policy, binding and place; empty: it is admitted."""
