@@ -32,10 +32,12 @@ OFTEN = 6_000
 By then they have taken about as long as that takes, a millisecond or two.
 """
 
-FIRST = 60_000
-"""What those of the first one cost on top: what writes them is loaded for it, and some dozen jobs do without."""
+FIRST = 50
+"""So often at least the first is evaluated before: what writes them is loaded for it. Some dozen jobs do without."""
 
 _EACH = 16
+_WRITTEN = -1
+"""In place of how often: it has been written, or cannot be."""
 
 _SPECIAL = frozenset((Undecided, EvalError, MISSING.__class__))
 
@@ -69,13 +71,13 @@ class Outcome(NamedTuple):
 class Program:
     """An expression that can be evaluated, any number of times and by several threads at once.
 
-    ``_only``: what it always comes to, if it refers to no variable. ``_left``: what its evaluations may still cost, of
-    which ``_done`` stays when it is written: nothing by the first one.
+    ``_only``: what it always comes to, if it refers to no variable. ``_left``: what its evaluations may still cost, and
+    ``_times`` how many there were, until it is written; ``_least``: how many there must be.
     """
 
-    _done = 0
+    _least = FIRST
 
-    __slots__ = ("_exact", "_fast", "_frame", "_left", "_only", "_plan", "_tried", "_variables", "_written")
+    __slots__ = ("_exact", "_fast", "_frame", "_left", "_only", "_plan", "_times", "_tried", "_variables", "_written")
 
     def __init__(self, planned: Interpretable, slots: Slots) -> None:
         self._plan = planned
@@ -85,7 +87,8 @@ class Program:
         self._fast: Built | None = None
         self._tried = False
         self._written: Function | None = None
-        self._left = OFTEN + FIRST
+        self._left = OFTEN
+        self._times = 0
         self._only: Outcome | None = None
         self._exact: Run | None = None
 
@@ -151,17 +154,18 @@ class Program:
         outcome = Outcome(value, None, None, frame[COST], BUDGET - frame[WORK])
         if not self._variables:
             self._only = outcome if limit == LIMIT else None
-        elif self._left > 0:
+        elif self._times >= 0:
             self._count(outcome.cost)
         return outcome
 
     def _count(self, cost: int) -> None:
         """Count an evaluation, and write the expression as a function once it has been evaluated often."""
         self._left -= _EACH + cost
-        if self._left <= Program._done:
+        self._times += 1
+        if self._left <= 0 and self._times >= Program._least:
             from trainc.cel.written.program import make
 
-            self._left, Program._done = 0, FIRST
+            self._times, Program._least = _WRITTEN, 0
             self._written = make(self._plan, dict(self._variables), _SPECIAL, self._frame[WORK])
 
     def _decide(self, variables: Mapping[str, Value], limit: int) -> Outcome:
