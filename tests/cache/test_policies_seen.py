@@ -87,11 +87,12 @@ def test_params_that_cannot_be_had(repository: Path, compiled: Compiled) -> None
     place = {"binding": f"matchResources: {{{OF_B}}}"}
     put(repository, "policies/rule.yaml", policy("one", **place))
     run("render")
+    compiled()
     put(repository, "policies/rule.yaml", policy("one", **place, own=WHOLE + MISSING))
     told = run("render", status=1)
+    assert compiled() == JOBS
     assert "failed to configure policy" in told.output
     assert told.output == run("render", "--no-cache", status=1).output
-    assert compiled()
 
 
 def test_what_came_to_see_a_namespace(two_namespaces: Path, compiled: Compiled) -> None:

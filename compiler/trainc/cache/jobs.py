@@ -97,13 +97,12 @@ class Recall:
             if record is None or (moved and _names_any(record, moved)):
                 todo.append(document)
                 continue
-            *record, seen = record
-            same = seen == policies.of_job(document)
+            same = record[-1] == policies.of_job(document)
             job = self._recalled(record, document, prepared, known, runtimes) if same else None
             if job is None or not self._is_written(job):
                 todo.append(document)
             else:
-                self._note(document, [*record, seen])
+                self._note(document, record)
                 yield job
         for job in self.inner(prepared, [self.whole(document) for document in todo]):
             self._remember(job, known, runtimes, policies)
@@ -130,7 +129,7 @@ class Recall:
     def _recalled(
         self, record: Any, document: Document, prepared: Prepared, places: Places, runtimes: RuntimeDigests
     ) -> Job | None:
-        *plain, files, runtime = record
+        *plain, files, runtime, _ = record
         if runtimes.of_job(document) != runtime:
             return None
         known = Record._make([*plain, self._promised(files, document, prepared)])
