@@ -13,6 +13,7 @@ import importlib.metadata
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +23,7 @@ import contest  # noqa: E402 - the path first
 import crdrules  # noqa: E402
 import fleet  # noqa: E402
 import floors  # noqa: E402
+import growth  # noqa: E402
 import machine  # noqa: E402
 import peers  # noqa: E402
 import report  # noqa: E402
@@ -37,8 +39,10 @@ PAIRS = 5
 """Fewest alternating runs of us and a peer."""
 PEERS_UP_TO = 1000
 """The size that the targets are about: peers take minutes beyond it."""
-STARTS = 10
-"""Fewest runs of what takes a fraction of a second."""
+STARTS = 20
+"""Fewest runs of what depends on no fleet, before the fleets and after them."""
+STEADY = 5
+"""What is quick is run on for the seconds of a scene divided by this."""
 
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
@@ -49,7 +53,10 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--scenes", default="", help="only scenes whose name has this text")
     parser.add_argument("--runs", type=int, help=f"runs of a scene (default: {RUNS} within {SECONDS} seconds)")
     parser.add_argument(
-        "--seconds", type=float, help="no further run of a scene after so long (with --runs: no such limit)"
+        "--seconds",
+        type=float,
+        help="no further run of a scene after so long (with --runs: no such limit); what is quick is run more often, "
+        f"for 1/{STEADY} of that",
     )
     parser.add_argument(
         "--peers",
@@ -111,9 +118,11 @@ class Run:
 
     def __init__(self, options: argparse.Namespace, folder: Path) -> None:
         self.options, self.folder = options, folder
-        self.effort = Effort(options.runs, options.seconds)
+        steady = options.seconds / STEADY if options.seconds != float("inf") else 0.0
+        self.effort = Effort(options.runs, options.seconds, steady=steady)
         self.rows: list[scenes.Row] = []
         self.bouts: list[contest.Bout] = []
+        self.sites: list[scenes.Site] = []
         self.binaries = peers.present(options.tools)
         self.peers: list[str] = []
         self.skipped: dict[str, str] = {}
@@ -126,17 +135,29 @@ class Run:
         """Measure everything that is asked for."""
         for name, reason in self.skipped.items():
             say(f"without {name}: {reason}")
-        say("from process start")
-        often = Effort(max(self.options.runs, STARTS), self.options.seconds)
-        self.rows += scenes.starts(self.folder, often, self._wanted)
+        before = self._starts()
         for size in self.options.jobs:
             for flavour in self.options.flavours:
                 self._fleet(size, flavour)
+        grown = tuple(each for flavour in self.options.flavours for each in self._growths(flavour))
         rules = None
         if not self.options.no_rules:
             say("the rules of the CRDs")
             rules = crdrules.measure()
-        return Results(tuple(self.rows), tuple(self.bouts), rules)
+        starts = (row.joined(other) for row, other in zip(before, self._starts(), strict=True))
+        return Results((*starts, *self.rows), tuple(self.bouts), rules, grown)
+
+    def _starts(self) -> list[scenes.Row]:
+        say("from process start")
+        often = replace(self.effort, runs=max(self.options.runs, STARTS))
+        return list(scenes.starts(self.folder, often, self._wanted))
+
+    def _growths(self, flavour: str) -> list[growth.Growth]:
+        if not self._wanted(growth.GROWTH):
+            return []
+        say(f"growth, {flavour}; load {load():.1f}")
+        effort = Effort(max(self.options.runs, growth.TURNS))
+        return growth.growths([site for site in self.sites if site.flavour == flavour], effort)
 
     def _wanted(self, name: str) -> bool:
         return self.options.scenes in name
@@ -145,6 +166,7 @@ class Run:
         root = self.folder / f"{flavour.split(maxsplit=1)[0]}-{size}"
         say(f"{size:,} jobs, {flavour}; load {load():.1f}")
         site = scenes.Site(root, size, flavour)
+        self.sites.append(site)
         for row in scenes.play(site, self.effort, self._wanted):
             self.rows.append(row)
             say(f"  {row.scene}, {row.cache}: {report.seconds(row.figures)} s of {len(row.figures.samples)}")
@@ -156,7 +178,7 @@ class Run:
         names = self.peers if site.flavour == fleet.LIKE else [name for name in self.peers if name == "helm"]
         if not names or site.size > self.options.peers_up_to:
             return
-        effort = Effort(max(self.options.runs, PAIRS), self.options.seconds, PAIRS)
+        effort = replace(self.effort, runs=max(self.options.runs, PAIRS), least=PAIRS)
         yield from contest.bouts(contest.Arena(site, skeletons(), self.binaries), names, effort)
 
     def versions(self) -> Iterator[tuple[str, str]]:

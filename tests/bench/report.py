@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 from contest import CHAIN, CHECKERS, CONTROLLER, Bout
 from fleet import EVERYTHING, FLAVOURS, LIKE
 from floors import FLOORS
 from results import Results
-from scenes import BUILD, BUILD_EDITED, COLD, RENDER_ABSENT, Row
+from scenes import BUILD, BUILD_EDITED, Row
 from stopwatch import Figures
 
 TEMPLATE = Path(__file__).with_name("benchmarks.md.j2")
 OTHERS = "Other tools"
+GROWTH = "Growth"
 NONE = ""
 """What stands in a cell without a figure."""
 
@@ -90,15 +90,16 @@ def start_table(rows: Sequence[Row]) -> str:
 
 
 def growth_table(results: Results) -> str:
-    """Return the table of user CPU a job by size, and its growth from the size before; empty for one size."""
-    lines = []
-    for flavour in FLAVOURS:
-        sizes = [each for each in results.sizes() if results.row(RENDER_ABSENT, COLD, each, flavour)]
-        for before, after in pairwise(sizes):
-            small, large = (results.row(RENDER_ABSENT, COLD, each, flavour) for each in (before, after))
-            if small is not None and large is not None:
-                growth = number(large.user / small.user) if small.user else NONE
-                lines.append([flavour, f"{before:,}", f"{after:,}", number(small.user), number(large.user), growth])
+    """Return the table of user CPU from size to size; empty for one size."""
+    lines = [
+        [
+            each.flavour,
+            f"{each.before:,}",
+            f"{each.after:,}",
+            *(number(value) for value in (each.turn.small, each.turn.large, each.turn.times)),
+        ]
+        for each in results.growths
+    ]
     header = ["cold render", "jobs", "jobs", "user CPU s", "user CPU s", "times"]
     return table(header, lines) if lines else ""
 
@@ -173,7 +174,7 @@ def sections(results: Results, whole: bool = True) -> Iterator[tuple[str, str]]:
         if rows := [row for row in results.rows if row.jobs == size]:
             yield f"{size:,} job{'s' if size > 1 else ''}", scene_table(rows)
     if text := growth_table(results):
-        yield "Growth", text
+        yield GROWTH, text
     if results.bouts:
         yield OTHERS, bout_table(results.bouts)
     if text := rule_table(results):
@@ -192,6 +193,7 @@ def page(results: Results, machine: str, versions: Iterable[tuple[str, str]], co
         versions=table(["what", "version"], [list(each) for each in versions], left=2),
         sections=[{"title": title, "text": text} for title, text in sections(results)],
         others=OTHERS,
+        growth=GROWTH,
         like=LIKE,
         everything=EVERYTHING,
         chain=CHAIN,

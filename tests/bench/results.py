@@ -6,17 +6,19 @@ from dataclasses import dataclass
 
 from contest import Bout
 from crdrules import Findings
+from growth import Growth
 from scenes import Row
 from stopwatch import Figures, Pair
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Rows of scenes, bouts with peers, and the times of rules, if they were taken."""
+    """Rows of scenes, bouts with peers, the times of rules, if they were taken, and growth from size to size."""
 
     rows: tuple[Row, ...] = ()
     bouts: tuple[Bout, ...] = ()
     rules: Findings | None = None
+    growths: tuple[Growth, ...] = ()
 
     def row(self, scene: str, cache: str, jobs: int = 0, flavour: str = "") -> Figures | None:
         """Return the figures of a scene, or None where it was not measured."""

@@ -12,10 +12,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import fleet
-from stopwatch import Command, Effort, Figures, Sample, measure, run
+from stopwatch import Command, Effort, Figures, Once, Sample, in_turns, measure, run
 
 TRAINC = Path(sys.executable).with_name("trainc")
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,6 +50,10 @@ class Row:
     cache: str
     jobs: int
     figures: Figures
+
+    def joined(self, other: Row) -> Row:
+        """Return the row with the runs of another one of the same scene, too."""
+        return replace(self, figures=Figures((*self.figures.samples, *other.figures.samples)))
 
 
 class Site:
@@ -103,7 +108,7 @@ class Site:
         return sum(1 for path in (self.root / "out").rglob("*.yaml") if path.is_file())
 
 
-Prepare = Callable[[int], None]
+Prepare = Callable[[int], object]
 
 
 def takes_jobs(word: str) -> bool:
@@ -114,89 +119,93 @@ def takes_jobs(word: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A name, with or without cache, what to do before each run, and the words for trainc."""
+    """A name, with or without cache, and what runs it once and prepares what has to be before."""
 
     name: str
     cache: str
-    prepare: Prepare
-    words: tuple[str, ...]
-    workers: int = 1
+    once: Once
 
 
-def scenes(site: Site) -> Iterator[Scene]:
-    """Yield the scenes of a fleet, in an order in which each finds what it needs; out/ is settled before."""
+def scenes(site: Site) -> Iterator[tuple[Scene, ...]]:
+    """Yield the scenes of a fleet, in an order in which each finds what it needs; out/ is settled before.
+
+    Those of one tuple are to be measured in turns: the quotient of their times is a target.
+    """
 
     def nothing(_turn: int) -> None:
         return
 
-    def cold(then: Callable[[], None] | None = None) -> Prepare:
-        def prepare(_turn: int) -> None:
+    def warm(name: str, prepare: Prepare, *words: str) -> Scene:
+        def once(turn: int) -> Sample:
+            prepare(turn)
+            return site.trainc(*words)
+
+        return Scene(name, WARM, once)
+
+    def cold(name: str, prepare: Callable[[], object], *words: str, workers: int = 1) -> Scene:
+        def once(_turn: int) -> Sample:
             site.forget()
-            if then is not None:
-                then()
+            prepare()
+            return site.trainc(*words, workers=workers)
 
-        return prepare
+        return Scene(name, COLD, once)
 
-    def warm(then: Callable[[], None]) -> Prepare:
-        return lambda _turn: then()
-
-    render = ("render",)
-    yield Scene(RENDER_ABSENT, COLD, cold(site.clear), render)
-    yield Scene(RENDER_ABSENT, WARM, warm(site.clear), render)
-    if "render" in site.parallel:
-        yield Scene(RENDER_TWO, COLD, cold(site.clear), render, workers=2)
-    yield Scene(RENDER_STALE, COLD, cold(site.spoil), render)
-    yield Scene(RENDER_SAME, COLD, cold(), render)
-    yield Scene(RENDER_SAME, WARM, nothing, render)
-    yield Scene(CHECK, COLD, cold(), (*render, "--check"))
-    yield Scene(CHECK, WARM, nothing, (*render, "--check"))
-    yield Scene(VALIDATE, COLD, cold(), ("validate",))
-    yield Scene(VALIDATE, WARM, nothing, ("validate",))
+    absent = cold(RENDER_ABSENT, site.clear, "render")
+    two = cold(RENDER_TWO, site.clear, "render", workers=2)
+    yield (absent, two) if "render" in site.parallel else (absent,)
+    yield (warm(RENDER_ABSENT, lambda _turn: site.clear(), "render"),)
+    yield (cold(RENDER_STALE, site.spoil, "render"),)
+    yield (cold(RENDER_SAME, lambda: None, "render"),)
+    yield (warm(RENDER_SAME, nothing, "render"),)
+    yield (cold(CHECK, lambda: None, "render", "--check"),)
+    yield (warm(CHECK, nothing, "render", "--check"),)
+    yield (cold(VALIDATE, lambda: None, "validate"),)
+    yield (warm(VALIDATE, nothing, "validate"),)
     job = fleet.job(0).path
-    yield Scene(BUILD, COLD, cold(), ("build", job))
-    yield Scene(BUILD, WARM, lambda _turn: site.build(job), ("build", job))
-    yield Scene(BUILD_EDITED, WARM, lambda turn: fleet.change_job(site.root, 100 + turn), ("build", job))
-    yield Scene(RENDER_JOB, WARM, lambda turn: fleet.change_job(site.root, turn), render)
+    yield (cold(BUILD, lambda: None, "build", job),)
+    yield (warm(BUILD, lambda _turn: site.build(job), "build", job),)
+    yield (warm(BUILD_EDITED, lambda turn: fleet.change_job(site.root, 100 + turn), "build", job),)
+    yield (warm(RENDER_JOB, lambda turn: fleet.change_job(site.root, turn), "render"),)
     if site.size >= 2 * len(fleet.KINDS):
-        yield Scene(RENDER_RUNTIME, WARM, lambda turn: fleet.change_runtime(site.root, turn), render)
+        runtime = warm(RENDER_RUNTIME, lambda turn: fleet.change_runtime(site.root, turn), "render")
+        yield runtime, Scene(RENDER_TENTH, COLD, _tenth(site))
 
 
 def play(site: Site, effort: Effort, wanted: Callable[[str], bool]) -> Iterator[Row]:
-    """Measure the scenes of a fleet that are wanted by name, and those that need a repository of their own."""
+    """Measure the scenes of a fleet that are wanted by name."""
     site.settle()
-    for scene in scenes(site):
-        if wanted(scene.name):
-
-            def once(turn: int, scene: Scene = scene) -> Sample:
-                scene.prepare(turn)
-                return site.trainc(*scene.words, workers=scene.workers)
-
-            if scene.cache == WARM:
+    for group in scenes(site):
+        if chosen := [scene for scene in group if wanted(scene.name)]:
+            if any(scene.cache == WARM for scene in chosen):
                 site.settle()
-            yield Row(site.flavour, scene.name, scene.cache, site.size, measure(once, effort))
-    if wanted(RENDER_TENTH) and site.size >= 2 * len(fleet.KINDS):
-        yield Row(site.flavour, RENDER_TENTH, COLD, site.size, _tenth(site, effort))
+            for scene, figures in zip(chosen, in_turns([scene.once for scene in chosen], effort), strict=True):
+                yield Row(site.flavour, scene.name, scene.cache, site.size, figures)
     if wanted(DIFF) and shutil.which("git"):
         yield Row(site.flavour, DIFF, WARM, site.size, _diff(site, effort))
 
 
-def _tenth(site: Site, effort: Effort) -> Figures:
-    """Measure a cold render of the jobs of one runtime, by themselves, over what is there."""
-    alone = Site(site.scratch / "tenth", site.size, site.flavour)
-    for each in fleet.jobs(site.size):
-        if each.runtime != fleet.TENTH:
-            (alone.root / each.path).unlink()
-    if site.flavour == fleet.EVERYTHING:
-        used = (each for each in fleet.jobs(site.size) if each.runtime == fleet.TENTH)
-        (alone.root / "images.lock.yaml").write_text(fleet.lock(used), encoding="utf-8")
-    alone.settle()
+def _tenth(site: Site) -> Once:
+    """Return what renders the jobs of one runtime, by themselves and without cache, over what is there."""
+
+    @cache
+    def settled() -> Site:
+        alone = Site(site.scratch / "tenth", site.size, site.flavour)
+        for each in fleet.jobs(site.size):
+            if each.runtime != fleet.TENTH:
+                (alone.root / each.path).unlink()
+        if site.flavour == fleet.EVERYTHING:
+            used = (each for each in fleet.jobs(site.size) if each.runtime == fleet.TENTH)
+            (alone.root / "images.lock.yaml").write_text(fleet.lock(used), encoding="utf-8")
+        alone.settle()
+        return alone
 
     def once(_turn: int) -> Sample:
+        alone = settled()
         alone.forget()
         alone.spoil()
         return alone.trainc("render")
 
-    return measure(once, effort)
+    return once
 
 
 def _diff(site: Site, effort: Effort) -> Figures:
@@ -221,15 +230,15 @@ def commit(root: Path) -> None:
 
 def starts(scratch: Path, effort: Effort, wanted: Callable[[str], bool]) -> Iterator[Row]:
     """Measure what depends on no fleet: an interpreter that does nothing, --help, and this repository's own check."""
-    cache = scratch / "own-cache"
-    variables = {"XDG_CACHE_HOME": str(cache)}
+    own = scratch / "own-cache"
+    variables = {"XDG_CACHE_HOME": str(own)}
     check = Command((TRAINC, "render", "--check"), ROOT, variables)
 
-    def plain(words: Sequence[str | Path]) -> Callable[[int], Sample]:
+    def plain(words: Sequence[str | Path]) -> Once:
         return lambda _turn: run(replace(check, words=words), scratch)
 
     def cold(_turn: int) -> Sample:
-        shutil.rmtree(cache, ignore_errors=True)
+        shutil.rmtree(own, ignore_errors=True)
         return run(check, scratch)
 
     measured = (

@@ -111,24 +111,41 @@ def _spelt(command: Command) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How often to run: ``runs`` times, but no more once ``seconds`` have gone, and at least ``least`` times."""
+    """How often to run: ``runs`` times, but no more once ``seconds`` have gone, and at least ``least`` times.
+
+    What is quick is run on until ``steady`` seconds have gone: three runs of a tenth of a second say little on a
+    machine that is busy with others.
+    """
 
     runs: int
     seconds: float = float("inf")
     least: int = 1
+    steady: float = 0.0
 
     def goes_on(self, done: int, passed: float) -> bool:
         """Tell whether to run once more after so many runs and seconds."""
-        return done < self.least or (done < self.runs and passed < self.seconds)
+        return done < self.least or passed < self.steady or (done < self.runs and passed < self.seconds)
 
 
-def measure(run_once: Callable[[int], Sample], effort: Effort, clock: Callable[[], float] = time.monotonic) -> Figures:
-    """Call with 0, 1, 2, ... as long as the effort lasts. What a call prepares counts as seconds of the effort only."""
-    samples: list[Sample] = []
+Once = Callable[[int], Sample]
+"""Runs something, told how often it ran before."""
+
+
+def in_turns(calls: Sequence[Once], effort: Effort, clock: Callable[[], float] = time.monotonic) -> list[Figures]:
+    """Call each with 0, 1, 2, ... as long as the effort lasts, one after the other, so that what else the machine does
+    slows down all. Seconds of the effort are those of one call in the mean, with what it prepares.
+    """
+    turns: list[list[Sample]] = []
     start = clock()
-    while effort.goes_on(len(samples), clock() - start):
-        samples.append(run_once(len(samples)))
-    return Figures(tuple(samples))
+    while effort.goes_on(len(turns), (clock() - start) / len(calls)):
+        turns.append([once(len(turns)) for once in calls])
+    return [Figures(tuple(samples)) for samples in zip(*turns, strict=True)]
+
+
+def measure(once: Once, effort: Effort, clock: Callable[[], float] = time.monotonic) -> Figures:
+    """Call with 0, 1, 2, ... as long as the effort lasts."""
+    [figures] = in_turns((once,), effort, clock)
+    return figures
 
 
 class Pair(NamedTuple):
@@ -148,18 +165,9 @@ class Pair(NamedTuple):
         return self.ours.cpu / self.theirs.cpu
 
 
-def alternate(
-    ours: Callable[[int], Sample],
-    theirs: Callable[[int], Sample],
-    effort: Effort,
-    clock: Callable[[], float] = time.monotonic,
-) -> Pair:
-    """Measure in turns, ours first, so that what else the machine does slows down both."""
-    pairs: list[tuple[Sample, Sample]] = []
-    start = clock()
-    while effort.goes_on(len(pairs), clock() - start):
-        pairs.append((ours(len(pairs)), theirs(len(pairs))))
-    return Pair(Figures(tuple(each for each, _ in pairs)), Figures(tuple(each for _, each in pairs)))
+def alternate(ours: Once, theirs: Once, effort: Effort) -> Pair:
+    """Measure in turns, ours first."""
+    return Pair(*in_turns((ours, theirs), effort))
 
 
 def load() -> float:

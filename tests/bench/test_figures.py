@@ -8,20 +8,23 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import cast
 
 import contest
 import crdrules
 import fleet
 import floors
+import growth
 import machine
 import peers
 import pytest
 import report
 import scenes
 from results import Results
-from stopwatch import BenchError, Command, Effort, Figures, Pair, Sample, alternate, measure, run
+from stopwatch import BenchError, Command, Effort, Figures, Once, Pair, Sample, alternate, in_turns, measure, run
 
 HERE = Path(__file__).parent
 
@@ -60,6 +63,34 @@ def test_runs_end_with_the_effort() -> None:
     assert count(Effort(5, 35), 10) == 3
     assert count(Effort(5, 0), 10) == 1
     assert count(Effort(9, 0, 5), 10) == 5
+    assert count(Effort(3, 100, steady=45), 10) == 4
+    assert count(Effort(3, 100, steady=20), 10) == 3
+
+
+def test_seconds_are_of_one_call() -> None:
+    clock = iter(range(0, 1000, 10))
+    found = in_turns([lambda turn: Sample(turn, 1, 1, 1)] * 2, Effort(9, 16), lambda: next(clock))
+    assert [[sample.wall for sample in figures.samples] for figures in found] == [[0, 1, 2]] * 2
+
+
+def test_growth_compares_a_large_fleet_with_small_ones_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[int] = []
+    slow = iter([1.0] * 11 + [2.0] * 5 + [3.0] + [2.0] * 5 + [4.0] * 11)  # a machine that is slower in later turns
+
+    def cold(site: scenes.Site) -> Once:
+        def once(_turn: int) -> Sample:
+            order.append(site.size)
+            return Sample(9, site.size / 1000 * next(slow), 9, 9)
+
+        return once
+
+    monkeypatch.setattr(growth, "_cold", cold)
+    small, large = (cast("scenes.Site", SimpleNamespace(size=size, flavour=fleet.LIKE)) for size in (1000, 10_000))
+    [found] = growth.growths([large, small], Effort(3))
+    assert order == ([1000] * 5 + [10_000] + [1000] * 5) * 3
+    assert found == growth.Growth(fleet.LIKE, 1000, 10_000, growth.Turn(4.0, 40.0))
+    assert found.turn.times == 10
+    assert growth.growths([small], Effort(3)) == []
 
 
 def test_a_pair_runs_in_turns() -> None:
@@ -134,7 +165,12 @@ def everything_measured(wall: float) -> Results:
         for out in (contest.ABSENT, contest.PRESENT)
     ]
     rules = crdrules.Findings({"self >= 1": wall, "a || b": wall}, {crdrules.JOBSET_CREATED: wall}, 1.0)
-    return Results(tuple(rows), tuple(bouts), rules)
+    growths = [
+        growth.Growth(flavour, *sizes, growth.Turn(wall * sizes[0], wall * sizes[1]))
+        for flavour in fleet.FLAVOURS
+        for sizes in pairwise((1, 1000, 10_000))
+    ]
+    return Results(tuple(rows), tuple(bouts), rules, tuple(growths))
 
 
 def test_every_target_can_be_measured_met_and_missed() -> None:
