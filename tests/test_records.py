@@ -6,17 +6,21 @@ import copy
 import dataclasses
 import inspect
 import pickle
+import sys
 import types
 import typing
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainc import records
+from trainc import recordcode, records, recordshapes
 from trainc.regex import lazy
+
+TOOLS = Path(__file__).resolve().parents[1] / "compiler" / "tools"
 
 
 def _classes(decorate: Callable[..., Any], field: Callable[..., Any]) -> tuple[Any, ...]:
@@ -318,3 +322,32 @@ def test_a_lazy_pattern_is_a_pattern() -> None:
         assert pattern.sub("x", "aabab") == "xx"
         assert pattern.pattern == "(a+)b"
     assert pattern.search("c") is None
+
+
+def test_the_methods_of_usual_sizes_are_those_that_would_be_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(TOOLS))
+    monkeypatch.delitem(sys.modules, "recordshapes", raising=False)
+    import recordshapes as tool  # type: ignore[import-not-found, unused-ignore]
+
+    assert tool.text() == Path(recordshapes.__file__).read_text(encoding="utf-8")
+    for name, text in tool.shapes():
+        written, compiled = getattr(recordshapes, name).__code__, recordcode.compiled(text)
+        for part in ("co_code", "co_consts", "co_names", "co_varnames", "co_argcount", "co_kwonlyargcount"):
+            assert getattr(written, part) == getattr(compiled, part), (name, part)
+
+
+def test_usual_sizes_are_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(text: str) -> None:
+        raise AssertionError(text)
+
+    for cached in (recordcode.init_code, recordcode.new_code, recordcode.copy_code):
+        cached.cache_clear()
+    monkeypatch.setattr(recordcode, "compiled", refuse)
+    assert recordcode.init_code("vvv", post=False).co_name == "__init__"
+    assert recordcode.new_code(2).co_name == "__new__"
+    assert recordcode.copy_code(4).co_name == "copy"
+    for unusual in ("", "vvg", "vvd", "v v", "v" * 40):
+        with pytest.raises(AssertionError):
+            recordcode.init_code(unusual, post=False)
+    with pytest.raises(AssertionError, match="__post_init__"):
+        recordcode.init_code("vv", post=True)

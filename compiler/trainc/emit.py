@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any, Final
 
+from trainc.kube.digits import decimal
 from trainc.kube.fieldorder import DATA_MAPS, field_order
 from trainc.memo import Remembered, known
 from trainc.regex import lazy
@@ -223,13 +223,13 @@ def _float(value: float) -> str:
     if not math.isfinite(value):
         raise ValueError(f"{value} cannot be emitted")
     if value.is_integer() and abs(value) < 2**63:
-        return str(int(Decimal(repr(value))))
+        return str(int(decimal(repr(value))))
     digits = repr(value)
     mantissa, exponent, power = digits.partition("e")
     if not exponent:
         return digits
     if 1e-6 <= abs(value) < 1e-4:
-        return format(Decimal(digits), "f")
+        return format(decimal(digits), "f")
     sign, number = ("-", power[1:]) if power[0] == "-" else ("+", power.lstrip("+"))
     return f"{mantissa if '.' in mantissa else mantissa + '.0'}e{sign}{number.lstrip('0')}"
 

@@ -1,4 +1,5 @@
-"""The code of methods with a parameter for each field: compiled once for all classes of as many fields (records.py)."""
+"""The code of methods with a parameter for each field (records.py): compiled once for all classes of as many fields,
+or known already (recordshapes.py)."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from types import CodeType, FunctionType
 from typing import Any, Final, cast
+
+from trainc import recordshapes
 
 _OWN: Final = {"SELF": " self", "CLS": " class", "COPY": " copy"}
 
@@ -23,32 +26,53 @@ def init_code(ways: str, post: bool) -> CodeType:
 
     v: given; g: given, or else made; m: made; d: by default; a space: not at all.
     """
-    parameters = [f", VALUE{place}" for place, way in enumerate(ways) if way in "vg"]
-    lines = [f" set{place}(SELF, {_WAYS[way].format(place)})" for place, way in enumerate(ways) if way in _WAYS]
-    lines += [" SELF.__post_init__()"] if post else []
-    return _compiled(f"def __init__(SELF{''.join(parameters)}):\n" + "\n".join(lines or [" pass"]))
+    known = None if post or ways.strip("v") else _known("__init__", f"init{len(ways)}")
+    return known or compiled(init_text(ways, post))
 
 
 @cache
 def new_code(count: int) -> CodeType:
     """Return the code of a ``__new__`` of so many fields."""
-    values = ", ".join(f"VALUE{place}" for place in range(count))
-    return _compiled(f"def __new__(CLS, {values}):\n return new(CLS, ({values}{',' if count else ''}))")
+    return _known("__new__", f"new{count}") or compiled(new_text(count))
 
 
 @cache
 def copy_code(count: int) -> CodeType:
     """Return the code of what copies slots. No field has the names of its own variables."""
+    return _known("copy", f"copy{count}") or compiled(copy_text(count))
+
+
+def _known(name: str, shape: str) -> CodeType | None:
+    known: FunctionType | None = getattr(recordshapes, shape, None)
+    return None if known is None else known.__code__.replace(co_name=name)
+
+
+def init_text(ways: str, post: bool) -> str:
+    """Return the text of what ``init_code`` is for."""
+    parameters = [f", VALUE{place}" for place, way in enumerate(ways) if way in "vg"]
+    lines = [f" set{place}(SELF, {_WAYS[way].format(place)})" for place, way in enumerate(ways) if way in _WAYS]
+    lines += [" SELF.__post_init__()"] if post else []
+    return f"def __init__(SELF{''.join(parameters)}):\n" + "\n".join(lines or [" pass"])
+
+
+def new_text(count: int) -> str:
+    """Return the text of what ``new_code`` is for."""
+    values = ", ".join(f"VALUE{place}" for place in range(count))
+    return f"def __new__(CLS, {values}):\n return new(CLS, ({values}{',' if count else ''}))"
+
+
+def copy_text(count: int) -> str:
+    """Return the text of what ``copy_code`` is for."""
     parameters, lines = ["SELF", "/"], []
     for place in range(count):
         value = f"VALUE{place}"
         parameters += [value] if place else ["*", value]
         lines.append(f" set{place}(COPY, SELF.{value} if {value} is KEPT else {value})")
-    text = "\n".join([f"def copy({', '.join(parameters)}):", " COPY = new(made)", *lines, " return COPY"])
-    return _compiled(text)
+    return "\n".join([f"def copy({', '.join(parameters)}):", " COPY = new(made)", *lines, " return COPY"])
 
 
-def _compiled(text: str) -> CodeType:
+def compiled(text: str) -> CodeType:
+    """Return the code of the one function in a text."""
     names: dict[str, Any] = {}
     exec(text, names)
     (function,) = (value for name, value in names.items() if name != "__builtins__")

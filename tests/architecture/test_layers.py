@@ -10,6 +10,7 @@ import pytest
 from syntax import imports, modules
 
 LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
+    (0, ("recordshapes",)),
     (0, ("recordcode",)),
     (0, ("regex", "records", "memo", "digests")),
     (0, ("source",)),

@@ -35,7 +35,7 @@ from stopwatch import BenchError, Effort, load  # noqa: E402
 PAGE = ROOT / "docs" / "benchmarks.md"
 RUNS, SECONDS = 3, 5
 """Most runs of a scene, and seconds after which it is not run again, where nothing is said."""
-PAIRS = 5
+PAIRS = scenes.TURNS
 """Fewest alternating runs of us and a peer."""
 PEERS_UP_TO = 1000
 """The size that the targets are about: peers take minutes beyond it."""

@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 COLD = "cold"
 WARM = "warm"
+TURNS = 5
+"""Fewest runs of scenes that are measured in turns."""
 
 RENDER_ABSENT = "render, out/ absent"
 RENDER_STALE = "render, all of out/ stale"
@@ -178,7 +180,8 @@ def play(site: Site, effort: Effort, wanted: Callable[[str], bool]) -> Iterator[
         if chosen := [scene for scene in group if wanted(scene.name)]:
             if any(scene.cache == WARM for scene in chosen):
                 site.settle()
-            for scene, figures in zip(chosen, in_turns([scene.once for scene in chosen], effort), strict=True):
+            often = replace(effort, least=max(effort.least, TURNS)) if len(chosen) > 1 else effort
+            for scene, figures in zip(chosen, in_turns([scene.once for scene in chosen], often), strict=True):
                 yield Row(site.flavour, scene.name, scene.cache, site.size, figures)
     if wanted(DIFF) and shutil.which("git"):
         yield Row(site.flavour, DIFF, WARM, site.size, _diff(site, effort))

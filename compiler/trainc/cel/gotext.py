@@ -7,11 +7,11 @@ Python's "surrogateescape" does. Source: Go's strconv and fmt, cel-go v0.26.0 co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from decimal import Decimal
 from typing import Any
 
 from trainc.cel.typenames import type_name
 from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
+from trainc.kube.digits import decimal
 from trainc.kube.fielderror import quote as quote_utf8
 from trainc.kube.gojson import go_number
 from trainc.regex import lazy
@@ -60,7 +60,7 @@ def general(number: float) -> str:
 
 def shortest(number: float) -> str:
     """Return ``strconv.FormatFloat(number, 'f', -1, 64)`` of a finite double: no exponent, few digits."""
-    text = f"{Decimal(repr(number)):f}"
+    text = f"{decimal(repr(number)):f}"
     return text[:-2] if text.endswith(".0") else text
 
 

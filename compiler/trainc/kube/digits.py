@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)
+
+
+def decimal(value: Any) -> Decimal:
+    """Return a number, its digits, or sign, digits and exponent as a Decimal: hardly any run needs the library."""
+    from decimal import Decimal
+
+    return Decimal(value)
 
 
 def ten(power: int) -> int:
@@ -40,9 +50,9 @@ def int32(number: int) -> int:
 
 def read_digits(text: str) -> int:
     """Read digits, with or without a sign; Python's own int() refuses more than 4300 of them."""
-    return int(text) if len(text) <= 4000 else int(Decimal(text))
+    return int(text) if len(text) <= 4000 else int(decimal(text))
 
 
 def write_digits(number: int) -> str:
     """Write a number; Python's own str() refuses more than 4300 digits."""
-    return str(number) if number.bit_length() <= 13000 else f"{Decimal(number):f}"
+    return str(number) if number.bit_length() <= 13000 else f"{decimal(number):f}"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 
-from trainc.kube.digits import INT64_MAX, INT64_MIN
+from trainc.kube.digits import INT64_MAX, INT64_MIN, decimal
 from trainc.source import Json
 
 INT64 = range(INT64_MIN, INT64_MAX + 1)
@@ -45,11 +44,11 @@ def float_literal(value: float) -> str:
     """Spell a finite float as Go's encoding/json does: shortest digits, an exponent below 1e-6 and from 1e21 on."""
     if value == 0:
         return "-0" if math.copysign(1, value) < 0 else "0"
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    sign, digits, exponent = decimal(repr(value)).normalize().as_tuple()
     assert isinstance(exponent, int), "finite floats only"
     text = "".join(map(str, digits))
     if 1e-6 <= abs(value) < 1e21:
-        return f"{Decimal((sign, digits, exponent)):f}"
+        return f"{decimal((sign, digits, exponent)):f}"
     mantissa = text[0] + (f".{text[1:]}" if len(text) > 1 else "")
     power = exponent + len(text) - 1
     return f"{'-' if sign else ''}{mantissa}e{'-' if power < 0 else '+'}{abs(power)}"
@@ -71,13 +70,13 @@ def go_number(value: float) -> str:
     number = as_float(value)
     if not math.isfinite(number):
         return {math.inf: "+Inf", -math.inf: "-Inf"}.get(number, "NaN")
-    decimal = Decimal(repr(number)).normalize()
-    if number == 0 or -4 <= decimal.adjusted() < 6:
-        return f"{decimal:f}"
-    sign, digits, _ = decimal.as_tuple()
+    found = decimal(repr(number)).normalize()
+    if number == 0 or -4 <= found.adjusted() < 6:
+        return f"{found:f}"
+    sign, digits, _ = found.as_tuple()
     mantissa = "".join(map(str, digits))
     point = f".{mantissa[1:]}" if len(mantissa) > 1 else ""
-    return f"{'-' * sign}{mantissa[0]}{point}e{decimal.adjusted():+03d}"
+    return f"{'-' * sign}{mantissa[0]}{point}e{found.adjusted():+03d}"
 
 
 def go_json(value: Json, *, struct: bool = False) -> str:

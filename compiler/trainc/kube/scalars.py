@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 import re
 import struct
-from decimal import Decimal
 from functools import lru_cache
 from typing import TypeAlias
 
+from trainc.kube.digits import decimal
 from trainc.records import dataclass
 from trainc.regex import lazy
 
@@ -115,7 +115,7 @@ def to_json(value: Scalar) -> Scalar:
     """
     if type(value) is float and value.is_integer() and abs(value) < 1e21:
         # The shortest digits that identify the float, filled up with zeros: not int(value) past 2**53.
-        value = int(Decimal(repr(value)))
+        value = int(decimal(repr(value)))
     if type(value) is int and value not in _INT64:
         return float(value)
     return value
@@ -157,7 +157,7 @@ def _short_float32(value: float) -> str:
     mantissa, _, exponent = shortest.partition("e")
     power = int(exponent)
     if -4 <= power < 6:
-        return format(Decimal(mantissa).scaleb(power), "f")
+        return format(decimal(mantissa).scaleb(power), "f")
     return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
 
 

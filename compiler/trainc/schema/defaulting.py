@@ -7,7 +7,6 @@ that need nothing are shared with it.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -32,8 +31,13 @@ def _reaches_default(schema: Structural) -> bool:
 
 
 def _fresh(schema: Structural) -> Any:
-    value = schema.default
-    return copy.deepcopy(value) if isinstance(value, dict | list) else value
+    return _copied(schema.default)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value
 
 
 def _null_replaced(value: Any, schema: Structural) -> Any:
