@@ -200,6 +200,20 @@ def test_the_worst_figure_counts() -> None:
     assert floor.verdict(Results(tuple(rows))) == floors.MISSED
 
 
+def test_scenes_in_turns_are_compared_turn_by_turn() -> None:
+    slow = (1.0, 3.0, 1.5)  # what else the machine does slows down whole turns
+    rows = [
+        scenes.Row(
+            fleet.LIKE, scene, scenes.COLD, 10_000, Figures(tuple(Sample(wall * each, 1, 1, 1) for each in slow))
+        )
+        for scene, wall in ((scenes.RENDER_ABSENT, 10.0), (scenes.RENDER_TWO, 6.0))
+    ]
+    (floor,) = [floor for floor in floors.FLOORS if "two workers" in floor.text]
+    assert floor.measure(Results(tuple(rows))) == pytest.approx(0.6)
+    jump = replace(rows[0], figures=Figures((Sample(5.0, 1, 1, 1), *rows[0].figures.samples[1:])))
+    assert floor.measure(Results((jump, rows[1]))) == pytest.approx(0.6), "one turn that was disturbed says nothing"
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.012345, "0.0123"), (0.1234, "0.123"), (1.234, "1.23"), (12.34, "12.3"), (1234.4, "1,234"), (0, "0.0000")],
