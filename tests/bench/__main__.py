@@ -24,6 +24,7 @@ import crdrules  # noqa: E402
 import fleet  # noqa: E402
 import floors  # noqa: E402
 import growth  # noqa: E402
+import kept  # noqa: E402
 import machine  # noqa: E402
 import peers  # noqa: E402
 import report  # noqa: E402
@@ -70,6 +71,11 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--no-rules", action="store_true", help="do not time the rules of the CRDs")
     parser.add_argument("--folder", type=Path, help="where fleets are made (default: a temporary folder)")
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
+    parser.add_argument(
+        "--keep",
+        action="store_true",
+        help="add to what build/bench.json keeps of runs of the same code on the same machine, and keep the sum",
+    )
     parser.add_argument("--enforce", action="store_true", help="exit 1 if a target that was measured is missed")
     options = parser.parse_args(words)
     if options.seconds is None:
@@ -198,6 +204,7 @@ def spelt(options: argparse.Namespace) -> str:
         f"--runs {options.runs}",
         *([f"--seconds {options.seconds:g}"] if options.seconds != float("inf") else []),
         *([f"--peers-up-to {options.peers_up_to}"] if options.peers_up_to != PEERS_UP_TO else []),
+        *(["--keep"] if options.keep else []),
         "--write",
     ]
     return f'make bench ARGS="{" ".join(words)}"'
@@ -221,6 +228,8 @@ def main() -> int:
             say(f"error: {error}")
             return 2
         where = machine.here(folder)
+    if options.keep:
+        results = kept.add(results, kept.fingerprint(where.sentence))
     said = f"{where.sentence} Load average {before:.1f} before, {load():.1f} after (what is measured included)."
     print(f"{said}\n")
     for title, text in report.sections(results, whole=False):

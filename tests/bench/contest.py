@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,15 @@ class Bout:
     jobs: int
     out: str
     pair: Pair
+
+    @property
+    def key(self) -> tuple[str, str, int, str]:
+        """What was compared."""
+        return self.flavour, self.peer, self.jobs, self.out
+
+    def joined(self, other: Bout) -> Bout:
+        """Return the bout with the runs of another one of the same peer, too."""
+        return replace(self, pair=self.pair.joined(other.pair))
 
 
 def read_objects(texts: Iterator[str]) -> Objects:

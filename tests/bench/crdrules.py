@@ -230,6 +230,11 @@ class Findings(NamedTuple):
         """The arithmetic mean of the rules."""
         return statistics.fmean(self.rules.values())
 
+    def joined(self, other: Findings) -> Findings:
+        """Return the least of both for each rule, object and question."""
+        parts = ({key: min(one[key], two[key]) for key in one} for one, two in zip(self[:2], other[:2], strict=True))
+        return Findings(*parts, min(self.question, other.question))
+
 
 def measure() -> Findings:
     """Measure all."""

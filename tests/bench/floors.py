@@ -68,7 +68,7 @@ def quotient(over: tuple[str, str, int], under: tuple[str, str, int]) -> Measure
         found = []
         for flavour in (LIKE, EVERYTHING):
             first, second = results.row(*over, flavour), results.row(*under, flavour)
-            if first is not None and second is not None:
+            if first is not None and second is not None and len(first.samples) == len(second.samples):
                 turns = zip(first.samples, second.samples, strict=True)
                 found.append(statistics.median(one.wall / other.wall for one, other in turns))
         return max(found, default=None)

@@ -7,8 +7,9 @@ is compared has the same length: a render of 10,000 jobs lies between five rende
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from scenes import Site
 from stopwatch import Effort, Once, Sample, in_turns
@@ -21,8 +22,7 @@ TURNS = 3
 """Fewest turns."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """Seconds of user CPU: of a render of the small fleet in the mean, and of a render of the large one."""
 
     small: float
@@ -36,12 +36,26 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Cold renders, out/ absent, of fleets of two sizes; ``turn`` is the one whose quotient is the median."""
+    """Cold renders, out/ absent, of fleets of two sizes, in turns."""
 
     flavour: str
     before: int
     after: int
-    turn: Turn
+    turns: tuple[Turn, ...]
+
+    @property
+    def turn(self) -> Turn:
+        """The turn whose quotient is the median."""
+        return sorted(self.turns, key=lambda turn: turn.times)[len(self.turns) // 2]
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        """What is compared."""
+        return self.flavour, self.before, self.after
+
+    def joined(self, other: Growth) -> Growth:
+        """Return the turns of both."""
+        return replace(self, turns=(*self.turns, *other.turns))
 
 
 def growth(small: Site, large: Site, effort: Effort) -> Growth:
@@ -49,9 +63,8 @@ def growth(small: Site, large: Site, effort: Effort) -> Growth:
     repeats = max(2, min(MOST, large.size // small.size))
     calls = [_cold(small)] * (repeats // 2) + [_cold(large)] + [_cold(small)] * (repeats - repeats // 2)
     samples = [figures.samples for figures in in_turns(calls, effort)]
-    turns = [_turn(each, repeats // 2) for each in zip(*samples, strict=True)]
-    middle = sorted(turns, key=lambda turn: turn.times)[len(turns) // 2]
-    return Growth(small.flavour, small.size, large.size, middle)
+    turns = (_turn(each, repeats // 2) for each in zip(*samples, strict=True))
+    return Growth(small.flavour, small.size, large.size, tuple(turns))
 
 
 def _turn(samples: tuple[Sample, ...], middle: int) -> Turn:

@@ -189,6 +189,7 @@ def page(results: Results, machine: str, versions: Iterable[tuple[str, str]], co
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     return template.render(
         command=command,
+        runs=results.runs,
         machine=machine,
         versions=table(["what", "version"], [list(each) for each in versions], left=2),
         sections=[{"title": title, "text": text} for title, text in sections(results)],

@@ -53,9 +53,14 @@ class Row:
     jobs: int
     figures: Figures
 
+    @property
+    def key(self) -> tuple[str, str, str, int]:
+        """What was measured."""
+        return self.flavour, self.scene, self.cache, self.jobs
+
     def joined(self, other: Row) -> Row:
         """Return the row with the runs of another one of the same scene, too."""
-        return replace(self, figures=Figures((*self.figures.samples, *other.figures.samples)))
+        return replace(self, figures=self.figures.joined(other.figures))
 
 
 class Site:

@@ -70,6 +70,10 @@ class Figures:
         """Most memory, in MiB."""
         return max(each.peak for each in self.samples)
 
+    def joined(self, other: Figures) -> Figures:
+        """Return the figures of the runs of both."""
+        return Figures((*self.samples, *other.samples))
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -153,6 +157,10 @@ class Pair(NamedTuple):
 
     ours: Figures
     theirs: Figures
+
+    def joined(self, other: Pair) -> Pair:
+        """Return the runs of both."""
+        return Pair(self.ours.joined(other.ours), self.theirs.joined(other.theirs))
 
     @property
     def wall_ratio(self) -> float:

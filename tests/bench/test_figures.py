@@ -88,8 +88,10 @@ def test_growth_compares_a_large_fleet_with_small_ones_around_it(monkeypatch: py
     small, large = (cast("scenes.Site", SimpleNamespace(size=size, flavour=fleet.LIKE)) for size in (1000, 10_000))
     [found] = growth.growths([large, small], Effort(3))
     assert order == ([1000] * 5 + [10_000] + [1000] * 5) * 3
-    assert found == growth.Growth(fleet.LIKE, 1000, 10_000, growth.Turn(4.0, 40.0))
-    assert found.turn.times == 10
+    assert found == growth.Growth(
+        fleet.LIKE, 1000, 10_000, (growth.Turn(1, 10), growth.Turn(2, 30), growth.Turn(4, 40))
+    )
+    assert found.turn == growth.Turn(4, 40), "the one in the middle"
     assert growth.growths([small], Effort(3)) == []
 
 
@@ -166,7 +168,7 @@ def everything_measured(wall: float) -> Results:
     ]
     rules = crdrules.Findings({"self >= 1": wall, "a || b": wall}, {crdrules.JOBSET_CREATED: wall}, 1.0)
     growths = [
-        growth.Growth(flavour, *sizes, growth.Turn(wall * sizes[0], wall * sizes[1]))
+        growth.Growth(flavour, *sizes, (growth.Turn(wall * sizes[0], wall * sizes[1]),))
         for flavour in fleet.FLAVOURS
         for sizes in pairwise((1, 1000, 10_000))
     ]
