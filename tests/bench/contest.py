@@ -265,10 +265,10 @@ def bouts(arena: Arena, peers: list[str], effort: Effort) -> Iterator[Bout]:
         for out in (ABSENT, PRESENT) if peer not in CHECKERS else (PRESENT,):
 
             def ours(_turn: int, out: str = out, word: str = "validate" if peer in CHECKERS else "render") -> Sample:
-                site.forget()
                 if word == "render" and out == ABSENT:
-                    site.clear()
-                elif word == "render":
+                    return site.afresh()
+                site.forget()
+                if word == "render":
                     site.spoil()
                 return site.trainc(word)
 

@@ -61,24 +61,19 @@ class Growth:
 def growth(small: Site, large: Site, effort: Effort) -> Growth:
     """Render two fleets of a flavour in turns."""
     repeats = max(2, min(MOST, large.size // small.size))
-    calls = [_cold(small)] * (repeats // 2) + [_cold(large)] + [_cold(small)] * (repeats - repeats // 2)
-    samples = [figures.samples for figures in in_turns(calls, effort)]
+    order = [small] * (repeats // 2) + [large] + [small] * (repeats - repeats // 2)
+    samples = [figures.samples for figures in in_turns([*map(_afresh, order)], effort)]
     turns = (_turn(each, repeats // 2) for each in zip(*samples, strict=True))
     return Growth(small.flavour, small.size, large.size, tuple(turns))
+
+
+def _afresh(site: Site) -> Once:
+    return lambda _turn: site.afresh()
 
 
 def _turn(samples: tuple[Sample, ...], middle: int) -> Turn:
     around = (*samples[:middle], *samples[middle + 1 :])
     return Turn(statistics.fmean(each.user for each in around), samples[middle].user)
-
-
-def _cold(site: Site) -> Once:
-    def once(_turn: int) -> Sample:
-        site.forget()
-        site.clear()
-        return site.trainc("render")
-
-    return once
 
 
 def growths(sites: list[Site], effort: Effort) -> list[Growth]:

@@ -45,13 +45,10 @@ def write(results: Results) -> dict[str, Any]:
     """Return results as JSON; NamedTuples become lists."""
     return {
         "runs": results.runs,
-        "rows": [[row.flavour, row.scene, row.cache, row.jobs, row.figures.samples] for row in results.rows],
-        "bouts": [
-            [each.flavour, each.peer, each.jobs, each.out, each.pair.ours.samples, each.pair.theirs.samples]
-            for each in results.bouts
-        ],
+        "rows": [[*row.key, row.figures.samples] for row in results.rows],
+        "bouts": [[*each.key, each.pair.ours.samples, each.pair.theirs.samples] for each in results.bouts],
         "rules": results.rules,
-        "growths": [[each.flavour, each.before, each.after, each.turns] for each in results.growths],
+        "growths": [[*each.key, each.turns] for each in results.growths],
     }
 
 

@@ -28,9 +28,8 @@ class Results:
 
     def row(self, scene: str, cache: str, jobs: int = 0, flavour: str = "") -> Figures | None:
         """Return the figures of a scene, or None where it was not measured."""
-        key = (scene, cache, jobs, flavour)
-        found = (each.figures for each in self.rows if (each.scene, each.cache, each.jobs, each.flavour) == key)
-        return next(found, None)
+        key = (flavour, scene, cache, jobs)
+        return next((each.figures for each in self.rows if each.key == key), None)
 
     def pairs(self, peer: str, jobs: int, flavour: str) -> tuple[Pair, ...]:
         """Return the pairs with a peer, out/ absent and present."""

@@ -96,6 +96,12 @@ class Site:
             self.aside.mkdir(exist_ok=True)
             out.rename(self.aside / str(len(list(self.aside.iterdir()))))
 
+    def afresh(self, workers: int = 1) -> Sample:
+        """Render without trainc's cache and without out/; return what it took."""
+        self.forget()
+        self.clear()
+        return self.trainc("render", workers=workers)
+
     def spoil(self) -> None:
         """Make every file of out/ another than render writes, and leave it trainc's."""
         for path in (self.root / "out").rglob("*.yaml"):
@@ -149,16 +155,16 @@ def scenes(site: Site) -> Iterator[tuple[Scene, ...]]:
 
         return Scene(name, WARM, once)
 
-    def cold(name: str, prepare: Callable[[], object], *words: str, workers: int = 1) -> Scene:
+    def cold(name: str, prepare: Callable[[], object], *words: str) -> Scene:
         def once(_turn: int) -> Sample:
             site.forget()
             prepare()
-            return site.trainc(*words, workers=workers)
+            return site.trainc(*words)
 
         return Scene(name, COLD, once)
 
-    absent = cold(RENDER_ABSENT, site.clear, "render")
-    two = cold(RENDER_TWO, site.clear, "render", workers=2)
+    absent = Scene(RENDER_ABSENT, COLD, lambda _turn: site.afresh())
+    two = Scene(RENDER_TWO, COLD, lambda _turn: site.afresh(workers=2))
     yield (absent, two) if "render" in site.parallel else (absent,)
     yield (warm(RENDER_ABSENT, lambda _turn: site.clear(), "render"),)
     yield (cold(RENDER_STALE, site.spoil, "render"),)

@@ -24,7 +24,7 @@ import pytest
 import report
 import scenes
 from results import Results
-from stopwatch import BenchError, Command, Effort, Figures, Once, Pair, Sample, alternate, in_turns, measure, run
+from stopwatch import BenchError, Command, Effort, Figures, Pair, Sample, alternate, in_turns, measure, run
 
 HERE = Path(__file__).parent
 
@@ -73,19 +73,18 @@ def test_seconds_are_of_one_call() -> None:
     assert [[sample.wall for sample in figures.samples] for figures in found] == [[0, 1, 2]] * 2
 
 
-def test_growth_compares_a_large_fleet_with_small_ones_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_growth_compares_a_large_fleet_with_small_ones_around_it() -> None:
     order: list[int] = []
     slow = iter([1.0] * 11 + [2.0] * 5 + [3.0] + [2.0] * 5 + [4.0] * 11)  # a machine that is slower in later turns
 
-    def cold(site: scenes.Site) -> Once:
-        def once(_turn: int) -> Sample:
-            order.append(site.size)
-            return Sample(9, site.size / 1000 * next(slow), 9, 9)
+    def site(size: int) -> scenes.Site:
+        def afresh() -> Sample:
+            order.append(size)
+            return Sample(9, size / 1000 * next(slow), 9, 9)
 
-        return once
+        return cast("scenes.Site", SimpleNamespace(size=size, flavour=fleet.LIKE, afresh=afresh))
 
-    monkeypatch.setattr(growth, "_cold", cold)
-    small, large = (cast("scenes.Site", SimpleNamespace(size=size, flavour=fleet.LIKE)) for size in (1000, 10_000))
+    small, large = site(1000), site(10_000)
     [found] = growth.growths([large, small], Effort(3))
     assert order == ([1000] * 5 + [10_000] + [1000] * 5) * 3
     assert found == growth.Growth(
