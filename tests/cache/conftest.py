@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from smallrepository import JOB, RUNTIME, Compiled, pause, put
 from walking import TICK
 
+from trainc.cli import abridging
 from trainc.compilejob import JobCompiler
+from trainc.contents import Content
+from trainc.records import replace
 from trainc.source import Document
+from trainc.write import Plan, Seen, plan
 
 
 @pytest.fixture
@@ -48,3 +52,29 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compiled]:
 
     monkeypatch.setattr(JobCompiler, "compile", spy)
     yield since
+
+
+@pytest.fixture(autouse=True)
+def looked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail where what a look at changes alone knows of out/ gives another plan than a look at out/."""
+
+    def both(
+        root: Path,
+        files: Mapping[str, Content],
+        scopes: Collection[str],
+        tops: Collection[str],
+        is_same: Callable[[str, Content], bool],
+        *,
+        seen: Seen,
+    ) -> Plan:
+        known = plan(root, files, scopes, tops, is_same, seen=seen)
+        found = plan(root, files, scopes, tops, is_same)
+        assert set(_blocks(found)) <= set(_blocks(known)), "it knows of more than the scopes, and never of less"
+        assert replace(known, blocked=()) == replace(found, blocked=()), "known without a look, and found"
+        return known
+
+    monkeypatch.setattr(abridging, "plan", both)
+
+
+def _blocks(todo: Plan) -> list[tuple[str, str]]:
+    return [(finding.file, finding.message) for finding in todo.blocked]

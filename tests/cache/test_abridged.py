@@ -147,6 +147,23 @@ def test_what_is_found_in_jobs_that_are_not_read_is_told(
     check()
 
 
+def test_files_of_others_stay_beside_what_goes(repository: Path, reached: Reached) -> None:
+    put(repository, "out/prod/a/two/note.txt", "mine\n")
+    put(repository, "out/prod/a/two/deep/note.txt", "mine\n")
+    pause()
+    run("render")
+    (repository / "jobs/a/two.yaml").unlink()
+    pause()
+    assert run("render").stderr == "out/: 0 created, 0 changed, 1 removed, 3 unchanged\n"
+    assert reached() == [0]
+    assert sorted(path.name for path in (repository / "out/prod/a/two").rglob("*")) == ["deep", "note.txt", "note.txt"]
+    put(repository, "jobs/a/two.yaml", changed("two"))
+    pause()
+    assert run("render").stderr == "out/: 1 created, 0 changed, 0 removed, 3 unchanged\n"
+    assert reached() == [0]
+    check()
+
+
 def test_companions_stay_in_every_namespace(repository: Path, reached: Reached) -> None:
     put(repository, "runtimes/other.yaml", RUNTIME.format(name="other", image="example.com/img:2") + ACCOUNT)
     put(repository, "jobs/b/early.yaml", JOB.format(name="early", runtime="plain"))
@@ -264,6 +281,27 @@ def differ_in_case(root: Path) -> None:
     put(root, "jobs/a/six.yaml", JOB.format(name="six", runtime="plain"))
 
 
+def lie_in_the_way(root: Path) -> None:
+    put(root, "out/prod/a/six/jobset-six.yaml", "mine\n")
+    pause()
+    run("render")
+    put(root, "jobs/a/six.yaml", JOB.format(name="six", runtime="plain"))
+
+
+def lie_for_a_folder(root: Path) -> None:
+    put(root, "out/prod/a/six", "mine\n")
+    pause()
+    run("render")
+    put(root, "jobs/a/six.yaml", JOB.format(name="six", runtime="plain"))
+
+
+def link_in_the_way(root: Path) -> None:
+    (root / "out/prod/a/six").symlink_to("one")
+    pause()
+    run("render")
+    put(root, "jobs/a/six.yaml", JOB.format(name="six", runtime="plain"))
+
+
 def break_it(root: Path) -> None:
     put(root, "jobs/a/one.yaml", "kind: [")
 
@@ -272,7 +310,20 @@ def misplace(root: Path) -> None:
     put(root, "jobs/a/deep/one.yaml", JOB.format(name="six", runtime="plain"))
 
 
-@pytest.mark.parametrize("edit", [rename, rename_far, run_again, differ_in_case, break_it, misplace])
+WRONG = (
+    rename,
+    rename_far,
+    run_again,
+    differ_in_case,
+    lie_in_the_way,
+    lie_for_a_folder,
+    link_in_the_way,
+    break_it,
+    misplace,
+)
+
+
+@pytest.mark.parametrize("edit", WRONG)
 def test_errors_are_told_by_a_run_over_everything(
     repository: Path, reached: Reached, edit: Callable[[Path], None]
 ) -> None:

@@ -36,6 +36,8 @@ def test_changes_are_those_of_a_dictionary(looks: dict[str, Look], other: dict[s
     wanted = {name: look for name, look in {**looks, **new}.items() if name not in gone}
     assert list(changed.items()) == list(wanted.items())
     assert list(first.items()) == list(looks.items()), "what was there stays"
+    assert {name: changed.look(name) for name in wanted} == wanted
+    assert changed.without(gone, [*looks][:3]) == wanted.keys() - {*looks}.intersection([*looks][:3])
     more = {f"\N{MIDDLE DOT}{name}": look for name, look in other.items()}
     assert list(first.followed(Looks.of(more)).items()) == [*looks.items(), *more.items()] or set(more) & set(looks)
 

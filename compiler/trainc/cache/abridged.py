@@ -47,7 +47,8 @@ class Unusual(Exception):
 
 
 class Abridged:
-    """One run over what has changed since a snapshot. ``touched`` are files below jobs/ that it reads, or misses."""
+    """One run over what has changed since a snapshot. ``touched`` are files below jobs/ that it reads, or misses;
+    ``others`` are files of the snapshot that neither have facts nor were made."""
 
     def __init__(self, root: Path, snapshot: Snapshot, changes: Changes) -> None:
         """Take what is known. Raises Unusual where the snapshot has no facts."""
@@ -59,8 +60,9 @@ class Abridged:
         self.changes = changes
         self.files = snapshot.files
         known = next(iter(self.old.values())).jobs
-        odd = [name for name in self.files.names if name.startswith(_JOBS) and name not in known]
-        self.touched = {name for name in (*changes.edited, *changes.gone, *odd) if name.startswith(_JOBS)}
+        self.others = self.files.without(known, snapshot.made)
+        named = (*changes.edited, *changes.gone, *self.others)
+        self.touched = {name for name in named if name.startswith(_JOBS)}
         self.present = self.touched.difference(changes.gone)
         self.with_facts = frozenset(known)
         self.digests: dict[str, bytes] = {}
@@ -81,7 +83,7 @@ class Abridged:
         """Load what is no job and what is touched, then jobs whose runtime is another now, and stubs of others."""
         loaded = load_all(sources, self._note)
         platform = {name for name in self.digests if not name.startswith(_JOBS)}
-        before = {name for name in self.files.names if name.startswith(_PLATFORM)}
+        before = {name for name in self.others if name.startswith(_PLATFORM)}
         self.moved = platform != before or any(self.files.look(name)[1] != self.digests[name] for name in platform)
         # Nothing forbids a runtime below jobs/, in a file without facts.
         below = (d for d in loaded.documents if d.source.name.startswith(_JOBS))
@@ -109,7 +111,7 @@ class Abridged:
         for facts in self.old.values():
             other = {n for n, shape in enumerate(facts.shapes) if _is_other(shape.runtime, now)}
             if other:
-                found |= {file for file, jobs in facts.jobs.items() if any(entry[3] in other for entry in jobs)}
+                found |= {file for file, jobs in facts.jobs.items() for entry in jobs if entry[3] in other}
         return found - self.touched
 
     def _abridge(self, shared: set[str]) -> Iterator[Document]:
@@ -195,12 +197,15 @@ class Abridged:
     def _look_up(self, rest: Facts, shapes: Mapping[int, tuple[str, Entry]], runtimes: RuntimeDigests) -> None:
         """Raise Unusual where jobs that are not touched would find another runtime than they did."""
         asked: dict[tuple[str, str], list[Any] | None] = {}
+        references: dict[str, Any] = {}
         for number, (file, entry) in shapes.items():
             shape = rest.shapes[number]
             key = shape.home, shape.reference
             if key not in asked:
+                if (reference := references.get(shape.reference)) is None:
+                    reference = references[shape.reference] = json.loads(shape.reference)
                 metadata = {"name": entry[1], "namespace": shape.home}
-                asked[key] = runtimes.of_job(stub(file, [0, metadata, json.loads(shape.reference)], _unseen))
+                asked[key] = runtimes.of_job(stub(file, [0, metadata, reference], _unseen))
             if asked[key] != list(shape.runtime):
                 raise Unusual("another runtime")
 

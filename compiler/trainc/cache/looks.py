@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from array import array
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from trainc.cache.stamps import Stamp, stamp_of
@@ -31,12 +31,14 @@ class Looks:
 
     __slots__ = ("_places", "digests", "names", "numbers")
 
-    def __init__(self, names: list[str], numbers: array[int], digests: bytearray) -> None:
-        """Take the columns: four numbers and 16 bytes a name."""
+    def __init__(
+        self, names: list[str], numbers: array[int], digests: bytearray, places: dict[str, int] | None = None
+    ) -> None:
+        """Take the columns: four numbers and 16 bytes a name; ``places`` are those of the names, if known."""
         self.names = names
         self.numbers = numbers
         self.digests = digests
-        self._places: dict[str, int] | None = None
+        self._places = places
 
     @classmethod
     def of(cls, looks: Mapping[str, Look]) -> Looks:
@@ -62,6 +64,10 @@ class Looks:
         """Tell whether a name is there."""
         return name in self._index()
 
+    def without(self, *others: Iterable[str]) -> set[str]:
+        """Return the names that are none of others."""
+        return set(self._index()).difference(*others)
+
     def look(self, name: str) -> Look:
         """Return the look of a name; that of nothing for another one."""
         at = self._index().get(name)
@@ -84,17 +90,19 @@ class Looks:
 
     def changed(self, looks: Mapping[str, Look], gone: Collection[str] = ()) -> Looks:
         """Return the same with other looks, new names behind the others, and without those that are gone."""
-        places, names = self._index(), list(self.names)
+        known, names = self._index(), list(self.names)
         numbers, digests = array("q", self.numbers), bytearray(self.digests)
+        places = known if looks.keys() <= known.keys() else dict(known)
         for name, look in looks.items():
-            at = places.get(name, len(names))
-            if at == len(names):
+            if (at := places.get(name, len(names))) == len(names):
+                places[name] = at
                 names.append(name)
             numbers[4 * at : 4 * at + 4] = array("q", _flat(look))
             digests[_SIZE * at : _SIZE * (at + 1)] = look[1] or _NO_DIGEST
-        for at in sorted((places[name] for name in gone if name in places), reverse=True):
+        late = sorted((places[name] for name in gone if name in places), reverse=True)
+        for at in late:
             del names[at], numbers[4 * at : 4 * at + 4], digests[_SIZE * at : _SIZE * (at + 1)]
-        return Looks(names, numbers, digests)
+        return Looks(names, numbers, digests, None if late else places)
 
     def followed(self, others: Looks) -> Looks:
         """Return these looks and then the others, which have other names."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Collection
 from pathlib import Path
 
 from trainc.cache.abridged import Abridged, Unusual
@@ -22,7 +23,7 @@ from trainc.contents import Content, digest_of
 from trainc.diagnostics import has_errors
 from trainc.read import CONFIG, LOCK, merge
 from trainc.records import replace
-from trainc.write import OUT, Plan, plan
+from trainc.write import OUT, Kind, Plan, Seen, kind_of, plan
 
 
 def render_changes(root: Path, known: Whole, mode: Mode) -> int | None:
@@ -79,18 +80,35 @@ def _planned(root: Path, config: Config, outcome: Outcome, abridged: Abridged, d
     extra = deployment_files(config, outcome)
     beside = deployment_folders(config, config.environments)
     wanted: dict[str, Content] = {**outcome.files, **extra}
-    kept, made = abridged.kept(), abridged.snapshot.made
-    others = [name for name in made if name.rpartition("/")[0] in kept]
-    scopes = {name.rpartition("/")[0] for name in (*made, *wanted)}.difference(kept)
+    kept = abridged.kept()
+    others, seen = _standing(root, abridged, kept)
+    scopes = {name.rpartition("/")[0] for name in (*seen.own, *wanted)}.difference(kept)
 
     def is_same(name: str, content: Content) -> bool:
         digest = digests[name] = digest_of(content)
         return abridged.files.look(name)[1] == digest
 
-    todo = plan(root, wanted, (*sorted(scopes), *beside), (OUT, *beside), is_same)
+    todo = plan(root, wanted, (*sorted(scopes), *beside), (OUT, *beside), is_same, seen=seen)
     if todo.blocked or (todo.create and _meets(todo, abridged.snapshot)):
         raise Unusual("something in the way")
     return replace(todo, unchanged=tuple(sorted((*todo.unchanged, *others))))
+
+
+def _standing(root: Path, abridged: Abridged, kept: Collection[str]) -> tuple[list[str], Seen]:
+    """Return the files made in folders that are kept, and what there is beside those: nothing else has come or gone."""
+    snapshot, kinds = abridged.snapshot, dict[str, Kind]()
+    others = []
+    for name in snapshot.made:
+        if name.rpartition("/")[0] in kept:
+            others.append(name)
+        else:
+            kinds[name] = Kind.FILE
+    own = list(kinds)
+    kinds |= dict.fromkeys(set(snapshot.folders.names[snapshot.inputs :]).difference(kept), Kind.FOLDER)
+    tops = tuple(f"{top}/" for top in snapshot.tops)
+    strangers = (name for name in abridged.others if name.startswith(tops))
+    kinds |= {name: kind for name in strangers if (kind := kind_of(f"{root}/{name}")) is not None}
+    return others, Seen(kinds, frozenset(own))
 
 
 def _meets(todo: Plan, snapshot: Snapshot) -> bool:
