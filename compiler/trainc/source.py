@@ -104,6 +104,13 @@ def existing(value: Json, path: Path) -> Path:
     return path
 
 
+def copied(value: Json) -> Json:
+    """Return value with objects and lists of its own, all the way down."""
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    return [copied(item) for item in value] if isinstance(value, list) else value
+
+
 def as_object(value: Json) -> JsonObject:
     """Return value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}

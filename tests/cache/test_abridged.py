@@ -274,32 +274,31 @@ def run_again(root: Path) -> None:
     put(root, "jobs/a/two.yaml", JOB.format(name="two", runtime="plain").replace("{name: two}", again))
 
 
-def differ_in_case(root: Path) -> None:
-    put(root, "out/prod/a/SIX/jobset-six.yaml", "mine\n")
+def add_six(root: Path) -> None:
+    """Add a job once a run has seen what there is."""
     pause()
     run("render")
     put(root, "jobs/a/six.yaml", JOB.format(name="six", runtime="plain"))
+
+
+def differ_in_case(root: Path) -> None:
+    put(root, "out/prod/a/SIX/jobset-six.yaml", "mine\n")
+    add_six(root)
 
 
 def lie_in_the_way(root: Path) -> None:
     put(root, "out/prod/a/six/jobset-six.yaml", "mine\n")
-    pause()
-    run("render")
-    put(root, "jobs/a/six.yaml", JOB.format(name="six", runtime="plain"))
+    add_six(root)
 
 
 def lie_for_a_folder(root: Path) -> None:
     put(root, "out/prod/a/six", "mine\n")
-    pause()
-    run("render")
-    put(root, "jobs/a/six.yaml", JOB.format(name="six", runtime="plain"))
+    add_six(root)
 
 
 def link_in_the_way(root: Path) -> None:
     (root / "out/prod/a/six").symlink_to("one")
-    pause()
-    run("render")
-    put(root, "jobs/a/six.yaml", JOB.format(name="six", runtime="plain"))
+    add_six(root)
 
 
 def break_it(root: Path) -> None:

@@ -197,15 +197,13 @@ class Abridged:
     def _look_up(self, rest: Facts, shapes: Mapping[int, tuple[str, Entry]], runtimes: RuntimeDigests) -> None:
         """Raise Unusual where jobs that are not touched would find another runtime than they did."""
         asked: dict[tuple[str, str], list[Any] | None] = {}
-        references: dict[str, Any] = {}
+        references = {text: json.loads(text) for text in {rest.shapes[number].reference for number in shapes}}
         for number, (file, entry) in shapes.items():
             shape = rest.shapes[number]
             key = shape.home, shape.reference
             if key not in asked:
-                if (reference := references.get(shape.reference)) is None:
-                    reference = references[shape.reference] = json.loads(shape.reference)
                 metadata = {"name": entry[1], "namespace": shape.home}
-                asked[key] = runtimes.of_job(stub(file, [0, metadata, reference], _unseen))
+                asked[key] = runtimes.of_job(stub(file, [0, metadata, references[shape.reference]], _unseen))
             if asked[key] != list(shape.runtime):
                 raise Unusual("another runtime")
 

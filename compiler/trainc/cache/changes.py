@@ -24,7 +24,6 @@ INPUTS: Final = ("jobs", "runtimes", "policies")
 _MOST: Final = 4
 """Where more than one in so many folders of inputs looks another, all is read: a fresh checkout, as a rule."""
 
-
 _FEW: Final = 8
 """What lies in so few folders is found sooner by how names begin than by taking all of them apart."""
 

@@ -103,12 +103,12 @@ def _standing(root: Path, abridged: Abridged, kept: Collection[str]) -> tuple[li
             others.append(name)
         else:
             kinds[name] = Kind.FILE
-    own = list(kinds)
+    own = frozenset(kinds)
     kinds |= dict.fromkeys(set(snapshot.folders.names[snapshot.inputs :]).difference(kept), Kind.FOLDER)
     tops = tuple(f"{top}/" for top in snapshot.tops)
     strangers = (name for name in abridged.others if name.startswith(tops))
     kinds |= {name: kind for name in strangers if (kind := kind_of(f"{root}/{name}")) is not None}
-    return others, Seen(kinds, frozenset(own))
+    return others, Seen(kinds, own)
 
 
 def _meets(todo: Plan, snapshot: Snapshot) -> bool:

@@ -24,7 +24,7 @@ from trainc.kube.decode import (
 from trainc.kube.yamlevents import errors, is_bare, kinds, open_events, syntax_error, with_masks
 from trainc.kube.yamlread import YamlText
 from trainc.records import NamedTuple
-from trainc.source import Json, JsonObject, Path
+from trainc.source import Json, JsonObject, Path, copied
 
 _SCALAR_TAGS = {scalars.TAG_PREFIX + name: name for name in ("str", "int", "float", "bool", "null")}
 _COLLECTION_TAGS = frozenset((None, scalars.TAG_PREFIX + "map", scalars.TAG_PREFIX + "seq"))
@@ -213,7 +213,7 @@ class _Reader:
             self.refuse(event, "TC012", f"aliases repeat more than {MAX_ALIASED} characters")
         if len(self.path) + anchor.height > MAX_DEPTH:
             self.refuse(event, "TC012", f"more than {MAX_DEPTH} collections inside each other")
-        return _copy(anchor.value)
+        return copied(anchor.value)
 
     def sequence(self) -> Json:
         out: list[Json] = []
@@ -363,14 +363,6 @@ class _Reader:
 
 def _is_merge(event: Any) -> bool:
     return bool(event.value == "<<" and (event.implicit[0] or event.tag == _MERGE_TAG))
-
-
-def _copy(value: Json) -> Json:
-    if isinstance(value, dict):
-        return {key: _copy(child) for key, child in value.items()}
-    if isinstance(value, list):
-        return [_copy(child) for child in value]
-    return value
 
 
 def _allowed_ratio(nodes: int) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from trainc.schema.structural import Structural, compiled
-from trainc.source import Json
+from trainc.source import Json, copied
 
 
 def default(schema: Structural, data: Json) -> Json:
@@ -30,18 +30,8 @@ def _reaches_default(schema: Structural) -> bool:
     return any(sub.default is not None or reaches_default(sub) for sub in below)
 
 
-def _fresh(schema: Structural) -> Any:
-    return _copied(schema.default)
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copied(item) for key, item in value.items()}
-    return [_copied(item) for item in value] if isinstance(value, list) else value
-
-
 def _null_replaced(value: Any, schema: Structural) -> Any:
-    return _fresh(schema) if value is None and not schema.nullable else value
+    return copied(schema.default) if value is None and not schema.nullable else value
 
 
 def _defaulter(schema: Structural) -> Callable[[Any], Any]:
@@ -63,7 +53,7 @@ def _defaulter(schema: Structural) -> Callable[[Any], Any]:
             if value.get(name) is None and not (name in value and sub.nullable):
                 if result is value:
                     result = dict(value)
-                result[name] = _fresh(sub)
+                result[name] = copied(sub.default)
         for name, item in list(result.items()):
             old, child = item, deep.get(name)
             if child is None and additional is not None and name not in properties:
