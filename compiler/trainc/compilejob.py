@@ -31,7 +31,7 @@ from trainc.plugins.jobset import runs_already
 from trainc.records import dataclass, field, replace
 from trainc.replay import traced
 from trainc.runtimes import Runtimes
-from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, get
+from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.trace import Trail, shape, trace_jobset, trace_owned
 
 _CLAIM = "v1/PersistentVolumeClaim"
@@ -161,6 +161,7 @@ def check(model: Model) -> list[Diagnostic]:
     """Return what every plugin finds in the joined model."""
     findings = [finding for plugin in CHECKS for finding in plugin.check(model)]
     findings += static_limits(model)
+    findings += foreign_snapshot(model)
     findings += check_model(model)
     if not model.options.faithful:
         findings += passes.check(model)
@@ -181,6 +182,23 @@ def static_limits(model: Model) -> list[Diagnostic]:
         message = f"JobSet {model.namespace}/{model.name} runs already: no JobSet is emitted"
         findings.append(report("TC313", model.job, ("metadata", "name"), message))
     return findings
+
+
+def foreign_snapshot(model: Model) -> tuple[Diagnostic, ...]:
+    """Refuse a ConfigMap in the place of the job's runtime snapshot, as the controller does (pkg/runtime/core)."""
+    name = f"{model.job.data['metadata']['name']}-runtime-snapshot"
+    found = model.cluster.get(("v1/ConfigMap", model.home, name)) if model.options.faithful else None
+    if found is None:
+        return ()
+    owners = objects(get(found.data, "metadata", "ownerReferences"))
+    uid = get(model.job.data, "metadata", "uid")
+    if uid is not None and any(owner.get("controller") is True and owner.get("uid") == uid for owner in owners):
+        return ()
+    detail = "invalid runtime snapshot: a snapshot configmap exists but is owned by another object"
+    begin = "unable to get" if model.runtime.data["kind"] == "TrainingRuntime" else "getting"
+    upstream = f"{begin} runtime snapshot: {detail}"
+    message = f"ConfigMap {model.home}/{name} is not the runtime snapshot of this TrainJob"
+    return (report("TC316", found, ("metadata", "name"), message, found=name, stage="build", upstream=upstream),)
 
 
 def build(model: Model) -> tuple[Objects, list[Diagnostic]]:

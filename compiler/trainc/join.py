@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from trainc.kube.gotypes import JOB_SET_SPEC, JOB_SET_SPEC_PATCH, apply_configuration, decode
 from trainc.kube.merge import merge, merge_resources
-from trainc.kube.podrequests import pod_requests
+from trainc.kube.podrequests import ResourceList, pod_requests
 from trainc.memo import Recurring
 from trainc.model import ANCESTOR_LABEL, LAUNCHER, NODE, TRAINER, Container, Model, PodSet
 from trainc.options import Options
@@ -91,9 +91,16 @@ def _template(runtime: Document, given: str, replacing: bool, by_launcher: bool)
     ml_policy = runtime_spec.get("mlPolicy")
     unpatched = as_object(decode(template.get("spec") or {}, JOB_SET_SPEC))
     spec: JsonObject = {"runtimePatches": patches}
-    merged = as_object(apply_configuration(patched(unpatched, spec, replacing=replacing), JOB_SET_SPEC))
+    changed = patched(unpatched, spec, replacing=replacing)
+    merged = as_object(apply_configuration(changed, JOB_SET_SPEC))
     merged = _with_resources(merged, resources, ml_policy)
-    pod_sets = tuple(_pod_set(job, ml_policy, by_launcher) for job in objects(merged.get("replicatedJobs")))
+    # Quantities of a runtime reach the plugins as they are written; a patch makes them canonical.
+    written = as_object(template.get("spec")) if changed is unpatched else changed
+    written = _with_resources(written, resources, ml_policy)
+    pods = zip(objects(merged.get("replicatedJobs")), objects(written.get("replicatedJobs")), strict=True)
+    pod_sets = tuple(
+        _pod_set(job, ml_policy, by_launcher, pod_requests(get(as_written, *_POD_SPEC))) for job, as_written in pods
+    )
     return _Template(
         unpatched,
         merged,
@@ -204,7 +211,7 @@ def ancestor(job: Json) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _pod_set(job: JsonObject, ml_policy: Json, by_launcher: bool) -> PodSet:
+def _pod_set(job: JsonObject, ml_policy: Json, by_launcher: bool, requests: ResourceList) -> PodSet:
     """Return a replicated job as pods. ``by_launcher``: a launcher is not what mlPolicy.numNodes counts."""
     pod_spec = as_object(get(job, *_POD_SPEC))
     parallelism = get(job, "template", "spec", "parallelism")
@@ -220,7 +227,7 @@ def _pod_set(job: JsonObject, ml_policy: Json, by_launcher: bool) -> PodSet:
         containers=tuple(map(_container, objects(pod_spec.get("containers")))),
         init_containers=tuple(map(_container, objects(pod_spec.get("initContainers")))),
         volumes=tuple(objects(pod_spec.get("volumes"))),
-        requests=pod_requests(pod_spec),
+        requests=requests,
     )
 
 

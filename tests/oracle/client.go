@@ -68,16 +68,19 @@ func (c *cluster) add(u *unstructured.Unstructured) error {
 	if err := apiruntime.DefaultUnstructuredConverter.FromUnstructured(u.Object, object); err != nil {
 		return err
 	}
-	// Once more through JSON: the API server would have stored quantities in their canonical form.
-	raw, err := json.Marshal(object)
-	if err != nil {
-		return err
-	}
-	if object, err = c.scheme.New(gvk); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(raw, object); err != nil {
-		return err
+	// Once more through JSON, but for custom resources: the API server stores quantities of its own kinds in their
+	// canonical form, and those of custom resources as they were written.
+	if gvk.Group != trainer.GroupVersion.Group && gvk.Group != jobsetv1alpha2.GroupVersion.Group {
+		raw, err := json.Marshal(object)
+		if err != nil {
+			return err
+		}
+		if object, err = c.scheme.New(gvk); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(raw, object); err != nil {
+			return err
+		}
 	}
 	typed, ok := object.(client.Object)
 	if !ok {

@@ -74,4 +74,12 @@ JOIN = {
         "runtime without a job",
         "No TrainJob of any environment uses this runtime. It may go; one that a job uses may not.",
     ),
+    "TC316": Code(
+        _E,
+        "runtime snapshot of another owner",
+        "The Trainer controller keeps a copy of the runtime in the ConfigMap <job>-runtime-snapshot, and refuses to"
+        " work with one that it did not create for this TrainJob. Reported under --faithful only: what trainc emits"
+        " needs no snapshot.",
+        "rename the TrainJob or the ConfigMap",
+    ),
 }
