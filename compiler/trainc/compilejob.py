@@ -186,7 +186,7 @@ def static_limits(model: Model) -> list[Diagnostic]:
 
 def foreign_snapshot(model: Model) -> tuple[Diagnostic, ...]:
     """Refuse a ConfigMap in the place of the job's runtime snapshot, as the controller does (pkg/runtime/core)."""
-    name = f"{model.job.data['metadata']['name']}-runtime-snapshot"
+    name = f"{get(model.job.data, 'metadata', 'name')}-runtime-snapshot"
     found = model.cluster.get(("v1/ConfigMap", model.home, name)) if model.options.faithful else None
     if found is None:
         return ()

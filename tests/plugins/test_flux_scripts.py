@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -128,6 +129,30 @@ def test_init_writes_hosts_broker_and_view(container: Container) -> None:
     assert (container.root / "mnt/flux/view/bin/python3.11").exists()
     assert (container.root / "mnt/flux/software/tool").read_text() == "tool"
     assert (config / "run/flux").is_dir() and (config / "var/lib/flux").is_dir()
+
+
+HOSTILE = (
+    'x"\nBROKER\ntouch "$CALLS"\ncat <<\'BROKER\'',
+    "BROKER",
+    "\nBROKER\n",
+    "x'; touch $CALLS; '",
+    "$(touch $CALLS)`touch $CALLS`",
+    "a\\",
+    'a\\"b',
+    '"""',
+    "{{ config }} {% raw %}",
+    "tab\tbell\a delete\x7f\r\u2028",
+)
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+@pytest.mark.parametrize("name", ["FLUX_QUEUE_POLICY", "FLUX_NETWORK_DEVICE"])
+def test_a_value_of_a_job_is_data_of_the_script(container: Container, name: str, value: str) -> None:
+    installed(container, trainer=f", env: [{{name: {name}, value: {json.dumps(value)}}}]")
+    assert not (container.root / "calls").exists()
+    broker = tomllib.loads((container.root / "mnt/flux/config/etc/flux/config/broker.toml").read_bytes().decode())
+    assert broker["sched-fluxion-qmanager"]["queue-policy"] == (value if name == "FLUX_QUEUE_POLICY" else "fcfs")
+    assert broker["bootstrap"]["default_bind"] == f"tcp://{'ib0' if name == 'FLUX_QUEUE_POLICY' else value}:%p"
 
 
 def test_the_first_node_runs_the_command(container: Container) -> None:

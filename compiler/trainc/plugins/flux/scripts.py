@@ -6,6 +6,8 @@ broker's configuration into a shared volume, the node's container starts the bro
 
 from __future__ import annotations
 
+import json
+
 from trainc.kube.digits import int32
 from trainc.model import NODE, Model
 from trainc.plugins.base import gpu_count, node_resources
@@ -54,12 +56,20 @@ def init_script(model: Model, nodes: int) -> str:
     broker = filled(
         "flux-broker.toml.j2",
         config=CONFIG,
-        device=found["FLUX_NETWORK_DEVICE"],
+        device=_toml(found["FLUX_NETWORK_DEVICE"]),
         domain=f"{model.name}.{model.namespace}.svc.cluster.local",
         hosts=hosts,
-        queue_policy=found["FLUX_QUEUE_POLICY"],
+        queue_policy=_toml(found["FLUX_QUEUE_POLICY"]),
     )
     return filled("flux-init.sh.j2", shared=SHARED, config=CONFIG, view=VIEW, hosts=hosts, broker=broker)
+
+
+def _toml(text: str) -> str:
+    """Return the inside of a TOML basic string.
+
+    It stays on one line, so no value of a job can end the string, or the here-document in which init.sh has it.
+    """
+    return json.dumps(text, ensure_ascii=False)[1:-1].replace("\x7f", "\\u007f")
 
 
 def entrypoint_script(model: Model, nodes: int, processes: int) -> str:
