@@ -20,9 +20,6 @@ ROOT = Path(__file__).resolve().parents[2]
 EXTENSIONS = {"mpi-mpich-distributed", "mpi-intel-distributed"}
 """Runtimes of MPI implementations that Trainer's CRD does not have."""
 
-EXPECTED_WARNINGS = {"TC015", "TC408", "TC451", "TC452", "TC457", "TC458"}
-"""Companions that are not emitted; and of MPI and Flux jobs the Secret that must exist, and known bugs of Trainer."""
-
 
 def sources(folder: str, pattern: str) -> list[Source]:
     paths = sorted((ROOT / folder).glob(pattern))
@@ -58,10 +55,8 @@ def build() -> Build:
     return trainc.compile([*JOBS, *RUNTIMES], Options(config=config.data))
 
 
-def test_all_jobs_compile_without_error(build: Build) -> None:
-    errors = [finding for finding in build.findings if finding.severity is Severity.ERROR]
-    assert errors == []
-    assert {finding.code for finding in build.findings} <= EXPECTED_WARNINGS
+def test_all_jobs_compile_without_finding(build: Build) -> None:
+    assert build.findings == ()
     assert len(build.jobs) == len(JOBS)
     assert all(job.objects for job in build.jobs)
 
