@@ -151,7 +151,7 @@ def test_completion(process: Process) -> None:
     assert b"_TRAINC_COMPLETE=bash_complete" in source.stdout
 
 
-def on_a_terminal(args: list[str], cwd: Path, **environment: str) -> bytes:
+def on_a_terminal(args: list[str], cwd: Path, status: int = 1, **environment: str) -> bytes:
     parent, child = pty.openpty()
     done = subprocess.run(
         [sys.executable, "-m", "trainc", *args],
@@ -163,7 +163,7 @@ def on_a_terminal(args: list[str], cwd: Path, **environment: str) -> bytes:
         check=False,
     )
     os.close(child)
-    assert done.returncode == 1
+    assert done.returncode == status
     shown = b""
     while True:
         try:
@@ -195,3 +195,21 @@ def test_the_group_is_lazy() -> None:
     context = click.Context(trainc)
     assert trainc.list_commands(context) == list(COMMANDS)
     assert trainc.get_command(context, "none") is None
+
+
+def test_a_terminal_shows_warnings_that_repeat_once(repository: Path, process: Process) -> None:
+    for name in ("a/one", "a/two", "b/three"):
+        put(repository, f"jobs/{name}.yaml", job(name[2:], extra="  managedBy: kueue.x-k8s.io/multikueue\n"))
+    brief = on_a_terminal(["validate"], repository, 0, NO_COLOR="1").decode()
+    assert brief.count("warning[TC311]") == 1
+    assert "jobs/a/one.yaml" in brief
+    assert "= 3 warnings of TC311 in 3 files: -v shows all" in brief
+    assert "3 warnings\r\n" in brief
+    assert on_a_terminal(["validate", "-v"], repository, 0).decode().count("TC311") == 3
+    assert process("validate", cwd=repository).stdout.count(b"TC311") == 3, "a file or a log gets all of them"
+
+
+def test_a_terminal_shows_every_error(repository: Path) -> None:
+    for name in ("a/one", "a/two", "b/three"):
+        put(repository, f"jobs/{name}.yaml", job(name[2:], extra="  nonsense: 1\n"))
+    assert on_a_terminal(["validate"], repository).decode().count("TC101") == 3

@@ -11,7 +11,7 @@ from trainc.cli.echo import echo
 from trainc.cli.failure import ENVIRONMENT
 from trainc.diagnostics import Diagnostic, Severity, has_errors
 from trainc.diagnostics.formats import FORMATS
-from trainc.diagnostics.text import summary
+from trainc.diagnostics.text import render_brief, summary
 from trainc.records import NamedTuple, dataclass
 
 CLEAN = 0
@@ -69,7 +69,7 @@ class Reporter:
         """Return what is to be written of findings: a function of them and of the ``manner``."""
         shown = [finding for finding in findings if not self.quiet or self.fails((finding,))]
         counted = summary(shown) if self.format == "text" and shown else ""
-        return Words(FORMATS[self.format](shown, self.colour), counted)
+        return Words((render_brief if self.brief else FORMATS[self.format])(shown, self.colour), counted)
 
     def tell(self, words: Words) -> None:
         """Write the findings that were worded in this manner."""
@@ -80,13 +80,22 @@ class Reporter:
     @property
     def colour(self) -> bool:
         """Whether findings are coloured."""
+        return _colour(self._terminal)
+
+    @property
+    def brief(self) -> bool:
+        """Whether of warnings and notes that repeat one is shown: to a person, who can ask for more."""
+        return self.format == "text" and not self.verbose and self._terminal
+
+    @property
+    def _terminal(self) -> bool:
         stream = sys.stderr if self.aside else sys.stdout
-        return _colour(stream is not None and stream.isatty())  # a stream that the caller closed is None
+        return stream is not None and stream.isatty()  # a stream that the caller closed is None
 
     @property
     def manner(self) -> tuple[str | bool, ...]:
         """All that decides how findings are told, and whether they fail the run."""
-        return self.format, self.fail_on, self.quiet, self.aside, self.colour
+        return self.format, self.fail_on, self.quiet, self.aside, self.colour, self.brief
 
     def result(self, line: str) -> None:
         """Write a line of a result that is not a finding; it must not get among findings for programs."""
@@ -134,7 +143,7 @@ FINDINGS = (
     Option(
         ("-v", "--verbose"),
         "verbose",
-        "Say more: each file, the place of an internal error.",
+        "Say more: each file, every finding that repeats, the place of an internal error.",
         default=False,
         flag=True,
     ),

@@ -12,6 +12,7 @@ from trainc.config import Config, parse
 from trainc.contents import Content
 from trainc.diagnostics import Diagnostic, Severity, has_errors, report, sort_key
 from trainc.findings import severities
+from trainc.findings.repeats import across
 from trainc.findings.silences import UNUSED
 from trainc.gitops.companions import IDLE
 from trainc.gitops.environment import WITHOUT_TARGET, nowhere, unheard
@@ -127,9 +128,20 @@ def compile_for(
     return Outcome(
         jobs={name: build.jobs for name, (_, build) in builds.items()},
         files={name: data for build in made for name, data in build.files.items()},
-        findings=tuple(sorted(once.values(), key=sort_key)),
+        findings=tuple(sorted(_counted(list(once.values()), made), key=sort_key)),
         made={name: build.made for name, (_, build) in builds.items()},
     )
+
+
+def _counted(findings: list[Diagnostic], builds: Sequence[Build]) -> list[Diagnostic]:
+    """Return the findings of all environments; one of several TrainJobs says of how many, in how many of them."""
+    if len(builds) < 2:
+        return findings
+    jobs = [
+        [((j.document.source.name, j.document.index), f"{j.namespace}/{j.name}", j.findings) for j in build.jobs]
+        for build in builds
+    ]
+    return across(findings, jobs)
 
 
 def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> Iterator[Diagnostic]:

@@ -9,13 +9,14 @@ from trainc.regex import lazy
 SHOWN = 2
 """How many TrainJobs are named where more than one is not."""
 
-_COUNT = lazy(r" \(in \d+ TrainJobs: [^()]*\)\Z")
+_COUNT = lazy(r" \(in \d+ TrainJobs(?: of \d+ environments)?: [^()]*\)\Z")
 
 
-def with_count(message: str, jobs: Sequence[str]) -> str:
+def with_count(message: str, jobs: Sequence[str], environments: int = 1) -> str:
     """Return the message of a finding that two or more TrainJobs have; each job is ``namespace/name``."""
     named, rest = (jobs[:SHOWN], f"{len(jobs) - SHOWN} more") if len(jobs) > SHOWN + 1 else (jobs[:-1], jobs[-1])
-    return f"{message} (in {len(jobs)} TrainJobs: {', '.join(named)} and {rest})"
+    where = f" of {environments} environments" if environments > 1 else ""
+    return f"{message} (in {len(jobs)} TrainJobs{where}: {', '.join(named)} and {rest})"
 
 
 def without_count(message: str) -> str:

@@ -13,6 +13,9 @@ from trainc.source import Document, Mark, Source, dotted
 _RESET = "\x1b[0m"
 _BOLD = "\x1b[1m"
 _GUTTER = "\x1b[34m"
+_POLICIES = "TC5"
+"""How codes of findings begin that policies make: a policy is named before the first colon of the message."""
+
 _COLOURS = {
     Severity.ERROR: "\x1b[1;31m",
     Severity.WARNING: "\x1b[1;33m",
@@ -27,6 +30,26 @@ def render(findings: Iterable[Diagnostic], colour: bool = False) -> str:
     1. ``colour`` adds ANSI escapes, and nothing else.
     """
     return "\n".join(each(sorted(findings, key=sort_key), colour))
+
+
+def render_brief(findings: Iterable[Diagnostic], colour: bool = False) -> str:
+    """Return the findings as ``render`` does, but of the warnings and notes of one code only the first.
+
+    It is followed by how many more there are. Every error is shown, and every policy that warns counts as a code.
+    """
+    repeats: dict[tuple[str, ...], list[Diagnostic]] = {}
+    for finding in sorted(findings, key=sort_key):
+        repeats.setdefault(_repeated(finding), []).append(finding)
+    renderer = _Renderer(colour)
+    return "\n".join(renderer.finding(found[0]) + renderer.more(found) for found in repeats.values())
+
+
+def _repeated(finding: Diagnostic) -> tuple[str, ...]:
+    """Return what findings have in common of which one is enough."""
+    if finding.severity is Severity.ERROR:
+        return (finding.code, finding.file, str(finding.document.index), str(finding.path), finding.message)
+    policy = finding.message.partition(":")[0] if finding.code.startswith(_POLICIES) else ""
+    return (finding.severity, finding.code, policy)
 
 
 def each(findings: Iterable[Diagnostic], colour: bool = False) -> Iterator[str]:
@@ -85,6 +108,15 @@ class _Renderer:
             colons = self.paint(_GUTTER, f"{' ' * (size + 1)}:::")
             parts += [f"{colons} {_place(other.document, place)}{message}\n", *excerpt]
         return "".join(parts)
+
+    def more(self, found: Sequence[Diagnostic]) -> str:
+        """Return the line that counts the findings of which the first stands for all."""
+        if len(found) < 2:
+            return ""
+        files = len({finding.file for finding in found})
+        where = f"in {files} files" if files > 1 else "in this file"
+        first = found[0]
+        return f"  {self.paint(_GUTTER, '=')} {len(found)} {first.severity}s of {first.code} {where}: -v shows all\n"
 
     def excerpt(self, document: Document, mark: Mark, size: int, pointer: _Pointer) -> Iterator[str]:
         """Yield the gutter, the line of a mark and what points at it; nothing for an empty line."""

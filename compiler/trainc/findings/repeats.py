@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from trainc.diagnostics import Diagnostic
-from trainc.diagnostics.counts import with_count
-from trainc.records import dataclass, field, replace
+from trainc.diagnostics.counts import with_count, without_count
+from trainc.records import NamedTuple, dataclass, field, replace
 
 
 @dataclass(slots=True)
@@ -67,3 +67,48 @@ def _counted(group: _Group) -> Diagnostic:
     if len(jobs) < 2:
         return group.first
     return replace(group.first, message=with_count(group.first.message, jobs))
+
+
+class Told(NamedTuple):
+    """A finding of one TrainJob: the environment's number, what identifies the job, its name, and the message."""
+
+    environment: int
+    job: Hashable
+    name: str
+    message: str
+
+
+def across(
+    findings: Iterable[Diagnostic], environments: Sequence[Iterable[tuple[Hashable, str, Iterable[Diagnostic]]]]
+) -> list[Diagnostic]:
+    """Return the findings of several environments, those that differ only in their count of TrainJobs as one.
+
+    Each environment has its TrainJobs: what identifies one everywhere, its ``namespace/name`` and its findings.
+    """
+    told: dict[Hashable, list[Told]] = {}
+    for number, jobs in enumerate(environments):
+        for job, name, found in jobs:
+            for finding in found:
+                told.setdefault(_place(finding), []).append(Told(number, job, name, finding.message))
+    kept: dict[Hashable, Diagnostic] = {}
+    for finding in findings:
+        key, common = _common(finding, told)
+        kept.setdefault(key, finding if common is None else common)
+    return list(kept.values())
+
+
+def _common(finding: Diagnostic, told: Mapping[Hashable, Sequence[Told]]) -> tuple[Hashable, Diagnostic | None]:
+    """Return what a finding has in common with those of other environments, and it with their count if it has one."""
+    place, message = _place(finding), without_count(finding.message)
+    rows = told.get(place, ())
+    name = next((row.name for row in rows if row.message == message), "")
+    if not name:
+        return (place, finding.message, finding.hint), None
+    nameless = _nameless(message, name)
+    alike = [row for row in rows if _nameless(row.message, row.name) == nameless]
+    names = {row.job: row.name for row in reversed(alike)}
+    count = len({row.environment for row in alike})
+    key = (place, nameless, _nameless(finding.hint or "", name))
+    if len(names) < 2 or count < 2:
+        return key, None
+    return key, replace(finding, message=with_count(message, sorted(names.values()), count))

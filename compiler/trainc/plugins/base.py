@@ -178,10 +178,10 @@ def refused(  # a webhook's refusal is one fact in two wordings
 
 
 @lru_cache(maxsize=256)
-def known_bug(fix: str, document: Document, path: Path, message: str) -> Findings:
-    """Return the warning of a known upstream bug."""
+def known_bug(fix: str, document: Document, path: Path, message: str, remedy: str | None = None) -> Findings:
+    """Return the warning of a known upstream bug; ``remedy`` is the hint where the fix is on and cannot help."""
     entry = FIXES[fix]
-    return (report(entry.code, document, path, message, hint=fix_hint(fix)),)
+    return (report(entry.code, document, path, message, hint=remedy or fix_hint(fix)),)
 
 
 def fix_hint(fix: str) -> str:

@@ -71,7 +71,8 @@ def _env_to_workers(model: Model, policy: JsonObject) -> Findings:
     where = "launcher's and the node's containers" if policy.get("runLauncherAsNode") is True else "launcher only"
     shell = "kubectl exec" if by_kubexec(model) else "ssh"
     message = f"{these} the {where}; {shell} and mpirun do not hand them to the ranks on other hosts"
-    return known_bug("env-to-workers", model.job, ("spec", "trainer", "env"), message)
+    remedy = "name them on mpirun's command line: -x NAME" if model.fixed("env-to-workers") else None
+    return known_bug("env-to-workers", model.job, ("spec", "trainer", "env"), message, remedy)
 
 
 def _key_mode(model: Model) -> Findings:
@@ -91,6 +92,9 @@ def _known_hosts(model: Model, policy: JsonObject) -> Findings:
     if strict(model, policy):
         return ()
     message = "no known_hosts is mounted: ssh either skips the check of host keys (StrictHostKeyChecking no) or fails"
-    if model.fixed("ssh-known-hosts"):
-        message += "; the nodes' command line does not say that sshd serves the job's key (-h .../id_rsa)"
-    return known_bug("ssh-known-hosts", model.runtime, POLICY, message)
+    if not model.fixed("ssh-known-hosts"):
+        return known_bug("ssh-known-hosts", model.runtime, POLICY, message)
+    message += "; the nodes' command line does not say that sshd serves the job's key (-h .../id_rsa)"
+    mount = str(policy.get("sshAuthMountPath")).rstrip("/")
+    remedy = f"give sshd of job {NODE} in the runtime the argument -h {mount}/id_rsa, and ssh will check host keys"
+    return known_bug("ssh-known-hosts", model.runtime, POLICY, message, remedy)
