@@ -190,6 +190,7 @@ def _check_dataset(model: Model, args: list[str]) -> Findings:
         return ()
     if model.fixed(FIX) and _fetched(model) is not None:
         return ()
+    remedy = "what is cached (cache://) is in no folder: name a data set that torchtune can read"
     return known_bug(
         FIX,
         model.job,
