@@ -1,21 +1,17 @@
-"""What the README shows is what trainc does."""
+"""What the README and the first page of docs/ show is what trainc does: each document and command is tried."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import trainc
-from trainc import Build, Options, Source
-from trainc.diagnostics.text import render
+from example import ROOT, copied, trainc
 
-ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 NAME = "jobs/team-vision/mnist.yaml"
-OUTPUT = "out/prod/team-vision/mnist/jobset-mnist.yaml"
-RUNTIME = "runtimes/torch-distributed.yaml"
 
 
 def blocks(language: str, page: str = README) -> list[str]:
@@ -23,27 +19,116 @@ def blocks(language: str, page: str = README) -> list[str]:
     return [re.sub(rf"(?m)^{indent}", "", text) for indent, text in found]
 
 
-def compiled(text: str) -> Build:
-    runtime = Source(RUNTIME, (ROOT / RUNTIME).read_text(encoding="utf-8"))
-    return trainc.compile([Source(NAME, text), runtime], Options())
+PAGES = ("README.md", "docs/getting-started.md")
+EXCEPTIONS = {
+    "make render": "sets up .venv from a package registry; test_example.py runs the command behind it",
+    "make test": "runs these tests",
+    "jobs/<namespace>/<job>.yaml     TrainJobs; the folder is the namespace": "a drawing of the folders",
+    "jobs/team-vision/mnist.yaml:9:5: error[TC101]: unknown field spec.trainer.numNode": "test_the_error_is_real",
+    "from trainc import Options, Source, compile": "test_the_embedding_example_runs",
+}
+"""By its line, or the first of its block: what is not tried here, and why."""
+
+FENCE = re.compile(r"(?ms)^( *)```([a-z]*)\n(.*?)^ *```$")
+INLINE = re.compile(r"`\.venv/bin/trainc ([^`<]+)`")
 
 
-def test_before_and_after_are_real() -> None:
-    before, after = blocks("yaml")
-    assert before.count("\n") == 10
-    assert f"`{NAME}`" in README
-    assert f"`{OUTPUT}`" in README
-    build = compiled(before)
-    assert build.findings == ()
-    assert {name: text.decode() for name, text in build.files.items()} == {OUTPUT: after}
+class Walk:
+    """A reader who does what a page says, in order, in a copy of the repository."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = copied(root)
+        self.printed = ""
+        self.tried: list[str] = []
+        program = root / ".venv" / "bin" / "trainc"
+        program.parent.mkdir(parents=True)
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m trainc "$@"\n', encoding="utf-8")
+        program.chmod(0o755)
+
+    def page(self, name: str) -> None:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        end = 0
+        for block in FENCE.finditer(text):
+            before, end = text[end : block.start()], block.end()
+            for command in INLINE.findall(before):
+                self.shell(f".venv/bin/trainc {command}")
+            content = re.sub(rf"(?m)^{block[1]}", "", block[3])
+            if content.splitlines()[0] in EXCEPTIONS and block[2] != "sh":
+                self.tried.append(content.splitlines()[0])
+            else:
+                {"yaml": self.document, "sh": self.commands, "text": self.output}[block[2]](content, before)
+
+    def document(self, content: str, before: str) -> None:
+        place = self.root / re.findall(r"`([a-z][^`\s]*\.yaml)`", before)[-1]
+        if place.relative_to(self.root).parts[0] == "out":
+            assert place.read_text(encoding="utf-8") == content
+        else:
+            assert place.name == "trainc.yaml" or not place.exists(), "the example is new to the repository"
+            place.write_text(content, encoding="utf-8")
+            self.shell(".venv/bin/trainc validate")
+            assert place.name == "trainc.yaml" or self.printed.endswith("TrainJobs are valid\n"), self.printed
+            assert place.name == "trainc.yaml" or self.printed.count("\n") == 1, self.printed
+
+    def commands(self, content: str, before: str) -> None:
+        assert content, before
+        for line in content.splitlines():
+            command = line.partition("  #")[0].strip()
+            if command in EXCEPTIONS:
+                self.tried.append(command)
+            else:
+                self.shell(command)
+
+    def output(self, content: str, before: str) -> None:
+        assert self.printed == content, before
+
+    def shell(self, command: str) -> None:
+        environment = {**os.environ, "TRAINC_CACHE_DIR": ""}
+        done = subprocess.run(
+            ["bash", "-euc", command],
+            cwd=self.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            env=environment,
+        )
+        assert done.returncode == 0, (command, done.stdout)
+        self.printed = done.stdout
 
 
-def test_the_error_is_real() -> None:
+def test_every_document_and_command_does_what_the_page_says(tmp_path: Path) -> None:
+    tried: list[str] = []
+    for name in PAGES:
+        walk = Walk(tmp_path / Path(name).stem)
+        walk.page(name)
+        tried += walk.tried
+    assert sorted(tried) == sorted(EXCEPTIONS)
+
+
+def test_commands_in_the_text_have_the_options_that_are_named() -> None:
+    named = [
+        words
+        for name in PAGES
+        for words in re.findall(r"`(?:\.venv/bin/)?trainc ([a-z][^`]*)`", (ROOT / name).read_text(encoding="utf-8"))
+    ]
+    assert len(named) > 10
+    for words in named:
+        command = re.match(r"[a-z]+(?: (?:test|build|lock|update|verify)\b)?", words)
+        assert command
+        shown = trainc(ROOT, *command[0].split(), "--help")
+        assert shown.returncode == 0, words
+        options = set(re.findall(r"--[a-z-]+", words))
+        assert options <= set(re.findall(r"--[a-z-]+", shown.stdout)), words
+
+
+def test_the_error_is_real(tmp_path: Path) -> None:
+    root = copied(tmp_path / "repository")
     before = blocks("yaml")[0]
     (shown,) = blocks("text")
     misspelt = before.replace("numNodes:", "numNode:")
     assert misspelt != before
-    assert render(compiled(misspelt).findings).rstrip() == shown.rstrip()
+    (root / NAME).write_text(misspelt, encoding="utf-8")
+    assert trainc(root, "validate", NAME).stdout.rstrip() == shown.rstrip()
 
 
 def test_the_embedding_example_runs() -> None:
@@ -60,14 +145,6 @@ def test_the_commands_are_those_that_exist() -> None:
     ).stdout
     listed = re.findall(r"(?m)^  ([a-z]+) {2,}\S", shown.partition("Commands:")[2].partition("\n\n")[0])
     assert named == listed
-
-
-def test_the_first_job_of_getting_started_compiles() -> None:
-    page = (ROOT / "docs" / "getting-started.md").read_text(encoding="utf-8")
-    (job,) = [text for text in blocks("yaml", page) if "kind: TrainJob" in text]
-    build = compiled(job)
-    assert build.findings == ()
-    assert list(build.files) == ["out/prod/team-vision/first-steps/jobset-first-steps.yaml"]
 
 
 def test_the_number_of_jobs_is_right() -> None:

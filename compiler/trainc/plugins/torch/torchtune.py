@@ -196,9 +196,7 @@ def _check_dataset(model: Model, args: list[str]) -> Findings:
         model.job,
         ("spec", "initializer", "dataset", "storageUri"),
         "torchtune is not told of this data set and trains on its default one; set dataset.* in spec.trainer.args",
-        "what is cached (cache://) is in no folder: name a data set that torchtune can read"
-        if model.fixed(FIX)
-        else None,
+        remedy if model.fixed(FIX) else None,
     )
 
 
