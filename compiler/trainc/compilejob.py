@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from trainc.admit.crd import UNCHECKED, admit_document
 from trainc.admit.generated import Refused, admit_jobset
 from trainc.admit.trainer import warn_deprecated
-from trainc.checks import check_model, check_objects
+from trainc.checks import check_model, check_objects, check_result
 from trainc.checks.jobset import check_jobset
 from trainc.contents import Content
 from trainc.diagnostics import Diagnostic, Severity, has_errors, report
@@ -116,7 +116,7 @@ class JobCompiler:
         if self.ruling.stops(findings):
             return self._ended(job, findings)
         objects, more = build(model)
-        findings += more
+        findings += (*more, *check_result(model, objects))
         if not self.ruling.stops(findings):
             findings += self.judges.of_made(model, objects)
         told = (*findings, *said)

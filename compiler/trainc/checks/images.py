@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from trainc.checks.reference import fault_of
 from trainc.diagnostics import Diagnostic, report
 from trainc.model import Model
 from trainc.plugins.base import pod_containers
@@ -34,7 +35,7 @@ def check_images(model: Model, jobset: JsonObject) -> Iterator[Diagnostic]:
                 image = container.get("image")
                 if not isinstance(image, str) or not image.strip() or not is_unpinned(image):
                     continue
-                if not is_unpinned(lock.pinned(image)):
+                if not is_unpinned(lock.pinned(image)) or fault_of(image):
                     continue
                 if (place := _written(model, job, kind, container)) is not None:
                     message = f"image {image} has no fixed version"

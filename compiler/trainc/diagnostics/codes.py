@@ -11,6 +11,7 @@ from trainc.diagnostics.joincodes import JOIN
 from trainc.diagnostics.outputcodes import OUTPUT
 from trainc.diagnostics.policycodes import POLICY
 from trainc.diagnostics.refusals import JOBSET
+from trainc.diagnostics.runcodes import NEVER_RUNS
 from trainc.options import FIXES
 
 __all__ = ["CODES", "Code"]
@@ -279,5 +280,19 @@ KNOWN_BUGS = {
     for name, fix in FIXES.items()
 }
 
-_TABLES = (INPUT, SCHEMA, RULES, JOIN, PLUGINS, KNOWN_BUGS, POLICY, POLICY_CREATION, GITOPS, IMAGE, JOBSET, OUTPUT)
+_TABLES = (
+    INPUT,
+    SCHEMA,
+    RULES,
+    JOIN,
+    PLUGINS,
+    KNOWN_BUGS,
+    POLICY,
+    POLICY_CREATION,
+    GITOPS,
+    IMAGE,
+    JOBSET,
+    NEVER_RUNS,
+    OUTPUT,
+)
 CODES: dict[str, Code] = {number: code for table in _TABLES for number, code in table.items()}

@@ -1,0 +1,89 @@
+"""Runtimes of MPI whose jobs cannot start, or cannot end.
+
+Source: Trainer v2.3.0 pkg/runtime/framework/plugins/mpi/mpi.go, which finds the replicated jobs by name, and JobSet
+v0.12.0: success policy, dependsOn and startup policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from trainc.diagnostics import Diagnostic, Severity, report
+from trainc.model import LAUNCHER, NODE, Model
+from trainc.plugins.mpi.transport import by_kubexec
+from trainc.source import JsonObject, Path, as_list, existing, get, objects
+
+INCOMPLETE: Final = "TC822"
+ENDLESS: Final = "TC825"
+UNORDERED: Final = "TC826"
+JOBSET: Final[Path] = ("spec", "template", "spec")
+
+
+def check_launching(model: Model) -> Iterator[Diagnostic]:
+    """Yield what is wrong with the jobs of a runtime of MPI, where the runtime has it or lacks it."""
+    policy = model.policy("mpi")
+    if policy is None:
+        return
+    missing = [name for name in (LAUNCHER, NODE) if model.pod_set(name) is None]
+    if missing:
+        if not _one_will_do(model, policy, missing):
+            yield _incomplete(model, missing)
+        return
+    if _waits_for_nodes(model):
+        message = "the JobSet ends only when the pods of job 'node' do, and these run until they are stopped"
+        place = existing(model.runtime.data, (*JOBSET, "successPolicy"))
+        yield report(ENDLESS, model.runtime, place, message)
+    if not by_kubexec(model) and (ahead := _starts_early(model)):  # its script waits for the pods
+        yield ahead
+
+
+def _one_will_do(model: Model, policy: JsonObject, missing: list[str]) -> bool:
+    """Tell whether one pod may be launcher and node: upstream refuses more of them (TC404)."""
+    nodes = model.num_nodes if model.num_nodes is not None else get(model.ml_policy, "numNodes")
+    return len(missing) == 1 and policy.get("runLauncherAsNode") is True and nodes in (None, 1)
+
+
+def _incomplete(model: Model, missing: list[str]) -> Diagnostic:
+    what = {
+        LAUNCHER: "no replicated job is called 'launcher': nothing gets the hostfile and starts the ranks",
+        NODE: "no replicated job is called 'node': the hostfile has no worker",
+    }
+    hint = f"add replicated job {' and '.join(map(repr, missing))}, or rename the one there is"
+    if len(missing) == 1:
+        hint += "; runLauncherAsNode: true where all ranks run in one pod"
+    severity = Severity.WARNING if model.options.faithful else None
+    found = ", ".join(str(job.get("name")) for job in model.jobs)
+    place = existing(model.runtime.data, (*JOBSET, "replicatedJobs"))
+    message = "; ".join(what[name] for name in missing)
+    return report(INCOMPLETE, model.runtime, place, message, severity=severity, found=found, hint=hint)
+
+
+def _waits_for_nodes(model: Model) -> bool:
+    """Tell whether the success policy waits for job node, whose pods run until the launcher has ended."""
+    policy = model.spec.get("successPolicy")
+    targets = as_list(get(policy, "targetReplicatedJobs"))
+    if get(policy, "operator") == "Any":
+        return bool(targets) and LAUNCHER not in targets
+    return not targets or NODE in targets
+
+
+def _starts_early(model: Model) -> Diagnostic | None:
+    """Return the finding of a launcher that may start before its nodes are ready, or never starts."""
+    names = [job.get("name") for job in model.jobs]
+    launcher = model.jobs[names.index(LAUNCHER)]
+    depends = next((one for one in objects(launcher.get("dependsOn")) if one.get("name") == NODE), None)
+    if get(depends, "status") == "Ready":
+        return None
+    in_order = get(model.spec, "startupPolicy", "startupPolicyOrder") == "InOrder"
+    if depends is None and in_order and names.index(NODE) < names.index(LAUNCHER):
+        return None
+    message = "the launcher starts without waiting until its nodes are ready"
+    if depends is not None:
+        message = "the launcher waits until the pods of job 'node' are complete, and these run until they are stopped"
+    elif in_order:
+        message = "the launcher starts before its nodes: it comes first in replicatedJobs"
+    jobs = objects(get(model.runtime.data, *JOBSET, "replicatedJobs"))
+    index = next((index for index, job in enumerate(jobs) if job.get("name") == LAUNCHER), 0)
+    place = existing(model.runtime.data, (*JOBSET, "replicatedJobs", index, "dependsOn"))
+    return report(UNORDERED, model.runtime, place, message)
