@@ -78,12 +78,15 @@ def _starts_early(model: Model) -> Diagnostic | None:
     in_order = get(model.spec, "startupPolicy", "startupPolicyOrder") == "InOrder"
     if depends is None and in_order and names.index(NODE) < names.index(LAUNCHER):
         return None
-    message = "the launcher starts without waiting until its nodes are ready"
+    message, hint = "the launcher starts without waiting until its nodes are ready", None
     if depends is not None:
         message = "the launcher waits until the pods of job 'node' are complete, and these run until they are stopped"
-    elif in_order:
+    elif in_order:  # JobSet refuses dependsOn then
         message = "the launcher starts before its nodes: it comes first in replicatedJobs"
+        hint = "put replicated job node first"
+    elif names.index(NODE) > names.index(LAUNCHER):  # and dependsOn of what comes later
+        hint = "put replicated job node first, and write dependsOn: [{name: node, status: Ready}] in launcher"
     jobs = objects(get(model.runtime.data, *JOBSET, "replicatedJobs"))
     index = next((index for index, job in enumerate(jobs) if job.get("name") == LAUNCHER), 0)
     place = existing(model.runtime.data, (*JOBSET, "replicatedJobs", index, "dependsOn"))
-    return report(UNORDERED, model.runtime, place, message)
+    return report(UNORDERED, model.runtime, place, message, hint=hint)
