@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from trainc.diagnostics import Diagnostic, Related, report
+from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.records import dataclass, field, replace
 from trainc.source import Document, JsonObject, get
@@ -33,6 +33,18 @@ COMPANIONS = (
     "PersistentVolumeClaim",
 )
 """What may stand in a runtime's file because its jobs need it."""
+SUPERSEDED = {
+    ("kubeflow.org", "PyTorchJob"): "a TrainJob with runtime torch-distributed",
+    ("kubeflow.org", "MPIJob"): "a TrainJob with a runtime that has mlPolicy.mpi, such as deepspeed-distributed",
+    ("kubeflow.org", "JAXJob"): "a TrainJob with runtime jax-distributed",
+    ("kubeflow.org", "XGBoostJob"): "a TrainJob with runtime xgboost-distributed",
+    ("kubeflow.org", "TFJob"): "a TrainJob with a TrainingRuntime of your own; Trainer ships none for TensorFlow",
+    ("kubeflow.org", "PaddleJob"): "a TrainJob with a TrainingRuntime of your own; Trainer ships none for Paddle",
+    ("kubeflow.org", "MXJob"): "a TrainJob with a TrainingRuntime of your own; Trainer ships none for MXNet",
+    ("kubeflow.org", "MXNetJob"): "a TrainJob with a TrainingRuntime of your own; Trainer ships none for MXNet",
+    ("batch.volcano.sh", "Job"): "a TrainJob with a runtime that has podGroupPolicy.volcano",
+}
+"""Jobs that TrainJob replaces, by group and kind whatever the version, and what to write instead."""
 JOBS = "jobs/"
 CLAIM = ("v1", "PersistentVolumeClaim")
 CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"
@@ -71,9 +83,29 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Diagnostic
             jobs.append(document)
         elif kind in RUNTIMES and document.data["apiVersion"] == API_VERSION:
             runtimes.append(document)
-        elif document.source.name.startswith(JOBS) and document.data["apiVersion"] != API_VERSION:
+        elif (
+            document.source.name.startswith(JOBS)
+            and document.data["apiVersion"] != API_VERSION
+            and _group_and_kind(document) not in SUPERSEDED
+        ):
             findings.append(_foreign(document))
     return Documents(tuple(jobs), tuple(runtimes), kept), tuple(findings)
+
+
+def superseded(documents: Iterable[Document], *, faithful: bool) -> Iterator[Diagnostic]:
+    """Yield a finding for each job of Training Operator v1 or Volcano: nothing is compiled from it."""
+    for document in documents:
+        group, kind = key = _group_and_kind(document)
+        if (instead := SUPERSEDED.get(key)) is not None:
+            severity = Severity.WARNING if faithful else None
+            message = f"{kind} of {group} is not compiled"
+            hint = f"replace it by {instead}"
+            path = ("kind",)
+            yield report("TC019", document, path, message, severity=severity, found=kind, expected=TRAINJOB, hint=hint)
+
+
+def _group_and_kind(document: Document) -> tuple[str, str]:
+    return str(document.data["apiVersion"]).rpartition("/")[0], str(document.data["kind"])
 
 
 def _placed(documents: Iterable[Document]) -> tuple[list[Document], list[Diagnostic]]:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from trainc.compilejob import Job
 from trainc.contents import Content
-from trainc.diagnostics import Diagnostic, has_errors, sort_key
-from trainc.documents import classify
+from trainc.diagnostics import Diagnostic, has_errors, report, sort_key
+from trainc.documents import JOBS, classify, superseded
 from trainc.findings.repeats import collapse
 from trainc.findings.ruling import Ruling
 from trainc.gitops.accounts import still_unknown
@@ -74,6 +74,10 @@ class Loaded:
     findings: tuple[Diagnostic, ...]
 
 
+RUNTIMES = "runtimes/"
+_EMPTY = "no document in this file; render removes from out/ what it made of it before"
+
+
 def load_all(sources: Iterable[Source], note: Note | None = None) -> Loaded:
     """Load sources, each once, and tell ``note`` what came of each."""
     given = tuple(sorted(sources, key=lambda source: (source.name, source.decoded())))
@@ -81,6 +85,8 @@ def load_all(sources: Iterable[Source], note: Note | None = None) -> Loaded:
     findings: list[Diagnostic] = []
     for source in given:
         loaded, found = load(source)
+        if not loaded and not found and source.name.startswith((JOBS, RUNTIMES)):
+            found = (report("TC020", Document(source, {}), (), _EMPTY),)
         documents += loaded
         findings += found
         if note is not None:
@@ -96,7 +102,7 @@ def compile(sources: Iterable[Source], options: Options | None = None) -> Build:
 def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Executor = in_order) -> Build:
     """Compile every TrainJob of what is loaded, as ``compile`` does, and keep of its objects what ``keep`` says."""
     given, found = classify(loaded.documents)
-    findings = [*loaded.findings, *found]
+    findings = [*loaded.findings, *found, *superseded(loaded.documents, faithful=options.faithful)]
     prepared = Prepared.of(given, loaded.documents, loaded.sources, options, keep)
     findings += prepared.findings
     chosen = split(given.jobs, options.settings)

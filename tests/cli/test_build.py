@@ -101,9 +101,10 @@ def test_a_file_given_twice_counts_once(repository: Path, run: Run) -> None:
 
 
 def test_documents_without_a_job(repository: Path, run: Run) -> None:
-    result = run("build", "runtimes")
-    assert (result.exit_code, result.output) == (0, "")
-    assert json.loads(run("build", "runtimes", "-o", "json").stdout)["items"] == []
+    for output in ("yaml", "json"):
+        result = run("build", "runtimes", "-o", output)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith("runtimes:1:1: error[TC014]: no TrainJob here\n")
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n---\n"])
@@ -197,3 +198,12 @@ def test_closed_streams(repository: Path, command: str, status: int, message: st
     shell = ["sh", "-c", f'"$0" -m trainc {command}', sys.executable]
     done = subprocess.run(shell, capture_output=True, text=True, cwd=repository, env=surroundings(), check=False)
     assert (done.returncode, done.stderr) == (status, message)
+
+
+def test_without_a_trainjob_there_is_nothing_to_build(repository: Path, run: Run) -> None:
+    put(repository, "map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
+    for paths in (["map.yaml"], ["runtimes"], ["map.yaml", "runtimes/plain.yaml"], ["--faithful", "map.yaml"]):
+        for _ in range(2):
+            result = run("build", *paths)
+            assert (result.exit_code, result.stdout) == (2, "")
+            assert ":1:1: error[TC014]: no TrainJob here\n" in result.stderr

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -209,16 +210,72 @@ def test_a_wrong_configuration_stops_early(repository: Path, run: Run) -> None:
     assert written(repository) == {}
 
 
-@pytest.mark.parametrize("path", [[], ["jobs"], ["jobs/b"]])
-def test_nothing_to_compile(repository: Path, run: Run, path: list[str]) -> None:
+@pytest.mark.parametrize("path", [[], ["jobs"], ["jobs/a", "jobs/b"]])
+def test_the_last_job_can_be_deleted(repository: Path, run: Run, path: list[str]) -> None:
     run("render")
-    before = written(repository)
     for name in ("a/one", "a/two", "b/three"):
         (repository / f"jobs/{name}.yaml").unlink()
+    check = run("render", "--check", *path)
+    assert check.exit_code == 3
+    assert check.stdout.endswith("".join(f"stale {name}\n" for name in NAMES))
     result = run("render", *path)
+    assert result.exit_code == 0
+    assert f"{(path or ['jobs'])[0]}:1:1: note[TC014]: no TrainJob here" in result.stdout
+    assert result.stderr.endswith("out/: 0 created, 0 changed, 3 removed, 0 unchanged\n")
+    assert written(repository) == {}
+    assert run("render", "--check", *path).exit_code == 0
+    assert run("validate").exit_code == 0
+
+
+def test_the_last_job_is_gone_from_a_fresh_clone(repository: Path, run: Run) -> None:
+    """Git has no empty folders, so jobs/ itself is gone."""
+    run("render")
+    shutil.rmtree(repository / "jobs")
+    result = run("render")
+    assert (result.exit_code, written(repository)) == (0, {})
+    assert "jobs:1:1: note[TC014]" in result.stdout
+
+
+def test_where_there_is_no_project_nothing_is_removed(repository: Path, run: Run) -> None:
+    run("render")
+    before = written(repository)
+    shutil.rmtree(repository / "jobs")
+    (repository / "trainc.yaml").unlink()
+    for command in (["render"], ["render", "--check"], ["validate"]):
+        result = run(*command)
+        assert result.exit_code == 2
+        assert "jobs:1:1: error[TC014]: no TrainJob here\n" in result.stdout
+    assert written(repository) == before
+
+
+def test_jobs_that_are_not_read_are_not_deleted_jobs(repository: Path, run: Run) -> None:
+    run("render")
+    before = written(repository)
+    (repository / "jobs").rename(repository / "elsewhere")
+    (repository / "jobs").symlink_to("elsewhere")
+    result = run("render")
+    assert result.exit_code != 0
+    assert written(repository) == before
+
+
+def test_a_file_that_was_named_and_has_no_job(repository: Path, run: Run) -> None:
+    put(repository, "jobs/b/three.yaml", "# later\n")
+    result = run("render", "jobs/b/three.yaml")
     assert result.exit_code == 2
-    assert "error[TC014]: no TrainJob here" in result.stdout
-    assert written(repository) == before, "an empty jobs/ is more likely a mistake than a wish"
+    assert "jobs/b/three.yaml:1:1: error[TC014]: no TrainJob here\n" in result.stdout
+
+
+def test_an_emptied_file_is_a_warning(repository: Path, run: Run) -> None:
+    run("render")
+    put(repository, "jobs/a/one.yaml", "")
+    put(repository, "runtimes/unused.yaml", "# later\n---\n")
+    for command, status in ((["render", "--check"], 3), (["validate"], 0), (["render"], 0), (["render"], 0)):
+        result = run(*command)
+        assert result.exit_code == status
+        assert "jobs/a/one.yaml:1:1: warning[TC020]: no document in this file" in result.stdout
+        assert "runtimes/unused.yaml:1:1: warning[TC020]: no document in this file" in result.stdout
+    assert sorted(written(repository)) == NAMES[1:]
+    assert run("render", "--fail-on", "warning").exit_code == 1
 
 
 def test_json_stays_json(repository: Path, run: Run) -> None:

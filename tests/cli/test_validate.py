@@ -51,8 +51,8 @@ def test_nothing_there(repository: Path, run: Run) -> None:
     for name in ("a/one", "a/two", "b/three"):
         (repository / f"jobs/{name}.yaml").unlink()
     result = run("validate")
-    assert result.exit_code == 2
-    assert "error[TC014]" in result.stdout
+    assert result.exit_code == 0
+    assert "note[TC014]" in result.stdout
     put(repository, "empty.yaml", "# nothing\n")
     assert run("validate", "empty.yaml").exit_code == 2
     assert run("validate", "runtimes").exit_code == 0
@@ -80,3 +80,22 @@ def test_json(repository: Path, run: Run) -> None:
     quiet = run("validate", "--format", "json", "-q")
     assert [item["file"] for item in json.loads(quiet.stdout)] == ["jobs/a/two.yaml"]
     assert run("validate", "--format", "xml").exit_code == 2
+
+
+def test_jobs_of_other_operators_are_errors_wherever_they_are_given(repository: Path, run: Run) -> None:
+    kinds = ["PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "JAXJob", "PaddleJob", "MXJob"]
+    jobs = [("kubeflow.org/v1", kind) for kind in kinds]
+    for version, kind in (*jobs, ("kubeflow.org/v2beta1", "MPIJob"), ("batch.volcano.sh/v1alpha1", "Job")):
+        text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: old}}\nspec: {{}}\n"
+        for name in ("old.yaml", "jobs/a/old.yaml", "runtimes/old.yaml"):
+            path = put(repository, name, text)
+            commands = [["validate", name], ["build", name]]
+            for command in commands if name == "old.yaml" else [*commands, ["validate"], ["render"]]:
+                result = run(*command)
+                assert result.exit_code == 1
+                assert result.output.count("]: ") == 1, "said once"
+                assert (
+                    f"{name}:2:1: error[TC019]: {kind} of {version.partition('/')[0]} is not compiled" in result.output
+                )
+                assert "= hint: replace it by a TrainJob " in result.output
+            path.unlink()

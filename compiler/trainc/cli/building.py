@@ -28,8 +28,9 @@ def build(
     found = worth_telling([result.findings], read.platform.sources)
     beside = (*findings, *read.given.findings, *read.platform.findings, *crds.findings)
     findings = tuple(sorted((*beside, *found), key=sort_key))
-    if not has_errors(findings) and no_document(read.given):
-        findings = (*findings, *(nothing(path, "no document here") for path in paths))
+    if not has_errors(findings) and not result.jobs:
+        what = "no document here" if no_document(read.given) else "no TrainJob here"
+        findings = (*findings, *(nothing(path, what) for path in paths))
     return findings, lambda: _WRITERS[output](found.data for found in result.objects)
 
 

@@ -13,7 +13,7 @@ from trainc.cli.command import CLEAN
 from trainc.cli.deployment import deployment_files, deployment_folders, settings
 from trainc.cli.executing import executor_of
 from trainc.cli.reading import read_platform
-from trainc.cli.work import JOBS, Outcome, choose, compile_for, load_config, nothing
+from trainc.cli.work import JOBS, Outcome, choose, compile_for, load_config, with_empty
 from trainc.config import Config
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.gitops.companions import FOLDER
@@ -87,7 +87,7 @@ class Run(NamedTuple):
         outcome = compile_for(
             inputs, self.config, self.environments, findings, partly=partly, memory=memory, execute=execute
         )
-        found = _with_empty(outcome, names)
+        found = with_empty(outcome, root, names)
         if mode.reporter.fails(found):
             return Done(found, None, platform.sources)
         is_same = None if memory is None else memory.is_same
@@ -106,12 +106,6 @@ def _job_path(root: Path, path: str) -> str:
 
         raise click.BadParameter(f"{path!r} is not below {JOBS}/ of {root}", param_hint="'PATH'")
     return name
-
-
-def _with_empty(outcome: Outcome, names: Iterable[str]) -> tuple[Diagnostic, ...]:
-    if outcome.job_count or has_errors(outcome.findings):
-        return outcome.findings
-    return (*outcome.findings, *(nothing(name, "no TrainJob here") for name in names))
 
 
 def _scopes(root: Path, config: Config, outcome: Outcome, names: Iterable[str]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from trainc.cli.work import (
     nothing,
     read_base,
     read_crds,
+    with_empty,
 )
 from trainc.diagnostics import has_errors
 from trainc.prepared import Keep
@@ -82,7 +83,7 @@ def run(
     findings = outcome.findings
     if not has_errors(findings):
         if not outcome.job_count and not paths:
-            findings = (*findings, nothing(JOBS, "no TrainJob here"))
+            findings = with_empty(outcome, root, [JOBS])
         elif paths and no_document(merge(parts)):
             findings = (*findings, *(nothing(path, "no document here") for path in paths))
     reporter.findings(findings)

@@ -23,7 +23,7 @@ from trainc.lockfile import parse_lock
 from trainc.options import Options, Revision
 from trainc.pipeline import Build, Job, load_all, run
 from trainc.prepared import Executor, Keep, in_order
-from trainc.read import CONFIG, Inputs, merge, name_below, read_config, read_given, read_lock
+from trainc.read import CONFIG, Inputs, has_config, merge, name_below, read_config, read_given, read_lock
 from trainc.records import dataclass, replace
 from trainc.runtimes import without_jobs
 from trainc.source import Document, Source
@@ -217,9 +217,29 @@ def read_base(root: Path, revision: str | None, folder: Path, paths: Iterable[st
         raise click.BadParameter(f"{error.message}.{hint}", param_hint="'--base'") from None
 
 
-def nothing(place: str, message: str) -> Diagnostic:
+def nothing(place: str, message: str, severity: Severity | None = None) -> Diagnostic:
     """Make the finding for a set of inputs that holds nothing to compile."""
-    return report("TC014", Document(Source(place, b""), {}), (), message)
+    return report("TC014", Document(Source(place, b""), {}), (), message, severity=severity)
+
+
+def with_empty(outcome: Outcome, root: Path, names: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """Return the findings, with one for each of ``names``, jobs/ or below, where there is no TrainJob at all.
+
+    That is a note in a project: its last job was deleted. It is an error where there is no project, where a file is
+    named, and where something that may hold jobs was not read.
+    """
+    if outcome.job_count or has_errors(outcome.findings):
+        return outcome.findings
+    unread = any(finding.code == "TC011" for finding in outcome.findings)
+    project = has_config(root) or (root / JOBS).is_dir()
+    made = []
+    for name in names:
+        emptied = project and not unread and (name == JOBS or (root / name).is_dir())
+        if emptied:
+            made.append(nothing(name, "no TrainJob here: out/ keeps nothing of what render made before", Severity.NOTE))
+        else:
+            made.append(nothing(name, "no TrainJob here"))
+    return (*outcome.findings, *made)
 
 
 def no_document(inputs: Inputs) -> bool:

@@ -88,7 +88,9 @@ INPUT = {
     "TC014": Code(
         _E,
         "nothing to compile",
-        "No TrainJob was found in what was given.",
+        "No TrainJob was found in what was given. Of jobs/ as a whole, or a folder below it, that is a note: once the last"
+        " TrainJob is deleted, render removes what it made of it. Where there is neither trainc.yaml nor jobs/, it is an"
+        " error: the command runs in the wrong folder.",
     ),
     "TC015": Code(
         _N,
@@ -114,6 +116,21 @@ INPUT = {
         "nothing to compare with",
         "A document at the base revision of validate --base cannot be read, or no cluster would have taken it. What has"
         " changed since then is not checked for it.",
+    ),
+    "TC019": Code(
+        _E,
+        "job of another operator",
+        "trainc compiles TrainJobs. The jobs of Training Operator v1 (PyTorchJob, TFJob, MPIJob, ...) and Volcano's Job"
+        " were replaced by TrainJob and its runtimes, so nothing is made of this document. Where the output is faithful"
+        " it is a warning: in a cluster another controller may run it.",
+        "replace it by a TrainJob",
+    ),
+    "TC020": Code(
+        _W,
+        "file without documents",
+        "A file below jobs/ or runtimes/ holds no document: it is empty or has nothing but comments. What render made"
+        " of it before is removed from out/, and the job is removed from the cluster.",
+        "delete the file if that is intended",
     ),
 }
 
