@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from trainc.findings.severities import Problem as Fault
+from trainc.foreign import KEY
 from trainc.settings import options_of
-from trainc.source import Json, JsonObject, Path, as_object
+from trainc.source import Json, JsonObject, Path, as_list, as_object
 
 TAKEN = ("out", "jobs", "runtimes", "policies")
 """Folders that have a meaning: a folder for Argo CD's or Flux's objects is in none of them."""
+
+HIDDEN = (".git", "git~1", ".github")
+"""Folders that git and GitHub read: what is written there could run."""
 
 TOOLS = ("argocd", "flux")
 
 
 def faults(data: JsonObject) -> Iterator[Fault]:
-    """Yield what is wrong with ``argocd`` and ``flux`` of all environments, each place once."""
+    """Yield what is wrong with ``argocd`` and ``flux`` of all environments, each place once, and with ``unmanaged``."""
+    for index, path in enumerate(as_list(data.get(KEY))):
+        if isinstance(path, str) and path.startswith("out/") and not _is_plain(path.rstrip("/")):
+            yield Fault((KEY, index), "not a plain path from the folder of trainc.yaml", path, "out/prod/README.md")
     names = as_object(data.get("environments"))
     found = {fault.path: fault for name in names for fault in (*_writes(data, name), *_written(data, name))}
     yield from found.values()
@@ -46,9 +53,22 @@ def _writes(data: JsonObject, name: str) -> Iterator[Fault]:
 def _unfit(folder: str) -> str | None:
     """Say why a folder cannot be written to, or None."""
     steps = folder.split("/")
-    if "\\" in folder or not folder.isprintable() or not all(step not in ("", ".", "..", ".git") for step in steps):
+    if not _is_plain(folder):
         return "not a plain path from the folder of trainc.yaml"
-    return f"{steps[0]}/ has a meaning of its own" if steps[0].casefold() in TAKEN else None
+    hidden = next((step for step in steps if _as_windows(step) in HIDDEN), None)
+    if hidden is not None:
+        return f"{hidden}/ belongs to git or GitHub"
+    return f"{steps[0]}/ has a meaning of its own" if _as_windows(steps[0]) in TAKEN else None
+
+
+def _is_plain(path: str) -> bool:
+    steps = path.split("/")
+    return "\\" not in path and path.isprintable() and all(step not in ("", ".", "..") for step in steps)
+
+
+def _as_windows(step: str) -> str:
+    """Return a step of a path as file systems read it that tell no cases apart and drop dots and spaces at the end."""
+    return step.casefold().rstrip(". ")
 
 
 def _options(data: JsonObject, name: str, tool: str) -> JsonObject:

@@ -86,7 +86,7 @@ def load_all(sources: Iterable[Source], note: Note | None = None) -> Loaded:
     for source in given:
         loaded, found = load(source)
         if not loaded and not found and source.name.startswith((JOBS, RUNTIMES)):
-            found = (report("TC020", Document(source, {}), (), _EMPTY),)
+            found = (report("TC020", Document(Source(source.name, b""), {}), (), _EMPTY),)
         documents += loaded
         findings += found
         if note is not None:

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from trainc.foreign import OWNED
 from trainc.options import Revision
 from trainc.read import LIMIT, OUT, SUFFIXES, is_given, is_input
 from trainc.records import NamedTuple
 from trainc.source import Source
-from trainc.write import OWNED
 
 FOLDERS: Final = ("jobs", "runtimes", "policies", "out")
 _REGULAR: Final = ("100644", "100755")

@@ -20,6 +20,7 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (1, ("diagnostics", "kube")),
     (2, ("model", "load", "emit", "documents", "placing", "schema")),
     (2, ("contents",)),
+    (2, ("foreign",)),
     (2, ("findings",)),
     (3, ("cel",)),
     (4, ("plugins",)),

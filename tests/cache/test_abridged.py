@@ -154,12 +154,16 @@ def test_files_of_others_stay_beside_what_goes(repository: Path, reached: Reache
     run("render")
     (repository / "jobs/a/two.yaml").unlink()
     pause()
-    assert run("render").stderr == "out/: 0 created, 0 changed, 1 removed, 3 unchanged\n"
+    told = run("render")
+    assert told.stderr == "2 notes\nout/: 0 created, 0 changed, 1 removed, 3 unchanged\n"
+    assert told.stdout.count("note[TC903]: not written by trainc; neither") == 2
     assert reached() == [0]
     assert sorted(path.name for path in (repository / "out/prod/a/two").rglob("*")) == ["deep", "note.txt", "note.txt"]
     put(repository, "jobs/a/two.yaml", changed("two"))
     pause()
-    assert run("render").stderr == "out/: 1 created, 0 changed, 0 removed, 3 unchanged\n"
+    again = run("render")
+    assert again.stderr == "2 notes\nout/: 1 created, 0 changed, 0 removed, 3 unchanged\n"
+    assert again.stdout == told.stdout
     assert reached() == [0]
     check()
 
@@ -275,7 +279,8 @@ def run_again(root: Path) -> None:
 
 
 def add_six(root: Path) -> None:
-    """Add a job once a run has seen what there is."""
+    """Add a job once a run has seen what there is, and that it may stay."""
+    put(root, "trainc.yaml", "environments:\n  prod: {}\nunmanaged: [out/prod/a/SIX, out/prod/a/six]\n")
     pause()
     run("render")
     put(root, "jobs/a/six.yaml", JOB.format(name="six", runtime="plain"))

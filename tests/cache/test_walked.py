@@ -156,7 +156,7 @@ def test_trainc_yaml_as_a_link_is_read_every_time(repository: Path) -> None:
 @pytest.mark.parametrize("before", [b"mine\n", None])
 def test_a_file_of_out_that_becomes_ours_is_removed(repository: Path, before: bytes | None) -> None:
     path = repository / "out/prod/gone/jobset-gone.yaml"
-    put(repository, "trainc.yaml", "environments:\n  prod: {jobs: [a]}\n")
+    put(repository, "trainc.yaml", "environments:\n  prod: {jobs: [a]}\nunmanaged: [out/prod/gone]\n")
     if before is not None:
         path.parent.mkdir(parents=True)
         path.write_bytes(before)
@@ -168,6 +168,37 @@ def test_a_file_of_out_that_becomes_ours_is_removed(repository: Path, before: by
     pause()
     assert "1 removed" in run("render").stderr
     assert not path.exists()
+
+
+FOREIGN = ("evil.yaml", "a/one/X.YAML", "a/one/.x.json", "Chart.yaml/x", "a/one/.argocd-source-x.yaml", "Kustomization")
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_what_others_put_into_out_is_seen_at_once(repository: Path, name: str) -> None:
+    for _ in range(2):
+        run("render")
+    put(repository, f"out/prod/{name}", "kind: JobSet\n")
+    pause()
+    told = run("render", "--check", status=1).output
+    assert f"out/prod/{name.removesuffix('/x')}:1:1: error[TC903]: " in told
+    for command in (["render"], ["render", "--check"], ["render", "jobs/a"], ["render", "--env", "prod"], ["validate"]):
+        assert "error[TC903]: " in run(*command, status=1).output
+    put(repository, "jobs/a/one.yaml", JOB.format(name="one", runtime="plain") + "  suspend: true\n")
+    pause()
+    assert "error[TC903]: " in run("render", status=1).output
+    (repository / "out/prod" / name).unlink()
+    (repository / "out/prod/Chart.yaml").rmdir() if name.startswith("Chart") else None
+    assert "1 changed" in run("render").stderr
+    assert run("render", "--check").output == ""
+
+
+def test_notes_on_files_of_others_are_told_every_time(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(repository, "out/prod/README.md", "mine\n")
+    pause()
+    run("render")
+    is_asleep(monkeypatch)
+    assert "out/prod/README.md:1:1: note[TC903]: not written by trainc" in run("render").stdout
+    assert "out/prod/README.md:1:1: note[TC903]: not written by trainc" in run("render", "--check").stdout
 
 
 def test_what_another_writes_while_a_run_does_is_seen(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

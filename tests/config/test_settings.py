@@ -126,7 +126,11 @@ def test_which_jobs_an_environment_has(jobs: list[str], taken: list[str]) -> Non
         ("{flux: {write: runtimes}}", "runtimes/ has a meaning of its own", 30),
         *(
             (f"{{flux: {{write: '{folder}'}}}}", "not a plain path from the folder of trainc.yaml", 30)
-            for folder in (".", "/x", "a/../out", "a//b", "a/", "./a", "a\\b", ".git/x", "a\u200bb")
+            for folder in (".", "/x", "a/../out", "a//b", "a/", "./a", "a\\b", "a\u200bb")
+        ),
+        *(
+            (f"{{flux: {{write: '{folder}'}}}}", "belongs to git or GitHub", 30)
+            for folder in (".git/x", ".GIT/x", "a/.git", ".github/workflows", ".GitHub", "a/.git./x", "git~1/hooks")
         ),
     ],
 )

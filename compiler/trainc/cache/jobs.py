@@ -35,8 +35,8 @@ _MADE: Final = Record._fields.index("made")
 
 
 def is_stub(document: Document) -> bool:
-    """Tell whether a document stands for one whose file was not read."""
-    return document.source.text is STUB
+    """Tell whether a document stands for one whose file was not read; one without data names a file, and is none."""
+    return document.source.text is STUB and bool(document.data)
 
 
 def stubs_of(source: Source, documents: Iterable[Document], findings: Iterable[Diagnostic]) -> list[Any] | None:

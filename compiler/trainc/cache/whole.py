@@ -25,11 +25,12 @@ from trainc.cache.store import load_parts, path_for, save_parts
 from trainc.contents import digest_of
 from trainc.diagnostics import Diagnostic
 from trainc.findings.plain import decode, encode
+from trainc.foreign import OWNED
 from trainc.putfile import boot
 from trainc.read import CONFIG, LOCK
 from trainc.records import dataclass, field
 from trainc.source import Source
-from trainc.write import OWNED, Plan, is_temporary
+from trainc.write import Plan, is_temporary
 
 _PATIENCE: Final = 20
 """A run that took so many ticks of a file system's clock waits for the next one, to be sure of what it leaves."""

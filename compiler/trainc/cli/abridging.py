@@ -20,10 +20,11 @@ from trainc.cli.reading import read_platform
 from trainc.cli.work import Outcome, compile_for, load_config
 from trainc.config import Config
 from trainc.contents import Content, digest_of
-from trainc.diagnostics import has_errors
+from trainc.diagnostics import Diagnostic, has_errors, sort_key
+from trainc.foreign import Kind, unmanaged
 from trainc.read import CONFIG, LOCK, merge
 from trainc.records import replace
-from trainc.write import OUT, Kind, Plan, Seen, kind_of, plan
+from trainc.write import OUT, Plan, Seen, foreign_files, kind_of, plan
 
 
 def render_changes(root: Path, known: Whole, mode: Mode) -> int | None:
@@ -53,13 +54,14 @@ def _rendered(root: Path, config: Config, known: Whole, abridged: Abridged, mode
         return None
     abridged.check(outcome.jobs, outcome.made)
     digests: dict[str, bytes] = {}
-    todo = _planned(root, config, outcome, abridged, digests)
-    if mode.reporter.fails(outcome.findings):
-        return carry_out(outcome.findings, None, mode)
-    status = carry_out(outcome.findings, todo, mode)
+    todo, others = _planned(root, config, outcome, abridged, digests)
+    findings = tuple(sorted((*outcome.findings, *others), key=sort_key))
+    if mode.reporter.fails(findings):
+        return carry_out(findings, None, mode)
+    status = carry_out(findings, todo, mode)
     if status == CLEAN:
         written = {file.name: digests.get(file.name) or digest_of(file.data) for file in (*todo.create, *todo.change)}
-        known.renew(abridged.digests, written, outcome.findings, todo, abridged.facts())
+        known.renew(abridged.digests, written, findings, todo, abridged.facts())
         append(known.path.with_suffix(".jobs"), known.tool, abridged.learnt(written))
     return status
 
@@ -72,10 +74,12 @@ def _is_known(config: Config, snapshot: Snapshot) -> bool:
     return all(snapshot.files.look(name)[1] == digests.get(name) for name in read)
 
 
-def _planned(root: Path, config: Config, outcome: Outcome, abridged: Abridged, digests: dict[str, bytes]) -> Plan:
-    """Return the plan for the folders that anything changed may change; ``digests`` gets those of files compared.
+def _planned(
+    root: Path, config: Config, outcome: Outcome, abridged: Abridged, digests: dict[str, bytes]
+) -> tuple[Plan, tuple[Diagnostic, ...]]:
+    """Return the plan for the folders that anything changed may change, and notes on files that trainc did not write.
 
-    Raises Unusual where others are in its way.
+    ``digests`` gets those of files compared. Raises Unusual where others are in the plan's way.
     """
     extra = deployment_files(config, outcome)
     beside = deployment_folders(config, config.environments)
@@ -91,7 +95,11 @@ def _planned(root: Path, config: Config, outcome: Outcome, abridged: Abridged, d
     todo = plan(root, wanted, (*sorted(scopes), *beside), (OUT, *beside), is_same, seen=seen)
     if todo.blocked or (todo.create and _meets(todo, abridged.snapshot)):
         raise Unusual("something in the way")
-    return replace(todo, unchanged=tuple(sorted((*todo.unchanged, *others))))
+    strangers = {name: kind for name, kind in seen.there.items() if name in abridged.others}
+    notes = foreign_files(root, strangers, todo, unmanaged(config.data))
+    if has_errors(notes):
+        raise Unusual("files that trainc did not write")
+    return replace(todo, unchanged=tuple(sorted((*todo.unchanged, *others)))), notes
 
 
 def _standing(root: Path, abridged: Abridged, kept: Collection[str]) -> tuple[list[str], Seen]:

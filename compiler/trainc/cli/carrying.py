@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trainc.cli.command import CLEAN, ERRORS, STALE, Reporter
-from trainc.diagnostics import Diagnostic, has_errors
+from trainc.diagnostics import Diagnostic, has_errors, sort_key
 from trainc.records import NamedTuple
 from trainc.write import Plan, apply
 
@@ -35,7 +35,7 @@ def carry_out(findings: tuple[Diagnostic, ...], todo: Plan | None, mode: Mode) -
         return reporter.status(findings)
     findings = (*findings, *todo.blocked)
     if has_errors(findings):
-        reporter.findings(findings)
+        reporter.findings(sorted(findings, key=sort_key))
         return ERRORS
     if not check:
         apply(todo)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,13 +15,14 @@ from trainc.cli.executing import executor_of
 from trainc.cli.reading import read_platform
 from trainc.cli.work import JOBS, Outcome, choose, compile_for, load_config, with_empty
 from trainc.config import Config
-from trainc.diagnostics import Diagnostic, has_errors
+from trainc.diagnostics import Diagnostic, Severity, has_errors, sort_key
+from trainc.foreign import Kind, unmanaged
 from trainc.gitops.companions import FOLDER
-from trainc.read import merge, name_below, read_tree
-from trainc.records import NamedTuple
+from trainc.read import Inputs, merge, name_below, read_tree
+from trainc.records import NamedTuple, replace
 from trainc.settings import read_settings
 from trainc.source import Source
-from trainc.write import OUT, Plan, plan
+from trainc.write import OUT, Plan, Seen, foreign_files, look, plan
 
 if TYPE_CHECKING:
     from trainc.cache.memory import Memory
@@ -89,14 +90,29 @@ class Run(NamedTuple):
         )
         found = with_empty(outcome, root, names)
         if mode.reporter.fails(found):
-            return Done(found, None, platform.sources)
+            return self._done(found, None, look(root, (OUT,)), platform)
         is_same = None if memory is None else memory.is_same
         if self.whole:
             folders = (OUT, *deployment_folders(self.config, self.environments))
             wanted = {**outcome.files, **deployment_files(self.config, outcome)}
-            return Done(found, plan(root, wanted, folders, folders, is_same), platform.sources)
+            there = look(root, folders)
+            todo = plan(root, wanted, folders, folders, is_same, seen=Seen(there, ()))
+            return self._done(found, todo, there, platform)
         scopes = _scopes(root, self.config, outcome, names)
-        return Done(found, plan(root, outcome.files, scopes, is_same=is_same), platform.sources)
+        todo = plan(root, outcome.files, scopes, is_same=is_same)
+        return self._done(found, todo, look(root, (OUT,)), platform)
+
+    def _done(
+        self, found: tuple[Diagnostic, ...], todo: Plan | None, there: Mapping[str, Kind], platform: Inputs
+    ) -> Done:
+        """Return the end of a run, with what others have left below out/: errors keep anything from being written."""
+        others = foreign_files(self.root, there, todo, unmanaged(self.config.data))
+        errors = tuple(finding for finding in others if finding.severity is Severity.ERROR)
+        if todo is None:
+            return Done(tuple(sorted((*found, *others), key=sort_key)), None, platform.sources)
+        notes = (finding for finding in others if finding.severity is not Severity.ERROR)
+        todo = replace(todo, blocked=tuple(sorted((*todo.blocked, *errors), key=sort_key)))
+        return Done(tuple(sorted((*found, *notes), key=sort_key)), todo, platform.sources)
 
 
 def _job_path(root: Path, path: str) -> str:
@@ -122,7 +138,8 @@ def _scopes(root: Path, config: Config, outcome: Outcome, names: Iterable[str]) 
             others = (other for other in (*namespaces, place) if other != home and (root / JOBS / other).is_dir())
             if all(namespaces.get(other, other) != place for other in others):
                 folder = f"{OUT}/{environment}/{place}"
-                there = (root / folder).iterdir() if (root / folder).is_dir() else ()
-                scopes |= {f"{folder}/{one.name}": None for one in sorted(there) if one.name != FOLDER}
+                inside = (root / folder).iterdir() if (root / folder).is_dir() else ()
+                there = (one.name for one in sorted(inside) if one.is_dir() and not one.is_symlink())
+                scopes |= {f"{folder}/{name}": None for name in there if name != FOLDER}
         scopes |= {f"{OUT}/{environment}/{job.namespace}/{job.name}": None for job in jobs}
     return tuple(scopes)

@@ -24,9 +24,11 @@ from trainc.cli.work import (
     read_crds,
     with_empty,
 )
-from trainc.diagnostics import has_errors
+from trainc.diagnostics import has_errors, sort_key
+from trainc.foreign import unmanaged
 from trainc.prepared import Keep
-from trainc.read import Inputs, find_root, merge, name_below, read_given, read_tree
+from trainc.read import Inputs, find_root, has_config, merge, name_below, read_given, read_tree
+from trainc.write import OUT, foreign_files, look
 
 if TYPE_CHECKING:
     from trainc.cache.memory import Memory
@@ -68,8 +70,8 @@ def run(
     reporter = Reporter(format_, fail_on, quiet, verbose)
     folder = Path.cwd()
     root = find_root(folder)
-    config, findings = load_config(root)
-    compiled = partial(compile_for, config=config, environments=config.environments, findings=findings)
+    config, of_config = load_config(root)
+    compiled = partial(compile_for, config=config, environments=config.environments, findings=of_config)
     compiled = partial(compiled, execute=executor_of(workers, quiet=quiet))
     parts: list[Inputs] = []
     if paths or crd_dirs or base is not None:
@@ -79,13 +81,16 @@ def run(
         crds, before = read_crds(root, folder, crd_dirs), read_base(root, base, folder, paths)
         outcome = compiled(merge([*parts, platform]), partly=partly, crds=crds, base=before, keep=Keep.SUMMARIES)
     else:
-        outcome = _of_all(root, compiled, use=cache and not has_errors(findings))
+        outcome = _of_all(root, compiled, use=cache and not has_errors(of_config))
     findings = outcome.findings
     if not has_errors(findings):
         if not outcome.job_count and not paths:
             findings = with_empty(outcome, root, [JOBS])
         elif paths and no_document(merge(parts)):
             findings = (*findings, *(nothing(path, "no document here") for path in paths))
+    if (has_config(root) or not paths) and not has_errors(of_config):
+        others = foreign_files(root, look(root, (OUT,)), None, unmanaged(config.data))
+        findings = tuple(sorted((*findings, *others), key=sort_key))
     reporter.findings(findings)
     if not reporter.fails(findings):
         reporter.remark(_praise(outcome.job_count))

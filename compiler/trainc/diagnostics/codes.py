@@ -88,9 +88,9 @@ INPUT = {
     "TC014": Code(
         _E,
         "nothing to compile",
-        "No TrainJob was found in what was given. Of jobs/ as a whole, or a folder below it, that is a note: once the last"
-        " TrainJob is deleted, render removes what it made of it. Where there is neither trainc.yaml nor jobs/, it is an"
-        " error: the command runs in the wrong folder.",
+        "No TrainJob was found in what was given. Of jobs/ as a whole, or a folder below it, that is a note: once the"
+        " last TrainJob is deleted, render removes what it made of it. Where there is neither trainc.yaml nor jobs/, it"
+        " is an error: the command runs in the wrong folder.",
     ),
     "TC015": Code(
         _N,

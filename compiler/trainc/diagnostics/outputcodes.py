@@ -5,7 +5,7 @@ from __future__ import annotations
 from trainc.diagnostics.code import Code
 from trainc.diagnostics.diagnostic import Severity
 
-_E, _W = Severity.ERROR, Severity.WARNING
+_E = Severity.ERROR
 
 OUTPUT = {
     "TC901": Code(
@@ -16,12 +16,13 @@ OUTPUT = {
     ),
     "TC902": Code(_E, "internal error", "A fault of trainc. Please report it, with the input that caused it."),
     "TC903": Code(
-        _W,
+        _E,
         "file under out/ that trainc did not write",
-        "The file lacks trainc's header, or lies where trainc writes nothing. Whoever syncs its directory reads it, or"
-        " stumbles over it: one .json that is no object of Kubernetes breaks a whole Application. diff says nothing"
-        " else about it.",
-        "move it out of out/",
+        "The file lacks trainc's header, or lies where trainc writes nothing. Argo CD or Flux would apply it, let it"
+        " override the Application, or fail because of it: that goes for .yaml, .yml, .json and .jsonnet, a Chart.yaml,"
+        " a kustomization, .argocd-source*.yaml, .sourceignore and links. Other files are a note. diff compares none of"
+        " them. `unmanaged` in trainc.yaml names the paths of files that may stay.",
+        "move it out of out/, or name it under 'unmanaged' in trainc.yaml",
     ),
     "TC904": Code(
         _E,
