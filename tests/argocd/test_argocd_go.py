@@ -92,7 +92,13 @@ def test_an_application_a_namespace() -> None:
         "namespaces.team-a": "out/namespaces/team-a",
         "namespaces.team-b": "out/namespaces/team-b",
     }
-    assert all(source["directory"] == {"recurse": True} for source in found.values())
+    assert all(source["directory"] == {"include": "*.yaml", "recurse": True} for source in found.values())
+
+
+def test_an_application_is_a_plain_directory() -> None:
+    """Nothing else is looked for in it, whatever files it has."""
+    answer = expand(applicationset(tree("plain")))
+    assert all(made["spec"]["source"]["directory"] == {"include": "*.yaml"} for made in answer["Applications"])
 
 
 def test_what_looks_like_a_template_and_is_none() -> None:

@@ -12,6 +12,11 @@ from trainc.source import Json, JsonObject
 RETRY: JsonObject = {"limit": 5, "refresh": True, "backoff": {"duration": "10s", "factor": 2, "maxDuration": "3m"}}
 """Without ``refresh`` a retry repeats the commit that failed, and newer ones wait for minutes (measured)."""
 
+DIRECTORY: JsonObject = {"include": "*.yaml"}
+"""Says that an Application is a plain directory: without it Argo CD looks for Chart.yaml, kustomizations and plugins, and
+takes the directory for one of those. An empty mapping would not do: Argo CD removes it (NormalizeSource). In ``include``
+a ``*`` also stands for slashes."""
+
 _NAMESPACE = "{{ index .path.segments 2 }}"
 """The third folder of out/<environment>/<namespace>/<job>."""
 
@@ -60,8 +65,7 @@ def _application(tree: Tree) -> JsonObject:
         "targetRevision": _literal(options.revision),
         "path": "{{ .path.path }}",
     }
-    if _per_namespace(tree):
-        source["directory"] = {"recurse": True}
+    source["directory"] = {"recurse": True, **DIRECTORY} if _per_namespace(tree) else {**DIRECTORY}
     cluster: JsonObject = {key: _literal(str(value)) for key, value in tree.cluster.items()}
     return {
         "project": _literal(tree.project),
