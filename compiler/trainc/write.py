@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from trainc.contents import Content, bytes_of, digest_of
 from trainc.diagnostics import Diagnostic, report
 from trainc.foreign import OWNED, Kind, foreign, is_own, is_placed
-from trainc.putfile import alone, make_folder, overwrite_file, replace_file
+from trainc.putfile import alone, make_folder, overwrite_file, replace_file, replace_files
 from trainc.records import NamedTuple, dataclass, field
 from trainc.regex import lazy
 from trainc.source import Document, Source
@@ -149,24 +149,25 @@ def apply(todo: Plan) -> None:
 
 
 def _create(todo: Plan) -> None:
-    made: set[str] = set()
     root = os.fspath(todo.root)
-    for number, file in enumerate(todo.create):
-        path = f"{root}/{file.name}"
-        place = path.rpartition("/")[0]
-        if place not in made:
-            make_folder(place)
-            made.add(place)
-        replace_file(path, file.data, number)
+    for place in dict.fromkeys(file.name.rpartition("/")[0] for file in todo.create):
+        make_folder(f"{root}/{place}")
+    _replace(root, todo.create)
 
 
 def _change(todo: Plan) -> None:
     root = os.fspath(todo.root)
     with alone(root) if len(todo.change) >= MANY else nullcontext(False) as in_place:
-        for number, file in enumerate(todo.change, len(todo.create)):
-            path = f"{root}/{file.name}"
-            if not (in_place and overwrite_file(path, file.data)):
-                replace_file(path, file.data, number)
+        rest = [file for file in todo.change if not (in_place and overwrite_file(f"{root}/{file.name}", file.data))]
+        _replace(root, rest)
+
+
+def _replace(root: str, files: Sequence[File]) -> None:
+    if len(files) >= MANY:
+        replace_files(root, [(f"{root}/{file.name}", file.data) for file in files])
+        return
+    for number, file in enumerate(files):
+        replace_file(f"{root}/{file.name}", file.data, number)
 
 
 def _guard(names: Iterable[str], tops: Collection[str]) -> None:

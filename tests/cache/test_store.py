@@ -136,16 +136,18 @@ def test_runs_beside_each_other_leave_one_or_the_other(path: Path) -> None:
 def test_old_tools_are_forgotten_and_nothing_else(tmp_path: Path) -> None:
     tools = [f"{number:032x}" for number in range(6)]
     others = ["mine", "f" * 31, "g" * 32]
+    theirs = {"mine", "x.tmp", "x.all", ".y.tmp", f"{'a' * 32}.jobs.bak", f"{'a' * 31}.jobs"}
     for time, name in enumerate([*others, *tools]):
         (tmp_path / name).mkdir()
-        for file in ("x.jobs", "x.all", ".y.tmp"):
+        for file in (f"{'a' * 32}.jobs", f"{'b' * 32}.all", f".{'c' * 16}.tmp"):
             (tmp_path / name / file).write_bytes(b"")
         if name == tools[1]:
-            (tmp_path / name / "mine").write_bytes(b"")
+            for file in theirs:
+                (tmp_path / name / file).write_bytes(b"")
         os.utime(tmp_path / name, (time, time))
     save(path_for(tmp_path, OTHER, ROOT, "jobs"), OTHER, STORED)
     assert {each.name for each in tmp_path.iterdir()} == {*others, tools[1], *tools[3:], OTHER}
-    assert [each.name for each in (tmp_path / tools[1]).iterdir()] == ["mine"]
+    assert {each.name for each in (tmp_path / tools[1]).iterdir()} == theirs
     assert all(len(list((tmp_path / name).iterdir())) == 3 for name in (*others, *tools[3:]))
 
 

@@ -188,3 +188,40 @@ def test_the_rest_of_a_run_killed_in_the_middle_is_made_whole(
     assert not todo.blocked
     apply(todo)
     assert {name: (tmp_path / name).read_bytes() for name in fleet} == fleet
+
+
+@pytest.mark.parametrize("count", [1, MANY - 1, MANY, MANY + 1])
+def test_bytes_are_on_the_disk_before_a_file_gets_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    steps: list[str] = []
+    fsync, replace, sync = os.fsync, os.replace, putfile._sync
+    monkeypatch.setattr(os, "fsync", lambda file: (steps.append("disk"), fsync(file)))
+    monkeypatch.setattr(os, "replace", lambda *names: (steps.append("name"), replace(*names)))
+    monkeypatch.setattr(putfile, "_sync", lambda folder: (steps.append("disk"), sync(folder)))
+    files = {f"out/prod/a/{number}/x.yaml": OWNED + b"x\n" for number in range(count)}
+    apply(plan(tmp_path, files))
+    assert steps == (["disk", "name"] * count if count < MANY else ["disk", *["name"] * count]), "many wait once"
+    assert plan(tmp_path, files).unchanged == tuple(sorted(files))
+
+
+@pytest.mark.parametrize("fault", [OSError(5, "Input/output error"), KeyboardInterrupt()])
+def test_many_files_that_do_not_reach_the_disk_are_not_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: BaseException
+) -> None:
+    def fail(_: str) -> None:
+        raise fault
+
+    monkeypatch.setattr(putfile, "_sync", fail)
+    with pytest.raises(type(fault)):
+        apply(plan(tmp_path, {f"out/prod/a/{number}/x.yaml": OWNED for number in range(MANY)}))
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_temporary_file_of_another_run_stays(tmp_path: Path) -> None:
+    other = tmp_path / f".trainc-{os.getpid()}-0.tmp"
+    other.write_bytes(b"half")
+    putfile.replace_file(str(tmp_path / "x.yaml"), b"new")
+    assert other.read_bytes() == b"half"
+    assert (tmp_path / "x.yaml").read_bytes() == b"new"
+    assert len(list(tmp_path.iterdir())) == 2

@@ -28,7 +28,9 @@ _LENGTH: Final = 8
 """Bytes that say how long a piece is."""
 
 _TOOL: Final = lazy("[0-9a-f]{32}")
-_SUFFIXES: Final = (".jobs", ".more", ".all", ".results", ".tmp")
+_OWN: Final = lazy(r"[0-9a-f]{32}\.(jobs|more|all|results)|\.[0-9a-f]{16}\.tmp")
+"""The names of the files that lie in the folder of a trainc."""
+
 _PARTS: Final = 4
 _TOOLS: Final = 4
 """So many traincs keep what they know."""
@@ -212,7 +214,7 @@ def _forget(place: Path) -> None:
     for _, old in tools[:-_TOOLS]:
         with contextlib.suppress(OSError):
             for name in os.listdir(old):
-                if name.endswith(_SUFFIXES):
+                if _OWN.fullmatch(name):
                     os.unlink(f"{old}/{name}")
             os.rmdir(old)
 

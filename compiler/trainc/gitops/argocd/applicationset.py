@@ -13,9 +13,9 @@ RETRY: JsonObject = {"limit": 5, "refresh": True, "backoff": {"duration": "10s",
 """Without ``refresh`` a retry repeats the commit that failed, and newer ones wait for minutes (measured)."""
 
 DIRECTORY: JsonObject = {"include": "*.yaml"}
-"""Says that an Application is a plain directory: without it Argo CD looks for Chart.yaml, kustomizations and plugins, and
-takes the directory for one of those. An empty mapping would not do: Argo CD removes it (NormalizeSource). In ``include``
-a ``*`` also stands for slashes."""
+"""Says that an Application is a plain directory. Without it Argo CD looks for Chart.yaml, kustomizations and plugins,
+and takes the directory for one of those. An empty mapping would not do: Argo CD removes it (NormalizeSource). In
+``include`` a ``*`` also stands for slashes."""
 
 _NAMESPACE = "{{ index .path.segments 2 }}"
 """The third folder of out/<environment>/<namespace>/<job>."""
