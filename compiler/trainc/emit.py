@@ -11,6 +11,7 @@ import re
 from functools import lru_cache, partial
 from typing import Any, Final
 
+from trainc.diagnostics.inert import COMMAND, LINE_COMMAND, suspicious
 from trainc.kube.digits import decimal
 from trainc.kube.fieldorder import DATA_MAPS, field_order
 from trainc.memo import Remembered, known
@@ -61,6 +62,35 @@ def emit(data: JsonObject) -> str:
     _mapping(data, _TOP, "", out)
     out.append("\n")
     return "".join(out)
+
+
+def emit_inert(data: JsonObject) -> str:
+    """Write one object for a terminal or a log, as ``emit`` does: data in it that a CI runner obeys is quoted.
+
+    Strings with a command in them stand in double quotes, the command broken up by an escape.
+    """
+    text = emit(data)
+    if not suspicious(text) or not (COMMAND.search(text) or LINE_COMMAND.search(text)):
+        return text
+    mark = "held"
+    while mark in text:
+        mark += "x"
+    held: list[str] = []
+    text = emit(_without_commands(data, mark, held))  # type: ignore[arg-type]  # an object stays one
+    text = re.sub(rf"{mark}([0-9]+)-", lambda match: _double(held[int(match[1])]), text)
+    return COMMAND.sub(r"#\\x23", text)  # what is left stands in double quotes, keys as well
+
+
+def _without_commands(value: Json, mark: str, held: list[str]) -> Json:
+    """Return a value with a word in place of each string that holds a command; ``held`` gets the string."""
+    if isinstance(value, dict):
+        return {key: _without_commands(child, mark, held) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_without_commands(item, mark, held) for item in value]
+    if not isinstance(value, str) or not (COMMAND.search(value) or LINE_COMMAND.search(value)):
+        return value
+    held.append(value)
+    return f"{mark}{len(held) - 1}-"
 
 
 def emit_file(data: JsonObject, header_lines: tuple[str, ...] = ()) -> bytes:

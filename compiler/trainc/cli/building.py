@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from trainc.cli.reading import Read
 from trainc.cli.work import choose, definitions, no_document, nothing, parse_config, worth_telling
 from trainc.diagnostics import Diagnostic, has_errors, sort_key
-from trainc.emit import emit
+from trainc.diagnostics.inert import for_json
+from trainc.emit import emit_inert
 from trainc.kube.fieldorder import ordered_object
 from trainc.options import Options
 from trainc.pipeline import compile  # noqa: A004 - its public name
@@ -47,12 +48,13 @@ def _options(read: Read, faithful: bool, environment: str | None) -> tuple[Optio
 
 
 def _yaml(objects: Iterable[JsonObject]) -> str:
-    return "---\n".join(emit(data) for data in objects)
+    return "---\n".join(emit_inert(data) for data in objects)
 
 
 def _json(objects: Iterable[JsonObject]) -> str:
     items = [ordered_object(data) for data in objects]
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2, ensure_ascii=False) + "\n"
+    made = {"apiVersion": "v1", "kind": "List", "items": items}
+    return for_json(json.dumps(made, indent=2, ensure_ascii=False) + "\n")
 
 
 _WRITERS: Mapping[str, Callable[[Iterable[JsonObject]], str]] = {"yaml": _yaml, "json": _json}

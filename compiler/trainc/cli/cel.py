@@ -13,8 +13,10 @@ from trainc.cel.display import display
 from trainc.cel.issues import Issue
 from trainc.cli.clicked import Command
 from trainc.cli.command import CLEAN, ERRORS
+from trainc.cli.echo import echo, echo_line
 from trainc.cli.failure import ENVIRONMENT
 from trainc.diagnostics import has_errors
+from trainc.diagnostics.display import one_line
 from trainc.diagnostics.text import render
 from trainc.load import load
 from trainc.questions import Answer, Question, QuestionError, answer, evaluate, read_question
@@ -84,9 +86,9 @@ def command(
         made = _evaluate(question, schema)
         status = max(status, ERRORS if made.stage in ("compile", "eval") else CLEAN)
         if output == "json":
-            click.echo(json.dumps(made.written()))
+            echo(json.dumps(made.written()), form="json")
         else:
-            click.echo(_shown(name, question, made), nl=False)
+            echo(_shown(name, question, made), nl=False)
     return status
 
 
@@ -100,12 +102,12 @@ def _answer_lines() -> int:
             data = read_json(line)
             identifier = data.get("id") if isinstance(data, dict) else None
             for key in strange_keys(data):
-                click.echo(f"line {number}: a question has no {key}: passed over", err=True)
+                echo_line(f"line {number}: a question has no {key}: passed over", err=True)
             found = answer(read_question(data))
         except QuestionError as error:
-            click.echo(f"line {number}: {error}", err=True)
+            echo_line(f"line {number}: {error}", err=True)
             found, status = {**Answer().written(), "error": f"no question: {error}"}, ENVIRONMENT
-        click.echo(json.dumps({"id": identifier, **found}))
+        echo(json.dumps({"id": identifier, **found}), form="json")
     return status
 
 
@@ -145,7 +147,7 @@ def _documents(path: str) -> list[Document]:
         documents += loaded
         findings += found
     if has_errors(findings):
-        click.echo(render(findings), err=True, nl=False)
+        echo(render(findings), err=True, nl=False)
         raise click.ClickException(f"{path} cannot be read")
     if not documents:
         raise click.BadParameter(f"no document in {'standard input' if path == _STDIN else path}")
@@ -185,7 +187,7 @@ def _evaluate(question: Question, self_: Document | None) -> Answer:
 
 
 def _shown(name: str, question: Question, made: Answer) -> str:
-    lines = [f"{name}:"] if name else []
+    lines = [one_line(f"{name}:")] if name else []
     if made.stage == "undecided":
         lines.append(f"undecided: {made.error}")
     elif made.error is not None:

@@ -11,6 +11,7 @@ import click
 
 from trainc.cli.clicked import Command, with_options
 from trainc.cli.command import CLEAN, FINDINGS, Reporter
+from trainc.cli.echo import echo
 from trainc.cli.reading import read_platform
 from trainc.cli.work import JOBS, choose, compile_for, load_config, nothing
 from trainc.config import Config
@@ -65,7 +66,7 @@ def command(*, format_: str, fail_on: str, quiet: bool, verbose: bool) -> int:
     reporter.findings(findings)
     if reporter.fails(findings):
         return reporter.status(findings)
-    click.echo(text, nl=False)
+    echo(text, nl=False)
     return CLEAN
 
 

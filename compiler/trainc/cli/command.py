@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 
 from trainc.cli.declared import Choice, Option
-from trainc.cli.echo import echo
+from trainc.cli.echo import echo, echo_line
 from trainc.cli.failure import ENVIRONMENT
 from trainc.diagnostics import Diagnostic, Severity, has_errors
 from trainc.diagnostics.formats import FORMATS
@@ -73,7 +73,7 @@ class Reporter:
 
     def tell(self, words: Words) -> None:
         """Write the findings that were worded in this manner."""
-        echo(words.findings, nl=False, err=self.aside, color=self.colour)
+        echo(words.findings, nl=False, err=self.aside, color=self.colour, form=self.format)
         if words.summary:
             self.remark(words.summary)
 
@@ -99,17 +99,17 @@ class Reporter:
 
     def result(self, line: str) -> None:
         """Write a line of a result that is not a finding; it must not get among findings for programs."""
-        echo(line, err=self.aside or self.format != "text")
+        echo_line(line, err=self.aside or self.format != "text")
 
     def remark(self, line: str) -> None:
         """Write a line about the run to standard error, unless quiet."""
         if not self.quiet:
-            echo(line, err=True)
+            echo_line(line, err=True)
 
     def detail(self, line: str) -> None:
         """Write a line about the run to standard error if verbose."""
         if self.verbose:
-            echo(line, err=True)
+            echo_line(line, err=True)
 
 
 def is_coloured() -> bool:

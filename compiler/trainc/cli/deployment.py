@@ -8,7 +8,7 @@ from trainc.applications import files, flux_files
 from trainc.cli.echo import echo
 from trainc.cli.work import Outcome
 from trainc.config import Config
-from trainc.emit import emit
+from trainc.emit import emit_inert
 from trainc.gitops.argocd.tree import Tree
 from trainc.gitops.flux import kustomization
 from trainc.options import Options
@@ -53,4 +53,4 @@ def deployment_folders(config: Config, environments: Iterable[str]) -> tuple[str
 
 def print_objects(made: Iterable[JsonObject]) -> None:
     """Print objects as a YAML stream."""
-    echo("---\n".join(emit(data) for data in made).encode("utf-8"), nl=False)
+    echo("---\n".join(emit_inert(data) for data in made).encode("utf-8"), nl=False)

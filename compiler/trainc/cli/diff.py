@@ -9,6 +9,7 @@ import click
 
 from trainc.cli.clicked import Command, with_options
 from trainc.cli.command import CLEAN, ERRORS, FINDINGS, Reporter, is_coloured
+from trainc.cli.echo import echo
 from trainc.cli.work import load_config
 from trainc.diagnostics import Diagnostic
 from trainc.difference import Difference, compare
@@ -67,7 +68,7 @@ def command(
     environments = {name.split("/")[1] for name in (*before, *after)}
     settings = {name: read_settings(config.data, name) for name in sorted(environments)}
     difference = compare(before, after, settings)
-    click.echo(_rendered(difference, output, base, head or WORKING_TREE), nl=False)
+    echo(_rendered(difference, output, base, head or WORKING_TREE), nl=False, color=is_coloured(), form=output)
     findings = (*of_config, *findings, *difference.findings)
     reporter.findings(findings)
     status = reporter.status(findings)

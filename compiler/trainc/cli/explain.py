@@ -10,6 +10,7 @@ from click.shell_completion import CompletionItem
 
 from trainc.cli.clicked import Command
 from trainc.cli.command import CLEAN
+from trainc.cli.echo import echo
 from trainc.diagnostics import CODES
 from trainc.diagnostics.explain import listing, page
 
@@ -53,7 +54,7 @@ def command(*, environment: str | None, output: str, what: str | None, field: st
     if field is not None:
         raise click.UsageError("a field is one of a job: NAMESPACE/JOB FIELD")
     if what is None:
-        click.echo(listing(), nl=False)
+        echo(listing(), nl=False)
         return CLEAN
     if what.upper() not in CODES:
         from difflib import get_close_matches
@@ -61,5 +62,5 @@ def command(*, environment: str | None, output: str, what: str | None, field: st
         near = get_close_matches(what.upper(), CODES, 3, 0.7)
         hint = f", nearest are {', '.join(near)}" if near else ", codes look like TC101, jobs like NAMESPACE/JOB"
         raise click.BadParameter(f"no such code {what!r}{hint}", param_hint="CODE")
-    click.echo(page(what.upper()), nl=False)
+    echo(page(what.upper()), nl=False)
     return CLEAN

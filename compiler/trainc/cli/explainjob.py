@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN, Reporter
+from trainc.cli.echo import echo
 from trainc.cli.reading import read_platform
 from trainc.cli.work import JOBS, choose, load_config
 from trainc.diagnostics import Diagnostic, Severity, has_errors, sort_key, suggest
@@ -47,7 +48,7 @@ def explain_job(folder: Path, what: str, field: str, environment: str | None, ou
         if has_errors(build.findings) or has_errors(inputs.findings):
             return _refused(reporter, (*inputs.findings, *build.findings))
         tables = _tables(objects or (), field, options)
-        click.echo(as_json(tables) if output == "json" else as_text(tables), nl=False)
+        echo(as_json(tables) if output == "json" else as_text(tables), nl=False, form=output)
         return CLEAN
     where = f"environment {environment}" if environment else "any environment of trainc.yaml"
     raise click.BadParameter(f"{what} is not in {where}", param_hint=WHAT)

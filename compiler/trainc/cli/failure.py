@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainc.cli.echo import echo
+from trainc.cli.echo import echo, echo_line
 
 INTERRUPTED = 130
 
@@ -18,7 +18,7 @@ def failure(error: Exception, *, verbose: bool) -> int:
     """
     if isinstance(error, OSError) and error.strerror is not None:
         place = f"{error.filename}: " if error.filename is not None else ""
-        echo(f"trainc: error: {place}{error.strerror}", err=True)
+        echo_line(f"trainc: error: {place}{error.strerror}", err=True)
         return ENVIRONMENT
     from trainc.diagnostics import CODES
     from trainc.diagnostics.display import one_line

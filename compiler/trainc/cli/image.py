@@ -9,6 +9,7 @@ import click
 
 from trainc.cli.clicked import Command
 from trainc.cli.command import CLEAN, STALE, Reporter
+from trainc.cli.echo import echo_line
 from trainc.cli.imagebuild import COMMANDS
 from trainc.diagnostics import has_errors
 from trainc.imagelock import DIGEST, FILE, key_of
@@ -71,12 +72,12 @@ def lock(*, check: bool, images: tuple[str, ...]) -> int:
     text = lock_text({**known.digests, **given})
     old = inputs.sources[0].decoded() if inputs.sources else None
     for line in _changes(known.digests, given):
-        click.echo(line)
+        echo_line(line)
     if old == text:
-        click.echo(f"{FILE} is up to date", err=True)
+        echo_line(f"{FILE} is up to date", err=True)
         return CLEAN
     if check:
-        click.echo(f"{FILE} is stale", err=True)
+        echo_line(f"{FILE} is stale", err=True)
         return STALE
     _write(root / FILE, text)
     return CLEAN

@@ -10,6 +10,7 @@ import click
 
 from trainc.cli.clicked import Command
 from trainc.cli.command import CLEAN, ERRORS, Reporter
+from trainc.cli.echo import echo_line
 from trainc.cli.failure import ENVIRONMENT
 from trainc.diagnostics import Diagnostic
 from trainc.imagelock import FILE
@@ -96,7 +97,7 @@ def build(*, images: tuple[str, ...], mirror: str | None, cache: Path | None, ou
             if built is not None:
                 target.mkdir(parents=True, exist_ok=True)
                 write_layout(built, target / inputs.name)
-                click.echo(f"{built.image}: {built.digest}")
+                echo_line(f"{built.image}: {built.digest}")
         except (BuildError, OSError) as error:
             raise Impossible(f"{inputs.name}: {error}") from None
         failed += findings
@@ -122,9 +123,9 @@ def update(*, images: tuple[str, ...], mirror: str | None, cache: Path | None) -
         except (BuildError, OSError) as error:
             raise Impossible(f"{inputs.name}: {error}") from None
         for line in done.changes:
-            click.echo(f"{inputs.name}: {line}")
+            echo_line(f"{inputs.name}: {line}")
         if not done.changes:
-            click.echo(f"{inputs.name} is up to date", err=True)
+            echo_line(f"{inputs.name} is up to date", err=True)
     return _told(failed)
 
 
@@ -151,13 +152,13 @@ def verify(*, layouts: tuple[Path, ...]) -> int:
             names, blobs = verify_layout(layout)
         except LayoutError as error:
             failed = True
-            click.echo(f"{layout}: {error}", err=True)
+            echo_line(f"{layout}: {error}", err=True)
             continue
         for name, digest in names.items():
             locked = known.digests.get(name)
             failed |= locked not in (None, digest)
             state = "not in" if locked is None else "as in" if locked == digest else f"not the {locked} of"
-            click.echo(f"{name}: {digest} ({blobs} blobs, {state} {FILE})")
+            echo_line(f"{name}: {digest} ({blobs} blobs, {state} {FILE})")
     return _told(findings) or (ERRORS if failed else CLEAN)
 
 

@@ -10,9 +10,11 @@ import click
 
 from trainc.cli.clicked import Command, with_options
 from trainc.cli.command import FINDINGS, Reporter
+from trainc.cli.echo import echo
 from trainc.cli.reading import CRDS, POLICIES, read_platform
 from trainc.cli.work import nothing, read_crds
 from trainc.diagnostics import Diagnostic, Severity, has_errors, sort_key
+from trainc.diagnostics.display import one_line
 from trainc.policytests.case import Case
 from trainc.policytests.case import read as read_cases
 from trainc.read import POLICY_TESTS, Inputs, find_root, read_policy_tests
@@ -93,11 +95,11 @@ def _run(
     if reporter.format == "junit":
         from trainc.policytests.junit import render
 
-        click.echo(render(result.results, others), nl=False)
+        echo(render(result.results, others), nl=False, form=reporter.format)
     else:
         if reporter.format == "text" and not reporter.quiet:
             blank = ("",) if others or failures else ()
-            click.echo("".join(f"{line}\n" for line in (*_lines(result), *blank)), nl=False)
+            echo("".join(f"{line}\n" for line in (*_lines(result), *blank)), nl=False)
         reporter.findings(sorted([*others, *failures], key=sort_key))
     if cases:
         reporter.remark(_summary(result))
@@ -114,8 +116,8 @@ def _lines(result: Run) -> Iterator[str]:
     for each in result.results:
         if each.case.document.source.name != file:
             file = each.case.document.source.name
-            yield file
-        yield f"  {'FAIL' if each.findings else 'ok  '}  {each.case.name}"
+            yield one_line(file)
+        yield f"  {'FAIL' if each.findings else 'ok  '}  {one_line(each.case.name)}"
 
 
 def _summary(result: Run) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -10,7 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from trainc import __version__
-from trainc.cli.echo import allow_all_text
+from trainc.cli.echo import allow_all_text, echo
 from trainc.cli.failure import INTERRUPTED, failure
 
 COMMANDS = {
@@ -86,13 +87,20 @@ class Root(click.Group):
         try:
             status = super().main(args, prog_name, **{**extra, "standalone_mode": False})
         except click.ClickException as error:
-            error.show()
+            echo(_shown(error), err=True, nl=False)
             status = error.exit_code
         except click.Abort:
             status = INTERRUPTED
         except Exception as error:  # noqa: BLE001 - the last place where one can be caught
             status = failure(error, verbose=False)
         sys.exit(status or 0)
+
+
+def _shown(error: click.ClickException) -> str:
+    """Return what click says of an error, which quotes arguments and names of files."""
+    text = io.StringIO()
+    error.show(text)
+    return text.getvalue()
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

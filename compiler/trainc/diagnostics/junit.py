@@ -44,7 +44,7 @@ def render(findings: Iterable[Diagnostic], colour: bool = False) -> str:
     root = Element("testsuites", {"name": "trainc", **_counts(ordered)})
     suites: dict[str, list[Diagnostic]] = {}
     for finding in ordered:
-        suites.setdefault(plain(finding.file), []).append(finding)
+        suites.setdefault(one_line(finding.file), []).append(finding)
     for file, group in suites.items():
         _suite(root, file, group)
     if not ordered:

@@ -45,8 +45,9 @@ def render(results: Iterable[Result], findings: Iterable[Diagnostic]) -> str:
 def _add(suites: Suites, file: str, name: str, line: int, findings: tuple[Diagnostic, ...]) -> None:
     from xml.etree.ElementTree import Element, SubElement
 
-    suite = suites.setdefault(file, Element("testsuite", {"name": plain(file)}))
-    place = {"classname": plain(file), "name": plain(one_line(name, NAME_WIDTH)), "file": plain(file)}
+    file = one_line(file)
+    suite = suites.setdefault(file, Element("testsuite", {"name": file}))
+    place = {"classname": file, "name": one_line(name, NAME_WIDTH), "file": file}
     case = SubElement(suite, "testcase", {**place, "line": str(line)})
     if not findings:
         return
