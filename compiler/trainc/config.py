@@ -8,6 +8,7 @@ from functools import cache
 from trainc.configdeploy import faults as deployment_faults
 from trainc.configschema import misfits
 from trainc.diagnostics import Diagnostic, has_errors, report, sort_key, suggest
+from trainc.diagnostics.plaintext import spilled
 from trainc.findings import severities
 from trainc.findings.severities import Problem as Fault
 from trainc.imagelock import Lock
@@ -123,6 +124,7 @@ def _check(data: Json, document: Document) -> Iterator[Diagnostic]:
     if isinstance(levels := data.get(severities.KEY), dict):
         problems += (problem._replace(path=(severities.KEY, *problem.path)) for problem in severities.check(levels))
     yield from _told(document, problems)
+    yield from spilled(document)
 
 
 def report_faults(config: Config, faults: Iterable[Fault]) -> tuple[Diagnostic, ...]:

@@ -82,7 +82,7 @@ def test_escapes_and_characters_that_xml_cannot_hold() -> None:
     shown = render([report("TC102", document("a: <b>&\n", name='a&"<\x01\ud800\uffff.yaml'), (), "x < y && 'ü'\x1b")])
     assert shown.isascii()
     (case,) = parse(shown).iter("testcase")
-    assert case.attrib["file"] == 'a&"<.yaml'
+    assert case.attrib["file"] == r'a&"<\x01\ud800\uffff.yaml'
     (failure,) = case
     assert failure.attrib["message"] == "x < y && 'ü'\\x1b"
     assert " 1 | a: <b>&\n" in (failure.text or "")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from trainc.admit.companionrules import broken_rules, refused_rules
 from trainc.diagnostics import Diagnostic, Related, Severity, report, suggest
+from trainc.diagnostics.plaintext import spilled
 from trainc.documents import RUNTIMES, TRAINJOB
 from trainc.load import load
 from trainc.records import dataclass, replace
@@ -59,7 +60,7 @@ def admit_companions(documents: Iterable[Document], crds: tuple[Source, ...], *,
     for document in given:
         admitted, found = (document, ()) if _is_definition(document) else admit_object(document, registry)
         stored.append(admitted)
-        findings += found
+        findings += (*found, *spilled(document))
     if faithful:
         findings = tuple(replace(f, severity=_milder(f.severity)) for f in findings)
     return Companions(tuple(stored), registry, findings)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
-from trainc.diagnostics import Diagnostic, report
-from trainc.diagnostics.secrecy import hidden
+from trainc.diagnostics import Diagnostic
+from trainc.diagnostics.plaintext import spilled
 from trainc.model import Model
 from trainc.regex import lazy
 from trainc.source import Document, Path, get
 
-CODE = "TC411"
 CARRIERS = ("env", "command", "args", "storageUri")
 """The fields that bring a value into a container. Elsewhere a name that looks secret is a reference."""
 
@@ -23,13 +23,13 @@ _TEXT_TOKEN = lazy(
 
 
 def check_secrets(model: Model) -> Iterator[Diagnostic]:
-    """Yield a warning for each value of TrainJob and runtime that looks like a secret; the value is never shown."""
+    """Yield a finding for each value of TrainJob and runtime that looks like a secret; the value is never shown."""
     for document in (model.job, model.runtime):
-        seen: set[Path] = set()
-        for value in hidden(document):
-            if value.path not in seen and _carried(value.path) and not _harmless(document, value.path, value.text):
-                seen.add(value.path)
-                yield _finding(document, value.path)
+        yield from spilled(document, partial(_told, document), faithful=model.options.faithful)
+
+
+def _told(document: Document, path: Path, text: str) -> bool:
+    return _carried(path) and not _harmless(document, path, text)
 
 
 def _carried(path: Path) -> bool:
@@ -40,9 +40,3 @@ def _harmless(document: Document, path: Path, text: str) -> bool:
     """Tell whether the value is a reference, a path, a small number or a placeholder, or the name means no secret."""
     name = get(document.data, *path[:-1], "name")
     return _NO_SECRET.fullmatch(text) is not None or (isinstance(name, str) and _TEXT_TOKEN.fullmatch(name) is not None)
-
-
-def _finding(document: Document, path: Path) -> Diagnostic:
-    name = get(document.data, *path[:-1], "name") if path[-1] == "value" else None
-    what = f"variable {name}" if isinstance(name, str) else f"{path[-1] if isinstance(path[-1], str) else path[-2]}"
-    return report(CODE, document, path, f"{what} holds what looks like a secret, in plain text")

@@ -269,8 +269,9 @@ PLUGINS = {
     "TC411": Code(
         _W,
         "secret in plain text",
-        "A variable, an argument or an address holds what looks like a password, a key or a token. In git it is read by"
-        " everyone who reads git, also after it is removed: treat it as known, and replace it.",
+        "A variable, an argument or an address holds what looks like a password, a key or a token, by its name; or any"
+        " field holds one by its shape: the tokens of well-known services, a JWT, an HTTP Authorization header. In git"
+        " it is read by everyone who reads git, also after it is removed: treat it as known, and replace it.",
         "put a new one into a Secret and refer to it: valueFrom.secretKeyRef, or secretRef of an initializer",
     ),
     "TC412": Code(
@@ -285,6 +286,14 @@ PLUGINS = {
         "not for the MPI workers",
         "Under MPI spec.trainer means the launcher. Its image never reaches job node, and its resources only where the"
         " runtime says runLauncherAsNode: the pods that compute keep what the runtime gives them.",
+    ),
+    "TC414": Code(
+        _E,
+        "private key in plain text",
+        "A document or a patch of trainc.yaml holds a private key: in an argument, a variable, a script, an annotation"
+        " or the data of a ConfigMap. What is rendered would carry it on. In git it is read by everyone who reads git,"
+        " also after it is removed: treat it as known, and replace it. Under --faithful a warning.",
+        "create a new key in a Secret, and mount the Secret or refer to it",
     ),
 }
 

@@ -29,7 +29,7 @@ def render(findings: Iterable[Diagnostic], colour: bool = False) -> str:
 def _command(finding: Diagnostic) -> str:
     mark = finding.document.locate(finding.path)
     properties = {
-        "file": one_line(finding.file, len(finding.file)),
+        "file": finding.file,
         "line": str(mark.line),
         "col": str(mark.column),
         "title": f"{finding.code} {CODES[finding.code].title}",

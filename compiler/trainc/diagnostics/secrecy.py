@@ -2,7 +2,7 @@
 
 The rule errs on the side of hiding. Hidden are ``data`` and ``stringData`` of a Secret, the ``value`` (misspelt, too)
 beside a ``name`` that looks secret, a scalar under a key that looks secret, and inside texts ``NAME=value``,
-``--name value`` and the password of a URL.
+``--name value``, the password of a URL, and whatever has the shape of a secret (shapes.py).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 
+from trainc.diagnostics.shapes import may_hold, private_keys, tokens
 from trainc.records import NamedTuple
 from trainc.regex import lazy
 from trainc.source import Document, Json, JsonObject, Path, get
@@ -23,9 +24,16 @@ MASK = "***"
 
 _WORD = lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SECRET = lazy(r".*(?:passwords?|passwd|passphrase|passcode|secret|token|apikey|accesskey|privatekey)\Z")
-_WORDS = frozenset(("pass", "pwd", "pw", "credential", "credentials", "creds", "bearer", "authorization"))
-_KEYS = frozenset(("api", "access", "secret", "private", "ssh", "signing", "encryption", "account", "auth", "license"))
-"""What makes a secret of a key: API_KEY, accessKey."""
+_WORDS = frozenset(("pass", "pwd", "pw", "pat", "credential", "credentials", "creds", "bearer", "authorization"))
+_KEYS = frozenset(
+    (
+        *("api", "access", "secret", "private", "ssh", "signing", "encryption", "account", "auth", "license", "client"),
+        *("anthropic", "aws", "azure", "clearml", "cohere", "comet", "datadog", "gcp", "gitea", "github", "gitlab"),
+        *("groq", "hf", "hmac", "huggingface", "jwt", "mistral", "mlflow", "neptune", "ngc", "openai", "pem", "rsa"),
+        *("sendgrid", "slack", "stripe", "tls", "twilio", "wandb"),
+    )
+)
+"""What makes a secret of a key: API_KEY, accessKey, WANDB_KEY."""
 
 _ABOUT = frozenset(
     (
@@ -52,9 +60,11 @@ _ABOUT = frozenset(
 _NO_SECRET = frozenset(("true", "false", "yes", "no", "on", "off", "null", "none", "~", ""))
 _HINTS = ("pass", "pw", "secret", "token", "key", "cred", "bearer", "auth")
 _MAYBE = lazy("|".join((*_HINTS, "://")), re.I)
+_MAYBE_NAME = lazy(f"(?i:{'|'.join(_HINTS)}|(?<![a-z])pat(?![a-z]))|Pat(?![a-z])")
 _ASSIGNED = lazy(r"(?<![\w.-])(?:--?)?([A-Za-z][\w.-]*)=(\"[^\"]*\"|'[^']*'|[^\s\"']+)")
 _FLAG = lazy(r"--?([A-Za-z][\w.-]*)\Z")
 _URL = lazy(r"://[^\s/:@]*:([^\s/@]+)@")
+_PARAMETER = lazy(r"[?&;]\s*([A-Za-z][\w .-]*)=([^\s&;\"'#]+)")
 _NUMBER = lazy(r"(?<![\w.])[-+.]?[0-9][\w.+-]{2,}")
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -85,7 +95,7 @@ class Hidden(NamedTuple):
 @lru_cache(maxsize=4096)
 def looks_secret(name: str) -> bool:
     """Tell whether a variable, key or flag of this name holds a secret: HF_TOKEN, apiKey; not secretName."""
-    if _MAYBE.search(name) is None:
+    if _MAYBE_NAME.search(name) is None:
         return False
     words = [word.lower() for word in _WORD.findall(name)]
     if not words or words[-1] in _ABOUT or words[0] == "automount":  # automountServiceAccountToken: yes or no
@@ -138,17 +148,19 @@ def _is_value(key: str) -> bool:
     return len(key) < len("value") + 2 and len({*"value"} & {*key.lower()}) > len("value") - 2
 
 
-def secrets(data: JsonObject) -> tuple[Hidden, ...]:
-    """Return what looks secret in an object, in order."""
+def secrets(data: JsonObject, *, shaped: bool = True) -> tuple[Hidden, ...]:
+    """Return what looks secret in an object, in order. Not ``shaped``: nothing in it has the shape of a secret."""
     found: list[Hidden] = []
-    _walk(data, data, (), found)
-    return tuple(found)
+    _walk(data, data, (), found, shaped)
+    return tuple(dict.fromkeys(found))
 
 
 @lru_cache(maxsize=64)
 def hidden(document: Document) -> tuple[Hidden, ...]:
     """Return what findings on a document must not show, in order of the document."""
-    return secrets(document.data) if _may_hide(document.source.decoded()) else ()
+    text = document.source.decoded()
+    shaped = may_hold(text.lower())
+    return secrets(document.data, shaped=shaped) if shaped or _may_hide(text) else ()
 
 
 def _may_hide(text: str) -> bool:
@@ -158,23 +170,27 @@ def _may_hide(text: str) -> bool:
     applied is kept. Outside of ASCII there are characters that are those of a word in another case.
     """
     if not text.isascii():
-        return _MAYBE.search(text) is not None
+        return _MAYBE.search(text) is not None or _MAYBE_NAME.search(text) is not None
     if "://" in text and ("@" in text or "\\" in text or _APPLIED in text):
         return True
     lower = text.lower()
-    return any(word in lower for word in _HINTS)  # several times faster than the pattern
+    if any(word in lower for word in _HINTS):  # several times faster than the pattern
+        return True
+    return "pat" in lower and _MAYBE_NAME.search(text) is not None
 
 
-def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden]) -> None:
-    """Add what looks secret in a value of an object; most texts need no look."""
+def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden], shaped: bool) -> None:
+    """Add what looks secret in a value of an object, by its shape only if ``shaped``; most texts need no look."""
     if isinstance(value, dict):
         whole = len(path) == 1 and _in_secret(root, path)
         beside = _is_named_secret(value)
         for key, child in value.items():
             if (whole or _is_secret_key(key, beside=beside)) and not _speaks_for_itself(child):
                 found += _all(child, (*path, key))
-            elif isinstance(child, dict | list) or (isinstance(child, str) and ("=" in child or "@" in child)):
-                _walk(root, child, (*path, key), found)
+            elif isinstance(child, dict | list) or (
+                isinstance(child, str) and (shaped or "=" in child or "@" in child)
+            ):
+                _walk(root, child, (*path, key), found, shaped)
     elif isinstance(value, list):
         for index, item in enumerate(value):
             before = value[index - 1] if index else None
@@ -182,9 +198,9 @@ def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden]) -> Non
             if flag and looks_secret(flag[1]):
                 found += _all(item, (*path, index))
             else:
-                _walk(root, item, (*path, index), found)
+                _walk(root, item, (*path, index), found, shaped)
     elif isinstance(value, str):
-        found += (Hidden(path, text, whole=False) for text in _inside(value))
+        found += (Hidden(path, text, whole=False) for text in _inside(value, shaped))
 
 
 def _all(value: Json, path: Path) -> Iterator[Hidden]:
@@ -199,11 +215,17 @@ def _all(value: Json, path: Path) -> Iterator[Hidden]:
         yield Hidden(path, str(value))
 
 
-def _inside(text: str) -> Iterator[str]:
-    """Yield the secrets inside a text: of assignments, flags and URLs."""
+def _inside(text: str, shaped: bool) -> Iterator[str]:
+    """Yield the secrets inside a text: of assignments, flags and URLs, and of known shapes."""
+    if shaped and may_hold(text.lower()):
+        yield from private_keys(text)
+        yield from tokens(text)
     for match in _ASSIGNED.finditer(text) if "=" in text else ():
         if looks_secret(match[1]) and (value := match[2].strip("\"'")).lower() not in _NO_SECRET:
             yield value
+    for match in _PARAMETER.finditer(text) if "=" in text else ():
+        if looks_secret(match[1]) and match[2].lower() not in _NO_SECRET:
+            yield match[2]
     for match in _URL.finditer(text) if "@" in text else ():
         yield match[1]
 

@@ -1,0 +1,81 @@
+"""Secrets that a value gives away by its shape, whatever it is called: private keys, tokens of known services."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Iterator
+
+from trainc.regex import lazy
+
+_KEY = lazy(
+    r"""
+    -----BEGIN[ ](?:[A-Z0-9]+[ ])*PRIVATE[ ]KEY(?:[ ]BLOCK)?-----
+        (?=(?:\\[nr]|\s)*(?:[A-Za-z0-9+/]{16}|[A-Z][A-Za-z-]+:))       # not where a script only looks for one
+        .*?(?:-----END[ ](?:[A-Z0-9]+[ ])*PRIVATE[ ]KEY(?:[ ]BLOCK)?-----|\Z)
+    | PuTTY-User-Key-File-[0-9]:.*\Z
+    | AGE-SECRET-KEY-1[0-9A-Z]{20,}
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ENCODED = lazy(r"LS0tLS1CRUdJTi[A-Za-z0-9+/\s]{40,}={0,2}")
+"""Base64 of what begins with ``-----BEGIN``."""
+
+_TOKEN = lazy(
+    r"""
+    (?<![A-Za-z0-9_-])(?:
+        gh[pousr]_[A-Za-z0-9]{30,} | github_pat_[A-Za-z0-9_]{22,} | glpat-[\w-]{20,} | hf_[A-Za-z0-9]{30,}
+        | (?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9_-]) | AIza[\w-]{35} | npm_[A-Za-z0-9]{36} | nvapi-[\w-]{40,}
+        | xox[abeoprs]-[A-Za-z0-9-]{10,} | sk-(?:proj|ant|svcacct|live|test)-[\w-]{20,}
+        | eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*
+    )
+    | (?<![A-Za-z0-9])[Bb]earer\s+(?P<bearer>[\w.~+/-]{20,}=*)
+    | (?<![A-Za-z0-9])[Bb]asic\s+(?P<basic>[A-Za-z0-9+/]{8,}={0,2})
+    | hooks\.slack\.com/services/(?P<hook>[A-Za-z0-9/]{20,})
+    | [?&]sig=(?P<signature>[A-Za-z0-9%/+]{20,}=*)
+    """,
+    re.VERBOSE,
+)
+_HINTS = (
+    *("-----begin ", "ls0tls1crudjti", "putty-user-key", "age-secret-key-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+    *("github_pat_", "glpat-", "hf_", "akia", "asia", "aiza", "npm_", "nvapi-", "xox", "sk-proj-", "sk-ant-"),
+    *("sk-svcacct-", "sk-live-", "sk-test-", "eyj", "bearer", "basic", "hooks.slack.com", "sig="),
+)
+
+_VARIED = 8
+"""So many different characters has a token at least; one of fewer is a placeholder."""
+
+
+def may_hold(lower: str) -> bool:
+    """Tell whether a text in lower case may hold a secret of a known shape; most do not."""
+    return any(hint in lower for hint in _HINTS)
+
+
+def private_keys(text: str) -> Iterator[str]:
+    """Yield the private keys in a text, each from its first line to its last, or encoded as it stands there."""
+    if "KEY" in text or "PuTTY" in text:
+        yield from (match[0] for match in _KEY.finditer(text))
+    for match in _ENCODED.finditer(text) if "LS0tLS1CRUdJTi" in text else ():
+        try:
+            head = b64decode(re.sub(r"\s", "", match[0])[:64])
+        except Error:
+            continue
+        if b"PRIVATE KEY" in head:
+            yield match[0]
+
+
+def tokens(text: str) -> Iterator[str]:
+    """Yield the other secrets of known shapes in a text."""
+    for match in _TOKEN.finditer(text):
+        token = match[match.lastgroup or 0]
+        if len(set(token)) >= _VARIED and (match.lastgroup != "basic" or _is_basic(token)):
+            yield token
+
+
+def _is_basic(token: str) -> bool:
+    """Tell whether a word after ``Basic`` is a user and a password: a text may speak of basic things."""
+    try:
+        return b":" in b64decode(token + "=" * (-len(token) % 4))
+    except Error:
+        return False
