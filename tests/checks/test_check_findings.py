@@ -130,6 +130,22 @@ NEAR_MISSES = {
         ),
         runtime(),
     ),
+    "what is like a secret": (
+        job(
+            '{image: "example.com/a:1@sha256:'
+            + "0123456789abcdef" * 4
+            + '", args: [--tokenizer=/models/tokenizer.json, '
+            "--tokenizer-path=s3://bucket/tokenizers/bpe.model, --max-new-tokens=512, --partition-key=shard, "
+            "'--url=https://me:$(PASSWORD)@db/x?password=$(PASSWORD)', a basic authentication needs more, "
+            "--zone=asia-east1, disk-0123456789abcdefghijklmnopqrstuvwxyz, "
+            "grep -e '-----BEGIN RSA PRIVATE KEY-----' /keys/id_rsa], "
+            'env: [{name: MAX_TOKENS, value: "4096"}, {name: TOKEN, value: $(PASSWORD)}, '
+            '{name: TOKENIZER, value: bert-base-uncased}, {name: PATTERN, value: "*.parquet"}, '
+            "{name: COMMIT, value: 0123456789abcdef0123456789abcdef01234567}, {name: SORT_KEY, value: step}, "
+            "{name: GITHUB_TOKEN, value: ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx}]}"
+        ),
+        runtime(),
+    ),
     "a digest without a tag": (job("{image: example.com/a@sha256:" + "0" * 64 + "}"), runtime()),
     "a tag behind a registry's port": (job('{image: "example.com:5000/a/b:2"}'), runtime()),
     "an image of the runtime that is replaced": (job('{image: "example.com/a:2"}'), runtime(image="latest")),

@@ -91,7 +91,7 @@ def _placed(document: Document, line: str, number: int, near: Span) -> Iterator[
             first = key.end()
         while last > first and line[last - 1] in _CLOSERS:
             last -= 1
-        if first < last:
+        if line[first:last].strip(" \t-"):  # else the dash of the next item
             yield first, last
 
 

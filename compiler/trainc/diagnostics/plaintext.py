@@ -27,11 +27,11 @@ def spilled(
     if document.data.get("kind") == "Secret":
         return
     for path, values in _by_path(document).items():
-        what = _what(document, path)
-        if any(next(private_keys(value.text), None) is not None for value in values):
+        what, text = _what(document, path), str(get(document.data, *path))
+        if next(private_keys(text), None) is not None:
             severity = Severity.WARNING if faithful else None
             yield report(ERROR, document, path, f"{what} holds a private key, in plain text", severity=severity)
-        elif any(next(tokens(value.text), None) or told(path, value.text) for value in values):
+        elif next(tokens(text), None) is not None or any(told(path, value.text) for value in values):
             yield report(WARNING, document, path, f"{what} holds what looks like a secret, in plain text")
 
 
