@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tomllib
@@ -198,6 +199,28 @@ def test_workflow_runs_what_everybody_can_run() -> None:
     assert (ROOT / ".ci/run").stat().st_mode & 0o111
     called = re.findall(r"(?m)^\s*make ([a-z]+)", read(".ci/run"))
     assert called == ["setup", "check", "render", "test"]
+
+
+def test_out_is_searched_for_secrets_with_a_pinned_tool() -> None:
+    assert re.search(r"(?m)^\.ci/secrets out$", read(".ci/run"))
+    pins = re.sub(r"(?m)^#.*\n", "", read(".ci/detect-secrets.txt")).replace("\\\n", "").splitlines()
+    assert any(pin.startswith("detect-secrets==") for pin in pins)
+    assert [pin for pin in pins if not re.fullmatch(r"[\w-]+==[\w.]+( +--hash=sha256:[0-9a-f]{64})+", pin)] == []
+
+
+@pytest.mark.skipif(not (ROOT / ".venv/bin/python").exists(), reason="needs the environment of make setup")
+@pytest.mark.parametrize(("ci", "status"), [("", 0), ("true", 1)])
+def test_without_a_network_the_search_is_skipped_but_for_ci(ci: str, status: int) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    done = subprocess.run(
+        [ROOT / ".ci/secrets", "out"],
+        env={**environment, "CI": ci, "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status
+    assert done.stdout == "detect-secrets cannot be installed, so nothing is looked for\n"
 
 
 def test_workflow_covers_every_supported_python() -> None:
