@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from trainc.files import IrregularFileError, open_regular
 from trainc.imagelock import DIGEST, key_of
 from trainc.read import read_bytes
 from trainc.source import Json, JsonObject, get, objects
@@ -98,9 +99,11 @@ def _verify_file(folder: Path, blob: JsonObject) -> None:
     if not isinstance(digest, str) or DIGEST.fullmatch(digest) is None:
         raise LayoutError(f"a manifest has no sha256 digest, but {digest!r}")
     try:
-        with _blob(folder, digest).open("rb") as file:
+        with open(open_regular(_blob(folder, digest)), "rb") as file:
             real = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
             length = file.tell()
+    except IrregularFileError:
+        raise LayoutError(f"{digest} is not a regular file") from None
     except OSError as error:
         raise LayoutError(f"{digest} cannot be read: {error.strerror}") from None
     if length != size:

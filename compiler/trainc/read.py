@@ -2,8 +2,10 @@
 
 Names are POSIX paths from the repository's root, the folder that holds
 trainc.yaml. Below jobs/ a file lies in a folder, its namespace; below runtimes/
-it lies beside the others or in one folder. Hidden entries are skipped and
-symbolic links are not followed. What cannot be read becomes a finding.
+it lies beside the others or in one folder. Hidden entries are skipped. Symbolic
+links are followed within the repository, and a link that leads out of it is a
+finding; so is what cannot be read. What the user names outside of the repository is
+trusted.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from trainc.diagnostics import Diagnostic, Severity, report
+from trainc.files import Found, IrregularFileError, Listing, Problem, is_loop, leads_out, open_regular
 from trainc.records import dataclass
 from trainc.source import Document, Source
 
@@ -68,7 +71,15 @@ def find_root(folder: Path) -> Path:
 
 def has_config(folder: Path) -> bool:
     """Tell whether trainc.yaml stands in a folder, a link to nothing included: its environments' output must stay."""
-    return (folder / CONFIG).is_file() or (folder / CONFIG).is_symlink()
+    return _stands(folder / CONFIG)
+
+
+def _stands(path: Path) -> bool:
+    """Tell whether there is anything but a folder at a path: then it has to be read, or told why it cannot be."""
+    try:
+        return not stat.S_ISDIR(os.lstat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def name_below(root: Path, folder: Path, path: str) -> str | None:
@@ -82,13 +93,18 @@ def name_below(root: Path, folder: Path, path: str) -> str | None:
 
 def read_config(root: Path) -> Inputs:
     """Read trainc.yaml; no source where there is none."""
-    return _read(root / CONFIG, CONFIG) if has_config(root) else Inputs()
+    return _read_own(root, CONFIG)
 
 
 def read_lock(root: Path) -> Inputs:
     """Read images.lock.yaml; no source where there is none."""
-    path = root / LOCK
-    return _read(path, LOCK) if path.is_file() or path.is_symlink() else Inputs()
+    return _read_own(root, LOCK)
+
+
+def _read_own(root: Path, name: str) -> Inputs:
+    if not _stands(root / name):
+        return Inputs()
+    return _outside(name) if leads_out(root, root / name) else read_file(root / name, name)
 
 
 def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None = None) -> Inputs:
@@ -100,10 +116,10 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
     path = root / name
     steps = name.split("/")
     for step in ("/".join(steps[: end + 1]) for end in range(len(steps))):
-        if (root / step).is_symlink():
-            return Inputs((), (_link(step),))
+        if (wrong := _wrong_link(root, step)) is not None:
+            return wrong
     if path.is_dir():
-        names, findings = _list(root, name)
+        names, findings = _list(Listing(root, SUFFIXES, root), name)
     else:
         names, findings = ([name], []) if path.exists() else ([], [])
         if names and (steps[-1].startswith(".") or not name.lower().endswith(SUFFIXES)):
@@ -123,6 +139,20 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
     return merge(parts)
 
 
+def _wrong_link(root: Path, name: str) -> Inputs | None:
+    """Return what is wrong with a link: it leads out of the repository, or nowhere."""
+    path = root / name
+    if not path.is_symlink():
+        return None
+    if leads_out(root, path):
+        return _outside(name)
+    try:
+        os.stat(path)  # noqa: PTH116 - pathlib hides loops
+    except OSError as error:
+        return Inputs((), (_unreadable(name, error),))
+    return None
+
+
 def read_file(path: Path | str, name: str) -> Inputs:
     """Read a regular file under its name from the root; what is none, or cannot be read, is a finding."""
     return _read(path, name, regular=True)
@@ -131,8 +161,10 @@ def read_file(path: Path | str, name: str) -> Inputs:
 def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
     """Read a file of at most ``limit`` bytes. ValueError says why it cannot be read, as the rest of a sentence."""
     try:
-        with path.open("rb") as file:
+        with open(open_regular(path), "rb") as file:
             data = file.read(limit + 1)
+    except IrregularFileError:
+        raise ValueError("is not a regular file") from None
     except OSError as error:
         raise ValueError(f"cannot be read: {error.strerror}") from None
     if len(data) > limit:
@@ -164,7 +196,8 @@ def _is_listed(name: str, place: str) -> bool:
 def read_given(root: Path, folder: Path, path: str) -> Inputs:
     """Read a file, or every YAML and JSON file below a folder. The path is meant from ``folder``.
 
-    The name is the path from root, or the path as given outside of it. At the root itself out/, trainc.yaml and
+    The name is the path from root, or the path as given outside of it, where links may lead anywhere. A file that is
+    named may be a pipe. At the root itself out/, trainc.yaml and
     images.lock.yaml are passed over: what trainc makes of the others is not input beside them. So are the tests of
     policies in a folder.
     """
@@ -172,17 +205,22 @@ def read_given(root: Path, folder: Path, path: str) -> Inputs:
 
 
 def _given(root: Path, folder: Path, path: str, *, tests: bool) -> Inputs:
-    name = name_below(root, folder, path) or Path(path).as_posix()
+    inside = name_below(root, folder, path)
+    name = inside or Path(path).as_posix()
     place = folder / path
+    if inside is not None and leads_out(root, place):
+        return _outside(name)
     if not place.is_dir():
         return _read(place, name)
-    names, findings = _list(place, "")
+    # Links in out/ are somebody else's: trainc makes none.
+    follow = inside is None or not f"{name}/".startswith(OUT)
     prefix = "" if name == "." else name + "/"
+    names, findings = _list(Listing(place, SUFFIXES, None if inside is None else root, follow=follow), "", prefix)
     if name == "." and has_config(root):
         names = [found for found in names if found not in (CONFIG, LOCK) and not found.startswith(OUT)]
     if not tests and has_config(root):
         names = [found for found in names if not _is_test(prefix + found)]
-    files = [_read(f"{place}/{found}", prefix + found, regular=True) for found in names]
+    files = [read_file(f"{place}/{found}", prefix + found) for found in names]
     return merge([Inputs((), tuple(findings)), *files])
 
 
@@ -191,30 +229,25 @@ def read_stdin(stream: BinaryIO) -> Inputs:
     return _limited(stream.read(LIMIT + 1), STDIN)
 
 
-def _list(root: Path, folder: str) -> tuple[list[str], list[Diagnostic]]:
-    """Return the names from root of the YAML and JSON files at any depth below folder, and what was passed over."""
-    names: list[str] = []
-    findings: list[Diagnostic] = []
-    waiting = [folder]
-    while waiting:
-        folder = waiting.pop()
-        try:
-            with os.scandir(root / folder) as entries:
-                listed = [entry for entry in entries if not entry.name.startswith(".")]
-        except OSError as error:
-            findings.append(_unreadable(folder, error))
-            continue
-        for entry in listed:
-            name = f"{folder}/{entry.name}" if folder else entry.name
-            readable = entry.name.lower().endswith(SUFFIXES)
-            if entry.is_symlink():
-                if readable or entry.is_dir():
-                    findings.append(_link(name))
-            elif entry.is_dir():
-                waiting.append(name)
-            elif readable:
-                names.append(name)
-    return sorted(names), findings
+def _list(listing: Listing, folder: str, prefix: str = "") -> tuple[list[str], list[Diagnostic]]:
+    """Return the names of the YAML and JSON files at any depth below folder, and what was passed over.
+
+    ``prefix`` goes before names in findings.
+    """
+    found = list(listing.below(folder))
+    names = [one.name for one in found if one.problem is None]
+    return sorted(names), [_passed_over(prefix, one) for one in found if one.problem is not None]
+
+
+def _passed_over(prefix: str, found: Found) -> Diagnostic:
+    name = (prefix + found.name).rstrip("/") or "."
+    if isinstance(found.problem, OSError):
+        return _unreadable(name, found.problem)
+    assert found.problem is not None, "what has no problem is listed"
+    if found.problem is Problem.OUTSIDE:
+        return _outside(name).findings[0]
+    severity = Severity.WARNING if found.problem is Problem.LINK else None
+    return _about("TC011", name, found.problem.value, severity)
 
 
 def read_policy_tests(root: Path, folder: Path, paths: Iterable[str] = ()) -> Inputs:
@@ -230,13 +263,13 @@ def _is_test(name: str) -> bool:
 
 def _read(path: Path | str, name: str, regular: bool = False) -> Inputs:
     try:
-        if regular and not stat.S_ISREG(os.lstat(path).st_mode):
-            return Inputs((), (_about("TC011", name, "not a regular file"),))
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        file = open_regular(path) if regular else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             return _limited(_content(file), name)
         finally:
             os.close(file)
+    except IrregularFileError:
+        return Inputs((), (_about("TC011", name, "not a regular file"),))
     except OSError as error:
         return Inputs((), (_unreadable(name, error),))
 
@@ -262,11 +295,14 @@ def _about(code: str, name: str, message: str, severity: Severity | None = None)
 
 
 def _unreadable(name: str, error: OSError) -> Diagnostic:
-    return _about("TC011", name, f"cannot be read: {error.strerror}")
+    return _about("TC011", name, Problem.LOOP.value if is_loop(error) else f"cannot be read: {error.strerror}")
 
 
-def _link(name: str) -> Diagnostic:
-    return _about("TC011", name, "symbolic link, not followed", Severity.WARNING)
+def _outside(name: str) -> Inputs:
+    """Return the finding of a link that leads out of the repository, which says nothing of where it leads."""
+    document = Document(Source(name, b""), {})
+    hint = "put a copy of the file here; only a path outside of the project that you name yourself is read"
+    return Inputs((), (report("TC011", document, (), Problem.OUTSIDE.value, hint=hint),))
 
 
 def _misplaced(name: str, top: str) -> Diagnostic:

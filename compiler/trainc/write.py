@@ -20,6 +20,7 @@ from trainc.contents import Content, bytes_of, digest_of
 from trainc.diagnostics import Diagnostic, report
 from trainc.foreign import OWNED, Kind, foreign, is_own, is_placed
 from trainc.putfile import alone, make_folder, overwrite_file, replace_file, replace_files
+from trainc.files import IrregularFileError, open_regular, read_regular
 from trainc.records import NamedTuple, dataclass, field
 from trainc.regex import lazy
 from trainc.source import Document, Source
@@ -290,26 +291,19 @@ def _same_but_for_case(wanted: Iterable[str], kept: Iterable[str]) -> dict[str, 
 
 
 def _is_same(root: Path, name: str, content: Content) -> bool:
-    old = _bytes(root / name)
+    old = read_regular(root / name)
     return old is not None and (old == content if isinstance(content, bytes) else digest_of(old) == content.digest)
-
-
-def _bytes(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
 
 
 def _head(path: str) -> bytes | None:
     """Return the beginning of a file, as long as that of a file of trainc's; None where it cannot be read."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        handle = open_regular(path)
         try:
             return os.read(handle, len(OWNED))
         finally:
             os.close(handle)
-    except OSError:
+    except (IrregularFileError, OSError):
         return None
 
 

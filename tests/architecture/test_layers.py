@@ -39,7 +39,7 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (6, ("applications",)),
     (6, ("pipeline",)),
     (7, ("configschema", "configdeploy", "difference")),
-    (7, ("putfile",)),
+    (7, ("putfile", "files")),
     (7, ("config", "read", "write")),
     (7, ("policytests", "revisions", "explaining", "lockfile", "layouts")),
     (7, ("images",)),

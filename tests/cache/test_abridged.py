@@ -341,7 +341,8 @@ def test_errors_are_told_by_a_run_over_everything(
 
 
 def link(root: Path) -> None:
-    (root / "jobs/a/link.yaml").symlink_to("one.yaml")
+    put(root, "more/six.yaml", JOB.format(name="six", runtime="torch-distributed"))
+    (root / "jobs/a/link.yaml").symlink_to("../../more/six.yaml")
 
 
 def configure(root: Path) -> None:

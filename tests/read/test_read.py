@@ -72,19 +72,26 @@ def test_hidden_entries_are_skipped(tmp_path: Path) -> None:
     assert read_tree(tmp_path, "runtimes") == Inputs()
 
 
-def test_links_are_not_followed_but_told(tmp_path: Path) -> None:
-    tree(tmp_path, "jobs/a/x.yaml", "elsewhere/b/y.yaml", "jobs/a/note.md")
-    (tmp_path / "jobs/a/link.yaml").symlink_to(tmp_path / "elsewhere/b/y.yaml")
-    (tmp_path / "jobs/b").symlink_to(tmp_path / "elsewhere/b")
-    (tmp_path / "jobs/a/link.md").symlink_to(tmp_path / "jobs/a/note.md")
-    (tmp_path / "jobs/a/broken.yaml").symlink_to(tmp_path / "nowhere")
-    inputs = read_tree(tmp_path, "jobs")
-    assert names(inputs) == ["jobs/a/x.yaml"]
+def test_links_are_followed_within_the_repository(tmp_path: Path) -> None:
+    root = tree(tmp_path / "root", "jobs/a/x.yaml", "more/b/y.yaml", "jobs/a/note.md")
+    tree(tmp_path, "elsewhere/z.yaml")
+    (root / "jobs/a/link.yaml").symlink_to(root / "more/b/y.yaml")
+    (root / "jobs/b").symlink_to("../more/b")
+    (root / "jobs/a/link.md").symlink_to(tmp_path / "elsewhere/z.yaml")
+    (root / "jobs/a/broken.yaml").symlink_to(root / "nowhere")
+    (root / "jobs/a/out.yaml").symlink_to(tmp_path / "elsewhere/z.yaml")
+    (root / "jobs/c").symlink_to("../../elsewhere")
+    inputs = read_tree(root, "jobs")
+    assert names(inputs) == ["jobs/a/link.yaml", "jobs/a/x.yaml", "jobs/b/y.yaml"]
+    outside = "symbolic link that leads out of the project, not followed"
     assert sorted(problems(inputs)) == [
-        ("TC011", name, "symbolic link, not followed") for name in ("jobs/a/broken.yaml", "jobs/a/link.yaml", "jobs/b")
+        ("TC011", "jobs/a/broken.yaml", "cannot be read: No such file or directory"),
+        ("TC011", "jobs/a/out.yaml", outside),
+        ("TC011", "jobs/c", outside),
     ]
-    assert {finding.severity for finding in inputs.findings} == {Severity.WARNING}
-    assert problems(read_tree(tmp_path, "jobs/b/y.yaml")) == [("TC011", "jobs/b", "symbolic link, not followed")]
+    assert {finding.severity for finding in inputs.findings} == {Severity.ERROR}
+    assert names(read_tree(root, "jobs/b/y.yaml")) == ["jobs/b/y.yaml"]
+    assert problems(read_tree(root, "jobs/c/z.yaml")) == [("TC011", "jobs/c", outside)]
 
 
 def test_a_loop_of_links_ends(tmp_path: Path) -> None:
@@ -134,9 +141,9 @@ def test_unreadable_files_and_folders(tmp_path: Path, monkeypatch: pytest.Monkey
     tree(tmp_path, "jobs/a/x.yaml", "jobs/b/y.yaml")
     scandir, os_open = os.scandir, os.open
 
-    def no_folder(path: Path) -> object:
-        if path.name == "b":
-            raise PermissionError(13, "Permission denied", str(path))
+    def no_folder(path: str) -> object:
+        if path.endswith("/b"):
+            raise PermissionError(13, "Permission denied", path)
         return scandir(path)
 
     def no_file(path: str, flags: int) -> object:

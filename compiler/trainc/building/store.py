@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from trainc.files import IrregularFileError, open_regular, read_regular
 from trainc.images.layout import Layer, canonical
 from trainc.images.tars import Facts
 from trainc.records import dataclass
@@ -50,12 +51,12 @@ def find(cache: Path, key: str, made_by: str) -> Stored | None:
     """Return an entry whose files are all there and as they were written, else None."""
     folder = cache / key
     try:
-        sums = as_object(json.loads((folder / _SUMS).read_bytes()))
+        sums = as_object(json.loads(read_regular(folder / _SUMS) or b""))
         found = {name: file_digest(folder / name) for name in (_TAR, _FACTS)}
         if any([digest, size] != sums.get(name) for name, (digest, size) in found.items()):
             return None
-        facts = _facts(json.loads((folder / _FACTS).read_bytes()))
-    except (OSError, ValueError, RecursionError):
+        facts = _facts(json.loads(read_regular(folder / _FACTS) or b""))
+    except (IrregularFileError, OSError, ValueError, RecursionError):
         return None
     return Stored(folder / _TAR, Layer(*found[_TAR], made_by), facts)
 
@@ -89,8 +90,8 @@ def keep_bytes(cache: Path, data: bytes) -> Path:
 
 
 def file_digest(path: Path) -> tuple[str, int]:
-    """Return the digest (``sha256:`` and hexadecimal) and the size of a file. Raises OSError."""
-    with path.open("rb") as file:
+    """Return the digest (``sha256:`` and hexadecimal) and the size of a regular file. Raises as ``open_regular``."""
+    with open(open_regular(path), "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return f"sha256:{digest}", file.tell()
 

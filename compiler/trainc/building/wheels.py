@@ -74,7 +74,7 @@ def _download(what: list[str], suite: str, architecture: str, folder: Path) -> N
 def _kept(kept: Path, pin: Pin) -> Path | None:
     """Return the wheel of a pin if it is in the cache, and is what it was."""
     found = next(iter(sorted((kept / pin.sha256).glob("*.whl"))), None)
-    return found if found is not None and _sha256(found) == pin.sha256 else None
+    return found if found is not None and found.is_file() and _sha256(found) == pin.sha256 else None
 
 
 def _found(kept: Path, pin: Pin) -> Path:

@@ -15,6 +15,7 @@ from typing import Final
 from trainc.cache.looks import Look, Looks
 from trainc.cache.stamps import Stamp, is_settled, stamp_of_folder, state
 from trainc.contents import digest_of
+from trainc.files import read_regular
 from trainc.read import POLICY_TESTS, SUFFIXES, is_input
 from trainc.records import dataclass, field
 
@@ -151,9 +152,5 @@ def _trusted(seen: Stamp, start: int) -> Stamp | None:
 
 def digest_in(path: str) -> bytes | None:
     """Return the digest of a file's bytes; None where it cannot be read."""
-    try:
-        handle = os.open(path, os.O_RDONLY)
-    except OSError:
-        return None
-    with open(handle, "rb", buffering=0) as file:
-        return digest_of(file.read())
+    data = read_regular(path)
+    return None if data is None else digest_of(data)

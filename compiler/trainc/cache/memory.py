@@ -12,6 +12,7 @@ from trainc.cache.stamps import Stamp, is_settled, stamp
 from trainc.cache.store import Stored, load, path_for, save
 from trainc.contents import Content, digest_of
 from trainc.diagnostics import Diagnostic
+from trainc.files import read_regular
 from trainc.load import load as load_source
 from trainc.pipeline import Loaded, load_all
 from trainc.prepared import Executor
@@ -129,11 +130,9 @@ class Memory:
         if known is not None and seen is not None and known[0] == seen and not self.by_bytes:
             self.new.outputs[name] = known
             return bool(known[1] == wanted)
-        try:
-            with open(path, "rb") as file:
-                digest = digest_of(file.read())
-        except OSError:
+        if (data := read_regular(path)) is None:
             return False
+        digest = digest_of(data)
         self.new.outputs[name] = [_settled(seen), digest]
         return digest == wanted
 

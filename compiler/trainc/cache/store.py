@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from trainc.digests import blake2b
+from trainc.files import IrregularFileError, open_regular
 from trainc.putfile import boot
 from trainc.records import dataclass, field
 from trainc.regex import lazy
@@ -31,6 +32,8 @@ _TOOL: Final = lazy("[0-9a-f]{32}")
 _OWN: Final = lazy(r"[0-9a-f]{32}\.(jobs|more|all|results)|\.[0-9a-f]{16}\.tmp")
 """The names of the files that lie in the folder of a trainc."""
 
+_LARGEST: Final = 1 << 30
+"""The most bytes of a file that are read; one has 2 to 3 KB per job."""
 _PARTS: Final = 4
 _TOOLS: Final = 4
 """So many traincs keep what they know."""
@@ -113,10 +116,11 @@ def append(path: Path, tool: str, stored: Stored) -> None:
     if data is None or not (_is_private(path.parent.parent) and _is_private(path.parent)):
         return
     with contextlib.suppress(OSError):
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         handle = os.open(_journal(path), flags, 0o600)
         try:
-            if _is_own(os.fstat(handle)):
+            found = os.fstat(handle)
+            if _is_own(found) and stat.S_ISREG(found.st_mode):
                 os.write(handle, len(data).to_bytes(_LENGTH, "big") + data)
         finally:
             os.close(handle)
@@ -158,9 +162,10 @@ def _read(path: Path) -> bytes | None:
     if not (_is_private(path.parent.parent) and _is_private(path.parent)):
         return None
     try:
-        with open(path, "rb") as file:
-            return file.read() if _is_own(os.fstat(file.fileno())) else None
-    except OSError:
+        with open(open_regular(path), "rb", buffering=0) as file:
+            found = os.fstat(file.fileno())
+            return file.read() if _is_own(found) and found.st_size <= _LARGEST else None
+    except (IrregularFileError, OSError):
         return None
 
 

@@ -23,6 +23,7 @@ from trainc.cache.snapshot import Snapshot
 from trainc.cache.stamps import FINE, Stamp, is_settled, stamp_of_folder, state
 from trainc.cache.store import load_parts, path_for, save_parts
 from trainc.contents import digest_of
+from trainc.files import read_regular
 from trainc.diagnostics import Diagnostic
 from trainc.findings.plain import decode, encode
 from trainc.foreign import OWNED
@@ -66,7 +67,12 @@ class _Listing:
         while waiting:
             folder = waiting.pop()
             found.folders[folder] = stamp_of_folder(base + folder)
-            with os.scandir(base + folder) as entries:
+            try:
+                entries = os.scandir(base + folder)
+            except OSError:  # who reads it has the words; nothing is remembered of it
+                found.folders[folder] = None
+                continue
+            with entries:
                 for entry in entries:
                     if not hidden and entry.name.startswith("."):
                         continue
@@ -254,11 +260,9 @@ def _stranger(path: str, start: int) -> tuple[Stamp | None, bytes | None]:
         raise _Moving
     if now[0] < 0:
         return now, None
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError:
-        raise _Moving from None
+    data = read_regular(path)
+    if data is None:
+        raise _Moving
     if data.startswith(OWNED):
         raise _Moving
     return now, digest_of(data)

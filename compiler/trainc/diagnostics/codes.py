@@ -73,7 +73,7 @@ INPUT = {
         _E,
         "unreadable file",
         "A file could not be read, or lies where trainc does not look: below jobs/ there is one level of folders, the"
-        " namespaces.",
+        " namespaces. Files of the project must be regular files, or links to files within the project.",
     ),
     "TC012": Code(
         _E,

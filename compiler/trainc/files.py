@@ -1,0 +1,185 @@
+"""Opens and lists files that trainc finds by itself, rather than being given them by the user.
+
+Such files must be regular: a pipe could block forever, a device never end. Symbolic links among them are followed only
+within the project, so that nobody's pull request makes trainc quote a file of the machine that it runs on.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+
+from trainc.records import NamedTuple
+
+MOST_LINKED = 4096
+"""The most folders of one listing that lie behind links: links to folders of links multiply."""
+
+_GIT = ".git"
+"""Git's own folder counts as outside: its configuration may hold tokens."""
+
+
+class IrregularFileError(Exception):
+    """Not a regular file."""
+
+
+def open_regular(path: str | Path) -> int:
+    """Open a regular file for reading. Raises IrregularFileError, and OSError.
+
+    The file is checked once it is open, so nothing can be put in its place in between, and opening never waits.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+    os.close(handle)
+    raise IrregularFileError(os.fspath(path))
+
+
+def read_regular(path: str | Path) -> bytes | None:
+    """Return what a regular file holds; None for anything else, and where it cannot be read."""
+    try:
+        with open(open_regular(path), "rb", buffering=0) as file:
+            return file.read()
+    except (IrregularFileError, OSError):
+        return None
+
+
+def leads_out(root: str | Path, path: str | Path) -> bool:
+    """Tell whether a path, with all links on its way followed, is outside of a folder or in git's own folder."""
+    home, real = os.path.realpath(root), os.path.realpath(path)
+    if real == home:
+        return False
+    start = home.rstrip(os.sep) + os.sep
+    return not real.startswith(start) or _GIT in real[len(start) :].lower().split(os.sep)
+
+
+def loop_of(path: str) -> frozenset[str]:
+    """Return the links that make up the loop that a link is in, or leads to."""
+    seen: list[str] = []
+    while path not in seen:
+        seen.append(path)
+        try:
+            target = os.readlink(path)
+        except OSError:  # the loop is among the folders on the way
+            return frozenset(seen)
+        path = os.path.normpath(os.path.join(os.path.dirname(path), target))
+    return frozenset(seen[seen.index(path) :])
+
+
+class Problem(Enum):
+    """Why something in a folder is not listed."""
+
+    LINK = "symbolic link, not followed"
+    OUTSIDE = "symbolic link that leads out of the project, not followed"
+    LOOP = "loop of symbolic links"
+    TOO_MANY = f"more than {MOST_LINKED} folders behind symbolic links"
+
+
+class Found(NamedTuple):
+    """A file in a folder, by its name from where the listing began; or what is wrong with the name."""
+
+    name: str
+    problem: Problem | OSError | None = None
+
+
+class _Folder(NamedTuple):
+    """A folder to be listed: its name, its real path, and the real paths of those on the way, with links followed."""
+
+    name: str
+    real: str
+    way: tuple[tuple[str, str], ...] = ()
+
+
+class Listing:
+    """The files below a folder whose names have certain endings, at any depth; hidden entries are skipped.
+
+    ``home`` is the folder that links must not lead out of, None where they may. Links are not followed at all without
+    ``follow``.
+    """
+
+    def __init__(self, root: str | Path, suffixes: tuple[str, ...], home: Path | None, *, follow: bool = True) -> None:
+        """Prepare a listing below ``root``."""
+        self.base = os.fspath(root)
+        self.suffixes = suffixes
+        self.home = home
+        self.follow = follow
+        self.loops: set[frozenset[str]] = set()
+        self.linked = 0
+
+    def below(self, name: str) -> Iterator[Found]:
+        """Yield what is found below the folder of a name, in no particular order."""
+        waiting = [_Folder(name, os.path.realpath(self._path(name)))]
+        while waiting:
+            folder = waiting.pop()
+            try:
+                with os.scandir(self._path(folder.name)) as entries:
+                    listed = sorted((e for e in entries if not e.name.startswith(".")), key=lambda entry: entry.name)
+            except OSError as error:
+                yield Found(folder.name, error)
+                continue
+            for entry in listed:
+                name = f"{folder.name}/{entry.name}" if folder.name else entry.name
+                if entry.is_symlink():
+                    yield from self._link(folder, name, waiting)
+                elif entry.is_dir():
+                    waiting.append(folder._replace(name=name, real=f"{folder.real}/{entry.name}"))
+                elif name.lower().endswith(self.suffixes):
+                    yield Found(name)
+
+    def _path(self, name: str) -> str:
+        return f"{self.base}/{name}" if name else self.base
+
+    def _link(self, folder: _Folder, name: str, waiting: list[_Folder]) -> Iterator[Found]:
+        """Yield a linked file, or add a linked folder to those that wait."""
+        path = self._path(name)
+        readable = name.lower().endswith(self.suffixes)
+        if not self.follow:
+            if readable or os.path.isdir(path):
+                yield Found(name, Problem.LINK)
+        elif self.home is not None and leads_out(self.home, path):
+            if readable or os.path.isdir(path):
+                yield Found(name, Problem.OUTSIDE)
+        else:
+            try:
+                is_folder = stat.S_ISDIR(os.stat(path).st_mode)
+            except OSError as error:
+                if readable or "." not in name.rpartition("/")[2]:
+                    yield from self._broken(name, error)
+                return
+            if is_folder:
+                yield from self._linked_folder(folder, name, waiting)
+            elif readable:
+                yield Found(name)
+
+    def _broken(self, name: str, error: OSError) -> Iterator[Found]:
+        """Yield why a link cannot be followed; a loop is told once, whichever link leads to it."""
+        if not is_loop(error):
+            yield Found(name, error)
+            return
+        yield from self._loop(name, loop_of(os.path.abspath(self._path(name))))
+
+    def _loop(self, name: str, links: frozenset[str]) -> Iterator[Found]:
+        if links not in self.loops:
+            self.loops.add(links)
+            yield Found(name, Problem.LOOP)
+
+    def _linked_folder(self, folder: _Folder, name: str, waiting: list[_Folder]) -> Iterator[Found]:
+        real, link = os.path.realpath(self._path(name)), f"{folder.real}/{name.rpartition('/')[2]}"
+        way = (*folder.way, (folder.real, link))
+        inside = [at for at, (place, _) in enumerate(way) if f"{place}/".startswith(f"{real}/")]
+        self.linked += 1
+        if inside:
+            yield from self._loop(name, frozenset(link for _, link in way[inside[0] :]))
+        elif self.linked > MOST_LINKED:
+            if self.linked == MOST_LINKED + 1:
+                yield Found(name, Problem.TOO_MANY)
+        else:
+            waiting.append(_Folder(name, real, way))
+
+
+def is_loop(error: OSError) -> bool:
+    """Tell whether the system refused a path because its links form a loop, or are too many."""
+    return error.errno == errno.ELOOP
