@@ -15,7 +15,7 @@ from pathlib import Path
 
 from trainc.records import NamedTuple
 
-MOST_LINKED = 4096
+MOST_LINKED = 1000
 """The most folders of one listing that lie behind links: links to folders of links multiply."""
 
 _GIT = ".git"
@@ -41,7 +41,7 @@ def open_regular(path: str | Path) -> int:
 def read_regular(path: str | Path) -> bytes | None:
     """Return what a regular file holds; None for anything else, and where it cannot be read."""
     try:
-        with open(open_regular(path), "rb", buffering=0) as file:
+        with os.fdopen(open_regular(path), "rb", buffering=0) as file:
             return file.read()
     except (IrregularFileError, OSError):
         return None
@@ -49,7 +49,10 @@ def read_regular(path: str | Path) -> bytes | None:
 
 def leads_out(root: str | Path, path: str | Path) -> bool:
     """Tell whether a path, with all links on its way followed, is outside of a folder or in git's own folder."""
-    home, real = os.path.realpath(root), os.path.realpath(path)
+    return _is_outside(os.path.realpath(root), os.path.realpath(path))
+
+
+def _is_outside(home: str, real: str) -> bool:
     if real == home:
         return False
     start = home.rstrip(os.sep) + os.sep
@@ -104,7 +107,7 @@ class Listing:
         """Prepare a listing below ``root``."""
         self.base = os.fspath(root)
         self.suffixes = suffixes
-        self.home = home
+        self.home = None if home is None else os.path.realpath(home)
         self.follow = follow
         self.loops: set[frozenset[str]] = set()
         self.linked = 0
@@ -134,50 +137,46 @@ class Listing:
 
     def _link(self, folder: _Folder, name: str, waiting: list[_Folder]) -> Iterator[Found]:
         """Yield a linked file, or add a linked folder to those that wait."""
-        path = self._path(name)
-        readable = name.lower().endswith(self.suffixes)
-        if not self.follow:
-            if readable or os.path.isdir(path):
-                yield Found(name, Problem.LINK)
-        elif self.home is not None and leads_out(self.home, path):
-            if readable or os.path.isdir(path):
-                yield Found(name, Problem.OUTSIDE)
-        else:
-            try:
-                is_folder = stat.S_ISDIR(os.stat(path).st_mode)
-            except OSError as error:
-                if readable or "." not in name.rpartition("/")[2]:
-                    yield from self._broken(name, error)
-                return
-            if is_folder:
-                yield from self._linked_folder(folder, name, waiting)
-            elif readable:
-                yield Found(name)
+        last = name.rpartition("/")[2]
+        readable = last.lower().endswith(self.suffixes)
+        real = os.path.realpath(link := f"{folder.real}/{last}")
+        outside = self.home is not None and _is_outside(self.home, real)
+        if not self.follow or outside:
+            if readable or os.path.isdir(real):
+                yield Found(name, Problem.OUTSIDE if self.follow else Problem.LINK)
+            return
+        try:
+            is_folder = stat.S_ISDIR(os.stat(link).st_mode)
+        except OSError as error:
+            if readable or "." not in last:
+                yield from self._broken(name, link, error)
+            return
+        if is_folder:
+            yield from self._linked_folder(_Folder(name, real, (*folder.way, (folder.real, link))), waiting)
+        elif readable:
+            yield Found(name)
 
-    def _broken(self, name: str, error: OSError) -> Iterator[Found]:
+    def _broken(self, name: str, link: str, error: OSError) -> Iterator[Found]:
         """Yield why a link cannot be followed; a loop is told once, whichever link leads to it."""
         if not is_loop(error):
             yield Found(name, error)
             return
-        yield from self._loop(name, loop_of(os.path.abspath(self._path(name))))
+        yield from self._loop(name, loop_of(link))
 
     def _loop(self, name: str, links: frozenset[str]) -> Iterator[Found]:
         if links not in self.loops:
             self.loops.add(links)
             yield Found(name, Problem.LOOP)
 
-    def _linked_folder(self, folder: _Folder, name: str, waiting: list[_Folder]) -> Iterator[Found]:
-        real, link = os.path.realpath(self._path(name)), f"{folder.real}/{name.rpartition('/')[2]}"
-        way = (*folder.way, (folder.real, link))
-        inside = [at for at, (place, _) in enumerate(way) if f"{place}/".startswith(f"{real}/")]
+    def _linked_folder(self, folder: _Folder, waiting: list[_Folder]) -> Iterator[Found]:
+        inside = [at for at, (place, _) in enumerate(folder.way) if f"{place}/".startswith(f"{folder.real}/")]
         self.linked += 1
         if inside:
-            yield from self._loop(name, frozenset(link for _, link in way[inside[0] :]))
-        elif self.linked > MOST_LINKED:
-            if self.linked == MOST_LINKED + 1:
-                yield Found(name, Problem.TOO_MANY)
-        else:
-            waiting.append(_Folder(name, real, way))
+            yield from self._loop(folder.name, frozenset(link for _, link in folder.way[inside[0] :]))
+        elif self.linked <= MOST_LINKED:
+            waiting.append(folder)
+        elif self.linked == MOST_LINKED + 1:
+            yield Found(folder.name, Problem.TOO_MANY)
 
 
 def is_loop(error: OSError) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -99,7 +100,7 @@ def _verify_file(folder: Path, blob: JsonObject) -> None:
     if not isinstance(digest, str) or DIGEST.fullmatch(digest) is None:
         raise LayoutError(f"a manifest has no sha256 digest, but {digest!r}")
     try:
-        with open(open_regular(_blob(folder, digest)), "rb") as file:
+        with os.fdopen(open_regular(_blob(folder, digest)), "rb") as file:
             real = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
             length = file.tell()
     except IrregularFileError:

@@ -161,7 +161,7 @@ def read_file(path: Path | str, name: str) -> Inputs:
 def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
     """Read a file of at most ``limit`` bytes. ValueError says why it cannot be read, as the rest of a sentence."""
     try:
-        with open(open_regular(path), "rb") as file:
+        with os.fdopen(open_regular(path), "rb") as file:
             data = file.read(limit + 1)
     except IrregularFileError:
         raise ValueError("is not a regular file") from None

@@ -91,7 +91,7 @@ def keep_bytes(cache: Path, data: bytes) -> Path:
 
 def file_digest(path: Path) -> tuple[str, int]:
     """Return the digest (``sha256:`` and hexadecimal) and the size of a regular file. Raises as ``open_regular``."""
-    with open(open_regular(path), "rb") as file:
+    with os.fdopen(open_regular(path), "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return f"sha256:{digest}", file.tell()
 

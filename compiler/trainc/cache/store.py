@@ -162,7 +162,7 @@ def _read(path: Path) -> bytes | None:
     if not (_is_private(path.parent.parent) and _is_private(path.parent)):
         return None
     try:
-        with open(open_regular(path), "rb", buffering=0) as file:
+        with os.fdopen(open_regular(path), "rb", buffering=0) as file:
             found = os.fstat(file.fileno())
             return file.read() if _is_own(found) and found.st_size <= _LARGEST else None
     except (IrregularFileError, OSError):

@@ -10,13 +10,14 @@ from trainc.applications import objects
 from trainc.cli.clicked import Command, with_options
 from trainc.cli.command import CLEAN, FINDINGS, Reporter
 from trainc.cli.deployment import print_objects, settings, trees
+from trainc.cli.project import ROOT, project_root
 from trainc.cli.reading import read_platform
 from trainc.cli.work import JOBS, choose, compile_for, load_config
 from trainc.config import Config, report_faults
 from trainc.configdeploy import without_repository
 from trainc.gitops.argocd.health import health_checks
 from trainc.gitops.argocd.plugin import plugin_definition
-from trainc.read import find_root, merge, read_tree
+from trainc.read import merge, read_tree
 
 EPILOG = """\b
 Examples:
@@ -31,12 +32,13 @@ Examples:
 @click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
 @click.option("--health", is_flag=True, help="Only the health checks, a part of ConfigMap argocd-cm.")
 @click.option("--cmp", "plugin", is_flag=True, help="Only the definition of the config management plugin.")
-@with_options(*FINDINGS)
+@with_options(ROOT, *FINDINGS)
 def command(
     *,
     environment: str | None,
     health: bool,
     plugin: bool,
+    project: str | None,
     format_: str,
     fail_on: str,
     quiet: bool,
@@ -54,7 +56,7 @@ def command(
         print_objects([plugin_definition()])
         return CLEAN
     reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
-    root = find_root(Path.cwd())
+    root = project_root(Path.cwd(), project)
     config, findings = load_config(root)
     environments = () if reporter.fails(findings) else _synced(config, choose(config, environment))
     if health:

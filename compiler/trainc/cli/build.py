@@ -12,8 +12,9 @@ from trainc.cli.caching import CACHE, open_result
 from trainc.cli.command import CLEAN, FINDINGS, Reporter, Words
 from trainc.cli.declared import Choice, Declared, Existing, Option, Paths
 from trainc.cli.echo import echo
+from trainc.cli.project import ROOT, project_root
 from trainc.cli.reading import CRDS, Read, read_platform
-from trainc.read import Inputs, find_root, has_config, merge, read_config, read_given, read_lock, read_stdin
+from trainc.read import Inputs, has_config, merge, read_config, read_given, read_lock, read_stdin
 
 EPILOG = """\b
 Examples:
@@ -31,6 +32,7 @@ def run(
     *,
     output: str,
     faithful: bool,
+    project: str | None,
     crd_dirs: tuple[str, ...],
     environment: str | None,
     cache: bool,
@@ -51,8 +53,9 @@ def run(
     paths = tuple(dict.fromkeys(paths))  # standard input can be read only once
     _require_streams(paths)
     folder = Path.cwd()
-    root = find_root(folder)
-    read = _read_all(root, folder, paths, crd_dirs, faithful)
+    root = project_root(folder, project)
+    home = None if faithful else folder if project is None else root
+    read = _read_all(root, folder, paths, crd_dirs, home)
     asked = (output, faithful, environment, paths, crd_dirs, read.config is None, reporter.manner)
     known = open_result(root, read.parts, asked, use=cache)
     if known is not None and known.result is not None:
@@ -81,12 +84,13 @@ def _require_streams(paths: Iterable[str]) -> None:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), name)
 
 
-def _read_all(root: Path, folder: Path, paths: Iterable[str], crd_dirs: Iterable[str], faithful: bool) -> Read:
+def _read_all(root: Path, folder: Path, paths: Iterable[str], crd_dirs: Iterable[str], home: Path | None) -> Read:
+    """Read what is given, and what the repository at ``home`` adds to it."""
     given = merge(_read(root, folder, path) for path in paths)
     folders = tuple((name, read_given(root, folder, name)) for name in crd_dirs)
-    if faithful or not has_config(folder):
+    if home is None or not has_config(home):
         return Read(given, None, Inputs(), Inputs(), folders)
-    return Read(given, read_config(folder), read_lock(folder), read_platform(folder), folders)
+    return Read(given, read_config(home), read_lock(home), read_platform(home), folders)
 
 
 def _read(root: Path, folder: Path, path: str) -> Inputs:
@@ -108,6 +112,7 @@ command = Declared(
             flag=True,
         ),
         Option(("--env",), "environment", "The environment of trainc.yaml; without it the first one.", metavar="ENV"),
+        ROOT,
         CRDS,
         CACHE,
         *FINDINGS,

@@ -10,11 +10,12 @@ import click
 from trainc.cli.clicked import Command, with_options
 from trainc.cli.command import CLEAN, ERRORS, FINDINGS, Reporter, is_coloured
 from trainc.cli.echo import echo
+from trainc.cli.project import ROOT, project_root
 from trainc.cli.work import load_config
 from trainc.diagnostics import Diagnostic
 from trainc.difference import Difference, compare
 from trainc.difference.selection import select
-from trainc.read import OUT, find_root, name_below, read_given
+from trainc.read import OUT, name_below, read_given
 from trainc.settings import read_settings
 
 FORMS: Final = ("text", "markdown", "json")
@@ -36,7 +37,7 @@ Examples:
 @click.option("--head", metavar="REV", help="The git revision to compare; without it, the working tree.")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="text", show_default=True, help="How to write it.")
 @click.option("--exit-code", is_flag=True, help="Exit 1 if anything differs, as git diff does.")
-@with_options(*FINDINGS)
+@with_options(ROOT, *FINDINGS)
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 def command(
     *,
@@ -44,6 +45,7 @@ def command(
     head: str | None,
     output: str,
     exit_code: bool,
+    project: str | None,
     format_: str,
     fail_on: str,
     quiet: bool,
@@ -59,7 +61,7 @@ def command(
     """
     reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
     folder = Path.cwd()
-    root = find_root(folder)
+    root = project_root(folder, project)
     names = [_below(root, folder, path) for path in paths]
     old, _ = _read(root, base, "'--base'")
     new, findings = _read(root, head, "'--head'")

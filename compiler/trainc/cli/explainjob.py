@@ -21,17 +21,16 @@ from trainc.load import load
 from trainc.model import Objects
 from trainc.options import Options
 from trainc.pipeline import Build, compile  # noqa: A004 - its public name
-from trainc.read import Inputs, find_root, merge, read_tree
+from trainc.read import Inputs, merge, read_tree
 from trainc.source import Source, get
 
 WHAT = "NAMESPACE/JOB"
 FIELD = "FIELD"
 
 
-def explain_job(folder: Path, what: str, field: str, environment: str | None, output: str) -> int:
+def explain_job(root: Path, what: str, field: str, environment: str | None, output: str) -> int:
     """Print the origins of the fields of a job's objects. BadParameter for what is not there; the exit status."""
     reporter = Reporter("text", "error", quiet=True, verbose=False, aside=True)
-    root = find_root(folder)
     config, findings = load_config(root)
     environments = choose(config, environment)
     if has_errors(findings):

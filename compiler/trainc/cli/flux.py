@@ -9,9 +9,10 @@ import click
 from trainc.cli.clicked import Command, with_options
 from trainc.cli.command import FINDINGS, Reporter
 from trainc.cli.deployment import kustomizations, print_objects, settings
+from trainc.cli.project import ROOT, project_root
 from trainc.cli.reading import read_platform
 from trainc.cli.work import JOBS, choose, compile_for, load_config
-from trainc.read import find_root, merge, read_tree
+from trainc.read import merge, read_tree
 
 EPILOG = """\b
 Examples:
@@ -22,8 +23,10 @@ Examples:
 
 @click.command("flux", cls=Command, epilog=EPILOG)
 @click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
-@with_options(*FINDINGS)
-def command(*, environment: str | None, format_: str, fail_on: str, quiet: bool, verbose: bool) -> int:
+@with_options(ROOT, *FINDINGS)
+def command(
+    *, environment: str | None, project: str | None, format_: str, fail_on: str, quiet: bool, verbose: bool
+) -> int:
     """Print the Kustomizations by which Flux applies out/, one for every job.
 
     The environments are those with target: flux. jobs/ is compiled to know the
@@ -31,7 +34,7 @@ def command(*, environment: str | None, format_: str, fail_on: str, quiet: bool,
     trainc render writes the same as files.
     """
     reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
-    root = find_root(Path.cwd())
+    root = project_root(Path.cwd(), project)
     config, findings = load_config(root)
     if reporter.fails(findings):
         reporter.findings(findings)

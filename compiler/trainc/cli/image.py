@@ -7,16 +7,17 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.clicked import Command
+from trainc.cli.clicked import Command, with_options
 from trainc.cli.command import CLEAN, STALE, Reporter
 from trainc.cli.echo import echo_line
 from trainc.cli.imagebuild import COMMANDS
+from trainc.cli.project import ROOT, project_root
 from trainc.diagnostics import has_errors
 from trainc.imagelock import DIGEST, FILE, key_of
 from trainc.layouts import LayoutError, read_layout
 from trainc.lockfile import lock_text, parse_lock
 from trainc.putfile import replace_file
-from trainc.read import find_root, read_lock
+from trainc.read import read_lock
 
 ARGUMENT = "IMAGE"
 
@@ -48,8 +49,9 @@ for each in COMMANDS:
 
 @command.command("lock", cls=Command, epilog=EPILOG)
 @click.option("--check", is_flag=True, help="Write nothing, and exit 3 if images.lock.yaml would change.")
+@with_options(ROOT)
 @click.argument("images", metavar="[IMAGE]...", nargs=-1)
-def lock(*, check: bool, images: tuple[str, ...]) -> int:
+def lock(*, check: bool, project: str | None, images: tuple[str, ...]) -> int:
     """Write the digests of images to images.lock.yaml, by which render pins them.
 
     IMAGE is NAME=DIGEST, the folder of an OCI image layout whose index names its
@@ -58,7 +60,7 @@ def lock(*, check: bool, images: tuple[str, ...]) -> int:
     that a build or a push has printed.
     """
     folder = Path.cwd()
-    root = find_root(folder)
+    root = project_root(folder, project)
     inputs = read_lock(root)
     known, findings = parse_lock(inputs.sources[0] if inputs.sources else None)
     findings = (*inputs.findings, *findings)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from trainc.cli.clicked import Command
+from trainc.cli.clicked import Command, with_options
 from trainc.cli.command import CLEAN, ERRORS, Reporter
 from trainc.cli.echo import echo_line
 from trainc.cli.failure import ENVIRONMENT
+from trainc.cli.project import ROOT, project_root
 from trainc.diagnostics import Diagnostic
 from trainc.imagelock import FILE
-from trainc.read import find_root
 
 if TYPE_CHECKING:
     from trainc.building import Inputs
@@ -54,6 +54,7 @@ class Impossible(click.ClickException):
 def _shared(function: F) -> F:
     """Add the options and arguments by which images, the cache and the package source are named."""
     for option in (
+        with_options(ROOT),
         click.argument("images", metavar="[IMAGE]...", nargs=-1),
         click.option(
             "--mirror",
@@ -78,7 +79,9 @@ def _shared(function: F) -> F:
     type=click.Path(path_type=Path, file_okay=False),
     help=f"Where a folder for each image is written.  [default: {OUTPUT}]",
 )
-def build(*, images: tuple[str, ...], mirror: str | None, cache: Path | None, output: Path | None) -> int:
+def build(
+    *, project: str | None, images: tuple[str, ...], mirror: str | None, cache: Path | None, output: Path | None
+) -> int:
     """Build images as OCI image layouts, and print their digests.
 
     IMAGE is the name of a folder of images/, or the path of one that has an
@@ -88,7 +91,7 @@ def build(*, images: tuple[str, ...], mirror: str | None, cache: Path | None, ou
     from trainc.building import BuildError, write_layout
     from trainc.building import build as build_image
 
-    root = find_root(Path.cwd())
+    root = project_root(Path.cwd(), project)
     target = output or root / OUTPUT
     failed: list[Diagnostic] = []
     for inputs in _inputs(root, images, failed):
@@ -106,7 +109,7 @@ def build(*, images: tuple[str, ...], mirror: str | None, cache: Path | None, ou
 
 @click.command("update", cls=Command, epilog=UPDATE_EPILOG)
 @_shared
-def update(*, images: tuple[str, ...], mirror: str | None, cache: Path | None) -> int:
+def update(*, project: str | None, images: tuple[str, ...], mirror: str | None, cache: Path | None) -> int:
     """Pin anew, to the newest versions, the packages and wheels that images are made of.
 
     Writes packages.lock and wheels.lock beside image.yaml, and prints what has
@@ -115,7 +118,7 @@ def update(*, images: tuple[str, ...], mirror: str | None, cache: Path | None) -
     from trainc.building import BuildError
     from trainc.building import update as update_image
 
-    root = find_root(Path.cwd())
+    root = project_root(Path.cwd(), project)
     failed: list[Diagnostic] = []
     for inputs in _inputs(root, images, failed):
         try:
@@ -130,8 +133,9 @@ def update(*, images: tuple[str, ...], mirror: str | None, cache: Path | None) -
 
 
 @click.command("verify", cls=Command, epilog=VERIFY_EPILOG)
+@with_options(ROOT)
 @click.argument("layouts", metavar="[LAYOUT]...", nargs=-1, type=click.Path(path_type=Path))
-def verify(*, layouts: tuple[Path, ...]) -> int:
+def verify(*, project: str | None, layouts: tuple[Path, ...]) -> int:
     """Compute the digest of every blob of OCI image layouts anew, and compare with images.lock.yaml.
 
     Everything that index.json leads to must be there, with the size and digest
@@ -141,7 +145,7 @@ def verify(*, layouts: tuple[Path, ...]) -> int:
     from trainc.lockfile import parse_lock
     from trainc.read import read_lock
 
-    root = find_root(Path.cwd())
+    root = project_root(Path.cwd(), project)
     given = layouts or tuple(sorted(path.parent for path in (root / OUTPUT).glob("*/oci-layout")))
     if not given:
         raise click.UsageError(f"no layout given, and none in {OUTPUT}")

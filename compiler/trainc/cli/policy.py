@@ -11,13 +11,14 @@ import click
 from trainc.cli.clicked import Command, with_options
 from trainc.cli.command import FINDINGS, Reporter
 from trainc.cli.echo import echo
+from trainc.cli.project import ROOT, project_root
 from trainc.cli.reading import CRDS, POLICIES, read_platform
 from trainc.cli.work import nothing, read_crds
 from trainc.diagnostics import Diagnostic, Severity, has_errors, sort_key
 from trainc.diagnostics.display import one_line
 from trainc.policytests.case import Case
 from trainc.policytests.case import read as read_cases
-from trainc.read import POLICY_TESTS, Inputs, find_root, read_policy_tests
+from trainc.read import POLICY_TESTS, Inputs, read_policy_tests
 
 if TYPE_CHECKING:
     from trainc.policytests.run import Run
@@ -36,10 +37,11 @@ def command() -> None:
 
 
 @command.command("test", cls=Command, epilog=EPILOG)
-@with_options(CRDS, *FINDINGS)
+@with_options(ROOT, CRDS, *FINDINGS)
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
 def test(
     *,
+    project: str | None,
     crd_dirs: tuple[str, ...],
     format_: str,
     fail_on: str,
@@ -55,7 +57,7 @@ def test(
     """
     reporter = Reporter(format_, fail_on, quiet, verbose)
     folder = Path.cwd()
-    root = find_root(folder)
+    root = project_root(folder, project)
     platform, inputs = read_platform(root), read_policy_tests(root, folder, paths)
     crds = read_crds(root, folder, crd_dirs)
     cases, findings = _read(inputs)

@@ -9,7 +9,7 @@ from trainc.cli.carrying import Mode, carry_out
 from trainc.cli.command import CLEAN, FINDINGS, Reporter
 from trainc.cli.declared import Declared, Existing, Option, Paths
 from trainc.cli.executing import EXECUTOR, JOBS_OPTION, ranks_of
-from trainc.read import find_root
+from trainc.cli.project import ROOT, project_root
 
 EPILOG = """\b
 Examples:
@@ -22,6 +22,7 @@ Examples:
 
 def run(
     *,
+    project: str | None,
     environment: str | None,
     check: bool,
     cache: bool,
@@ -47,15 +48,14 @@ def run(
         return CLEAN
     mode = Mode(Reporter(format_, fail_on, quiet, verbose), check, cache, workers, ranks)
     try:
-        return _render(paths, environment, mode)
+        return _render(project_root(Path.cwd(), project), paths, environment, mode)
     finally:
         if ranks is not None:
             ranks.close()
 
 
-def _render(paths: tuple[str, ...], environment: str | None, mode: Mode) -> int:
+def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: Mode) -> int:
     """Do nothing where nothing has changed since the last run; else compile. Return the exit status."""
-    root = find_root(Path.cwd())
     known = None if paths or environment is not None else open_whole(root, use=mode.cache, by_bytes=mode.check)
     last = None if known is None else known.last()
     if last is not None:
@@ -70,6 +70,7 @@ command = Declared(
     "render",
     run,
     (
+        ROOT,
         Option(("--env",), "environment", "Only this environment of trainc.yaml.", metavar="ENV"),
         Option(
             ("--check",),

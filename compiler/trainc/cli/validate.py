@@ -11,6 +11,7 @@ from trainc.cli.caching import CACHE, open_memory, recalled
 from trainc.cli.command import FINDINGS, Reporter
 from trainc.cli.declared import Declared, Existing, Paths
 from trainc.cli.executing import JOBS_OPTION, executor_of
+from trainc.cli.project import ROOT, project_root
 from trainc.cli.reading import CRDS, POLICIES, RUNTIMES, read_platform
 from trainc.cli.work import (
     BASE,
@@ -27,7 +28,7 @@ from trainc.cli.work import (
 from trainc.diagnostics import has_errors, sort_key
 from trainc.foreign import unmanaged
 from trainc.prepared import Keep
-from trainc.read import Inputs, find_root, has_config, merge, name_below, read_given, read_tree
+from trainc.read import Inputs, has_config, merge, name_below, read_given, read_tree
 from trainc.write import OUT, foreign_files, look
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ Examples:
 
 def run(
     *,
+    project: str | None,
     crd_dirs: tuple[str, ...],
     base: str | None,
     cache: bool,
@@ -69,7 +71,7 @@ def run(
     """
     reporter = Reporter(format_, fail_on, quiet, verbose)
     folder = Path.cwd()
-    root = find_root(folder)
+    root = project_root(folder, project)
     config, of_config = load_config(root)
     compiled = partial(compile_for, config=config, environments=config.environments, findings=of_config)
     compiled = partial(compiled, execute=executor_of(workers, quiet=quiet))
@@ -129,7 +131,7 @@ def _read(root: Path, folder: Path, path: str) -> Inputs:
 command = Declared(
     "validate",
     run,
-    (CRDS, BASE, CACHE, JOBS_OPTION, *FINDINGS),
+    (ROOT, CRDS, BASE, CACHE, JOBS_OPTION, *FINDINGS),
     Paths("[PATH]...", Existing()),
     EPILOG,
 )

@@ -1,0 +1,43 @@
+"""Which folder a command works on: --root, or the nearest one upward with a trainc.yaml that can be trusted."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from trainc.cli.declared import Existing, Option
+from trainc.cli.echo import echo
+from trainc.read import CONFIG, find_root
+
+ROOT = Option(
+    ("--root",),
+    "project",
+    "The folder of the project; without it, the nearest one upward with a trainc.yaml that belongs to you or to the"
+    " owner of the working directory.",
+    Existing(file=False),
+    metavar="DIR",
+)
+
+
+def project_root(folder: Path, project: str | None) -> Path:
+    """Return the root of the project for a working directory; ``project`` is the value of --root.
+
+    A trainc.yaml further up that belongs to somebody else is not used, as git does not use such a repository: in a
+    folder that everybody may write to, anyone could put one there.
+    """
+    if project is not None:
+        return Path(os.path.normpath(folder / project))
+    found = find_root(folder)
+    if found == folder or not _is_foreign(found / CONFIG, folder):
+        return found
+    from trainc.diagnostics.display import one_line
+
+    what = f"{found / CONFIG} is not used: it belongs neither to you nor to the owner of the working directory"
+    echo(f"trainc: warning: {one_line(what)}; --root {one_line(str(found))} uses it", err=True)
+    return folder
+
+
+def _is_foreign(config: Path, folder: Path) -> bool:
+    """Tell whether a file belongs neither to the user nor to the owner of a folder; never where files have no owner."""
+    user = getattr(os, "geteuid", None)
+    return user is not None and config.lstat().st_uid not in (user(), folder.stat().st_uid)
