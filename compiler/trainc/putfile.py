@@ -50,7 +50,10 @@ def overwrite_file(path: str, data: bytes) -> bool:
         try:
             _write(file, data)
             os.ftruncate(file, len(data))
-        except KeyboardInterrupt:  # wherever it came: the file becomes whole before the run ends
+        except (
+            KeyboardInterrupt,
+            SystemExit,
+        ):  # a signal, wherever it came: the file becomes whole before the run ends
             _write(file, data)
             os.ftruncate(file, len(data))
             raise

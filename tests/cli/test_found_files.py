@@ -204,16 +204,16 @@ def unprivileged(*args: str, cache: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(command, capture_output=True, check=False, env=surroundings(TRAINC_CACHE_DIR=cache))
 
 
-def test_an_unreadable_folder_is_the_same_with_and_without_the_cache(repository: Path, tmp_path: Path) -> None:
-    cache = os.fspath(tmp_path / "cache")
-    assert unprivileged("render", cache=cache).returncode == 0
+def test_an_unreadable_folder_is_the_same_with_and_without_the_cache(
+    repository: Path, known: Run, tmp_path: Path
+) -> None:
+    assert known("render").exit_code == 0
     (repository / "jobs/b").chmod(0)
     try:
-        for command in ("render", "validate"):
-            runs = [unprivileged(command, cache=place) for place in (cache, "", cache)]
-            assert {(run.returncode, run.stdout, run.stderr) for run in runs} == {
-                (1, b"jobs/b:1:1: error[TC011]: cannot be read: Permission denied\n", b"1 error\n")
-            }
+        for place in (os.fspath(tmp_path / "cache"), ""):
+            done = unprivileged("render", cache=place)
+            assert done.stdout == b"jobs/b:1:1: error[TC011]: cannot be read: Permission denied\n"
+            assert (done.returncode, done.stderr) == (1, b"1 error\n")
     finally:
         (repository / "jobs/b").chmod(0o755)
 

@@ -5,6 +5,8 @@ All output of trainc goes through here but that of ``--help``: what an input hol
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 
@@ -13,6 +15,27 @@ from trainc.diagnostics.inert import FORMS, for_people
 
 _PLAIN = frozenset(() if os.name == "nt" else ("utf-8", "utf8", "UTF-8"))
 """Encodings of streams that need no help; a Windows console is one that does."""
+
+
+OUTPUT = "<stdout>"
+
+
+class _Closed(io.RawIOBase):
+    """A stream that the caller closed."""
+
+    def writable(self) -> bool:
+        """Tell that text is taken, so that it can be refused."""
+        return True
+
+    def write(self, _data: object) -> int:
+        """Refuse."""
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), OUTPUT)
+
+
+def closed() -> io.TextIOWrapper:
+    """Return a stream that refuses all text; while it is there no other file gets the number of standard output."""
+    os.open(os.devnull, os.O_RDONLY)
+    return io.TextIOWrapper(io.BufferedWriter(_Closed()), encoding="utf-8")
 
 
 def echo_line(line: str, *, err: bool = False) -> None:
@@ -25,10 +48,19 @@ def echo(
 ) -> None:
     """Write a text, or bytes, and a newline, and flush. ``color`` false: without the escapes that colour it.
 
-    A text is made inert as its form needs. Bytes are written as they are.
+    A text is made inert as its form needs. Bytes are written as they are. Raises OSError, with the name of the
+    stream, where it takes no more.
     """
     if isinstance(message, str):
         message = for_people(message, bool(color)) if form == "text" else FORMS[form](message)
+    try:
+        _echo(message, nl, err, color)
+    except OSError as error:
+        error.filename = error.filename or ("<stderr>" if err else OUTPUT)
+        raise
+
+
+def _echo(message: str | bytes, nl: bool, err: bool, color: bool | None) -> None:
     stream = sys.stderr if err else sys.stdout
     if getattr(stream, "encoding", None) in _PLAIN:
         if isinstance(message, str) and (color or "\x1b" not in message):

@@ -5,31 +5,14 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from trainc.compilejob import Job
 from trainc.prepared import Executor, Prepared, in_order
-from trainc.records import dataclass
 from trainc.source import Document
-
-if TYPE_CHECKING:
-    from trainc.jobcodec import Places
 
 FEW: Final = 300
 """Below so many jobs processes are not worth their start, unless their number was asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """What the processes begin with."""
-
-    prepared: Prepared
-    documents: Sequence[Document]
-    places: Places
-
-
-_work: list[_Work] = []
-"""The work of the run that is going on, for the processes that are copied of this one then."""
 
 
 def cores() -> int:
@@ -56,31 +39,30 @@ def forked(workers: int | None = None) -> Executor:
 
 
 def _shared(prepared: Prepared, documents: Sequence[Document], count: int) -> Iterator[Job]:
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
-
-    from trainc.executors.chunks import lost, ranges, unpack
+    from trainc.executors.chunks import lost, pack, ranges, unpack
+    from trainc.executors.crew import Crew, LostError
     from trainc.jobcodec import Places
 
-    work = _Work(prepared, documents, Places(prepared))
-    _work.append(work)
+    places, parts = Places(prepared), ranges(len(documents), count)
+
+    def compiled(number: int) -> bytes:
+        return pack(map(prepared.compile, documents[slice(*parts[number])]), places)
+
     gc.freeze()  # what is there now stays where it is, and processes share its memory
     try:
-        with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
-            parts = ranges(len(documents), count)
-            for (begin, end), data in zip(parts, pool.map(_chunk, parts), strict=True):
-                yield from unpack(data, documents[begin:end], work.places, prepared)
-    except BrokenProcessPool:
+        with Crew(count, compiled) as crew:
+            come: dict[int, bytes | None] = {}
+            at = 0
+            for number, data in crew.results(len(parts)):
+                come[number] = data
+                while at in come:
+                    given, packed = documents[slice(*parts[at])], come.pop(at)
+                    # What failed there fails here, where it is told.
+                    yield from (
+                        map(prepared.compile, given) if packed is None else unpack(packed, given, places, prepared)
+                    )
+                    at += 1
+    except LostError:
         raise lost("a worker process", "out of memory?") from None
     finally:
         gc.unfreeze()
-        _work.remove(work)
-
-
-def _chunk(part: tuple[int, int]) -> bytes:
-    """Compile a part of the documents that this process began with."""
-    from trainc.executors.chunks import pack
-
-    work = _work[-1]
-    return pack(map(work.prepared.compile, work.documents[slice(*part)]), work.places)
