@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from trainc.diagnostics.display import is_printable
 from trainc.findings.severities import Problem as Fault
 from trainc.foreign import KEY
 from trainc.settings import options_of
@@ -63,7 +64,7 @@ def _unfit(folder: str) -> str | None:
 
 def _is_plain(path: str) -> bool:
     steps = path.split("/")
-    return "\\" not in path and path.isprintable() and all(step not in ("", ".", "..") for step in steps)
+    return "\\" not in path and is_printable(path) and all(step not in ("", ".", "..") for step in steps)
 
 
 def _as_windows(step: str) -> str:

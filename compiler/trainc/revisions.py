@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from trainc.diagnostics.display import is_printable
 from trainc.foreign import OWNED
 from trainc.options import Revision
 from trainc.read import LIMIT, OUT, SUFFIXES, is_given, is_input
@@ -70,7 +71,7 @@ def read_output(root: Path, revision: str) -> dict[str, bytes]:
 
 def _commit(root: Path, revision: str) -> str:
     """Return the hash of a revision's commit."""
-    if not revision or revision.startswith("-") or not revision.isprintable():
+    if not revision or revision.startswith("-") or not is_printable(revision):
         raise RevisionError(f"{revision!r} is not a revision")
     if _run(root, ("rev-parse", "--is-inside-work-tree")).stdout.strip() != b"true":
         problem = _said(_run(root, ("rev-parse", "--show-toplevel")))

@@ -37,13 +37,33 @@ _TOKEN = lazy(
 
 _WIDE = frozenset("WF")
 _ZERO = frozenset(("Mn", "Me"))
-_UNSAFE = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+_UNSAFE = lazy(
+    "[\\x00-\\x1f\\x7f-\\x9f\\xad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u180e\\u200b-\\u200f\\u2028-\\u202e"
+    "\\u2060-\\u206f\\ud800-\\uf8ff\\ufdd0-\\ufdef\\ufeff\\ufff0-\\ufffb\\ufffe\\uffff\\U000110bd\\U000110cd"
+    "\\U00013430-\\U0001345f\\U0001bca0-\\U0001bcaf\\U0001d173-\\U0001d17a\\U000e0000-\\U000e00ff\\U000e01f0-\\U0010ffff]"
+)
+"""Controls, formats such as bidirectional overrides, line separators, surrogates, private use, noncharacters.
+
+They are listed rather than asked of unicodedata, so that output is the same under every Python: whether a character is
+assigned depends on its version. What Unicode has not assigned is shown as it is.
+"""
+
+_SPACES = lazy("[\\xa0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000]")
+
+
+def is_shown(text: str) -> bool:
+    """Tell whether all of a text is shown as it is."""
+    return text.isprintable() if text.isascii() else _UNSAFE.search(text) is None
+
+
+def is_printable(text: str) -> bool:
+    """Tell the same as ``str.isprintable``, which holds other spaces than the usual one for unprintable, too."""
+    return is_shown(text) and _SPACES.search(text) is None
 
 
 def _safe(char: str) -> str:
     # Escape sequences, line breaks and bidirectional overrides of an input must not reach the terminal.
-    printable = " " <= char <= "~" if char.isascii() else unicodedata.category(char) not in _UNSAFE
-    return char if printable else char.encode("unicode_escape").decode("ascii")
+    return char if is_shown(char) else char.encode("unicode_escape").decode("ascii")
 
 
 def one_line(text: str, limit: int = MESSAGE_WIDTH) -> str:
