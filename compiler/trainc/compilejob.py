@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from trainc.admit.configmaps import CODE as TOO_LARGE
+from trainc.admit.configmaps import UPSTREAM, message, oversized
 from trainc.admit.crd import UNCHECKED, admit_document
 from trainc.admit.generated import Refused, admit_jobset
 from trainc.admit.trainer import warn_deprecated
@@ -34,6 +36,7 @@ from trainc.runtimes import Runtimes
 from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.trace import Trail, shape, trace_jobset, trace_owned
 
+_NODES: Path = ("spec", "trainer", "numNodes")
 _CLAIM = "v1/PersistentVolumeClaim"
 PANIC = "panic: runtime error: invalid memory address or nil pointer dereference [recovered]"
 
@@ -221,6 +224,7 @@ def _built(model: Model) -> tuple[Objects, list[Diagnostic]]:
         for made in plugin.build(shaped):
             if made.kind != "JobSet":
                 objects.append(replace(made, origins=trace_owned(model, plugin.name)))
+                findings += _too_large(model, objects[-1])
                 continue
             jobset, refusals = admit_jobset(made.data, _Claims(model))
             trail = Trail(made.data, jobset)
@@ -231,6 +235,20 @@ def _built(model: Model) -> tuple[Objects, list[Diagnostic]]:
     if not model.options.faithful and not has_errors(findings):
         return _passed(model, tuple(objects), trail, findings)
     return tuple(objects), findings
+
+
+def _too_large(model: Model, made: Object) -> Iterator[Diagnostic]:
+    """Yield the finding of a ConfigMap that the API server refuses; upstream's controller then tries for ever."""
+    if (size := oversized(made.data)) is None:
+        return
+    total, path = size
+    document, where = blamed(model, made, path)
+    hint = None
+    if get(model.job.data, *_NODES) is not None:
+        document, where, hint = model.job, _NODES, "ask for fewer nodes: the ConfigMap names each of them"
+    severity = Severity.WARNING if model.options.faithful else None
+    told = f"{made.name}: {message(total)}"
+    yield report(TOO_LARGE, document, where, told, severity=severity, hint=hint, upstream=UPSTREAM)
 
 
 def _passed(

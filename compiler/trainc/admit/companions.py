@@ -10,6 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from trainc.admit.companionrules import broken_rules, refused_rules
+from trainc.admit.configmaps import CODE as TOO_LARGE
+from trainc.admit.configmaps import UPSTREAM, message, oversized
 from trainc.diagnostics import Diagnostic, Related, Severity, report, suggest
 from trainc.diagnostics.plaintext import spilled
 from trainc.documents import RUNTIMES, TRAINJOB
@@ -159,6 +161,9 @@ def admit_object(document: Document, registry: Registry) -> tuple[Document, tupl
     findings = [_unknown(document, path, resource) for path in result.dropped]
     findings += [_refused(document, violation) for violation in result.violations if violation.code != _UNCHECKED]
     stored = replace(document, data=result.data)
+    if (size := oversized(result.data)) is not None:
+        total, path = size
+        findings.append(report(TOO_LARGE, document, path, message(total), upstream=UPSTREAM))
     return stored, (*findings, *broken_rules(stored, resource, result))
 
 

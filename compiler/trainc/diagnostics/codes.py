@@ -132,6 +132,19 @@ INPUT = {
         " of it before is removed from out/, and the job is removed from the cluster.",
         "delete the file if that is intended",
     ),
+    "TC022": Code(
+        _E,
+        "ConfigMap too large",
+        "The API server refuses a ConfigMap whose values have more than 1 MiB together.",
+        "put large files into the image, or on a volume",
+    ),
+    "TC023": Code(
+        _W,
+        "name that Windows reserves",
+        "Windows has no files and folders of this name, with any ending: git cannot check out the folder of out/ that"
+        " is named so.",
+        "choose another name",
+    ),
 }
 
 SCHEMA = {

@@ -7,6 +7,7 @@ derive. Directory and files keep the job's own name, so that the change is read 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from trainc.diagnostics import Diagnostic, report, suggest
@@ -23,6 +24,8 @@ RUN: Final = f"{OWN}run"
 CODE: Final = "TC609"
 _ANNOTATIONS: Path = ("metadata", "annotations")
 _NUMBER: Final = lazy(r"[1-9][0-9]{0,8}")
+_RESERVED: Final = lazy(r"(con|prn|aux|nul|com[1-9]|lpt[1-9])(\..*)?")
+"""Names of devices: https://learn.microsoft.com/windows/win32/fileio/naming-a-file"""
 _RULE: Final = 'a whole number from 1, such as "2"'
 
 
@@ -71,9 +74,22 @@ def _titled(model: Model, made: Object) -> Object:
 
 
 def check(model: Model) -> Findings:
-    """Refuse a run number that is none, and annotations that only look like trainc's."""
+    """Refuse a run number that is none, and annotations that only look like trainc's; warn of reserved names."""
     annotations = as_object(get(model.job.data, *_ANNOTATIONS))
-    return tuple(_problem(model.job, key, value) for key, value in annotations.items() if _is_wrong(key, value))
+    wrong = tuple(_problem(model.job, key, value) for key, value in annotations.items() if _is_wrong(key, value))
+    return (*wrong, *_reserved(model))
+
+
+def _reserved(model: Model) -> Iterator[Diagnostic]:
+    """Yield a warning for each folder of the job's output that git cannot check out under Windows."""
+    names = (("namespace", model.namespace), ("name", model.title))
+    for key, name in names:
+        if _RESERVED.fullmatch(name):
+            yield report("TC023", model.job, ("metadata", key), f"Windows has no folder {name!r}", found=name)
+    environment, config = model.options.environment, model.options.config_document
+    if _RESERVED.fullmatch(environment) and config is not None:
+        message = f"Windows has no folder {environment!r}"
+        yield report("TC023", config, ("environments", environment), message, found=environment)
 
 
 def _is_wrong(key: str, value: Json) -> bool:
