@@ -164,14 +164,19 @@ def _implementation(model: Model, policy: JsonObject) -> Implementation | None:
 
 def _check_launcher(model: Model, policy: JsonObject) -> Findings:
     count = 1 if model.num_nodes is None else model.num_nodes
-    complete = model.pod_set(LAUNCHER) is not None and model.pod_set(NODE) is not None
-    if model.trainer is None or count < 2 or policy.get("runLauncherAsNode") is not True or complete:
+    missing = [name for name in (LAUNCHER, NODE) if model.pod_set(name) is None]
+    if model.trainer is None or count < 2 or policy.get("runLauncherAsNode") is not True or not missing:
         return ()
     detail = (
         "must have 1 when MPI trainingRuntime with enabled runLauncherAsNode does not have either launcher and node"
     )
     text = invalid("spec.trainer.numNodes", count, detail)
-    return (refused("TC404", model.job, ("spec", "trainer", "numNodes"), text, detail, found=str(count)),)
+    lacks = " and no ".join(map(repr, missing))
+    message = f"numNodes {count} with runLauncherAsNode, but the runtime has no replicated job {lacks}"
+    add = " and ".join(f"a replicated job {name!r} with a container {NODE!r}" for name in missing)
+    alone = ", or set numNodes: 1: with runLauncherAsNode the launcher then trains alone" if missing == [NODE] else ""
+    path, hint = ("spec", "trainer", "numNodes"), f"add {add} to the runtime{alone}"
+    return (refused("TC404", model.job, path, text, message, found=str(count), hint=hint),)
 
 
 def _check_reserved(model: Model, policy: JsonObject) -> Findings:
