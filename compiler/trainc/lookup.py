@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from trainc.data import load_json
-from trainc.diagnostics import Diagnostic, suggest
+from trainc.diagnostics import Diagnostic, suggest_by_words
 from trainc.documents import API_VERSION, GROUP, RUNTIMES, Key
 from trainc.emit import emit
 from trainc.kube.fielderror import invalid, quote
@@ -94,7 +94,7 @@ def not_found(job: Document, wanted: Key, known: Iterable[Key], faithful: bool) 
         f"{kind} {name!r}{instead} is not there",
         found=name,
         hint=_elsewhere(job, wanted, there)
-        or suggest(name, sorted(key[2] for key in there if key[:2] == (version, namespace))),
+        or suggest_by_words(name, (key[2] for key in there if key[:2] == (version, namespace))),
     )
 
 

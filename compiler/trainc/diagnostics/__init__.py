@@ -3,6 +3,17 @@
 from trainc.diagnostics.codes import CODES, Code
 from trainc.diagnostics.diagnostic import Diagnostic, Related, Severity, has_errors, sort_key
 from trainc.diagnostics.reporting import report
-from trainc.diagnostics.suggestion import suggest
+from trainc.diagnostics.suggestion import suggest, suggest_by_words
 
-__all__ = ["CODES", "Code", "Diagnostic", "Related", "Severity", "has_errors", "report", "sort_key", "suggest"]
+__all__ = [
+    "CODES",
+    "Code",
+    "Diagnostic",
+    "Related",
+    "Severity",
+    "has_errors",
+    "report",
+    "sort_key",
+    "suggest",
+    "suggest_by_words",
+]
