@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trainc.admit.removed import replacement
 from trainc.admit.rules import RuleFailure, failures
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.kube.gotypes import GoDecodeError, decode
@@ -23,10 +24,9 @@ TYPES = {
 
 
 ADVICE: dict[Path, str] = {
-    ("spec", "trainer", "numProcPerNode"): "a number; leave it out for auto, which Trainer derives from the resources",
     ("spec", "trainer", "resourcesPerNode"): "resources stand below limits or requests",
 }
-"""What people mean who get these fields wrong: as older versions and the torchrun command line have them."""
+"""What people mean who get these fields wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _unknown(document: Document, path: Path, kind: str, *, faithful: bool) -> Di
         message,
         severity=Severity.WARNING if faithful else None,
         found=str(path[-1]),
-        hint=ADVICE.get(path[:-1]) or unknown_field_hint(resource(kind), path),
+        hint=replacement(kind, path) or ADVICE.get(path[:-1]) or unknown_field_hint(resource(kind), path),
         upstream=f'unknown field "{dotted(path)}"',
     )
 
@@ -115,7 +115,7 @@ def _violation(document: Document, violation: Violation, stage: str) -> Diagnost
         violation.message,
         found=violation.found,
         expected=violation.expected,
-        hint=ADVICE.get(violation.path) or violation.hint,
+        hint=replacement(str(document.data["kind"]), violation.path) or ADVICE.get(violation.path) or violation.hint,
         stage=stage,
         upstream=violation.upstream,
     )
