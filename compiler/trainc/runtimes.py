@@ -8,6 +8,7 @@ from functools import cache
 from trainc.admit.crd import Admitted, admit_document
 from trainc.admit.trainer import validate_runtime
 from trainc.base import Base
+from trainc.checks.devices import check_listed
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.documents import GROUP, Key, identity
 from trainc.lookup import builtin, not_found, reference
@@ -116,7 +117,8 @@ def admit_runtime(document: Document, options: Options) -> Admitted:
     admitted = _admit_extended(document) if not options.faithful else _admit(document, faithful=True)
     if _refused(admitted):
         return admitted
-    return Admitted(admitted.document, (*admitted.findings, *validate_runtime(admitted.document)))
+    found = (*validate_runtime(admitted.document), *check_listed(admitted.document))
+    return Admitted(admitted.document, (*admitted.findings, *found))
 
 
 def _refused(admitted: Admitted) -> bool:

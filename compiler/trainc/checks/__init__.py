@@ -16,6 +16,7 @@ from trainc.checks.launching import check_launching
 from trainc.checks.mpi import check_mpi
 from trainc.checks.pullable import check_pullable
 from trainc.checks.secrets import check_secrets
+from trainc.checks.unmeant import check_unmeant
 from trainc.diagnostics import Diagnostic
 from trainc.model import Model, Object, Objects
 
@@ -27,7 +28,7 @@ def check_model(model: Model) -> list[Diagnostic]:
 
 def check_objects(model: Model, jobset: Object) -> list[Diagnostic]:
     """Return findings on an admitted JobSet, each at the line that caused it."""
-    return [*check_jobset(model, jobset), *check_images(model, jobset.data)]
+    return [*check_jobset(model, jobset), *check_images(model, jobset.data), *check_unmeant(model, jobset)]
 
 
 def check_result(model: Model, made: Objects) -> list[Diagnostic]:

@@ -8,6 +8,7 @@ from trainc.diagnostics.diagnostic import Severity
 from trainc.diagnostics.gitopscodes import GITOPS
 from trainc.diagnostics.imagecodes import IMAGE
 from trainc.diagnostics.joincodes import JOIN
+from trainc.diagnostics.mistakecodes import MISTAKES
 from trainc.diagnostics.outputcodes import OUTPUT
 from trainc.diagnostics.policycodes import POLICY
 from trainc.diagnostics.refusals import JOBSET
@@ -332,6 +333,7 @@ _TABLES = (
     IMAGE,
     JOBSET,
     NEVER_RUNS,
+    MISTAKES,
     OUTPUT,
 )
 CODES: dict[str, Code] = {number: code for table in _TABLES for number, code in table.items()}

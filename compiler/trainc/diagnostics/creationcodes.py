@@ -37,4 +37,11 @@ POLICY_CREATION = {
         "Either the policy has a paramKind and the binding no paramRef: params is then null, and every expression that"
         " reads it fails. Or the other way round: the paramRef is then ignored.",
     ),
+    "TC516": Code(
+        _W,
+        "rule of a policy that matches nothing",
+        "resourceRules name resources by their plural in lower case, such as jobsets, and groups without a version. No"
+        " API group of the rule has a resource of this name, so the rule never matches and what it names is not"
+        " checked.",
+    ),
 }

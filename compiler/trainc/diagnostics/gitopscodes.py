@@ -90,7 +90,7 @@ GITOPS = {
         "name in trainc.yaml that no job has",
         "A pattern of jobs, a namespace or a runtime that trainc.yaml names in an environment is not that of any"
         " TrainJob. A pattern with a slip of the pen leaves jobs out, and what was made of them is removed; a namespace"
-        " or runtime with one leaves its jobs where they are.",
+        " or runtime with one leaves its jobs where they are. A registry with one leaves the images as they are.",
         "correct the name, or take it out of trainc.yaml",
     ),
     "TC620": Code(

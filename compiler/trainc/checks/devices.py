@@ -1,0 +1,107 @@
+"""Devices of a node: those that Trainer does not count, and limits that the Kubeflow SDK cannot read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from trainc.diagnostics import Diagnostic, report
+from trainc.model import ANCESTOR_LABEL, NODE, Model
+from trainc.plugins.base import gpu_count, node_resources, pod_containers, quantities
+from trainc.plugins.torch.plugin import processes
+from trainc.regex import lazy
+from trainc.source import Document, JsonObject, Path, get, objects
+
+COUNT, LISTED = "TC833", "TC838"
+RESOURCES: Final[Path] = ("spec", "trainer", "resourcesPerNode")
+UNCOUNTED: Final = lazy(
+    r"google\.com/tpu|habana\.ai/gaudi|aws\.amazon\.com/neuron(?:core|device)?|nvidia\.com/mig-.+|huawei\.com/Ascend.+"
+)
+READ: Final = ("cpu", "nvidia.com/gpu", "google.com/tpu", "huawei.com/Ascend910")
+"""What kubeflow 0.5's get_container_devices knows, beside MIG devices."""
+
+MIG: Final = "nvidia.com/mig-"
+FRAMEWORK: Final = "trainer.kubeflow.org/framework"
+_PODS: Final[Path] = ("template", "spec", "template", "spec", "containers")
+_JOBS: Final[Path] = ("spec", "template", "spec", "replicatedJobs")
+
+
+def check_devices(model: Model) -> Iterator[Diagnostic]:
+    """Yield a warning where the processes of a node are not as many as its devices, and nobody has set them."""
+    if model.num_proc_per_node is not None:
+        return
+    resources = node_resources(model)
+    found = _uncounted(resources)
+    if found is None or gpu_count(resources) != 0:
+        return
+    name, count = found
+    started, variable = _started(model)
+    if started is None or started == count:
+        return
+    s = "" if started == 1 else "es"
+    message = f"{count} {name} on a node, but {started} process{s} ({variable}): Trainer does not count this resource"
+    hint = f"set spec.trainer.numProcPerNode: {count}, or 1 where one process drives all devices"
+    yield report(COUNT, *_place(model, name), message, found=name, hint=hint)
+
+
+def _uncounted(resources: JsonObject) -> tuple[str, int] | None:
+    """Return the device that Trainer does not count, and how many there are; None for none or several kinds."""
+    amounts = {**quantities(resources, "limits"), **quantities(resources, "requests")}
+    found = {name: amount.value() for name, amount in amounts.items() if UNCOUNTED.fullmatch(name)}
+    counted = [(name, count) for name, count in found.items() if count > 0]
+    return counted[0] if len(counted) == 1 else None
+
+
+def _started(model: Model) -> tuple[int | None, str]:
+    """Return how many processes are started on a node, and what says so; None where that is not Trainer's choice."""
+    policy = model.policy("mpi")
+    if policy is not None:
+        return (1 if policy.get("numProcPerNode") == 1 else None), "slots in the hostfile"
+    if model.policy("torch") is None or (container := model.trainer_container) is None:
+        return None, ""
+    words = [str(word) for word in model.trainer_list("command")] or list(container.command)
+    if words and words[0].rpartition("/")[2].startswith("python") and not any("torch" in word for word in words[1:]):
+        return None, ""  # which does not read torchrun's variables
+    made = processes(model)
+    return (made if isinstance(made, int) else None), "PET_NPROC_PER_NODE"
+
+
+def _place(model: Model, name: str) -> tuple[Document, Path]:
+    """Return where a resource is written: in the TrainJob, else in the runtime."""
+    for kind in ("limits", "requests"):
+        path = (*RESOURCES, kind, name)
+        if get(model.job.data, *path) is not None:
+            return model.job, path
+        for index, job in enumerate(objects(get(model.runtime.data, *_JOBS))):
+            for number, container in enumerate(pod_containers(job)):
+                path = (*_JOBS, index, *_PODS, number, "resources", kind, name)
+                if container.get("name") == NODE and get(model.runtime.data, *path) is not None:
+                    return model.runtime, path
+    return model.job, ("spec", "runtimeRef")
+
+
+def check_listed(runtime: Document) -> Iterator[Diagnostic]:
+    """Yield a warning for limits of a runtime's trainer in which the SDK finds no device: it then lists no runtime.
+
+    Source: kubeflow 0.5.0 trainer/backends/kubernetes/utils.py, get_runtime_trainer_container and
+    get_container_devices.
+    """
+    if get(runtime.data, "metadata", "labels", FRAMEWORK) is None:
+        return
+    for index, job in enumerate(objects(get(runtime.data, *_JOBS))):
+        if get(job, "template", "metadata", "labels", ANCESTOR_LABEL) is None:
+            continue
+        for number, container in enumerate(pod_containers(job)):
+            if container.get("name") != NODE:
+                continue
+            limits = get(container, "resources", "limits")
+            if isinstance(limits, dict) and not _is_read(limits):
+                path = (*_JOBS, index, *_PODS, number, "resources", "limits")
+                told = f"limits of {', '.join(sorted(limits))} only" if limits else "empty limits"
+                message = f"{told}: TrainerClient.list_runtimes() of the Kubeflow SDK fails, for all runtimes"
+                yield report(LISTED, runtime, path, message)
+            return
+
+
+def _is_read(limits: JsonObject) -> bool:
+    return any(name in READ or name.startswith(MIG) for name in limits)
