@@ -71,6 +71,7 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Diagnostic
     """Return the documents by kind, and findings: wrong versions, foreign kinds below jobs/, one identity twice."""
     placed, findings = _placed(documents)
     kept: dict[Key, Document] = {}
+    unused: set[Key] = set()
     jobs, runtimes = [], []
     for document in sorted(placed, key=lambda d: (d.source.name, d.index)):
         key = identity(document)
@@ -89,7 +90,9 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Diagnostic
             and _group_and_kind(document) not in SUPERSEDED
         ):
             findings.append(_foreign(document))
-    return Documents(tuple(jobs), tuple(runtimes), kept), tuple(findings)
+            unused.add(key)  # what judges jobs does not lie among them
+    cluster = {key: document for key, document in kept.items() if key not in unused}
+    return Documents(tuple(jobs), tuple(runtimes), cluster), tuple(findings)
 
 
 def superseded(documents: Iterable[Document], *, faithful: bool) -> Iterator[Diagnostic]:

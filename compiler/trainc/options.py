@@ -10,10 +10,14 @@ from trainc.source import Document, JsonObject, Source
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What a revision holds of inputs and out/, under the names there. ``name`` is what its user calls it."""
+    """What a revision holds of inputs and out/, under the names there. ``name`` is what its user calls it.
+
+    ``config`` is what its trainc.yaml says.
+    """
 
     name: str
     sources: tuple[Source, ...] = field(repr=False)
+    config: JsonObject = field(default_factory=dict, hash=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class Options:
     ``crds``: files with CustomResourceDefinitions, by which objects beside TrainJobs and runtimes are judged.
     ``lock``: the digests of images, by which they are pinned.
     ``base``: what was there before; with it the changes that a cluster would refuse are findings, too.
+    ``policies_from``: a revision whose policies and severities judge as well: what they forbid stays forbidden.
     Raises ValueError for fixes that are not there, and for fixes under faithful.
     """
 
@@ -37,6 +42,7 @@ class Options:
     fixes: tuple[str, ...] = ()
     crds: tuple[Source, ...] = ()
     base: Revision | None = None
+    policies_from: Revision | None = None
     lock: Lock = Lock()
     config_document: Document | None = field(default=None, repr=False, compare=False)
     settings: Settings = field(init=False, repr=False, compare=False)

@@ -7,9 +7,10 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 from trainc.base import Base
-from trainc.diagnostics import Diagnostic, Related, report
-from trainc.documents import POLICIES, Key
+from trainc.diagnostics import Diagnostic, Related, Severity, report
+from trainc.documents import POLICIES, Key, identity
 from trainc.model import Model, Object
+from trainc.options import Options, Revision
 from trainc.origins import blamed
 from trainc.placing import within
 from trainc.previous import Previous
@@ -26,6 +27,7 @@ STAGE: Final = "policy"
 """Where a cluster refuses what a bound policy denies."""
 
 UNDECIDED: Final = "TC504"
+LACKING: Final = "TC519"
 _CODES: Final[Mapping[str, tuple[str, str]]] = {
     "Deny": ("TC501", "denies"),
     "Warn": ("TC502", "warns of"),
@@ -33,11 +35,16 @@ _CODES: Final[Mapping[str, tuple[str, str]]] = {
 }
 _FAILED = frozenset(("denied", "error"))
 _HINT: Final = "give the Namespace, with its labels, in policies/"
+_PARAMS_HINT: Final = "give the params in policies/, or bind with parameterNotFoundAction: Deny"
 _OF_NAMESPACE: Final = ("namespaceObject.metadata.labels.", "namespaceObject.metadata.annotations")
 """How reasons begin that a Namespace document does away with."""
 
 _PARAM_KIND: Final = ("spec", "paramKind")
 _NAME: Path = ("metadata", "name")
+
+_FOLDER: Final = "policies/"
+_NOT_FOR_POLICIES: Final = ("jobs/", "runtimes/")
+"""The folders in which neither Namespaces nor params of policies are read."""
 
 Place = Callable[[Path], tuple[Document, Path]]
 """Tells where in the inputs a path of an object comes from."""
@@ -51,6 +58,9 @@ class Policing:
     registry: Registry = BUILT_IN
     previous: Previous = field(default_factory=Previous)
     namespaces: Mapping[str, str] = field(default_factory=dict)
+    earlier: Earlier | None = None
+    pods: bool = False
+    faithful: bool = False
 
     @classmethod
     def of(
@@ -59,23 +69,36 @@ class Policing:
         cluster: Mapping[Key, Document],
         registry: Registry,
         base: Base,
-        namespaces: Mapping[str, str],
+        options: Options,
     ) -> Policing:
         """Load the policies and bindings among documents; ``cluster`` holds namespaces and params.
 
-        What is there at ``base`` is updated, all else is created. ``namespaces`` are called otherwise in the cluster.
+        What is there at ``base`` is updated, all else is created. Of ``options`` count those for policies.
         """
         given = tuple(document for document in documents if is_policy(document))
-        if not given:
+        facts = {key: document for key, document in cluster.items() if _counts(document)}
+        earlier = Earlier.of(options.policies_from, given, facts, registry)
+        if not given and earlier is None:
             return cls()
         from trainc.admit.policy import PolicySet
 
-        return cls(PolicySet.load(given, cluster, registry), registry, Previous(base, registry), namespaces)
+        settings = options.settings
+        pods = settings.pods or (earlier is not None and earlier.pods)
+        previous = Previous(base, registry)
+        policies = PolicySet.load(given, facts, registry)
+        return cls(policies, registry, previous, settings.namespaces, earlier, pods, options.faithful)
 
     @property
     def findings(self) -> tuple[Diagnostic, ...]:
-        """What a server refuses of the policies themselves."""
-        return () if self.policies is None else self.policies.findings
+        """What a server refuses of the policies themselves, and Deny bindings whose params are not given."""
+        if self.policies is None:
+            return ()
+        return (*self.policies.findings, *(self._without_params(*pair) for pair in self.policies.without_params()))
+
+    def _without_params(self, policy: Document, binding: Document) -> Diagnostic:
+        message = f"policy {_name(policy)!r} with binding {_name(binding)!r} is undecided: its params are not given"
+        severity = Severity.WARNING if self.faithful else None
+        return report(LACKING, binding, ("spec", "paramRef"), message, hint=_PARAMS_HINT, severity=severity)
 
     def of_input(self, document: Document) -> tuple[Diagnostic, ...]:
         """Return what policies say of a document given, as a cluster stores it."""
@@ -95,7 +118,7 @@ class Policing:
         found: list[Diagnostic] = []
         for made in objects:
             found += self._said(made.data, self.previous.emitted(made.data), partial(blamed, model, made))
-            if model.options.settings.pods and made.kind == "JobSet":
+            if self.pods and made.kind == "JobSet":
                 from trainc.children import children
 
                 for child in children(made.data):
@@ -124,13 +147,68 @@ class Policing:
         elif old is not None:
             request = replace(request, operation="UPDATE", old_object=old)
         said = self.policies.decide(request)
-        if not said:
+        before = self.earlier.decide(request, said) if self.earlier is not None else ()
+        if not said and not before:
             return notes
         from trainc.admit.policy import without_secrets
 
-        decisions = without_secrets(request, said, self.policies.decide)
-        found = (finding for decision in decisions for finding in _findings(decision, request.kind, place))
-        return (*notes, *found)
+        found: list[Diagnostic] = [*notes]
+        for decision in without_secrets(request, said, self.policies.decide) if said else ():
+            found += _findings(decision, request.kind, place, self.faithful)
+        if before and self.earlier is not None:
+            for decision in without_secrets(request, before, self.earlier.policies.decide):
+                found += _findings(decision, request.kind, place, self.faithful, self.earlier.revision)
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Earlier:
+    """The policies of another revision, which judge as well where they are not those given.
+
+    ``pods``: they are asked about Jobs and pods, too.
+    """
+
+    revision: str
+    policies: PolicySet
+    pods: bool
+
+    @classmethod
+    def of(
+        cls, revision: Revision | None, given: tuple[Document, ...], facts: Mapping[Key, Document], registry: Registry
+    ) -> Earlier | None:
+        """Load the policies of a revision; None where it has none, or the same ones.
+
+        ``given`` are the policies of today and ``facts`` their Namespaces and params, which count where the revision
+        has none of the name.
+        """
+        documents = tuple(Base.of(revision, "").inputs.values())
+        policies = tuple(document for document in documents if is_policy(document))
+        if revision is None or not policies:
+            return None
+        start = f"{revision.name}:{_FOLDER}"
+        own = {identity(each): each for each in documents if each.source.name.startswith(start)}
+        pods = get(revision.config, "policies", "pods") is True
+        known = {identity(each): each.data for each in given} | {key: each.data for key, each in facts.items()}
+        if not pods and all(known.get(key) == each.data for key, each in own.items()) and len(policies) == len(given):
+            return None
+        from trainc.admit.policy import PolicySet
+
+        return cls(revision.name, PolicySet.load(policies, {**facts, **own}, registry), pods)
+
+    def decide(self, request: Request, said: Iterable[Decision]) -> tuple[Decision, ...]:
+        """Return what these policies find fault with, and those given do not as ``said``."""
+        known = {(_name(each.policy), each.message, each.action) for each in said}
+        return tuple(
+            each
+            for each in self.policies.decide(request)
+            if each.outcome in _FAILED
+            and known.isdisjoint((_name(each.policy), each.message, action) for action in ("Deny", each.action))
+        )
+
+
+def _counts(document: Document) -> bool:
+    """Tell whether a document is read as a Namespace or params of policies: not from where jobs and runtimes lie."""
+    return not document.source.name.startswith(_NOT_FOR_POLICIES)
 
 
 def moved(data: JsonObject, namespaces: Mapping[str, str]) -> JsonObject:
@@ -180,16 +258,22 @@ def _name(document: Document) -> str:
     return str(as_object(document.data.get("metadata")).get("name", ""))
 
 
-def _findings(decision: Decision, kind: str, place: Place) -> tuple[Diagnostic, ...]:
-    """Return the finding of a decision; that of a policy or binding which cannot be used is at its own line."""
+def _findings(
+    decision: Decision, kind: str, place: Place, faithful: bool, revision: str = ""
+) -> tuple[Diagnostic, ...]:
+    """Return the finding of a decision; that of a policy or binding which cannot be used is at its own line.
+
+    ``revision`` is where the policy is from, if it is not one of those given.
+    """
     if decision.outcome == "undecided":
-        return (_undecided(decision),)
+        return (_undecided(decision, faithful),)
     if decision.outcome not in _FAILED:
         return ()  # an annotation that a server would record: nothing to mend
     code, verb = _CODES[decision.action]
     misconfigured = decision.at_binding or decision.path == _PARAM_KIND
     document, path = _where(decision) if misconfigured else place(decision.object_path)
-    message = f"policy {_name(decision.policy)!r} {verb} the {kind}: {decision.message}"
+    origin = f" of {revision}" if revision else ""
+    message = f"policy {_name(decision.policy)!r}{origin} {verb} the {kind}: {decision.message}"
     refused = decision.action == "Deny"
     related = () if misconfigured else (Related(named(decision), *_where(decision)),)
     return (
@@ -205,11 +289,17 @@ def _findings(decision: Decision, kind: str, place: Place) -> tuple[Diagnostic, 
     )
 
 
-def _undecided(decision: Decision) -> Diagnostic:
-    """Return a note at the policy, so that it is the same for every object that meets it."""
+def _undecided(decision: Decision, faithful: bool) -> Diagnostic:
+    """Return a finding at the policy, so that it is the same for every object that meets it.
+
+    A Deny that a document could decide is an error: until that is given, nobody knows what the policy forbids.
+    """
     helps = decision.path[-1:] == ("namespaceSelector",) or decision.message.startswith(_OF_NAMESPACE)
-    hint = _HINT if helps else None
-    return report(UNDECIDED, *_where(decision), f"{named(decision)} is undecided: {decision.message}", hint=hint)
+    denies = decision.action == "Deny"
+    code = LACKING if helps and denies else UNDECIDED
+    severity = None if code == LACKING and not faithful else Severity.WARNING if denies else Severity.NOTE
+    message = f"{named(decision)} is undecided: {decision.message}"
+    return report(code, *_where(decision), message, hint=_HINT if helps else None, severity=severity)
 
 
 def _where(decision: Decision) -> tuple[Document, Path]:

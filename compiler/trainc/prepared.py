@@ -62,8 +62,7 @@ class Prepared:
         companions = admit_companions(given.cluster.values(), options.crds, faithful=options.faithful)
         cluster = _cluster(given.cluster, companions.documents)
         base = Base.of(options.base, options.environment)
-        namespaces = options.settings.namespaces
-        policing = Policing.of(given.cluster.values(), cluster, companions.registry, base, namespaces)
+        policing = Policing.of(given.cluster.values(), cluster, companions.registry, base, options)
         judges = Judges(policing, _transitions(base, companions.registry))
         runtimes = Runtimes.admit(given.runtimes, options, base).judged(judges.of_input)
         ruling = Ruling.of((*sources, *options.crds), loaded, options)

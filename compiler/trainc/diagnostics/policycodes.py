@@ -31,10 +31,11 @@ POLICY = {
         " log.",
     ),
     "TC504": Code(
-        _N,
+        _W,
         "policy that cannot be decided offline",
         "Whether the policy lets objects pass depends on what only the cluster knows: who asks (request.userInfo, the"
-        " authorizer), or a namespace of which no Namespace document is given. That is neither a pass nor a failure.",
+        " authorizer), or, where it is not bound with the action Deny, a namespace of which no Namespace document is"
+        " given. That is neither a pass nor a failure: a warning for a Deny, else a note.",
     ),
     "TC505": Code(
         _E,
@@ -47,6 +48,13 @@ POLICY = {
         "No test in policies/tests/ has an object that this validation, or this policy at all, finds fault with. Nobody"
         " would notice if it let everything pass.",
         "add a test with an object that must be denied",
+    ),
+    "TC519": Code(
+        _E,
+        "policy that lacks a document",
+        "Whether a policy that is bound with the action Deny lets objects pass depends on the labels or annotations of"
+        " a namespace, or on params, and no such document is given in policies/. Those of jobs/ and runtimes/ are not"
+        " read: who adds a job does not decide what it is judged by.",
     ),
     "TC507": Code(
         _E,

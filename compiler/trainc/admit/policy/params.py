@@ -56,6 +56,18 @@ def collect(policy: Stored, binding: Stored, namespace: str, cluster: Cluster) -
     return found
 
 
+def lacks_params(policy: Stored, binding: Stored, cluster: Cluster) -> bool:
+    """Tell whether a binding passes everything because none of its params is given, in any namespace."""
+    reference = binding.spec.get("paramRef")
+    if not policy.has_params or not isinstance(reference, dict) or reference.get("parameterNotFoundAction") == "Deny":
+        return False
+    try:
+        scope(policy, cluster)
+    except ConfigurationError:
+        return False  # it denies
+    return not _select(policy, reference, str(reference.get("namespace") or "") or None, cluster)
+
+
 def _select(policy: Stored, reference: JsonObject, place: str | None, cluster: Cluster) -> tuple[Document, ...]:
     api_version, kind = _kind(policy)
     name, selector = str(reference.get("name") or ""), requirements(reference.get("selector"))

@@ -16,7 +16,7 @@ from trainc.admit.policy.documents import BINDING, GROUP, POLICY, Read, Stored, 
 from trainc.admit.policy.evaluate import Evaluation, Verdict
 from trainc.admit.policy.expressions import Bound, Expressions
 from trainc.admit.policy.matching import Match, match, own, sees
-from trainc.admit.policy.params import ConfigurationError, collect, scope
+from trainc.admit.policy.params import ConfigurationError, collect, lacks_params, scope
 from trainc.admit.policy.passing import Case, Sort, cases, passes, sort_of
 from trainc.admit.policy.request import names, namespace_value, object_names
 from trainc.admit.policy.wording import upstream
@@ -77,6 +77,13 @@ class PolicySet:
             return own and (bound.policy.has_params or any(others))
 
         return tuple(filter(sees_it, self.bound))
+
+    def without_params(self) -> Iterator[tuple[Document, Document]]:
+        """Yield policies and bindings that deny by params, and pass everything because none of these is given."""
+        for bound in self.bound:
+            for binding in bound.bindings:
+                if DENY in binding.actions and lacks_params(bound.policy, binding, self.cluster):
+                    yield bound.policy.document, binding.document
 
     def decide(self, request: Request) -> tuple[Decision, ...]:
         """Return all that the policies say of a request, by policy, binding and place; empty: it is admitted."""
@@ -142,7 +149,9 @@ class _Asking:
             if self._policy.has_params:
                 scope(self._policy, self._cluster)
         except Undecided as undecided:
-            yield self._open(None, ("spec", "matchConstraints", "namespaceSelector"), undecided.reason)
+            matched = match({**constraints, "namespaceSelector": {}}, self._request, self._cluster)
+            if matched is not None and any(self._objects(binding, matched) for binding in self._bound.bindings):
+                yield self._open(None, ("spec", "matchConstraints", "namespaceSelector"), undecided.reason)
             return
         except ConfigurationError as error:
             yield from self._misconfigured(None, f"failed to configure policy: {error}")
@@ -154,10 +163,23 @@ class _Asking:
         try:
             if isinstance(resources, dict) and match(resources, self._request, self._cluster) is None:
                 return
-            params = collect(self._policy, binding, self._request.scope, self._cluster)
         except Undecided as undecided:
-            yield self._open(binding, ("spec", "matchResources", "namespaceSelector"), undecided.reason)
+            assert isinstance(resources, dict), "it was matched"
+            wide = {**resources, "namespaceSelector": {}}
+            if match(wide, self._request, self._cluster) is not None and self._objects(binding, matched, bound=True):
+                yield self._open(binding, ("spec", "matchResources", "namespaceSelector"), undecided.reason)
             return
+        yield from self._bound_by(binding, matched)
+
+    def _objects(self, binding: Stored, matched: Match, *, bound: bool = False) -> bool:
+        """Tell whether a binding finds fault where its policy applies; ``bound``: and the binding applies, too."""
+        decisions = self._bound_by(binding, matched) if bound else self._by_binding(binding, matched)
+        return any(decision.outcome != ANNOTATION for decision in decisions)
+
+    def _bound_by(self, binding: Stored, matched: Match) -> Iterator[Decision]:
+        """Yield what the policy says where the binding is about the request."""
+        try:
+            params = collect(self._policy, binding, self._request.scope, self._cluster)
         except ConfigurationError as error:
             yield from self._misconfigured(binding, f"failed to configure binding: {error}")
             return
@@ -197,7 +219,8 @@ class _Asking:
     def _open(self, binding: Stored | None, path: Path, reason: str) -> Decision:
         """Return that it is not known whether the policy applies."""
         where = binding.document if binding is not None else None
-        action = _strongest(binding) if binding is not None else DENY
+        actions = [_strongest(each) for each in (self._bound.bindings if binding is None else (binding,))]
+        action = DENY if DENY in actions else actions[0]
         return Decision(self._policy.document, where, path, action, UNDECIDED, reason, at_binding=binding is not None)
 
     def _misconfigured(self, binding: Stored | None, message: str) -> Iterator[Decision]:
