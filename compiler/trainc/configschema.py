@@ -17,7 +17,7 @@ from trainc.settings import RECOMMENDED, SHORT
 from trainc.source import Json, JsonObject, Path, as_object, dotted, get
 
 FILE = "config.schema.json"
-_DROPPED = frozenset(("$schema", "$defs", "description"))
+_DROPPED = frozenset(("$schema", "$defs", "description", "patternProperties"))
 
 
 def misfits(data: JsonObject) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from trainc.compilejob import Job
 from trainc.contents import Content
-from trainc.diagnostics import Diagnostic, has_errors, report, sort_key
+from trainc.diagnostics import Diagnostic, Silenced, has_errors, report, sort_key
 from trainc.documents import JOBS, classify, superseded
 from trainc.findings.repeats import collapse
 from trainc.findings.ruling import Ruling
@@ -39,7 +39,7 @@ class Build:
     ``jobs`` come in order of namespace and name. ``findings`` are sorted and hold those of every job once;
     one that several jobs have says so, and how many.
     ``files`` maps paths below out/ to bytes; it is empty if any finding is an error. (An executor may promise them.)
-    ``left`` are the TrainJobs that the environment does not have: they are not compiled. ``shared`` are companions
+    ``silenced`` are the findings that comments take away. ``left`` are the TrainJobs that the environment does not have: they are not compiled. ``shared`` are companions
     of runtimes, which all jobs of a namespace have together. ``unused`` are runtimes given that no job names.
     """
 
@@ -49,6 +49,7 @@ class Build:
     left: tuple[Document, ...] = ()
     shared: tuple[Shared, ...] = ()
     unused: tuple[Document, ...] = ()
+    silenced: tuple[Silenced, ...] = ()
 
     @property
     def objects(self) -> tuple[Object, ...]:
@@ -179,6 +180,7 @@ def _finished(jobs: Iterable[Job], own: Iterable[Diagnostic], prepared: Prepared
     """Return the build of compiled jobs; ``own`` are findings on the inputs themselves, all as they were made."""
     ruling, options = prepared.ruling, prepared.options
     found = [*own, *(finding for job in jobs for finding in job.findings)]
+    silenced = tuple(ruling.silenced(own, ((f"{job.namespace}/{job.name}", job.findings) for job in jobs)))
     jobs = tuple(_settled(job, ruling) for job in jobs)
     findings = collapse(ruling.settle(own), ((f"{job.namespace}/{job.name}", job.findings) for job in jobs))
     findings += ruling.remarks(found, findings, _untried(prepared.documents.runtimes, jobs))
@@ -186,7 +188,7 @@ def _finished(jobs: Iterable[Job], own: Iterable[Diagnostic], prepared: Prepared
     if not has_errors(findings):
         for job in jobs:
             written.update(files(job, options) if prepared.keep is Keep.OBJECTS else job.files)
-    return Build(jobs, tuple(sorted(findings, key=sort_key)), written)
+    return Build(jobs, tuple(sorted(findings, key=sort_key)), written, silenced=silenced)
 
 
 def _settled(job: Job, ruling: Ruling) -> Job:

@@ -65,8 +65,8 @@ def run(
         return CLEAN
     from trainc.cli.building import build
 
-    findings, make = build(read, paths, output, faithful, environment)
-    told = reporter.worded(findings)
+    findings, silenced, make = build(read, paths, output, faithful, environment)
+    told = reporter.worded(findings, silenced)
     reporter.tell(told)
     if reporter.fails(findings):
         return reporter.status(findings)

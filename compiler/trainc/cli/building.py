@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from trainc.cli.reading import Read
 from trainc.cli.work import choose, definitions, no_document, nothing, parse_config, worth_telling
-from trainc.diagnostics import Diagnostic, has_errors, sort_key
+from trainc.diagnostics import Diagnostic, Silenced, has_errors, sort_key
 from trainc.diagnostics.inert import for_json
 from trainc.emit import emit_inert
 from trainc.kube.fieldorder import ordered_object
@@ -21,8 +21,11 @@ from trainc.source import JsonObject
 
 def build(
     read: Read, paths: Iterable[str], output: str, faithful: bool, environment: str | None
-) -> tuple[tuple[Diagnostic, ...], Callable[[], str]]:
-    """Compile; return the findings, and what gives the text of the objects. BadParameter for a wrong environment."""
+) -> tuple[tuple[Diagnostic, ...], tuple[Silenced, ...], Callable[[], str]]:
+    """Compile; return the findings, those silenced, and what gives the text of the objects.
+
+    BadParameter for a wrong environment.
+    """
     options, findings = _options(read, faithful, environment)
     crds = definitions(read.folders)
     result = compile(merge([read.given, read.platform]).sources, replace(options, crds=crds.sources))
@@ -32,7 +35,7 @@ def build(
     if not has_errors(findings) and not result.jobs:
         what = "no document here" if no_document(read.given) else "no TrainJob here"
         findings = (*findings, *(nothing(path, what) for path in paths))
-    return findings, lambda: _WRITERS[output](found.data for found in result.objects)
+    return findings, result.silenced, lambda: _WRITERS[output](found.data for found in result.objects)
 
 
 def _options(read: Read, faithful: bool, environment: str | None) -> tuple[Options, tuple[Diagnostic, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trainc.cli.command import CLEAN, ERRORS, STALE, Reporter
-from trainc.diagnostics import Diagnostic, has_errors, sort_key
+from trainc.diagnostics import Diagnostic, Silenced, has_errors, sort_key
 from trainc.records import NamedTuple
 from trainc.write import Plan, apply
 
@@ -27,11 +27,13 @@ class Mode(NamedTuple):
     ranks: Ranks | None = None
 
 
-def carry_out(findings: tuple[Diagnostic, ...], todo: Plan | None, mode: Mode) -> int:
+def carry_out(
+    findings: tuple[Diagnostic, ...], todo: Plan | None, mode: Mode, silenced: tuple[Silenced, ...] = ()
+) -> int:
     """Do what is to be done, nothing where a finding fails the run; tell it, and return the exit status."""
     reporter, check = mode.reporter, mode.check
     if todo is None:
-        reporter.findings(findings)
+        reporter.findings(findings, silenced)
         return reporter.status(findings)
     findings = (*findings, *todo.blocked)
     if has_errors(findings):
@@ -39,7 +41,7 @@ def carry_out(findings: tuple[Diagnostic, ...], todo: Plan | None, mode: Mode) -
         return ERRORS
     if not check:
         apply(todo)
-    reporter.findings(findings)
+    reporter.findings(findings, silenced)
     for line in todo.differences():
         if check:
             reporter.result(line)

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from trainc.cli.declared import Choice, Option
 from trainc.cli.echo import echo, echo_line
 from trainc.cli.failure import ENVIRONMENT
-from trainc.diagnostics import Diagnostic, Severity, has_errors
-from trainc.diagnostics.formats import FORMATS
+from trainc.diagnostics import Diagnostic, Severity, Silenced, has_errors
+from trainc.diagnostics.formats import FORMATS, with_silenced
 from trainc.diagnostics.text import render_brief, summary
 from trainc.records import NamedTuple, dataclass
 
@@ -61,15 +61,25 @@ class Reporter:
         codes = {finding.code for finding in findings if finding.severity is Severity.ERROR}
         return ENVIRONMENT if codes == {"TC014"} or "TC902" in codes else ERRORS
 
-    def findings(self, findings: Iterable[Diagnostic]) -> None:
-        """Write the findings, only those that fail the run if quiet; in text, count them on standard error."""
-        self.tell(self.worded(findings))
+    def findings(self, findings: Iterable[Diagnostic], silenced: Iterable[Silenced] = ()) -> None:
+        """Write the findings, only those that fail the run if quiet; in text, count them on standard error.
 
-    def worded(self, findings: Iterable[Diagnostic]) -> Words:
+        ``silenced`` are those that comments take away, which one format lists.
+        """
+        self.tell(self.worded(findings, silenced))
+
+    def worded(self, findings: Iterable[Diagnostic], silenced: Iterable[Silenced] = ()) -> Words:
         """Return what is to be written of findings: a function of them and of the ``manner``."""
         shown = [finding for finding in findings if not self.quiet or self.fails((finding,))]
         counted = summary(shown) if self.format == "text" and shown else ""
+        if self.lists_silenced:
+            return Words(with_silenced(shown, silenced), counted)
         return Words((render_brief if self.brief else FORMATS[self.format])(shown, self.colour), counted)
+
+    @property
+    def lists_silenced(self) -> bool:
+        """Whether the format lists what comments silence."""
+        return self.format == "sarif" and not self.quiet
 
     def tell(self, words: Words) -> None:
         """Write the findings that were worded in this manner."""

@@ -46,7 +46,8 @@ def run(
     if ranks is not None and ranks.rank:
         ranks.serve()
         return CLEAN
-    mode = Mode(Reporter(format_, fail_on, quiet, verbose), check, cache, workers, ranks)
+    reporter = Reporter(format_, fail_on, quiet, verbose)
+    mode = Mode(reporter, check, cache and not reporter.lists_silenced, workers, ranks)
     try:
         return _render(project_root(Path.cwd(), project), paths, environment, mode)
     finally:

@@ -15,7 +15,7 @@ from trainc.cli.executing import executor_of
 from trainc.cli.reading import read_platform
 from trainc.cli.work import JOBS, Outcome, choose, compile_for, load_config, with_empty
 from trainc.config import Config
-from trainc.diagnostics import Diagnostic, Severity, has_errors, sort_key
+from trainc.diagnostics import Diagnostic, Severity, Silenced, has_errors, sort_key
 from trainc.foreign import Kind, unmanaged
 from trainc.gitops.companions import FOLDER
 from trainc.read import Inputs, merge, name_below, read_tree
@@ -47,7 +47,7 @@ def render(root: Path, paths: Iterable[str], environment: str | None, known: Who
     run = Run(root, names, config, choose(config, environment), environment is None and JOBS in names)
     memory = open_memory(root, use=mode.cache, by_bytes=mode.check, compares=True)
     done = recalled(lambda memory: run.planned(mode, findings, memory), lambda done: done.findings, memory)
-    status = carry_out(done.findings, done.todo, mode)
+    status = carry_out(done.findings, done.todo, mode, done.silenced)
     if memory is not None and not memory.forgotten and run.whole:
         if not mode.check and status == CLEAN and done.todo is not None:
             memory.wrote(done.todo)
@@ -66,6 +66,7 @@ class Done(NamedTuple):
     findings: tuple[Diagnostic, ...]
     todo: Plan | None
     platform: tuple[Source, ...]
+    silenced: tuple[Silenced, ...] = ()
 
 
 class Run(NamedTuple):
@@ -90,29 +91,34 @@ class Run(NamedTuple):
         )
         found = with_empty(outcome, root, names)
         if mode.reporter.fails(found):
-            return self._done(found, None, look(root, (OUT,)), platform)
+            return self._done(outcome, found, None, look(root, (OUT,)), platform)
         is_same = None if memory is None else memory.is_same
         if self.whole:
             folders = (OUT, *deployment_folders(self.config, self.environments))
             wanted = {**outcome.files, **deployment_files(self.config, outcome)}
             there = look(root, folders)
             todo = plan(root, wanted, folders, folders, is_same, seen=Seen(there, ()))
-            return self._done(found, todo, there, platform)
+            return self._done(outcome, found, todo, there, platform)
         scopes = _scopes(root, self.config, outcome, names)
         todo = plan(root, outcome.files, scopes, is_same=is_same)
-        return self._done(found, todo, look(root, (OUT,)), platform)
+        return self._done(outcome, found, todo, look(root, (OUT,)), platform)
 
     def _done(
-        self, found: tuple[Diagnostic, ...], todo: Plan | None, there: Mapping[str, Kind], platform: Inputs
+        self,
+        outcome: Outcome,
+        found: tuple[Diagnostic, ...],
+        todo: Plan | None,
+        there: Mapping[str, Kind],
+        platform: Inputs,
     ) -> Done:
         """Return the end of a run, with what others have left below out/: errors keep anything from being written."""
         others = foreign_files(self.root, there, todo, unmanaged(self.config.data))
         errors = tuple(finding for finding in others if finding.severity is Severity.ERROR)
         if todo is None:
-            return Done(tuple(sorted((*found, *others), key=sort_key)), None, platform.sources)
+            return Done(tuple(sorted((*found, *others), key=sort_key)), None, platform.sources, outcome.silenced)
         notes = (finding for finding in others if finding.severity is not Severity.ERROR)
         todo = replace(todo, blocked=tuple(sorted((*todo.blocked, *errors), key=sort_key)))
-        return Done(tuple(sorted((*found, *notes), key=sort_key)), todo, platform.sources)
+        return Done(tuple(sorted((*found, *notes), key=sort_key)), todo, platform.sources, outcome.silenced)
 
 
 def _job_path(root: Path, path: str) -> str:

@@ -83,7 +83,7 @@ def run(
         crds, before = read_crds(root, folder, crd_dirs), read_base(root, base, folder, paths)
         outcome = compiled(merge([*parts, platform]), partly=partly, crds=crds, base=before, keep=Keep.SUMMARIES)
     else:
-        outcome = _of_all(root, compiled, use=cache and not has_errors(of_config))
+        outcome = _of_all(root, compiled, use=cache and not has_errors(of_config) and not reporter.lists_silenced)
     findings = outcome.findings
     if not has_errors(findings):
         if not outcome.job_count and not paths:
@@ -93,7 +93,7 @@ def run(
     if (has_config(root) or not paths) and not has_errors(of_config):
         others = foreign_files(root, look(root, (OUT,)), None, unmanaged(config.data))
         findings = tuple(sorted((*findings, *others), key=sort_key))
-    reporter.findings(findings)
+    reporter.findings(findings, outcome.silenced)
     if not reporter.fails(findings):
         reporter.remark(_praise(outcome.job_count))
     return reporter.status(findings)

@@ -10,7 +10,7 @@ from trainc.admit.companions import read_definitions
 from trainc.cli.declared import Option
 from trainc.config import Config, parse
 from trainc.contents import Content
-from trainc.diagnostics import Diagnostic, Severity, has_errors, report, sort_key
+from trainc.diagnostics import Diagnostic, Severity, Silenced, has_errors, report, sort_key
 from trainc.findings import severities
 from trainc.findings.repeats import across
 from trainc.findings.silences import UNUSED
@@ -54,6 +54,7 @@ class Outcome:
     files: Mapping[str, Content]
     findings: tuple[Diagnostic, ...]
     made: Mapping[str, tuple[Summary, ...]]
+    silenced: tuple[Silenced, ...] = ()
 
     @property
     def job_count(self) -> int:
@@ -124,12 +125,14 @@ def compile_for(
         found += (ruled for each in whole if (ruled := severities.apply(each, levels)) is not None)
     found += worth_telling([build.findings for build in made], partly)
     # A finding is about the input, so environments repeat it.
+    muted = {(sort_key(each.finding), each.finding.path): each for build in made for each in build.silenced}
     once = {(sort_key(finding), finding.path, finding.hint): finding for finding in reversed(found)}
     return Outcome(
         jobs={name: build.jobs for name, (_, build) in builds.items()},
         files={name: data for build in made for name, data in build.files.items()},
         findings=tuple(sorted(_counted(list(once.values()), made), key=sort_key)),
         made={name: build.made for name, (_, build) in builds.items()},
+        silenced=tuple(muted.values()),
     )
 
 

@@ -1,7 +1,7 @@
 """Findings: one frozen type, one table of codes, one file a renderer."""
 
 from trainc.diagnostics.codes import CODES, Code
-from trainc.diagnostics.diagnostic import Diagnostic, Related, Severity, has_errors, sort_key
+from trainc.diagnostics.diagnostic import Diagnostic, Related, Severity, Silenced, has_errors, sort_key
 from trainc.diagnostics.reporting import report
 from trainc.diagnostics.suggestion import suggest, suggest_by_words
 
@@ -11,6 +11,7 @@ __all__ = [
     "Diagnostic",
     "Related",
     "Severity",
+    "Silenced",
     "has_errors",
     "report",
     "sort_key",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
-from trainc.records import dataclass
+from trainc.records import NamedTuple, dataclass
 from trainc.source import Document, Path
 
 
@@ -61,6 +61,13 @@ class Diagnostic:
     def column(self) -> int:
         """The column of the place, from 1, in code points."""
         return self.document.locate(self.path).column
+
+
+class Silenced(NamedTuple):
+    """A finding that a comment takes away, and the reason that the comment gives."""
+
+    finding: Diagnostic
+    reason: str
 
 
 def sort_key(finding: Diagnostic) -> tuple[str, int, int, str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from trainc.diagnostics import text
-from trainc.diagnostics.diagnostic import Diagnostic
+from trainc.diagnostics.diagnostic import Diagnostic, Silenced
 
 Renderer: TypeAlias = Callable[[Iterable[Diagnostic], bool], str]
 """Takes the findings and whether to use colour; returns text that ends with a line break, or is empty."""
@@ -21,9 +21,14 @@ def _json(findings: Iterable[Diagnostic], colour: bool = False) -> str:
 
 
 def _sarif(findings: Iterable[Diagnostic], colour: bool = False) -> str:
+    return with_silenced(findings, ())
+
+
+def with_silenced(findings: Iterable[Diagnostic], silenced: Iterable[Silenced]) -> str:
+    """Return a SARIF log: the one format that lists what comments silence."""
     from trainc.diagnostics import sarif
 
-    return sarif.render(findings, colour)
+    return sarif.render(findings, silenced=silenced)
 
 
 def _github(findings: Iterable[Diagnostic], colour: bool = False) -> str:

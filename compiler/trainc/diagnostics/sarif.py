@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from trainc.diagnostics.codes import CODES, Code
 from trainc.diagnostics.counts import without_count
-from trainc.diagnostics.diagnostic import Diagnostic, Related, Severity, sort_key
+from trainc.diagnostics.diagnostic import Diagnostic, Related, Severity, Silenced, sort_key
 from trainc.diagnostics.explain import anchor, page
 from trainc.regex import lazy
 from trainc.source import Document, Json, JsonObject, Path, dotted, get
@@ -31,12 +31,14 @@ _SURROGATE = lazy("[\ud800-\udfff]")
 _LINK = lazy(r"\[(?=[^\[\]]*\]\()")
 
 
-def render(findings: Iterable[Diagnostic], colour: bool = False) -> str:
+def render(findings: Iterable[Diagnostic], colour: bool = False, silenced: Iterable[Silenced] = ()) -> str:
     """Return a log in ASCII with one run: every code of the table as a rule, every finding as a result.
 
     Results are in order of place; line and column count from 1, in code points.
     A result's properties hold path, stage, upstream, found, expected and hint,
     as far as there are any. Its fingerprint does not change when lines move.
+    What comments silence is a result, too, with its suppression; if there is any,
+    the others say that they have none (3.27.23 asks for all or nothing).
     ``colour`` changes nothing. Raises KeyError for a code that is not in the
     table.
     """
@@ -48,11 +50,16 @@ def render(findings: Iterable[Diagnostic], colour: bool = False) -> str:
         "semanticVersion": VERSION,
         "rules": [_rule(code, CODES[code]) for code in codes],
     }
+    muted = tuple(silenced)
+    reasons = {id(each.finding): each.reason for each in muted}
+    results = sorted((*findings, *(each.finding for each in muted)), key=sort_key)
     run: JsonObject = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {ROOT: {"description": {"text": "The root of the repository."}}},
-        "results": [_result(finding, indexes[finding.code]) for finding in sorted(findings, key=sort_key)],
+        "results": [
+            {**_result(finding, indexes[finding.code]), **_suppressions(reasons, finding)} for finding in results
+        ],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
@@ -87,7 +94,15 @@ def _markdown(entry: Code) -> str:
     return f"{entry.text}{hint}"
 
 
-def _result(finding: Diagnostic, index: int) -> Json:
+def _suppressions(reasons: Mapping[int, str], finding: Diagnostic) -> JsonObject:
+    """Return the suppressions of a result; nothing where no result of the log has any."""
+    if not reasons:
+        return {}
+    reason = reasons.get(id(finding))
+    return {"suppressions": [] if reason is None else [{"kind": "inSource", "justification": _plain(reason)}]}
+
+
+def _result(finding: Diagnostic, index: int) -> JsonObject:
     result: JsonObject = {
         "ruleId": finding.code,
         "ruleIndex": index,

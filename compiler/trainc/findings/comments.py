@@ -31,12 +31,13 @@ _REASON = lazy(r"\w")
 class Ignore:
     """One comment: ``line`` is where that begins which it covers; each of ``codes`` has a document of its own.
 
-    That document's root is where the comment names the code.
+    That document's root is where the comment names the code. ``reason`` is what follows the codes.
     """
 
     source: Source
     line: int
     codes: Mapping[str, Document]
+    reason: str
 
 
 def read(source: Source) -> tuple[tuple[Ignore, ...], tuple[Diagnostic, ...]]:
@@ -53,7 +54,7 @@ def read(source: Source) -> tuple[tuple[Ignore, ...], tuple[Diagnostic, ...]]:
         places = {code: _place(source, mark._replace(column=line.index(code, mark.column) + 1)) for code in codes}
         findings += _powerless(places)
         if able := {code: place for code, place in places.items() if code in CODES and refusal(code) is None}:
-            ignores.append(Ignore(source, _covered(lines, mark), able))
+            ignores.append(Ignore(source, _covered(lines, mark), able, reason.strip()))
     return tuple(ignores), tuple(findings)
 
 

@@ -30,6 +30,11 @@ REFUSED = frozenset(
 
 _REFUSAL = "the cluster refuses it, too"
 
+LEVEL, LOCKED = "level", "locked"
+"""The keys of a severity that is written as a mapping."""
+
+_FORM = f"{{{LEVEL}: error, {LOCKED}: true}}"
+
 Severities = Mapping[str, Severity | None]
 """By code; None leaves its findings out."""
 
@@ -62,32 +67,67 @@ def is_fixed(finding: Diagnostic) -> bool:
 
 def check(value: Mapping[str, Json]) -> Iterator[Problem]:
     """Yield what is wrong with the value of ``severities``: unknown codes and levels, errors that cannot be lowered."""
-    for code, level in value.items():
+    for code, entry in value.items():
         if code not in CODES:
             yield Problem((code,), f"unknown code {code!r}", hint=suggest(code, CODES))
-        elif level not in LEVELS:
-            shown = level if isinstance(level, str) else None
-            hint = suggest(level, LEVELS) if isinstance(level, str) else None
-            yield Problem((code,), f"no severity for {code}", shown, _CHOICE, hint)
-        elif level != Severity.ERROR and (reason := immovable(code)) is not None:
-            yield Problem((code,), f"{code} cannot be lowered: {reason}", str(level), Severity.ERROR.value)
+        elif isinstance(entry, dict):
+            yield from _check_mapping(code, entry)
+        else:
+            yield from _check_level(code, entry, (code,))
+
+
+def _check_mapping(code: str, entry: Mapping[str, Json]) -> Iterator[Problem]:
+    for key, value in entry.items():
+        if key == LEVEL:
+            yield from _check_level(code, value, (code, key))
+        elif key != LOCKED:
+            yield Problem((code, key), f"unknown key {key!r}", expected=_FORM, hint=suggest(key, (LEVEL, LOCKED)))
+        elif not isinstance(value, bool):
+            yield Problem((code, key), "wrong type", expected="true or false")
+    if not entry:
+        yield Problem((code,), f"no severity for {code}", expected=_FORM)
+
+
+def _check_level(code: str, level: Json, path: Path) -> Iterator[Problem]:
+    if level not in LEVELS:
+        shown = level if isinstance(level, str) else None
+        hint = suggest(level, LEVELS) if isinstance(level, str) else None
+        yield Problem(path, f"no severity for {code}", shown, _CHOICE, hint)
+    elif level != Severity.ERROR and (reason := immovable(code)) is not None:
+        yield Problem(path, f"{code} cannot be lowered: {reason}", str(level), Severity.ERROR.value)
 
 
 def read(value: Json) -> Severities:
     """Return severities by code; what ``check`` finds fault with is passed over."""
     items = value.items() if isinstance(value, dict) else ()
+    levels = ((code, entry.get(LEVEL) if isinstance(entry, dict) else entry) for code, entry in items)
     return {
         code: None if level == IGNORE else Severity(level)
-        for code, level in items
+        for code, level in levels
         if code in CODES and isinstance(level, str) and level in LEVELS
     }
 
 
-def apply(finding: Diagnostic, severities: Severities) -> Diagnostic | None:
+def locked(value: Json) -> frozenset[str]:
+    """Return the codes of ``severities`` that no comment silences."""
+    items = value.items() if isinstance(value, dict) else ()
+    return frozenset(code for code, entry in items if isinstance(entry, dict) and entry.get(LOCKED) is True)
+
+
+def rank(severity: Severity | None) -> int:
+    """Return a number that is lower for what is worse."""
+    return LEVELS.index(IGNORE if severity is None else severity.value)
+
+
+def apply(finding: Diagnostic, severities: Severities, floor: Severities | None = None) -> Diagnostic | None:
     """Return the finding with the severity of its code, or None where that leaves it out.
 
-    An error that the cluster or trainc itself cannot pass over stays one, and its hint says so.
+    An error that the cluster or trainc itself cannot pass over stays one, and its hint says so. With ``floor``, the
+    severities of another revision, the worse of the two counts.
     """
+    if floor is not None:
+        both = apply(finding, severities), apply(finding, floor)
+        return min(both, key=lambda found: rank(found.severity if found is not None else None))
     if finding.code not in severities:
         return finding
     severity = severities[finding.code]

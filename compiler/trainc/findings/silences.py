@@ -24,10 +24,16 @@ class Silences:
     ignores: tuple[Ignore, ...] = ()
     findings: tuple[Diagnostic, ...] = ()
     covered: Mapping[_Place, Mapping[Path, tuple[Ignore, ...]]] = field(default_factory=dict, hash=False)
+    locked: frozenset[str] = frozenset()
 
     @classmethod
-    def read(cls, sources: Iterable[Source], documents: Iterable[Document]) -> Silences:
-        """Read the comments of sources; documents are what was loaded from them. Most texts hold none: no cost."""
+    def read(
+        cls, sources: Iterable[Source], documents: Iterable[Document], locked: frozenset[str] = frozenset()
+    ) -> Silences:
+        """Read the comments of sources; documents are what was loaded from them. Most texts hold none: no cost.
+
+        ``locked`` are codes that no comment may silence.
+        """
         ignores: list[Ignore] = []
         findings: list[Diagnostic] = []
         covered: dict[_Place, Mapping[Path, tuple[Ignore, ...]]] = {}
@@ -41,7 +47,7 @@ class Silences:
         for document in documents:
             if by_source.get(document.source):
                 covered[document.source, document.index] = dict(_coverage(document, by_source[document.source]))
-        return cls(tuple(ignores), tuple(findings), covered)
+        return cls(tuple(ignores), tuple(findings), covered, locked)
 
     def silencing(self, finding: Diagnostic) -> Ignore | None:
         """Return the comment that names the finding's code and covers its place, if there is one."""
@@ -57,16 +63,20 @@ class Silences:
 
     def silences(self, finding: Diagnostic) -> bool:
         """Tell whether a comment takes the finding away."""
-        return bool(self.covered) and not is_fixed(finding) and self.silencing(finding) is not None
+        return bool(self.covered) and not self._stays(finding) and self.silencing(finding) is not None
+
+    def _stays(self, finding: Diagnostic) -> bool:
+        return is_fixed(finding) or finding.code in self.locked
 
     def powerless(self, findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
         """Yield a warning for each comment on a finding that no comment can silence."""
         said: set[tuple[Ignore, str]] = set()
         for finding in findings:
-            ignore = self.silencing(finding) if self.covered and is_fixed(finding) else None
+            ignore = self.silencing(finding) if self.covered and self._stays(finding) else None
             if ignore is not None and (ignore, finding.code) not in said:
                 said.add((ignore, finding.code))
-                message = f"{finding.code} cannot be silenced here: the cluster refuses it, too"
+                why = "the cluster refuses it, too" if is_fixed(finding) else "trainc.yaml locks it"
+                message = f"{finding.code} cannot be silenced here: {why}"
                 related = (Related("what it is about", finding.document, finding.path),)
                 yield report("TC016", ignore.codes[finding.code], (), message, related=related)
 
