@@ -39,8 +39,9 @@ class Build:
     ``jobs`` come in order of namespace and name. ``findings`` are sorted and hold those of every job once;
     one that several jobs have says so, and how many.
     ``files`` maps paths below out/ to bytes; it is empty if any finding is an error. (An executor may promise them.)
-    ``silenced`` are the findings that comments take away. ``left`` are the TrainJobs that the environment does not have: they are not compiled. ``shared`` are companions
+    ``left`` are the TrainJobs that the environment does not have: they are not compiled. ``shared`` are companions
     of runtimes, which all jobs of a namespace have together. ``unused`` are runtimes given that no job names.
+    ``silenced`` are the findings that comments take away.
     """
 
     jobs: tuple[Job, ...]

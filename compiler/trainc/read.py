@@ -257,6 +257,16 @@ def read_policy_tests(root: Path, folder: Path, paths: Iterable[str] = ()) -> In
     return _given(root, root, POLICY_TESTS, tests=True) if (root / POLICY_TESTS).is_dir() else Inputs()
 
 
+def read_beside_policies(root: Path) -> Inputs:
+    """Read the regular files below policies/ that are not read as policies: hidden ones, tests, of other suffixes."""
+    found = []
+    for folder, folders, files in os.walk(root / "policies"):
+        folders.sort()
+        names = (Path(folder, file).relative_to(root).as_posix() for file in sorted(files))
+        found += [_read(root / name, name, regular=True) for name in names if not is_input(name)]
+    return merge(found)
+
+
 def _is_test(name: str) -> bool:
     return name.startswith(POLICY_TESTS + "/")
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from trainc.config import Config, parse
 from trainc.diagnostics.display import is_printable
 from trainc.foreign import OWNED
 from trainc.options import Revision
-from trainc.read import LIMIT, OUT, SUFFIXES, is_given, is_input
+from trainc.read import CONFIG, LIMIT, OUT, SUFFIXES, is_given, is_input
 from trainc.records import NamedTuple
 from trainc.source import Source
 
@@ -55,11 +56,35 @@ def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revis
     repository, no such revision, or where its files are not there.
     """
     commit = _commit(root, revision)
-    listing = _git(root, "ls-tree", "-r", "-z", "-l", commit, "--", *FOLDERS, *given)
-    entries = sorted(_entries(listing, lambda name: _is_output(name) or is_input(name) or is_given(name, given)))
+    listing = _git(root, "ls-tree", "-r", "-z", "-l", commit, "--", *FOLDERS, CONFIG, *given)
+    entries = sorted(_entries(listing, lambda name: _is_output(name) or _is_read(name) or is_given(name, given)))
     texts = _contents(root, entries)
     owned = ((e, t) for e, t in zip(entries, texts, strict=True) if not e.name.startswith(OUT) or t.startswith(OWNED))
-    return Revision(revision, tuple(Source(entry.name, text) for entry, text in owned))
+    return _revision(revision, (Source(entry.name, text) for entry, text in owned))
+
+
+def read_inputs(root: Path, revision: str) -> tuple[Revision, tuple[Source, ...]]:
+    """Return what a revision holds but for out/, and the files below policies/ that are not read as policies.
+
+    RevisionError as above.
+    """
+    commit = _commit(root, revision)
+    listing = _git(root, "ls-tree", "-r", "-z", "-l", commit, "--", *FOLDERS[:-1], CONFIG)
+    entries = sorted(_entries(listing, lambda name: _is_read(name) or name.startswith("policies/")))
+    sources = [Source(entry.name, text) for entry, text in zip(entries, _contents(root, entries), strict=True)]
+    unread = tuple(source for source in sources if not _is_read(source.name))
+    return _revision(revision, (source for source in sources if _is_read(source.name))), unread
+
+
+def _is_read(name: str) -> bool:
+    return name == CONFIG or is_input(name)
+
+
+def _revision(name: str, sources: Iterable[Source]) -> Revision:
+    """Return a revision of sources, trainc.yaml among them; one that cannot be read says nothing."""
+    found = tuple(sources)
+    config = next((parse(source)[0] for source in found if source.name == CONFIG), Config())
+    return Revision(name, tuple(source for source in found if source.name != CONFIG), config.data)
 
 
 def read_output(root: Path, revision: str) -> dict[str, bytes]:

@@ -38,6 +38,7 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (6, ("jobcodec",)),
     (6, ("applications",)),
     (6, ("pipeline",)),
+    (7, ("safeguards",)),
     (7, ("configschema", "configdeploy", "difference")),
     (7, ("putfile", "files")),
     (7, ("config", "read", "write")),

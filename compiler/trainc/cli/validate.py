@@ -16,6 +16,7 @@ from trainc.cli.reading import CRDS, POLICIES, RUNTIMES, read_platform
 from trainc.cli.work import (
     BASE,
     JOBS,
+    POLICIES_FROM,
     Outcome,
     compile_for,
     load_config,
@@ -25,10 +26,12 @@ from trainc.cli.work import (
     read_crds,
     with_empty,
 )
-from trainc.diagnostics import has_errors, sort_key
+from trainc.config import Config
+from trainc.diagnostics import Diagnostic, has_errors, sort_key
 from trainc.foreign import unmanaged
+from trainc.options import Revision
 from trainc.prepared import Keep
-from trainc.read import Inputs, has_config, merge, name_below, read_given, read_tree
+from trainc.read import Inputs, has_config, merge, name_below, read_beside_policies, read_given, read_tree
 from trainc.write import OUT, foreign_files, look
 
 if TYPE_CHECKING:
@@ -42,6 +45,7 @@ Examples:
   trainc validate --fail-on warning     exit 1 for a warning, too
   trainc validate --crd-dir crds        objects of the kinds in crds/, too
   trainc validate --base origin/main    changes that a cluster refuses, too
+  trainc validate --policies-from main  by the policies of main, too
 """
 
 
@@ -50,6 +54,7 @@ def run(
     project: str | None,
     crd_dirs: tuple[str, ...],
     base: str | None,
+    policies_from: str | None,
     cache: bool,
     workers: int | None,
     format_: str,
@@ -67,7 +72,8 @@ def run(
 
     With --base, objects are compared with those of a git revision: what may not
     change while the name stays is an error for what is in out/ there, and a
-    warning for TrainJobs and runtimes.
+    warning for TrainJobs and runtimes. The policies and severities of that revision, or
+    of --policies-from, judge as well, and what is less strict since then is reported.
     """
     reporter = Reporter(format_, fail_on, quiet, verbose)
     folder = Path.cwd()
@@ -76,12 +82,16 @@ def run(
     compiled = partial(compile_for, config=config, environments=config.environments, findings=of_config)
     compiled = partial(compiled, execute=executor_of(workers, quiet=quiet))
     parts: list[Inputs] = []
-    if paths or crd_dirs or base is not None:
+    if paths or crd_dirs or base is not None or policies_from is not None:
         parts = [_read(root, folder, path) for path in paths] or [read_tree(root, JOBS)]
         platform = read_platform(root)
         partly = platform.sources if paths else ()
         crds, before = read_crds(root, folder, crd_dirs), read_base(root, base, folder, paths)
-        outcome = compiled(merge([*parts, platform]), partly=partly, crds=crds, base=before, keep=Keep.SUMMARIES)
+        inputs = merge([*parts, platform])
+        judge = read_base(root, policies_from, folder, (), "'--policies-from'") if policies_from else before
+        if judge is not None:
+            compiled = partial(compiled, policies_from=judge, weakened=_weakened(root, judge, inputs, config))
+        outcome = compiled(inputs, partly=partly, crds=crds, base=before, keep=Keep.SUMMARIES)
     else:
         outcome = _of_all(root, compiled, use=cache and not has_errors(of_config) and not reporter.lists_silenced)
     findings = outcome.findings
@@ -115,6 +125,15 @@ def _of_all(root: Path, compiled: Callable[..., Outcome], *, use: bool) -> Outco
     return outcome
 
 
+def _weakened(root: Path, judge: Revision, inputs: Inputs, config: Config) -> tuple[Diagnostic, ...]:
+    """Return in what a revision judged more strictly than what is there now."""
+    from trainc.safeguards import weakened
+
+    return weakened(
+        judge, Revision("", inputs.sources, config.data), config.document, read_beside_policies(root).sources
+    )
+
+
 def _praise(count: int) -> str:
     if not count:
         return "no TrainJob given; what was given is valid"
@@ -131,7 +150,7 @@ def _read(root: Path, folder: Path, path: str) -> Inputs:
 command = Declared(
     "validate",
     run,
-    (ROOT, CRDS, BASE, CACHE, JOBS_OPTION, *FINDINGS),
+    (ROOT, CRDS, BASE, POLICIES_FROM, CACHE, JOBS_OPTION, *FINDINGS),
     Paths("[PATH]...", Existing()),
     EPILOG,
 )

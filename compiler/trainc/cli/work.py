@@ -43,6 +43,15 @@ BASE = Option(
 )
 
 
+POLICIES_FROM = Option(
+    ("--policies-from",),
+    "policies_from",
+    "A git revision whose policies and severities judge as well, and report what is less strict since then."
+    " Without it, that of --base.",
+    metavar="REV",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What the environments of a run give together: jobs by environment, files, and findings, each once.
@@ -95,6 +104,8 @@ def compile_for(
     partly: Iterable[Source] = (),
     crds: Inputs | None = None,
     base: Revision | None = None,
+    policies_from: Revision | None = None,
+    weakened: Iterable[Diagnostic] = (),
     keep: Keep = Keep.FILES,
     memory: Memory | Abridged | None = None,
     execute: Executor = in_order,
@@ -103,7 +114,8 @@ def compile_for(
 
     ``findings`` are those of trainc.yaml, and go first; if there is an error among them nothing is compiled, since what
     trainc.yaml says is not known. ``partly`` are sources of which the run uses what it needs.
-    ``crds`` is what ``read_crds`` gives, ``base`` what ``read_base`` gives. Of objects stays what ``keep`` says.
+    ``crds`` is what ``read_crds`` gives, ``base`` what ``read_base`` gives; ``policies_from`` judges, too, and
+    ``weakened`` is in what it was stricter. Of objects stays what ``keep`` says.
     ``memory`` is what is known from the last run, ``execute`` compiles all other jobs. Raises Changed.
     """
     crds = crds or Inputs()
@@ -114,15 +126,17 @@ def compile_for(
     loaded = load_all(inputs.sources) if memory is None else memory.load(inputs.sources)
     builds: dict[str, tuple[Options, Build]] = {}
     for name in environments:
-        options = config.options(name, crds.sources, base)
+        options = replace(config.options(name, crds.sources, base), policies_from=policies_from)
         compiled = execute if memory is None else memory.executor(name, execute)
         builds[name] = options, run(loaded, options, keep, compiled)
     made = [build for _, build in builds.values()]
     found = [*findings, *inputs.findings, *crds.findings]
+    levels = severities.read(config.data.get(severities.KEY))
+    floor = severities.read(policies_from.config.get(severities.KEY)) if policies_from is not None else None
+    whole = [*weakened]
     if set(config.environments) == set(builds):
-        levels = severities.read(config.data.get(severities.KEY))
-        whole = _of_the_whole(tuple(builds.values()), partly=bool(partly))
-        found += (ruled for each in whole if (ruled := severities.apply(each, levels)) is not None)
+        whole += _of_the_whole(tuple(builds.values()), partly=bool(partly))
+    found += (ruled for each in whole if (ruled := severities.apply(each, levels, floor)) is not None)
     found += worth_telling([build.findings for build in made], partly)
     # A finding is about the input, so environments repeat it.
     muted = {(sort_key(each.finding), each.finding.path): each for build in made for each in build.silenced}
@@ -202,8 +216,10 @@ def definitions(folders: Iterable[tuple[str, Inputs]]) -> Inputs:
     return merge(parts)
 
 
-def read_base(root: Path, revision: str | None, folder: Path, paths: Iterable[str] = ()) -> Revision | None:
-    """Read the revision of --base, if there is one. BadParameter for one that cannot be read.
+def read_base(
+    root: Path, revision: str | None, folder: Path, paths: Iterable[str] = (), option: str = "'--base'"
+) -> Revision | None:
+    """Read the revision of --base or another option, if there is one. BadParameter for one that cannot be read.
 
     ``paths`` are the files and folders given, meant from ``folder``; those outside of root no revision holds.
     """
@@ -217,7 +233,7 @@ def read_base(root: Path, revision: str | None, folder: Path, paths: Iterable[st
         import click
 
         hint = f"\nHint: {error.hint}." if error.hint else ""
-        raise click.BadParameter(f"{error.message}.{hint}", param_hint="'--base'") from None
+        raise click.BadParameter(f"{error.message}.{hint}", param_hint=option) from None
 
 
 def nothing(place: str, message: str, severity: Severity | None = None) -> Diagnostic:

@@ -56,6 +56,25 @@ POLICY = {
         " a namespace, or on params, and no such document is given in policies/. Those of jobs/ and runtimes/ are not"
         " read: who adds a job does not decide what it is judged by.",
     ),
+    "TC520": Code(
+        _W,
+        "policies that judge less",
+        "Compared with another revision a policy, a binding, or a Namespace or params in policies/ is gone, matches"
+        " less, or has other expressions: it may let pass what it denied. Reported by validate --base and"
+        " --policies-from, which hold every job to the policies of that revision as well, and by diff.",
+    ),
+    "TC521": Code(
+        _W,
+        "setting that judges less",
+        "Compared with another revision trainc.yaml lowers a severity, unlocks a code, or asks for less else. Reported"
+        " by validate --base and --policies-from, which go on with the stricter of both severities, and by diff.",
+    ),
+    "TC522": Code(
+        _N,
+        "new comment that silences",
+        "A comment `# trainc: ignore CODE reason` was not there at the revision that is compared with. Read its reason."
+        " Reported by validate --base and --policies-from, and by diff.",
+    ),
     "TC507": Code(
         _E,
         "test of a policy that makes no sense",
