@@ -15,7 +15,7 @@ from trainc.kube.decode import Problem, Refused
 from trainc.kube.yamlcomments import may_have, yaml_comments
 from trainc.kube.yamlplain import read_plain
 from trainc.kube.yamlread import read_yaml
-from trainc.marks import BOM, Lines, Marks, below
+from trainc.marks import BOM, Lines, Marks, Parts
 from trainc.records import dataclass, replace
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, dotted, existing
 
@@ -50,8 +50,9 @@ def load_any(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnostic, ..
     findings: list[Diagnostic] = []
     index = 0
     for unit in _units(source):
+        parts = Parts(unit.marks)
         for prefix, data, problems in _objects(unit):
-            marks = unit.marks if not prefix else partial(below, unit.marks, prefix)
+            marks = unit.marks if not prefix else parts.below(prefix)
             document = Document(source, data if isinstance(data, dict) else {}, index, marks)
             index += 1
             findings += [_finding(document, problem) for problem in problems]

@@ -61,12 +61,40 @@ class _Placed(Mapping[Path, Mark]):
         return len(self._offsets)
 
 
+class Parts:
+    """The marks of a document cut into those of parts of it, each with the marks below its path."""
+
+    __slots__ = ("_paths", "_prefixes", "marks")
+
+    def __init__(self, marks: Marks) -> None:
+        self.marks = marks
+        self._prefixes: set[Path] = set()
+        self._paths: dict[Path, list[Path]] | None = None
+
+    def below(self, prefix: Path) -> Marks:
+        """Return the marks of the part at a path, as those of a document of its own; no part is in another."""
+        self._prefixes.add(prefix)
+        return lambda: _Below(self, self.marks(), prefix)
+
+    def paths(self, prefix: Path) -> list[Path]:
+        """Return the paths in the part at a path. All parts are found in one walk."""
+        if self._paths is None:
+            self._paths = {prefix: [] for prefix in self._prefixes}
+            sizes = sorted({len(prefix) for prefix in self._prefixes})
+            for path in self.marks():
+                for size in sizes:
+                    if size <= len(path) and (part := self._paths.get(path[:size])) is not None:
+                        part.append(path[size:])
+        return self._paths[prefix]
+
+
 class _Below(Mapping[Path, Mark]):
     """The marks below a path, as those of a document of its own."""
 
-    __slots__ = ("marks", "prefix")
+    __slots__ = ("marks", "parts", "prefix")
 
-    def __init__(self, marks: Mapping[Path, Mark], prefix: Path) -> None:
+    def __init__(self, parts: Parts, marks: Mapping[Path, Mark], prefix: Path) -> None:
+        self.parts = parts
         self.marks = marks
         self.prefix = prefix
 
@@ -74,13 +102,7 @@ class _Below(Mapping[Path, Mark]):
         return self.marks[self.prefix + path]
 
     def __iter__(self) -> Iterator[Path]:
-        size = len(self.prefix)
-        return (path[size:] for path in self.marks if path[:size] == self.prefix)
+        return iter(self.parts.paths(self.prefix))
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-def below(marks: Marks, prefix: Path) -> Mapping[Path, Mark]:
-    """Return those of the marks that are below a path, as the marks of a document of its own."""
-    return _Below(marks(), prefix)
+        return len(self.parts.paths(self.prefix))

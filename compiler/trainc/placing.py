@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 
 from trainc.records import dataclass, replace
@@ -27,7 +28,7 @@ class Moved:
 
         text = self.document.source.decoded()
         found = inside(text, mark, value, self.offset, key=isinstance(self.path[-1], str))
-        return known if found is None else {**known, self.path: found}
+        return known if found is None else ChainMap({self.path: found}, known)  # type: ignore[arg-type]  # read only
 
 
 def within(document: Document, path: Path, offset: int) -> Document:

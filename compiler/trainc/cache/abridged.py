@@ -71,6 +71,7 @@ class Abridged:
         self.rest: dict[str, Facts] = {}
         self.stand_ins: dict[Place, str] = {}
         self.moved = False
+        self.reread: tuple[str, dict[int, Document]] = "", {}  # the file that was read again last
 
     def read(self, names: Iterable[str]) -> Inputs:
         """Read files below jobs/. Raises Unusual for one that cannot be."""
@@ -189,10 +190,12 @@ class Abridged:
     def _whole(self, document: Document) -> Document:
         """Return a document of a file that was not read. Raises Unusual where that is another one now."""
         name = document.source.name
-        source = self.read([name]).sources[0]
-        if not isinstance(source.text, bytes) or digest_of(source.text) != self.files.look(name)[1]:
-            raise Unusual("a file that has just changed")
-        return next(with_namespace(each)[0] for each in load_source(source)[0] if each.index == document.index)
+        if self.reread[0] != name:
+            source = self.read([name]).sources[0]
+            if not isinstance(source.text, bytes) or digest_of(source.text) != self.files.look(name)[1]:
+                raise Unusual("a file that has just changed")
+            self.reread = name, {each.index: each for each in load_source(source)[0]}
+        return with_namespace(self.reread[1][document.index])[0]
 
     def _look_up(self, rest: Facts, shapes: Mapping[int, tuple[str, Entry]], runtimes: RuntimeDigests) -> None:
         """Raise Unusual where jobs that are not touched would find another runtime than they did."""

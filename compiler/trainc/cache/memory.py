@@ -51,6 +51,7 @@ class Memory:
         self.compares = compares
         self.asked: dict[str, tuple[bytes, bool]] = {}
         self.forgotten = False
+        self.reread: tuple[str, dict[int, Document]] = "", {}  # the file that was read again last
 
     # Files below jobs/.
 
@@ -94,11 +95,13 @@ class Memory:
 
     def _document(self, name: str, index: int) -> Document:
         """Return a document of a file that was not read. Raises Changed where it is another one now."""
-        inputs = read_file(self.root / name, name)
-        data = inputs.sources[0].text if inputs.sources else b""
-        if not isinstance(data, bytes) or digest_of(data) != self.new.inputs[name][1]:
-            raise Changed(name)
-        return next(each for each in load_source(inputs.sources[0])[0] if each.index == index)
+        if self.reread[0] != name:
+            inputs = read_file(self.root / name, name)
+            data = inputs.sources[0].text if inputs.sources else b""
+            if not isinstance(data, bytes) or digest_of(data) != self.new.inputs[name][1]:
+                raise Changed(name)
+            self.reread = name, {document.index: document for document in load_source(inputs.sources[0])[0]}
+        return self.reread[1][index]
 
     # Jobs.
 

@@ -10,7 +10,7 @@ from operator import attrgetter, itemgetter
 from trainc.diagnostics.secrecy import MASK, hidden, known, looks_secret, merged, occurrences
 from trainc.records import NamedTuple
 from trainc.regex import lazy
-from trainc.source import Document, Mark
+from trainc.source import Document, Mark, Source
 
 Span = tuple[int, int]
 """Where something begins and ends in a line, in code points from 0."""
@@ -71,9 +71,10 @@ def _regions(document: Document) -> tuple[_Region, ...]:
         return ()
     ordered = sorted(((mark, path) for path, mark in document.marks().items() if path), key=itemgetter(0))
     regions = []
-    for number, (mark, path) in enumerate(ordered):
+    for mark, path in ordered:
         if path in paths:
-            later = (to for to, at in ordered[number + 1 :] if to > mark and at[: len(path)] != path)
+            behind = range(bisect_right(ordered, mark, key=itemgetter(0)), len(ordered))
+            later = (to for to, at in map(ordered.__getitem__, behind) if at[: len(path)] != path)
             regions.append(_Region(mark, next(later, _END), isinstance(path[-1], str)))
     return tuple(regions)
 
@@ -110,6 +111,12 @@ def _looks(line: str) -> Iterator[Span]:
         yield from (match.span(1) for match in _SECRET_DATA.finditer(line) if match[1].strip())
 
 
+@lru_cache(maxsize=64)
+def _has_secret(source: Source) -> bool:
+    """Tell whether a source seems to hold an object of kind Secret."""
+    return _SECRET.search(source.decoded()) is not None
+
+
 def _unread(document: Document, lines: Sequence[str], mark: Mark) -> Iterator[Span]:
     """Yield the value on a line of a document that cannot be read, if lines near it make it look secret."""
     if document.data or not 0 < mark.line <= len(lines):
@@ -120,5 +127,5 @@ def _unread(document: Document, lines: Sequence[str], mark: Mark) -> Iterator[Sp
         return
     name = _NAME_LINE.match(lines[mark.line - 2]) if mark.line > 1 else None
     key = line[: rest.start(1)].strip(" \t\"':-")
-    if looks_secret(key) or (key == "value" and name and looks_secret(name[1])) or _SECRET.search("\n".join(lines)):
+    if looks_secret(key) or (key == "value" and name and looks_secret(name[1])) or _has_secret(document.source):
         yield rest.span(1)

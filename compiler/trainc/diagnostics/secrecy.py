@@ -17,7 +17,7 @@ from itertools import pairwise
 from trainc.diagnostics.shapes import may_hold, private_keys, tokens
 from trainc.records import NamedTuple
 from trainc.regex import lazy
-from trainc.source import Document, Json, JsonObject, Path, get
+from trainc.source import Document, Json, JsonObject, Path, Source, get
 
 MASK = "***"
 """What stands for a hidden value."""
@@ -158,17 +158,25 @@ def secrets(data: JsonObject, *, shaped: bool = True) -> tuple[Hidden, ...]:
 @lru_cache(maxsize=64)
 def hidden(document: Document) -> tuple[Hidden, ...]:
     """Return what findings on a document must not show, in order of the document."""
-    text = document.source.decoded()
-    shaped = may_hold(text.lower())
-    return secrets(document.data, shaped=shaped) if shaped or _may_hide(text) else ()
+    source = document.source
+    shaped = _may_hold_shapes(source)
+    return secrets(document.data, shaped=shaped) if shaped or _may_hide(source) else ()
 
 
-def _may_hide(text: str) -> bool:
+@lru_cache(maxsize=64)
+def _may_hold_shapes(source: Source) -> bool:
+    """Tell whether any value of this text may be a secret by its shape."""
+    return may_hold(source.decoded().lower())
+
+
+@lru_cache(maxsize=64)
+def _may_hide(source: Source) -> bool:
     """Tell whether a document of this text has to be walked through: most hold no such word, and no password of a URL.
 
     A document with a URL is also walked through where a character may be written as an escape sequence, or what was
     applied is kept. Outside of ASCII there are characters that are those of a word in another case.
     """
+    text = source.decoded()
     if not text.isascii():
         return _MAYBE.search(text) is not None or _MAYBE_NAME.search(text) is not None
     if "://" in text and ("@" in text or "\\" in text or _APPLIED in text):
@@ -316,18 +324,25 @@ def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
+@lru_cache(maxsize=64)
+def _by_path(document: Document) -> tuple[frozenset[Path], Mapping[Path, list[str]]]:
+    """Return the paths of values that are hidden as a whole, and the texts that are hidden at each path."""
+    texts: dict[Path, list[str]] = {}
+    for value in hidden(document):
+        texts.setdefault(value.path, []).append(value.text)
+    return frozenset(value.path for value in hidden(document) if value.whole), texts
+
+
 class Redactor:
     """Hides in the texts of one finding what its documents hold that looks secret."""
 
     __slots__ = ("exact", "indexes", "key", "short")
 
     def __init__(self, document: Document, path: Path, found: str | None, others: Iterable[Document]) -> None:
-        own = hidden(document)
-        self.exact = is_secret(document.data, path) or any(
-            value.whole and value.path == path[: len(value.path)] for value in own
-        )
+        whole, texts = _by_path(document)
+        self.exact = is_secret(document.data, path) or any(path[:end] in whole for end in range(len(path) + 1))
         self.key = str(path[-1]) if path else None
-        own_words = [value.text for value in own if value.path == path]
+        own_words = [*texts.get(path, ())]
         if self.exact and found and found != self.key:
             own_words.append(found)
         self.short = [word for word in own_words if len(word) < LEAST]

@@ -13,6 +13,8 @@ def suggest(name: str, candidates: Iterable[str]) -> str | None:
     from difflib import get_close_matches
 
     names = sorted(candidates)
+    if len(name) > 3 * max(map(len, names), default=0):
+        return None  # none can be near, and to compare megabytes takes long
     folded = {candidate.lower(): candidate for candidate in reversed(names)}
     near = get_close_matches(name.lower(), list(folded), n=1, cutoff=_NEAR)
     return f"did you mean '{folded[near[0]]}'?" if near else None

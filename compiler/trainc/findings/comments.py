@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from trainc.diagnostics import CODES, Diagnostic, report, suggest
 from trainc.findings.severities import immovable
@@ -21,7 +21,7 @@ ABOUT_COMMENTS = ("TC016", "TC017")
 """The codes of findings about comments, which no comment silences."""
 
 _BOM = "\ufeff"
-_CODE = lazy(r"\s*,?\s*([Tt][Cc]\w*\d\w*)")
+_CODE = lazy(r"\s*+(?:,\s*+)?([Tt][Cc]\w*\d\w*)")
 """A code, or what was meant to be one."""
 
 _REASON = lazy(r"\w")
@@ -45,16 +45,19 @@ def read(source: Source) -> tuple[tuple[Ignore, ...], tuple[Diagnostic, ...]]:
     ignores: list[Ignore] = []
     findings: list[Diagnostic] = []
     lines = source.decoded().split("\n")
+    covered = _next_with_content(lines)
     for mark, text in comments(source, WORD):
-        codes, reason = _codes(text)
+        line = lines[mark.line - 1].removeprefix(_BOM)
+        codes, reason = _codes(text, line, mark.column)
         if (spoilt := _spoilt(_place(source, mark), text, codes, reason)) is not None:
             findings.append(spoilt)
             continue
-        line = lines[mark.line - 1].removeprefix(_BOM)
-        places = {code: _place(source, mark._replace(column=line.index(code, mark.column) + 1)) for code in codes}
+        places = {code: _place(source, mark._replace(column=at + 1)) for code, at in codes.items()}
         findings += _powerless(places)
         if able := {code: place for code, place in places.items() if code in CODES and refusal(code) is None}:
-            ignores.append(Ignore(source, _covered(lines, mark), able, reason.strip()))
+            own = line[: mark.column - 1].strip() != ""
+            place = mark.line if own else covered[mark.line - 1]
+            ignores.append(Ignore(source, place, able, reason.strip()))
     return tuple(ignores), tuple(findings)
 
 
@@ -67,17 +70,18 @@ def _place(source: Source, mark: Mark) -> Document:
     return Document(source, {}, 0, lambda: {(): mark})
 
 
-def _codes(text: str) -> tuple[list[str], str]:
-    """Return the codes of a comment, in order and once, and the reason behind them."""
-    rest = text.removeprefix(IGNORE)
-    codes: dict[str, None] = {}
-    while match := _CODE.match(rest):
-        codes[match[1]] = None
-        rest = rest[match.end() :]
-    return list(codes), rest
+def _codes(text: str, line: str, column: int) -> tuple[dict[str, int], str]:
+    """Return the codes of a comment, in order and once, with where they are in its line, and the reason behind them."""
+    shift = line.index(text, column)
+    at = len(IGNORE) if text.startswith(IGNORE) else 0
+    codes: dict[str, int] = {}
+    while match := _CODE.match(text, at):
+        codes.setdefault(match[1], shift + match.start(1))
+        at = match.end()
+    return codes, text[at:]
 
 
-def _spoilt(place: Document, text: str, codes: list[str], reason: str) -> Diagnostic | None:
+def _spoilt(place: Document, text: str, codes: Collection[str], reason: str) -> Diagnostic | None:
     """Return what is wrong with a comment as a whole, if it is."""
     verb = text.split(None, 1)[0] if text else ""
     if verb != IGNORE:
@@ -98,12 +102,10 @@ def _powerless(places: Mapping[str, Document]) -> Iterator[Diagnostic]:
             yield report("TC016", place, (), f"{code} cannot be silenced: {why}")
 
 
-def _covered(lines: list[str], mark: Mark) -> int:
-    """Return the line that a comment speaks of: its own if it ends one, else the next with more than a comment."""
-    before = lines[mark.line - 1].removeprefix(_BOM)[: mark.column - 1]
-    if before.strip():
-        return mark.line
-    line = mark.line
-    while line < len(lines) and (not (text := lines[line].strip()) or text.startswith("#")):
-        line += 1
-    return line + 1
+def _next_with_content(lines: list[str]) -> list[int]:
+    """Return, per line, the number of the next line below it with more than a comment, or one past the last."""
+    found = [len(lines) + 1] * len(lines)
+    for index in range(len(lines) - 1, 0, -1):
+        text = lines[index].strip()
+        found[index - 1] = found[index] if not text or text.startswith("#") else index + 1
+    return found

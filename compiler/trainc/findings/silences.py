@@ -23,7 +23,7 @@ class Silences:
 
     ignores: tuple[Ignore, ...] = ()
     findings: tuple[Diagnostic, ...] = ()
-    covered: Mapping[_Place, Mapping[Path, tuple[Ignore, ...]]] = field(default_factory=dict, hash=False)
+    covered: Mapping[_Place, Mapping[Path, Mapping[str, Ignore]]] = field(default_factory=dict, hash=False)
     locked: frozenset[str] = frozenset()
 
     @classmethod
@@ -36,14 +36,14 @@ class Silences:
         """
         ignores: list[Ignore] = []
         findings: list[Diagnostic] = []
-        covered: dict[_Place, Mapping[Path, tuple[Ignore, ...]]] = {}
-        by_source: dict[Source, list[Ignore]] = {}
+        covered: dict[_Place, Mapping[Path, Mapping[str, Ignore]]] = {}
+        by_source: dict[Source, dict[int, dict[str, Ignore]]] = {}
         for source in sources:
             if WORD in source.decoded():
                 found, problems = read(source)
                 ignores += found
                 findings += problems
-                by_source[source] = list(found)
+                by_source[source] = _by_line(found)
         for document in documents:
             if by_source.get(document.source):
                 covered[document.source, document.index] = dict(_coverage(document, by_source[document.source]))
@@ -56,9 +56,8 @@ class Silences:
             return None
         path = finding.path
         for end in range(len(path), -1, -1):
-            for ignore in covered.get(path[:end], ()):
-                if finding.code in ignore.codes:
-                    return ignore
+            if (ignore := covered.get(path[:end], {}).get(finding.code)) is not None:
+                return ignore
         return None
 
     def silences(self, finding: Diagnostic) -> bool:
@@ -96,11 +95,20 @@ class Silences:
                     yield report(UNUSED, place, (), f"nothing to ignore: no {code} here")
 
 
-def _coverage(document: Document, ignores: Iterable[Ignore]) -> Iterator[tuple[Path, tuple[Ignore, ...]]]:
-    """Yield the paths that begin on the lines of comments, each with those comments."""
-    lines: dict[int, tuple[Ignore, ...]] = {}
+def _by_line(ignores: Iterable[Ignore]) -> dict[int, dict[str, Ignore]]:
+    """Return comments by the line that they cover and by code; of several for one code the first counts."""
+    lines: dict[int, dict[str, Ignore]] = {}
     for ignore in ignores:
-        lines[ignore.line] = (*lines.get(ignore.line, ()), ignore)
+        codes = lines.setdefault(ignore.line, {})
+        for code in ignore.codes:
+            codes.setdefault(code, ignore)
+    return lines
+
+
+def _coverage(
+    document: Document, lines: Mapping[int, Mapping[str, Ignore]]
+) -> Iterator[tuple[Path, Mapping[str, Ignore]]]:
+    """Yield the paths that begin on the lines of comments, each with those comments."""
     for path, mark in document.marks().items():
         if mark.line in lines:
             yield path, lines[mark.line]

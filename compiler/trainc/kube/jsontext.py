@@ -35,7 +35,6 @@ def read_json(text: str, start: int = 0) -> JsonText | None:
     Raises Refused (TC001, TC004, TC012) where a value is JSON but cannot be used.
     """
     start = skip_space(text, start)
-    _check_depth(text, start)
     duplicates: list[str] = []
     huge: list[str] = []
 
@@ -56,8 +55,10 @@ def read_json(text: str, start: int = 0) -> JsonText | None:
     )
     try:
         data, end = decoder.raw_decode(text, start)
-    except ValueError:
+    except (ValueError, RecursionError):
+        _check_depth(text, start, len(text))
         return None
+    _check_depth(text, start, end)
     _check_characters(text, start, end)
     repeated = _repeated(text, start) if duplicates else []
     problems = [Problem("TC003", path, f'the key "{path[-1]}" stands here twice', fatal=False) for path in repeated]
@@ -90,12 +91,12 @@ def _number(digits: str) -> Json:
     return scalars.to_json(value)
 
 
-def _check_depth(text: str, start: int) -> None:
+def _check_depth(text: str, start: int, end: int) -> None:
     # Counting brackets is fast and nearly always enough.
-    if text.count("{", start) + text.count("[", start) <= MAX_DEPTH:
+    if text.count("{", start, end) + text.count("[", start, end) <= MAX_DEPTH:
         return
     depth = 0
-    for match in _TOKEN.finditer(text, start):
+    for match in _TOKEN.finditer(text, start, end):
         token = match[0]
         if token in "{[":
             depth += 1

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
+from operator import attrgetter
 
 from trainc.kube.decode import Refused
 from trainc.kube.yamlevents import errors, kinds, open_events
+from trainc.records import NamedTuple
 from trainc.source import Mark
 
 _CODE_DIGITS = {"x": 2, "u": 4, "U": 8}
@@ -34,6 +38,7 @@ def inside(text: str, mark: Mark, value: str, offset: int, *, key: bool) -> Mark
     return Mark(line, index - starts[line - 1] + 1)
 
 
+@lru_cache(maxsize=4)
 def _line_starts(text: str) -> list[int]:
     starts = [0]
     for index, char in enumerate(text):
@@ -42,25 +47,43 @@ def _line_starts(text: str) -> list[int]:
     return starts
 
 
+class _Scalar(NamedTuple):
+    """Begin, end and style of a scalar, and whether the event before it is one, too."""
+
+    begin: int
+    end: int
+    style: str
+    follows: bool
+
+
 def _scalar(text: str, at: int, *, key: bool) -> tuple[int, int, str] | None:
     """Return begin, end and style of the scalar at a place, or behind the key at it."""
+    scalars = _scalars(text)
+    index = bisect_left(scalars, at, key=attrgetter("begin"))
+    if index == len(scalars) or scalars[index].begin != at:
+        return None
+    if key:
+        index += 1
+        if index == len(scalars) or not scalars[index].follows:
+            return None
+    return scalars[index][:3]
+
+
+@lru_cache(maxsize=4)
+def _scalars(text: str) -> list[_Scalar]:
+    """Return the scalars of a text in order, as far as it can be read."""
     known = kinds()
-    try:
+    found: list[_Scalar] = []
+    follows = False
+    with suppress(Refused, *errors()):
         read = open_events(text)
-        follows = False
         while type(event := read()) is not known.StreamEndEvent:
-            scalar = type(event) is known.ScalarEvent
-            if follows:
-                return (event.start_mark.index, event.end_mark.index, event.style or "") if scalar else None
-            if event.start_mark.index == at and scalar:
-                if not key:
-                    return event.start_mark.index, event.end_mark.index, event.style or ""
-                follows = True
-    except errors():
-        return None
-    except Refused:
-        return None
-    return None
+            is_scalar = type(event) is known.ScalarEvent
+            if is_scalar:
+                begin, end = event.start_mark.index, event.end_mark.index
+                found.append(_Scalar(begin, end, event.style or "", follows))
+            follows = is_scalar
+    return found
 
 
 def _literal(text: str, start: int, end: int) -> Iterator[int]:
