@@ -106,3 +106,41 @@ def test_nothing_to_compile_stays_a_fault_of_the_run(repository: Path, run: Run)
     (repository / "trainc.yaml").unlink()
     shutil.rmtree(repository / "jobs")
     assert run("validate", "--fail-on", "warning").exit_code == 2
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_of_one_code_and_file_64_findings_are_written_and_the_number_of_the_others(
+    repository: Path, run: Run, name: str
+) -> None:
+    spelt = "".join(f"  unknown{number}: 1\n" for number in range(100))
+    put(repository, "jobs/a/one.yaml", job("one", extra=spelt))
+    put(repository, "jobs/a/two.yaml", job("two", extra=spelt))
+    result = run("validate", "--format", name)
+    shown = result.stdout.removesuffix("200 errors\n")
+    assert result.exit_code == 1
+    assert READERS[name](shown) == ["TC101"] * 130
+    assert shown.count("36 more findings of TC101 in this file") >= 2
+    assert ("unknown63" in shown, "unknown99" in shown) == (True, False)
+
+
+def test_the_number_of_other_findings_counts_as_the_worst_of_them(repository: Path, run: Run) -> None:
+    spelt = "".join(f"  unknown{number}: 1\n" for number in range(65))
+    put(repository, "jobs/a/one.yaml", job("one", extra=spelt))
+    put(repository, "trainc.yaml", "environments: {prod: {}}\nseverities: {TC101: warning}\n")
+    assert run("validate", "-q").stdout == ""
+    result = run("validate", "-q", "--fail-on", "warning", "--format", "json")
+    assert result.exit_code == 1
+    assert [each["severity"] for each in json.loads(result.stdout)] == ["warning"] * 65
+    assert json.loads(result.stdout)[-1]["message"] == "1 more finding of TC101 in this file"
+
+
+def test_a_run_with_a_cache_writes_as_many_findings(
+    repository: Path, process: Process, tmp_path: Path
+) -> None:
+    labels = "---\n".join(job(f"job-{number}", extra="  managedBy: kueue.x-k8s.io/multikueue\n") for number in range(70))
+    put(repository, "jobs/a/one.yaml", labels)
+    for name in ("jobs/a/two.yaml", "jobs/b/three.yaml"):
+        (repository / name).unlink()
+    runs = [process("render", "--format", "json", TRAINC_CACHE_DIR=str(tmp_path / "cache")) for _ in range(3)]
+    assert [each.returncode for each in runs] == [0, 0, 0]
+    assert [json.loads(each.stdout)[-1]["message"] for each in runs] == ["6 more findings of TC311 in this file"] * 3

@@ -12,6 +12,7 @@ from trainc.cli.failure import ENVIRONMENT
 from trainc.diagnostics import Diagnostic, Severity, Silenced, has_errors
 from trainc.diagnostics.formats import FORMATS, with_silenced
 from trainc.diagnostics.text import render_brief, summary
+from trainc.findings.limits import limited
 from trainc.records import NamedTuple, dataclass
 
 CLEAN = 0
@@ -73,8 +74,10 @@ class Reporter:
         shown = [finding for finding in findings if not self.quiet or self.fails((finding,))]
         counted = summary(shown) if self.format == "text" and shown else ""
         if self.lists_silenced:
-            return Words(with_silenced(shown, silenced), counted)
-        return Words((render_brief if self.brief else FORMATS[self.format])(shown, self.colour), counted)
+            return Words(with_silenced(limited(shown), silenced), counted)
+        if self.brief:  # which has each code once
+            return Words(render_brief(shown, self.colour), counted)
+        return Words(FORMATS[self.format](limited(shown), self.colour), counted)
 
     @property
     def lists_silenced(self) -> bool:
