@@ -17,8 +17,8 @@ from trainc.regex import lazy
 COMMAND = lazy(r"##(?=\w*\[)")
 """Where a command begins, at any place of a line."""
 
-LINE_COMMAND = lazy(r"^([^\S\n]*)::", re.MULTILINE)
-"""Where a line begins with a command."""
+LINE_COMMAND = lazy(r"^([^\S\n]*)::(?![:\s])", re.MULTILINE)
+"""Where a line begins with a command. No command has a name that begins with a colon, as our own ``:::`` do."""
 
 _STRANGE = lazy(r"[^\n\t -~]")
 _STRANGE_BUT_COLOURS = lazy(r"\x1b\[[0-9;]*m|[^\n\t -~]")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from base64 import b64decode
-from binascii import Error
+from binascii import Error, a2b_base64
 from collections.abc import Iterator
 
 from trainc.regex import lazy
@@ -57,11 +56,7 @@ def private_keys(text: str) -> Iterator[str]:
     if "KEY" in text or "PuTTY" in text:
         yield from (match[0] for match in _KEY.finditer(text))
     for match in _ENCODED.finditer(text) if "LS0tLS1CRUdJTi" in text else ():
-        try:
-            head = b64decode(re.sub(r"\s", "", match[0])[:64])
-        except Error:
-            continue
-        if b"PRIVATE KEY" in head:
+        if b"PRIVATE KEY" in _decoded(re.sub(r"\s", "", match[0])[:60]):
             yield match[0]
 
 
@@ -75,7 +70,12 @@ def tokens(text: str) -> Iterator[str]:
 
 def _is_basic(token: str) -> bool:
     """Tell whether a word after ``Basic`` is a user and a password: a text may speak of basic things."""
+    return b":" in _decoded(token)
+
+
+def _decoded(text: str) -> bytes:
+    """Return what base64 stands for, padded or not; nothing of what is none."""
     try:
-        return b":" in b64decode(token + "=" * (-len(token) % 4))
+        return a2b_base64(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4))
     except Error:
-        return False
+        return b""
