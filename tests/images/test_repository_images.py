@@ -102,10 +102,9 @@ def test_every_base_is_pinned_by_digest() -> None:
     for path in files:
         text = path.read_text(encoding="utf-8")
         given = dict(re.findall(r"(?m)^ARG (\w+)=(\S+)$", text))
-        bases |= {
-            re.sub(r"\$\{?(\w+)\}?", lambda match: given[match[1]], name)
-            for name in re.findall(r"(?mi)^\s*FROM\s+(.+)$", text)
-        }
+        for name in re.findall(r"(?mi)^\s*FROM\s+(\S+)", text):
+            variable = re.fullmatch(r"\$\{?(\w+)\}?", name)
+            bases.add(given[variable[1]] if variable else name)
     (base,) = bases
     assert re.fullmatch(r"debian:bookworm-[0-9]{8}-slim@sha256:[0-9a-f]{64}", base)
 
