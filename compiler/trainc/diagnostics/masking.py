@@ -8,6 +8,7 @@ from functools import lru_cache
 from operator import attrgetter, itemgetter
 
 from trainc.diagnostics.secrecy import MASK, hidden, known, looks_secret, merged, occurrences
+from trainc.diagnostics.shapes import shaped
 from trainc.records import NamedTuple
 from trainc.regex import lazy
 from trainc.source import Document, Mark, Source
@@ -17,6 +18,9 @@ Span = tuple[int, int]
 
 NEAR = 2000
 """How far from a mark a line is looked through, in code points: more than is shown, and than most secrets take."""
+
+LONGEST = 200
+"""So many lines before a mark are looked through for the beginning of a private key."""
 
 _END = Mark(2**63, 1)
 _VALUE = r"(\"(?:[^\"\\]|\\.)*\"?|'(?:[^']|'')*'?|[^\s,\]}]+)"
@@ -97,7 +101,8 @@ def _placed(document: Document, line: str, number: int, near: Span) -> Iterator[
 
 
 def _looks(line: str) -> Iterator[Span]:
-    """Yield what looks secret by its words alone: of another document on the line, or of one that cannot be read."""
+    """Yield what looks secret by itself: of another document on the line, or of one that cannot be read."""
+    yield from shaped(line)
     for match in _PAIR.finditer(line):
         if looks_secret(match[2]) and match[3].lower() not in _LITERALS:
             yield match.span(3)
@@ -122,6 +127,9 @@ def _unread(document: Document, lines: Sequence[str], mark: Mark) -> Iterator[Sp
     if document.data or not 0 < mark.line <= len(lines):
         return
     line = lines[mark.line - 1]
+    before = "\n".join(lines[max(mark.line - LONGEST, 0) : mark.line])
+    if any(end == len(before) for _, end in shaped(before)):  # in a private key
+        yield 0, len(line)
     rest = _REST.match(line)
     if rest is None:
         return

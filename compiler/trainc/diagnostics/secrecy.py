@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from trainc.diagnostics.shapes import may_hold, private_keys, tokens
+from trainc.diagnostics.shapes import shaped as shaped_spans
 from trainc.records import NamedTuple
 from trainc.regex import lazy
 from trainc.source import Document, Json, JsonObject, Path, Source, get
@@ -264,7 +265,7 @@ def index(texts: Iterable[str]) -> Index:
 
 def redact(text: str, indexes: Iterable[Index]) -> str:
     """Return text with MASK in place of what indexes hold, also where it is cut short."""
-    spans = [span for spelt in indexes for span in occurrences(text, spelt)]
+    spans = [*shaped_spans(text), *(span for spelt in indexes for span in occurrences(text, spelt))]
     for start, end in reversed(merged(spans)):
         text = text[:start] + MASK + text[end:]
     return text

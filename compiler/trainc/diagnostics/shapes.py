@@ -51,6 +51,14 @@ def may_hold(lower: str) -> bool:
     return any(hint in lower for hint in _HINTS)
 
 
+def shaped(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where in a text secrets of known shapes stand."""
+    if may_hold(text.lower()):
+        for secret in (*private_keys(text), *tokens(text)):
+            start = text.find(secret)
+            yield start, start + len(secret)
+
+
 def private_keys(text: str) -> Iterator[str]:
     """Yield the private keys in a text, each from its first line to its last, or encoded as it stands there."""
     if "KEY" in text or "PuTTY" in text:
