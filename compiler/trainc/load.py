@@ -11,26 +11,37 @@ from collections.abc import Generator, Iterator, Mapping
 from functools import partial
 
 from trainc.diagnostics import Diagnostic, report
-from trainc.kube.decode import Problem, Refused
+from trainc.kube.decode import MAX_NODES, Problem, Refused, excess
 from trainc.kube.yamlcomments import may_have, yaml_comments
 from trainc.kube.yamlplain import read_plain
 from trainc.kube.yamlread import read_yaml
 from trainc.marks import BOM, Lines, Marks, Parts
 from trainc.records import dataclass, replace
-from trainc.source import Document, Json, JsonObject, Mark, Path, Source, dotted, existing
+from trainc.source import START, Document, Json, JsonObject, Mark, Path, Source, dotted, existing
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
+MAX_DOCUMENTS = 100_000
+"""Documents of one text; a List is one."""
+
+_SMALL = 2 * MAX_NODES
+"""The characters of a text that cannot hold an object that is too large, unless aliases repeat parts of it."""
+
 NAMELESS = {"TrainJob": "crd", "TrainingRuntime": "runtime-crd", "ClusterTrainingRuntime": "runtime-crd"}
 """Where an API server refuses an object of a custom resource that has no name."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """One document of a text as it stands there: a List is still one."""
+    """One document of a text as it stands there: a List is still one. ``large``: an object in it may be too large."""
 
     data: Json
     problems: list[Problem]
     marks: Marks
+    large: bool = False
+
+
+_EMPTY = _Unit(None, [], lambda: {})
+"""A document without content."""
 
 
 def load(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
@@ -49,7 +60,9 @@ def load_any(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnostic, ..
     documents: list[Document] = []
     findings: list[Diagnostic] = []
     index = 0
-    for unit in _units(source):
+    for unit in _first(_units(source)):
+        if unit is _EMPTY:
+            continue
         parts = Parts(unit.marks)
         for prefix, data, problems in _objects(unit):
             marks = unit.marks if not prefix else parts.below(prefix)
@@ -71,7 +84,7 @@ def _only(source: Source) -> Document | None:
     if "---" in text:
         return None
     chunk = text if text.endswith("\n") else text + "\n"
-    data = read_plain(chunk)
+    data = read_plain(chunk) if len(chunk) <= _SMALL else None
     if data is None or str(data.get("kind")).endswith("List") or _identity(data):
         return None
     return Document(source, data, 0, Lines(text).marks(partial(_plain_offsets, chunk), 0))
@@ -136,6 +149,8 @@ def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:
             shares[prefix].append(replace(problem, path=path[len(prefix) :]))
     for prefix, data in items:
         own = shares[prefix]
+        if unit.large and (message := excess(data)) is not None:
+            own = [*own, Problem("TC012", (), message)]
         yield prefix, data, own if any(problem.fatal for problem in own) else own + _identity(data)
     if rest:
         yield (), unit.data, rest
@@ -229,7 +244,8 @@ def _json_units(text: str, lines: Lines) -> Generator[_Unit, None, int]:
             return len(text)
         if value is None:
             break
-        yield _Unit(value.data, value.problems, lines.marks(partial(json_offsets, text, start), 0))
+        marks = lines.marks(partial(json_offsets, text, start), 0)
+        yield _Unit(value.data, value.problems, marks, value.end - start > _SMALL)
         end = value.end
         count += 1
     if start < len(text) and count > 1:
@@ -255,8 +271,11 @@ def _yaml_units(text: str, start: int, lines: Lines) -> Iterator[_Unit]:
         except Refused as refusal:
             yield _refused(refusal.problem, lines.mark(begin + refusal.offset))
             continue
-        if data is not None or problems:
-            yield _Unit(data, problems, lines.marks(partial(_offsets, chunk), begin))
+        if data is None and not problems:
+            yield _EMPTY
+        else:
+            large = len(chunk) > _SMALL or "*" in chunk  # aliases make more of a text
+            yield _Unit(data, problems, lines.marks(partial(_offsets, chunk), begin), large)
 
 
 def _offsets(text: str) -> Mapping[Path, int]:
@@ -284,6 +303,16 @@ def _chunks(text: str, start: int) -> Iterator[tuple[int, int, str]]:
             begin, junk = at, rest
     if begin < len(text) or junk:
         yield begin, len(text), junk
+
+
+def _first(units: Iterator[_Unit]) -> Iterator[_Unit]:
+    """Yield the units of a text up to MAX_DOCUMENTS, then a refusal of the next one."""
+    for number, unit in enumerate(units):
+        if number == MAX_DOCUMENTS:
+            mark = unit.marks().get((), START)
+            yield _refused(Problem("TC012", (), f"more than {MAX_DOCUMENTS} documents in one file"), mark)
+            return
+        yield unit
 
 
 def _refused(problem: Problem, mark: Mark) -> _Unit:

@@ -79,7 +79,8 @@ INPUT = {
     "TC012": Code(
         _E,
         "input too large",
-        "The text expands to more than any Kubernetes object may hold. Aliases that multiply each other do that.",
+        "The text holds, or expands to, more than any Kubernetes object may: an API server takes at most 3 MiB. Aliases"
+        " that multiply each other do that. Or a file has more documents than trainc reads.",
     ),
     "TC013": Code(
         _E,

@@ -14,6 +14,12 @@ MAX_DEPTH = 100
 MAX_ALIASED = 3 * 1024 * 1024
 """Characters that aliases may repeat in one document: the API server's limit, in bytes, for a request."""
 
+MAX_OBJECT = 3 * 1024 * 1024
+"""The API server's limit, in bytes, for a request: no object takes more as JSON."""
+
+MAX_NODES = 100_000
+"""Keys and items of one object. One that takes MAX_OBJECT would have 30 bytes for each; real ones have fewer."""
+
 CONVERTING = "error converting YAML to JSON: "
 """How sigs.k8s.io/yaml begins each of its errors."""
 
@@ -64,6 +70,21 @@ def measure(value: Json) -> tuple[int, int]:
     else:
         return (len(value) + 2 if isinstance(value, str) else 4), 0
     return own + sum(part[0] for part in parts), 1 + max((part[1] for part in parts), default=0)
+
+
+def excess(value: Json) -> str | None:
+    """Return how an object is larger than any that a cluster could hold, or None where it is not."""
+    left = [value]
+    nodes = 0
+    while left:
+        item = left.pop()
+        children = list(item.values()) if isinstance(item, dict) else item if isinstance(item, list) else []
+        nodes += len(children)
+        left += children
+    if nodes > MAX_NODES:
+        return f"more than {MAX_NODES} keys and items in one object"
+    size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="replace"))
+    return f"an object of more than {MAX_OBJECT // 1024 // 1024} MiB" if size > MAX_OBJECT else None
 
 
 def go_syntax(value: Json) -> str | None:
