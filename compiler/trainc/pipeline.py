@@ -17,7 +17,7 @@ from trainc.findings.repeats import collapse
 from trainc.findings.ruling import Ruling
 from trainc.gitops.accounts import still_unknown
 from trainc.gitops.base import JOBSET
-from trainc.gitops.companions import Shared, Use, collisions, idle, placed_by_folder, share
+from trainc.gitops.companions import Shared, Use, collisions, idle, left_out, placed_by_folder, share
 from trainc.gitops.environment import Placed, idle_patches, meetings, split
 from trainc.gitops.reruns import too_many
 from trainc.gitops.summary import Summary, summarize
@@ -156,6 +156,7 @@ def _companions(
     findings = [*idle(given.cluster.values(), given.runtimes, uses, faithful=options.faithful)]
     if options.faithful:
         return (), tuple(findings)
+    findings += left_out(given.cluster.values(), given.runtimes)
     unplaced = placed_by_folder(given.cluster.values(), documents)
     shared, found = share(prepared.cluster, unplaced, uses, options)
     return shared, (*findings, *found, *collisions(shared, (made for job in jobs for made in job.made)))

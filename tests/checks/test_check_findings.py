@@ -203,7 +203,7 @@ def test_whatever_a_template_says_is_told_in_its_file() -> None:
         }
         build = made(job(), json.dumps(document, indent=1), faithful=True)
         assert not [f for f in build.findings if f.code == "TC902"]
-        found = [f for f in build.findings if f.code.startswith("TC8") and f.code > "TC802"]
+        found = [f for f in build.findings if "TC802" < f.code < "TC820"]  # what a server refuses
         assert {f.file for f in found} <= {"rt.yaml"}
         assert all(f.upstream for f in found)
         told += bool(found)

@@ -42,8 +42,8 @@ def _foreign(model: Model, jobset: Object, job: JsonObject, path: Path, *, volca
     kind = "volcano" if volcano else "coscheduling"
     document, where = (model.runtime, (*POLICY, kind)) if name is None else blamed(model, jobset, path)
     message = f"podGroupPolicy is for {kind}, but the pods of job {job.get('name')!r} go to {_called(name)}"
-    wanted = "volcano" if volcano else "scheduler-plugins-scheduler, or the one that runs the coscheduling plugin"
-    hint = f"set schedulerName: {wanted} in the pod template of the job"
+    wanted = "volcano" if volcano else "scheduler-plugins-scheduler"
+    hint = f"set schedulerName: {wanted} in the pod template of the job, or the name that it has in your cluster"
     return report(SCHEDULER, document, where, message, found=None if name is None else str(name), hint=hint)
 
 

@@ -17,6 +17,7 @@ from trainc.source import JsonObject, Path, as_list, get, objects
 
 LOCALHOST, SCRIPT = "TC830", "TC835"
 NUM_NODES: Final[Path] = ("spec", "trainer", "numNodes")
+_OPTION: Final = lazy(r"--rdzv[-_]endpoint")
 _ENDPOINT: Final = lazy(r"--rdzv[-_]endpoint[=\s]+[\"']?(?:localhost|127\.0\.0\.1|\[::1\])(?=[:\s\"']|$)")
 _ONE_NODE: Final = lazy(r"--(?:standalone\b|nnodes[=\s]+[\"']?1(?![0-9:]))")
 _DISCOVERY: Final = f"{HOSTFILE_DIRECTORY}/{DISCOVER}"
@@ -42,7 +43,7 @@ def _words(container: JsonObject) -> Iterator[tuple[Path, str]]:
 def _at_localhost(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Diagnostic]:
     nodes = get(jobset.data, *path[:3], "template", "spec", "parallelism")
     if isinstance(nodes, int) and nodes > 1:
-        place = next(place for place, word in _words(container) if "rdzv" in word)
+        place = next(place for place, word in _words(container) if _OPTION.search(word))
         document, where = blamed(model, jobset, (*path, *place))
         if document is not model.job and model.num_nodes is not None:
             document, where = model.job, NUM_NODES

@@ -15,7 +15,7 @@ from trainc.findings import severities
 from trainc.findings.repeats import across
 from trainc.findings.silences import UNUSED
 from trainc.gitops.companions import IDLE
-from trainc.gitops.environment import WITHOUT_TARGET, nowhere, unheard
+from trainc.gitops.environment import WITHOUT_TARGET, idle_registries, nowhere, unheard
 from trainc.gitops.lock import remarks
 from trainc.gitops.summary import Summary
 from trainc.load import load
@@ -169,6 +169,7 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
         yield from without_jobs([build.unused for build in made])
         for options, build in builds:
             yield from unheard((*(job.document for job in build.jobs), *build.left), options)
+        yield from idle_registries((options, build.made) for options, build in builds)
         yield from remarks((options, build.made) for options, build in builds)
 
 

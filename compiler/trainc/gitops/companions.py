@@ -11,7 +11,7 @@ from typing import Final
 
 from trainc.base import Identity, identify
 from trainc.diagnostics import Diagnostic, Related, report
-from trainc.documents import CLUSTER_SCOPED, COMPANIONS, Key, identity
+from trainc.documents import CLUSTER_SCOPED, COMPANIONS, POLICIES, RUNTIMES, TRAINJOB, Key, identity
 from trainc.gitops import flux
 from trainc.gitops.base import by_option
 from trainc.gitops.patches import patched_companion, problems
@@ -33,6 +33,16 @@ KEPT: Final[Mapping[str, str]] = {
 there from the first day. Flux has words of its own."""
 
 IDLE: Final = "TC015"
+LEFT_OUT: Final = "TC834"
+BELOW: Final = "runtimes/"
+READ: Final = frozenset(
+    (
+        *(TRAINJOB, *RUNTIMES, *COMPANIONS, *POLICIES, "CustomResourceDefinition"),
+        *("Namespace", "PriorityClass", "Secret", "JobSet", "PodGroup"),
+    )
+)
+"""The kinds of which a document says something: what is compiled, emitted or judged by, and what a cluster has."""
+
 _NAME: Path = ("metadata", "name")
 _RBAC: Final = "rbac.authorization.k8s.io"
 
@@ -113,6 +123,22 @@ def idle(
         if document.data["kind"] in COMPANIONS and document.source in files:
             found.setdefault(document.source, []).append(document)
     return tuple(_idle(companions) for companions in found.values())
+
+
+def left_out(documents: Iterable[Document], runtimes: Iterable[Document]) -> tuple[Diagnostic, ...]:
+    """Return a warning for each document beside a runtime, or below runtimes/, that is neither read nor emitted."""
+    given, files = tuple(documents), {runtime.source for runtime in runtimes}
+    params = {
+        get(document.data, "spec", "paramKind", "kind") for document in given if document.data["kind"] in POLICIES
+    }
+    found = []
+    for document in given:
+        kind = document.data["kind"]
+        beside = document.source in files or document.source.name.startswith(BELOW)
+        if beside and kind not in READ and kind not in params:
+            message = f"{kind} {get(document.data, *_NAME)} stands beside a runtime and is not emitted"
+            found.append(report(LEFT_OUT, document, ("kind",), message, found=str(kind)))
+    return tuple(found)
 
 
 def _idle(companions: list[Document]) -> Diagnostic:

@@ -7,6 +7,7 @@ from typing import Final
 
 from trainc.diagnostics import Diagnostic, Related, report
 from trainc.gitops.base import option_place
+from trainc.gitops.images import rewritten
 from trainc.gitops.naming import name_path
 from trainc.gitops.patches import place
 from trainc.gitops.summary import Summary
@@ -110,6 +111,29 @@ def unheard(jobs: Iterable[Document], options: Options) -> tuple[Diagnostic, ...
 def _fits_any(pattern: str, jobs: Iterable[Document]) -> bool:
     names = (as_object(job.data["metadata"]) for job in jobs)
     return any(fits(pattern.removeprefix("!"), str(one.get("namespace")), str(one.get("name"))) for one in names)
+
+
+def idle_registries(made_of: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Diagnostic, ...]:
+    """Return a warning for every key of ``registries`` that no image begins with, in any environment that has it.
+
+    ``made_of`` has every environment with its objects, whose images have been rewritten; one without images says
+    nothing.
+    """
+    idle: dict[Path, Diagnostic] = {}
+    used: set[Path] = set()
+    for options, made in made_of:
+        settings, where = options.settings, option_place(options, "registries")
+        images = {image for one in made for image in one.images} if settings.registries else set()
+        if where is None or options.config_document is None or not images:
+            continue
+        for key, instead in settings.registries.items():
+            path = (*where, key)
+            moved = [image for image in images if image.startswith(instead)]
+            if any(rewritten(key + image.removeprefix(instead), settings.registries) == image for image in moved):
+                used.add(path)
+            else:
+                idle[path] = report(UNHEARD, options.config_document, path, f"no image begins with {key}", found=key)
+    return tuple(finding for path, finding in idle.items() if path not in used)
 
 
 def nowhere(left: Iterable[Iterable[Document]]) -> tuple[Diagnostic, ...]:

@@ -64,6 +64,11 @@ def all_kinds(group: str) -> Mapping[str, tuple[str, ...]]:
     return own or {kind: tuple(versions) for kind, versions in sorted(native.items())}
 
 
+def all_groups() -> tuple[str, ...]:
+    """Return the groups of which ``all_kinds`` knows the kinds, sorted; that of Kubernetes' core is empty."""
+    return tuple(sorted({*load_json("schemas/groups.json"), *(resource(kind).group for kind in KINDS)}))
+
+
 def _compiled(group: str, kind: str) -> tuple[Resource, ...]:
     """Return the kind if it is one of KINDS, else nothing."""
     if kind in KINDS and (found := resource(kind)).group == group:

@@ -10,6 +10,7 @@ from trainc.admit.policy.creationpolicy import policy_problems
 from trainc.admit.policy.documents import POLICY, Read, Stored
 from trainc.admit.policy.expressions import Expressions
 from trainc.admit.policy.fieldchecks import Problem
+from trainc.admit.policy.unmatched import unmatched
 from trainc.diagnostics import Diagnostic, report, suggest
 from trainc.placing import within
 from trainc.source import Document, as_object, dotted, existing, get
@@ -43,6 +44,7 @@ def _one(each: Read, policies: Mapping[Document, Expressions]) -> Iterator[Diagn
     expressions = policies.get(document)
     found = policy_problems(each.stored, expressions) if expressions is not None else binding_problems(each.stored)
     yield from (_finding(document, problem) for problem in found)
+    yield from unmatched(each.stored)
 
 
 def _finding(document: Document, problem: Problem) -> Diagnostic:

@@ -102,13 +102,16 @@ def _dataset(model: Model) -> list[str]:
     """Return the settings of the data set that the initializer fetches; none without the fix.
 
     They are those of the runtime's command, which Trainer drops, but for the place. A URI that ends in a file says
-    what format it has; without a word from either, torchtune takes instructions from Parquet files.
+    what format it has; without a word from either, torchtune takes instructions from Parquet files. A TrainJob that
+    fetches no data set of its own has the runtime's, and its settings as they are.
     """
-    fetched = _fetched(model)
-    if fetched is None or not model.fixed(FIX):
+    if not model.fixed(FIX):
         return []
-    words = (word.partition("=")[::2] for word in _runtime_words(model))
-    own = {name: value for name, value in words if name == "dataset" or name.startswith("dataset.")}
+    if uses_runtimes_dataset(model):
+        return [f"{name}={value}" for name, value in _own_dataset(model).items()]
+    fetched, own = _fetched(model), _own_dataset(model)
+    if fetched is None:
+        return []
     format_of_file = FORMATS.get(fetched.rpartition(".")[2].lower()) if "." in fetched else None
     settings = {"dataset": INSTRUCTIONS, "dataset.source": "parquet", **own}
     settings.pop("dataset.data_dir", None)
@@ -117,6 +120,19 @@ def _dataset(model: Model) -> list[str]:
         settings["dataset.source"] = format_of_file
     settings["dataset.data_files" if format_of_file else "dataset.data_dir"] = "/".join(filter(None, (PLACE, fetched)))
     return [f"{name}={value}" for name, value in settings.items()]
+
+
+def _own_dataset(model: Model) -> dict[str, str]:
+    """Return the settings of the data set in the runtime's command."""
+    words = (word.partition("=")[::2] for word in _runtime_words(model))
+    return {name: value for name, value in words if name == "dataset" or name.startswith("dataset.")}
+
+
+def uses_runtimes_dataset(model: Model) -> bool:
+    """Tell whether the data set is the one that the runtime fetches and has settings for: the TrainJob names none."""
+    uri = get(model.job.data, "spec", "initializer", "dataset", "storageUri")
+    named = uri or any(argument.startswith("dataset") for argument in arguments(model))
+    return not named and bool(_own_dataset(model))
 
 
 def _fetched(model: Model) -> str | None:
@@ -186,6 +202,10 @@ def _check_qlora(model: Model, name: str, nodes: int, procs: int | str) -> list[
 
 def _check_dataset(model: Model, args: list[str]) -> Findings:
     uri = get(model.job.data, "spec", "initializer", "dataset", "storageUri")
+    if uses_runtimes_dataset(model) and not model.fixed(FIX):
+        lost = ", ".join(_own_dataset(model))
+        message = f"the runtime's {lost} are dropped, and torchtune trains on the default data set of its configuration"
+        return known_bug(FIX, model.job, ("spec", "trainer", "command"), message)
     if not isinstance(uri, str) or not uri or any(a.startswith("dataset") for a in args):
         return ()
     if model.fixed(FIX) and _fetched(model) is not None:
