@@ -1,4 +1,4 @@
-"""torchtune trains on the data set that is fetched, by the fix, whether TrainJob or runtime names it."""
+"""torchtune trains on the data set that is fetched, by the fix, where the TrainJob names none and the runtime does."""
 
 from __future__ import annotations
 
@@ -7,33 +7,40 @@ from pathlib import Path
 import pytest
 from small import Run
 
-OWN = ("dataset=torchtune.datasets.instruct_dataset", "dataset.source=parquet")
+RUNTIMES_OWN = (
+    "dataset=torchtune.datasets.instruct_dataset",
+    "dataset.source=parquet",
+    "dataset.data_dir=/workspace/dataset/data",
+)
 JOB = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
 metadata: {name: job}
 spec:
   runtimeRef: {name: torchtune-llama3.2-1b}
-  trainer: {command: [tune, run], ARGS}
+  trainer: {command: [tune, run], args: [ARGUMENT]}
 """
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.mark.parametrize(
-    ("args", "fixed", "kept"),
+    ("argument", "fixes", "kept"),
     [
-        ("args: [batch_size=2]", True, True),
-        ("args: [batch_size=2]", False, False),
-        ("args: [dataset=mine]", True, False),
+        ("batch_size=2", "[torchtune-dataset-args]", True),
+        ("batch_size=2", "[]", False),
+        ("dataset=mine", "[torchtune-dataset-args]", False),
+        ("dataset=mine", "[]", False),
     ],
 )
-def test_settings_of_the_runtimes_data_set(
-    args: str, fixed: bool, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("trainc.yaml").write_text(f"fixes: [{'torchtune-dataset-args' if fixed else ''}]\n")
-    Path("job.yaml").write_text(JOB.replace("ARGS", args))
+def test_settings_of_the_runtimes_data_set(argument: str, fixes: str, kept: bool, folder: Path, run: Run) -> None:
+    (folder / "trainc.yaml").write_text(f"fixes: {fixes}\n")
+    (folder / "job.yaml").write_text(JOB.replace("ARGUMENT", argument))
     result = run("build", "job.yaml")
     assert result.exit_code == 0
-    for word in (*OWN, "dataset.data_dir=/workspace/dataset/data"):
-        assert (f"- {word}\n" in result.stdout) == kept
-    assert ("TC464" in result.stderr) == (not fixed)
+    assert [f"- {word}\n" in result.stdout for word in RUNTIMES_OWN] == [kept] * 3
+    assert ("TC464" in result.stderr) == (argument == "batch_size=2" and not kept)

@@ -40,8 +40,8 @@ POLICY_CREATION = {
     "TC516": Code(
         _W,
         "rule of a policy that matches nothing",
-        "resourceRules name resources by their plural in lower case, such as jobsets, and groups without a version. No"
-        " API group of the rule has a resource of this name, so the rule never matches and what it names is not"
-        " checked.",
+        "The rules of policies and bindings name resources by their plural in lower case, such as jobsets, and groups"
+        " without a version. No API group of the rule has a resource of this name. Or an expression compares a kind"
+        " with a name that no kind has, upper and lower case included. What is meant is not checked.",
     ),
 }

@@ -1,26 +1,43 @@
-"""Rules of policies and bindings that match no request, since no API group has a resource of the name they give."""
+"""Rules of policies and bindings that match no request, since no API group has a resource or kind of the name given."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from trainc.admit.policy.documents import Stored, rows
 from trainc.diagnostics import Diagnostic, report, suggest
+from trainc.regex import lazy
 from trainc.schema.registry import all_groups, all_kinds
 from trainc.source import JsonObject, Path, as_list, as_object
 
 CODE = "TC516"
-_PARTS = (("matchConstraints", "resourceRules"), ("matchResources", "resourceRules"))
+_KIND = lazy(r"""\.kind\s*[!=]=\s*['"]([A-Za-z]+)['"]""")
+_PARTS = tuple(
+    (of, field) for of in ("matchConstraints", "matchResources") for field in ("resourceRules", "excludeResourceRules")
+)
 
 
 def unmatched(stored: Stored) -> Iterator[Diagnostic]:
-    """Yield a warning for each group and resource in resourceRules that no request can have."""
+    """Yield a warning for each group and resource in the rules that no request can have."""
     for part, field in _PARTS:
         for index, rule in enumerate(rows(as_object(stored.spec.get(part)), field)):
             path: Path = ("spec", part, field, index)
             yield from _groups(stored, rule, path)
             yield from _resources(stored, rule, path)
+    for field in ("matchConditions", "variables", "validations"):
+        for index, row in enumerate(stored.rows(field)):
+            yield from _kinds(stored, str(row.get("expression")), ("spec", field, index, "expression"))
+
+
+def _kinds(stored: Stored, expression: str, path: Path) -> Iterator[Diagnostic]:
+    """Yield a warning for a kind that is spelt as none is, but for upper and lower case."""
+    for name in dict.fromkeys(match[1] for match in _KIND.finditer(expression)):
+        kinds = _spellings().get(name.lower())
+        if kinds is not None and name not in kinds:
+            message = f"no kind is called {name!r}: nothing is ever equal to it"
+            hint = f"did you mean '{min(kinds)}'?"
+            yield report(CODE, stored.document, path, message, found=name, hint=hint)
 
 
 def _groups(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Diagnostic]:
@@ -63,6 +80,13 @@ def _singular(plural: str) -> str:
 
 def _titled(group: str) -> str:
     return f"API group {group}" if group else "the core group"
+
+
+@cache
+def _spellings() -> Mapping[str, frozenset[str]]:
+    """Return the kinds known, by their names in lower case."""
+    kinds = {kind for group in all_groups() for kind in all_kinds(group)}
+    return {kind.lower(): frozenset(k for k in kinds if k.lower() == kind.lower()) for kind in kinds}
 
 
 @cache
