@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -251,6 +252,23 @@ def test_a_file_that_leaves_images(folder: Path, run: Run, tmp_path: Path) -> No
     (folder / "hello.py").symlink_to(tmp_path / "secret")
     result = run("image", "build")
     assert (result.exit_code, "no link is followed there" in " ".join(result.stderr.split())) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["image.yaml", "packages.lock", ""])
+def test_links_out_of_the_project_are_not_followed(folder: Path, run: Run, tmp_path: Path, name: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for each in ("image.yaml", "packages.lock"):
+        (outside / each).write_text("secret: token\n", encoding="utf-8")
+    if name:
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(outside / name)
+    else:
+        shutil.rmtree(folder)
+        folder.symlink_to(outside)
+    result = run("image", "build")
+    assert (result.exit_code, "token" in result.output) == (2, False)
+    assert "leads out of the project" in " ".join(result.stderr.split())
 
 
 def test_a_system_with_other_packages_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -14,7 +14,11 @@ from trainc.cli.echo import echo_line
 from trainc.cli.failure import ENVIRONMENT
 from trainc.cli.project import ROOT, project_root
 from trainc.diagnostics import Diagnostic
+from trainc.files import leads_out
 from trainc.imagelock import FILE
+from trainc.images.definition import FILE as FILE_OF_IMAGE
+from trainc.images.pins import PACKAGES, WHEELS
+from trainc.read import name_below
 
 if TYPE_CHECKING:
     from trainc.building import Inputs
@@ -174,6 +178,7 @@ def _inputs(root: Path, images: Iterable[str], failed: list[Diagnostic]) -> Iter
     from trainc.building import BuildError, read_image
 
     for folder in list(_folders(root, images)):
+        _stay_inside(root, folder)
         try:
             inputs, findings = read_image(folder)
         except BuildError as error:
@@ -181,6 +186,16 @@ def _inputs(root: Path, images: Iterable[str], failed: list[Diagnostic]) -> Iter
         failed += findings
         if inputs is not None:
             yield inputs
+
+
+def _stay_inside(root: Path, folder: Path) -> None:
+    """Raise Impossible where the folder of an image, or a file that is read there, is a link out of the project."""
+    name = name_below(root, root, str(folder))
+    if name is None:  # named by the user, elsewhere
+        return
+    for file in ("", FILE_OF_IMAGE, PACKAGES, WHEELS):
+        if leads_out(root, folder / file):
+            raise Impossible(f"{name}/{file}".rstrip("/") + ": a symbolic link that leads out of the project")
 
 
 def _folders(root: Path, images: Iterable[str]) -> Iterator[Path]:
