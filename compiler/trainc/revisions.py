@@ -16,7 +16,7 @@ from trainc.config import Config, parse
 from trainc.diagnostics.display import is_printable
 from trainc.foreign import OWNED
 from trainc.options import Revision
-from trainc.read import CONFIG, LIMIT, OUT, SUFFIXES, is_given, is_input
+from trainc.read import CONFIG, LIMIT, LOCK, OUT, SUFFIXES, is_given, is_input
 from trainc.records import NamedTuple
 from trainc.source import Source
 
@@ -63,21 +63,21 @@ def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revis
     return _revision(revision, (Source(entry.name, text) for entry, text in owned))
 
 
-def read_inputs(root: Path, revision: str) -> tuple[Revision, tuple[Source, ...]]:
-    """Return what a revision holds but for out/, and the files below policies/ that are not read as policies.
+def read_inputs(root: Path, revision: str) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
+    """Return the inputs of a revision, trainc.yaml and images.lock.yaml among them.
 
-    RevisionError as above.
+    Beside them, the files below policies/ that are not read as policies. RevisionError as above.
     """
     commit = _commit(root, revision)
-    listing = _git(root, "ls-tree", "-r", "-z", "-l", commit, "--", *FOLDERS[:-1], CONFIG)
+    listing = _git(root, "ls-tree", "-r", "-z", "-l", commit, "--", *FOLDERS[:-1], CONFIG, LOCK)
     entries = sorted(_entries(listing, lambda name: _is_read(name) or name.startswith("policies/")))
     sources = [Source(entry.name, text) for entry, text in zip(entries, _contents(root, entries), strict=True)]
     unread = tuple(source for source in sources if not _is_read(source.name))
-    return _revision(revision, (source for source in sources if _is_read(source.name))), unread
+    return tuple(source for source in sources if _is_read(source.name)), unread
 
 
 def _is_read(name: str) -> bool:
-    return name == CONFIG or is_input(name)
+    return name in (CONFIG, LOCK) or is_input(name)
 
 
 def _revision(name: str, sources: Iterable[Source]) -> Revision:

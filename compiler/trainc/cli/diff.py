@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -11,12 +11,16 @@ from trainc.cli.clicked import Command, with_options
 from trainc.cli.command import CLEAN, ERRORS, FINDINGS, Reporter, is_coloured
 from trainc.cli.echo import echo
 from trainc.cli.project import ROOT, project_root
+from trainc.cli.sides import Side, with_sources
 from trainc.cli.work import load_config
 from trainc.diagnostics import Diagnostic
 from trainc.difference import Difference, compare
 from trainc.difference.selection import select
 from trainc.read import OUT, name_below, read_given
 from trainc.settings import read_settings
+
+if TYPE_CHECKING:
+    from trainc.revisions import RevisionError
 
 FORMS: Final = ("text", "markdown", "json")
 WORKING_TREE: Final = "the working tree"
@@ -69,12 +73,15 @@ def command(
     before, after = select(old, new, names)
     environments = {name.split("/")[1] for name in (*before, *after)}
     settings = {name: read_settings(config.data, name) for name in sorted(environments)}
-    difference = compare(before, after, settings)
+    difference = with_sources(
+        compare(before, after, settings), _side(root, base, "'--base'"), _side(root, head, "'--head'")
+    )
     echo(_rendered(difference, output, base, head or WORKING_TREE), nl=False, color=is_coloured(), form=output)
     findings = (*of_config, *findings, *difference.findings)
     reporter.findings(findings)
     status = reporter.status(findings)
-    return ERRORS if status == CLEAN and exit_code and difference.jobs else status
+    differs = difference.jobs or difference.weakened
+    return ERRORS if status == CLEAN and exit_code and differs else status
 
 
 def _below(root: Path, folder: Path, path: str) -> str:
@@ -97,8 +104,22 @@ def _read(root: Path, revision: str | None, option: str) -> tuple[dict[str, byte
     try:
         return read_output(root, revision), ()
     except RevisionError as error:
-        hint = f"\nHint: {error.hint}." if error.hint else ""
-        raise click.BadParameter(f"{error.message}.{hint}", param_hint=option) from None
+        raise _unreadable(error, option) from None
+
+
+def _side(root: Path, revision: str | None, option: str) -> Side:
+    """Read the inputs of a revision, or of the working tree; BadParameter for a revision that cannot be read."""
+    from trainc.revisions import RevisionError
+
+    try:
+        return Side.of(root, revision)
+    except RevisionError as error:
+        raise _unreadable(error, option) from None
+
+
+def _unreadable(error: RevisionError, option: str) -> click.BadParameter:
+    hint = f"\nHint: {error.hint}." if error.hint else ""
+    return click.BadParameter(f"{error.message}.{hint}", param_hint=option)
 
 
 def _rendered(difference: Difference, output: str, base: str, head: str) -> str:

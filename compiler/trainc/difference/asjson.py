@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from trainc.difference.model import Difference, JobChange, ObjectChange, Total, Usage
+from trainc.difference.notices import weakened_json
 from trainc.source import Json, JsonObject
 
 VERSION: Final = 1
@@ -20,6 +21,7 @@ def render(difference: Difference, base: str = "", head: str = "") -> str:
         "base": base,
         "head": head,
         "unchanged": difference.unchanged,
+        "weakened": [weakened_json(finding) for finding in difference.weakened],
         "jobs": [_job(job) for job in difference.jobs],
         "totals": {
             "all": _total(difference.totals.all),

@@ -85,7 +85,7 @@ def _updated(job: JobChange, settings: Settings) -> Iterator[str]:
 
 def _of_queue(job: JobChange) -> Iterator[str]:
     if job.effect is Effect.UPDATED and any(word.what in ("queue", "priority") and word.old for word in job.words):
-        yield "Kueue lets this change only while the JobSet is suspended: if it runs, the application freezes."
+        yield "Kueue allows this change only while the JobSet is suspended: if it runs, the sync is refused."
 
 
 def _top(path: str) -> str:
@@ -129,11 +129,12 @@ def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
     if settings.target == FLUX:
         yield f"Refused: Kustomization {job.application} fails, and applies nothing until this is reverted or renamed."
     else:
+        end = "" if job.place.name == FOLDER else " or the job gets a new run number"
         yield (
-            f"Refused: application {job.application} freezes. Argo CD shows all of it as Unknown and applies nothing,"
-            " no later commit either, until this is reverted or renamed."
+            f"Refused: Argo CD shows application {job.application} as Unknown and stops syncing it until the change is"
+            f" reverted{end}."
         )
-    yield "What runs, runs on as it is."
+    yield "Running pods are not affected."
     if job.place.name == FOLDER:
         if any(refusal.kind != _CLAIM for refusal in job.refusals):
             yield "Give the object another name, or delete it in the cluster first."
@@ -144,7 +145,7 @@ def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
 
 
 def _held(job: JobChange, _: Settings) -> Iterator[str]:
-    yield f"Held back: application {job.application} freezes for another job in it, and nothing of it is applied."
+    yield f"Held back: Argo CD stops syncing application {job.application} because of another job in it."
 
 
 def _comments(job: JobChange, settings: Settings) -> Iterator[str]:
@@ -154,11 +155,11 @@ def _comments(job: JobChange, settings: Settings) -> Iterator[str]:
 
 
 def _kept(job: JobChange, _: Settings) -> Iterator[str]:
-    yield "The objects stay in the cluster: they say so themselves."
+    yield "The objects stay in the cluster, as their annotation Prune=false says."
 
 
 def _unreadable(job: JobChange, _: Settings) -> Iterator[str]:
-    yield "What differs cannot be read: the findings say why."
+    yield "What differs cannot be read: the findings say why. 'trainc render' writes the files again."
 
 
 def _of_keys(job: JobChange) -> Iterator[str]:
@@ -178,7 +179,7 @@ def _of_config_maps(job: JobChange) -> Iterator[str]:
 def _of_claims(job: JobChange) -> Iterator[str]:
     for change in job.objects:
         if change.effect is Effect.KEPT and job.effect is not Effect.KEPT:
-            yield f"{change.kind} {change.old_name} stays in the cluster: it says so itself."
+            yield f"{change.kind} {change.old_name} stays in the cluster, as its annotation Prune=false says."
 
 
 _OF_EFFECT: Final = {

@@ -81,6 +81,7 @@ def _job(sides: _Sides, settings: Settings) -> JobChange:
         name=_name(new),
         old_name=_name(old),
         source=_source(sides),
+        runtime=next(iter((*_sources(sides.after)[1:2], *_sources(sides.before)[1:2])), ""),
         queue=of_folder(sides.after or sides.before).queue,
         words=(*_runtime(sides), *_words(old, new)),
         objects=sides.found.objects,

@@ -9,7 +9,9 @@ from typing import Final
 
 from trainc.diagnostics.display import one_line
 from trainc.difference import mermaid
+from trainc.difference.groups import Group, grouped
 from trainc.difference.model import Difference, JobChange
+from trainc.difference.notices import advice, weakened_lines, weakened_title
 from trainc.difference.phrases import (
     effect_of,
     images,
@@ -33,25 +35,43 @@ _SPARE: Final = 200
 _ROWS: Final = 40_000
 """The most characters of the table of jobs."""
 
+_WEAKENED: Final = 30
+"""So many changes to what checks the jobs are shown."""
+
 _RUN: Final = re.compile("`+")
 
 
 def render(difference: Difference, limit: int = LIMIT) -> str:
     """Return a difference as Markdown of at most ``limit`` characters (4,000 or more)."""
     head = [MARK, f"### {_text(f'trainc: {summary(difference)}')}", ""]
+    head += [*_weakened(difference), *([_text(advice(difference)), ""] if difference.unexplained else [])]
     if not difference.jobs:
         return _joined(head)
+    groups = grouped(difference.jobs)
     page = _Page(limit - _SPARE, _joined(head))
-    rows = ["| job | in the cluster | changes |\n|---|---|---|\n", *map(_row, difference.jobs)]
-    page.add(rows, min(_ROWS, limit // 2), "\n{} more jobs are not in this table.\n")
+    rows = ["| job | in the cluster | changes |\n|---|---|---|\n", *map(_row, groups)]
+    page.add(rows, min(_ROWS, limit // 2), "\nRows that are not in this table: {}.\n")
     page.add(["\n", *(f"- {_code(line)}\n" for line in images(difference))], limit, "")
     totals = ["\n| | jobs | pods | GPUs |\n|---|---|---|---|\n"]
     totals += [f"| {' | '.join(map(_text, row))} |\n" for row in total_rows(difference.totals)]
-    page.add(totals, limit, "\n{} more totals are not in this table.\n")
-    if graph := mermaid.render(difference.jobs):
+    page.add(totals, limit, "\nTotals that are not in this table: {}.\n")
+    if graph := mermaid.render(group.like for group in groups if group.single):
         page.add([f"\n<details><summary>Replicated jobs</summary>\n\n```mermaid\n{graph}```\n</details>\n"], limit, "")
-    page.add([_details(job) for job in difference.jobs], limit, "\nThe fields of {} more jobs are not shown here.\n")
+    page.add([_details(group) for group in groups], limit, "\nJobs or groups whose fields are not shown here: {}.\n")
     return page.text
+
+
+def _weakened(difference: Difference) -> Iterator[str]:
+    """Yield what judges less than before: it leads the comment, and a part of it always fits."""
+    if not difference.weakened:
+        return
+    yield f"**{_text(weakened_title(difference))}**"
+    yield ""
+    lines = [f"- {_code(place)}: {_text(message)}" for place, message in weakened_lines(difference)]
+    yield from lines[:_WEAKENED]
+    if (rest := len(lines) - _WEAKENED) > 0:
+        yield f"- {rest:,} more"
+    yield ""
 
 
 class _Page:
@@ -81,21 +101,24 @@ def _size(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _row(job: JobChange) -> str:
+def _row(group: Group) -> str:
+    job = group.like
+    title = _code(str(job.place)) if group.single else f"{_code(group.title)}<br>{_text(group.names)}"
     said = [_code(word) for word in words_of(job)]
     if job.remedy is not None:
         said.append(f"add to the TrainJob's annotations: {_code(job.remedy)}")
     shown = said[:8] + ([f"{len(said) - 8} more"] if len(said) > 8 else [])
-    return f"| {_code(str(job.place))} | {_text(effect_of(job))} | {'<br>'.join(shown)} |\n"
+    return f"| {title} | {_text(effect_of(job))} | {'<br>'.join(shown)} |\n"
 
 
-def _details(job: JobChange) -> str:
-    summary_line = (
-        f"<details><summary><code>{escape(one_line(str(job.place)))}</code>: {_html(effect_of(job))}</summary>"
-    )
+def _details(group: Group) -> str:
+    job = group.like
+    title = str(job.place) if group.single else group.title
+    summary_line = f"<details><summary><code>{escape(one_line(title))}</code>: {_html(effect_of(job))}</summary>"
     lines = ["", summary_line, "", *(f"- {_text(sentence)}" for sentence in job.cluster)]
     if job.remedy is not None:
-        lines.append(f"- Add to <code>metadata.annotations</code> of {_code(job.source)}: {_code(job.remedy)}")
+        place = _code(job.source) if group.single else "each TrainJob"
+        lines.append(f"- Add to <code>metadata.annotations</code> of {place}: {_code(job.remedy)}")
     if body := list(_fields(job)):
         fence = "`" * max([3, *(len(run) + 1 for line in body for run in _RUN.findall(line))])
         lines += ["", f"{fence}diff", *body, fence]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from trainc.diagnostics.display import one_line
-from trainc.difference.model import JobChange, Pods
+from trainc.difference.model import Effect, JobChange, Pods
 from trainc.difference.phrases import effect_of
 
 MOST: Final = 20
@@ -14,8 +14,8 @@ MOST: Final = 20
 
 
 def render(jobs: Iterable[JobChange]) -> str:
-    """Return the text of a graph of the jobs that have replicated jobs; empty for none of them, or for too many."""
-    drawn = [job for job in jobs if job.graph]
+    """Return the text of a graph of the jobs in which pods wait for others; empty for none of them, or too many."""
+    drawn = [job for job in jobs if job.effect is not Effect.COMMENTS and any(pods.waits_for for pods in job.graph)]
     if not drawn or len(drawn) > MOST:
         return ""
     return "\n".join(("graph LR", *(line for number, job in enumerate(drawn) for line in _of_job(number, job)))) + "\n"

@@ -109,8 +109,8 @@ class JobChange:
 
     ``old_name`` and ``name`` are those of the JobSet, empty where there is none. ``application`` is whose sync it is
     part of, ``cluster`` what the cluster does, a sentence each, ``remedy`` the line that lets a refused change through.
-    ``last``: the application has no directory left. ``queue`` is Kueue's, empty without one. ``other`` is the directory
-    that the job had before it was renamed.
+    ``last``: the application has no directory left. ``runtime`` is its runtime's file. ``queue`` is Kueue's, empty
+    without one. ``other`` is the directory that the job had before it was renamed.
     """
 
     place: Place
@@ -119,6 +119,7 @@ class JobChange:
     name: str = ""
     old_name: str = ""
     source: str = ""
+    runtime: str = ""
     queue: str = ""
     words: tuple[Word, ...] = ()
     objects: tuple[ObjectChange, ...] = ()
@@ -150,9 +151,14 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """All that differs: changed directories, sorted; the number of those unchanged; totals; findings."""
+    """All that differs: changed directories, sorted; the number of those unchanged; totals; findings.
+
+    ``weakened`` are findings on what judges less than before, ``unexplained`` are jobs none of whose sources changed.
+    """
 
     jobs: tuple[JobChange, ...] = ()
     unchanged: int = 0
     totals: Totals = Totals()
     findings: tuple[Diagnostic, ...] = ()
+    weakened: tuple[Diagnostic, ...] = ()
+    unexplained: tuple[Place, ...] = ()

@@ -127,7 +127,7 @@ def words_of(job: JobChange) -> list[str]:
     else:
         found = [word_text(word) for word in job.words]
     if job.before != job.after or (alone and job.place.name != FOLDER):
-        found.append(f"takes: {taken(job)}")
+        found.append(f"needs: {taken(job)}")
     return found
 
 
@@ -147,8 +147,12 @@ def taken(job: JobChange) -> str:
 
 def amounts(usage: Usage) -> str:
     """Return pods and GPUs: ``4 pods, 32 GPUs``."""
-    pods, gpus = (f"{n:,} {what}{'s' * (n != 1)}" for n, what in ((usage.pods, "pod"), (usage.gpu_count, "GPU")))
-    return f"{pods}, {gpus}"
+    return f"{counted(usage.pods, 'pod')}, {counted(usage.gpu_count, 'GPU')}"
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number and what it counts: ``1 pod``, ``2 pods``."""
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def summary(difference: Difference) -> str:
@@ -186,7 +190,7 @@ def object_lines(change: ObjectChange) -> Iterator[str]:
         yield f"  {one_line(field.path, WIDTH)}"
         yield from field_lines(field)
     if (rest := len(change.fields) - FIELDS) > 0:
-        yield f"  {rest} more fields"
+        yield f"  {counted(rest, 'more field')}"
 
 
 def field_lines(field: FieldChange) -> Iterator[str]:
@@ -204,7 +208,7 @@ def field_lines(field: FieldChange) -> Iterator[str]:
     shown = [one_line(line, WIDTH) for line in found]
     yield from shown[:LINES]
     if (rest := len(shown) - LINES) > 0:
-        yield f"  {rest} more lines"
+        yield f"  {counted(rest, 'more line')}"
 
 
 def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
@@ -225,7 +229,7 @@ def refusal_lines(refusals: Iterable[Refusal]) -> Iterator[str]:
         yield one_line(f"! {kind} {name}: {message}:", WIDTH)
         yield from (one_line(f"!   {field}", WIDTH) for field in fields[:REFUSED])
         if (rest := len(fields) - REFUSED) > 0:
-            yield f"!   {rest} more"
+            yield f"!   {counted(rest, 'more field')}"
 
 
 def _lines(value: Json) -> list[str]:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainc.diagnostics.display import one_line, width
-from trainc.difference.model import Difference, JobChange
+from trainc.difference.groups import Group, grouped
+from trainc.difference.model import Difference
+from trainc.difference.notices import advice, weakened_lines, weakened_title
 from trainc.difference.phrases import (
     SIGNS,
     WIDTH,
@@ -25,22 +27,36 @@ _COLOURS: Final = {"+": "32", "-": "31", "!": "1;31", "~": "33", ">": "35", "@":
 
 def render(difference: Difference, colour: bool = False) -> str:
     """Return a difference as text, a block for each job, then totals and a line that counts."""
-    lines: list[str] = []
-    for job in difference.jobs:
-        lines += [*_of_job(job), ""]
+    lines = [*_weakened(difference)]
+    for group in grouped(difference.jobs):
+        lines += [*_of_group(group), ""]
     if difference.jobs:
         counted = images(difference)
         lines += [*counted, *([""] if counted else []), *_totals(difference), ""]
     lines.append(summary(difference))
+    lines += [advice(difference)] if difference.unexplained else []
     return "".join(f"{_painted(line) if colour else line}\n" for line in lines)
 
 
-def _of_job(job: JobChange) -> Iterator[str]:
-    yield one_line(f"{SIGNS[job.effect]} {job.place}: {effect_of(job)}", WIDTH)
+def _weakened(difference: Difference) -> Iterator[str]:
+    if difference.weakened:
+        yield f"! {weakened_title(difference)}:"
+        for place, message in weakened_lines(difference):
+            yield one_line(f"!   {place}: {message}", 2 * WIDTH)
+        yield ""
+
+
+def _of_group(group: Group) -> Iterator[str]:
+    job = group.like
+    title = str(job.place) if group.single else group.title
+    yield one_line(f"{SIGNS[job.effect]} {title}: {effect_of(job)}", WIDTH)
+    if not group.single:
+        yield one_line(f"    jobs: {group.names}", 2 * WIDTH)
     yield from (f"    {word}" for word in words_of(job))
     yield from (f"    = {one_line(sentence, 2 * WIDTH)}" for sentence in job.cluster)
     if job.remedy is not None:
-        yield f"    = add to metadata.annotations of {one_line(job.source, WIDTH)}:"
+        place = one_line(job.source, WIDTH) if group.single else "each TrainJob"
+        yield f"    = add to metadata.annotations of {place}:"
         yield f"        {job.remedy}"
     for change in job.objects:
         yield one_line(f"@@ {change.file} @@ {object_title(change)}", 2 * WIDTH)

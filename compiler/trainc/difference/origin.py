@@ -1,0 +1,25 @@
+"""Which changes of out/ no change of a source explains: probably somebody edited a file by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from trainc.difference.model import Difference, Effect, Place
+from trainc.gitops.companions import FOLDER
+
+_BY_HAND = (Effect.UPDATED, Effect.REFUSED, Effect.RERUN, Effect.COMMENTS, Effect.UNREADABLE)
+
+
+def unexplained(difference: Difference, same: Collection[str]) -> tuple[Place, ...]:
+    """Return the changed jobs whose sources are all among ``same``, the files of both sides that do not differ.
+
+    A runtime that is built in changes with trainc alone.
+    """
+    return tuple(
+        job.place
+        for job in difference.jobs
+        if job.effect in _BY_HAND
+        and job.place.name != FOLDER
+        and job.source
+        and all(name in same or name.startswith("trainc:") for name in (job.source, job.runtime) if name)
+    )

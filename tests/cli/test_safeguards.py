@@ -1,0 +1,136 @@
+"""What a change does to what judges it: policies, settings and comments, as `diff` and `validate --base` report it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from small import RUNTIME, Run, job, put
+
+from gitrepo import commit, needs_git
+
+pytestmark = needs_git
+POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: few-nodes}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [jobset.x-k8s.io], apiVersions: ["*"], operations: [CREATE], resources: [jobsets]}
+  validations:
+  - expression: object.spec.replicatedJobs.all(job, job.template.spec.parallelism <= 4)
+    message: no more than four nodes
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: few-nodes}
+spec: {policyName: few-nodes, validationActions: [Deny]}
+"""
+FILE = "policies/few-nodes.yaml"
+BIG = job("big").replace("  trainer: {}\n", "  trainer: {numNodes: 8}\n")
+
+
+@pytest.fixture(autouse=True)
+def base(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Commit a repository with a policy."""
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(repository.parent))
+    put(repository, FILE, POLICY)
+    put(repository, "trainc.yaml", "environments: {prod: {}}\nseverities:\n  TC412: {level: error, locked: true}\n")
+    assert run("render").exit_code == 0
+    commit(repository)
+    return repository
+
+
+def codes(run: Run, *args: str) -> list[str]:
+    found = run("validate", *args, "--format", "json")
+    return [finding["code"] for finding in json.loads(found.stdout)]
+
+
+@pytest.mark.parametrize("place", [None, "policies/.few-nodes.yaml", "policies/few-nodes.txt", "policies/tests/a.yaml"])
+def test_a_policy_that_is_gone_or_hidden_still_judges(base: Path, run: Run, place: str | None) -> None:
+    (base / FILE).unlink()
+    if place is not None:
+        put(base, place, POLICY)
+    put(base, "jobs/a/big.yaml", BIG)
+    assert "TC501" not in codes(run)
+    for option in ("--base", "--policies-from"):
+        assert codes(run, option, "HEAD") == ["TC520", "TC520", "TC501"]
+        assert run("validate", option, "HEAD").exit_code == 1
+    lines = run("diff").stdout.splitlines()
+    assert lines[0] == "! 2 changes to what checks the jobs:"
+    assert lines[1].startswith("!   HEAD:policies/few-nodes.yaml:3: policy 'few-nodes' removed since HEAD")
+    assert (f"it is in {place}" in lines[1]) == (place is not None)
+
+
+def test_diff_leads_with_what_judges_less(base: Path, run: Run) -> None:
+    put(base, FILE, POLICY.replace("[Deny]", "[Audit]"))
+    put(base, "trainc.yaml", "environments: {prod: {}}\n")
+    put(base, "jobs/a/one.yaml", "# trainc: ignore TC409 it is fine\n" + job("one"))
+    assert run("render").exit_code == 0
+    words = [
+        "new comment ignores TC409: it is fine",
+        "binding 'few-nodes' of policy 'few-nodes': validationActions changed from [Deny] to [Audit] since HEAD",
+        "TC412 no longer locked since HEAD",
+        "severity of TC412 lowered from error to warning since HEAD",
+    ]
+    lines = run("diff").stdout.splitlines()
+    assert lines[0] == "! 4 changes to what checks the jobs:"
+    assert [line.partition(": ")[2] for line in lines[1:5]] == words
+    page = run("diff", "-o", "markdown").stdout
+    assert page.index("4 changes to what checks the jobs") < page.index("few-nodes") < page.index("locked")
+    found = json.loads(run("diff", "-o", "json").stdout)["weakened"]
+    assert [entry["message"] for entry in found] == words
+    assert {entry["code"] for entry in found} == {"TC520", "TC521", "TC522"}
+    assert run("diff", "--exit-code").exit_code == 1
+    commit(base)
+    two = run("diff", "--base", "HEAD~1", "--head", "HEAD", "-o", "json").stdout
+    assert [entry["message"].replace("HEAD~1", "HEAD") for entry in json.loads(two)["weakened"]] == words
+    assert json.loads(run("diff", "-o", "json").stdout)["weakened"] == []
+
+
+def test_what_judges_more_is_no_finding(base: Path, run: Run) -> None:
+    stricter = POLICY.replace("operations: [CREATE]", "operations: [CREATE, UPDATE]").replace("[Deny]", "[Deny, Audit]")
+    put(base, FILE, stricter.replace("  validations:\n", "  validations:\n  - expression: 'true'\n"))
+    put(base, "policies/team.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n")
+    put(base, "trainc.yaml", "severities:\n  TC412: {level: error, locked: true}\n  TC409: error\n")
+    assert codes(run, "--base", "HEAD") == []
+    assert run("diff").stdout == "nothing changes in 3 directories\n"
+
+
+def test_one_change_of_a_runtime_is_one_group(base: Path, run: Run) -> None:
+    volume = "                  volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: %s}}]\n"
+    put(base, "runtimes/plain.yaml", RUNTIME + volume % "16Gi")
+    for number in range(43):
+        put(base, f"jobs/b/job-{number:02}.yaml", job(f"job-{number:02}"))
+    assert run("render").exit_code == 0
+    commit(base)
+    put(base, "runtimes/plain.yaml", RUNTIME + volume % "32Gi")
+    assert run("render").exit_code == 0
+    lines = run("diff").stdout.splitlines()
+    assert lines[0] == "! runtimes/plain.yaml: shm sizeLimit 16Gi to 32Gi, 46 jobs: refused as immutable"
+    assert len(lines) < 25
+    assert sum(line.startswith("@@ ") for line in lines) == 1
+    page = run("diff", "-o", "markdown").stdout
+    assert page.count("<details>") == 1
+    assert "mermaid" not in page
+    assert len(json.loads(run("diff", "-o", "json").stdout)["jobs"]) == 46
+
+
+def test_a_file_edited_by_hand_gets_the_advice_to_render(base: Path, run: Run) -> None:
+    path = base / "out/prod/a/one/jobset-one.yaml"
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("example.com/img:1", "example.com/img:2"), encoding="utf-8"
+    )
+    advice = (
+        "No source of prod/a/one has changed. If out/ was edited by hand, change the sources instead and run"
+        " 'trainc render'."
+    )
+    assert run("diff").stdout.splitlines()[-1] == advice
+    assert advice in run("diff", "-o", "markdown").stdout.replace("&#x27;", "'")
+    put(base, "jobs/a/one.yaml", job("one") + "# changed\n")
+    assert "edited by hand" not in run("diff").stdout
