@@ -49,7 +49,13 @@ class Config:
     document: Document | None = field(default=None, compare=False, repr=False)
     lock: Lock = Lock()
 
-    def options(self, environment: str, crds: tuple[Source, ...] = (), base: Revision | None = None) -> Options:
+    def options(
+        self,
+        environment: str,
+        crds: tuple[Source, ...] = (),
+        base: Revision | None = None,
+        policies_from: Revision | None = None,
+    ) -> Options:
         """Return the options of a compilation for one environment."""
         return Options(
             environment=environment,
@@ -57,6 +63,7 @@ class Config:
             config_document=self.document,
             crds=crds,
             base=base,
+            policies_from=policies_from,
             lock=self.lock,
         )
 

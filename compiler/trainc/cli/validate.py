@@ -24,14 +24,13 @@ from trainc.cli.work import (
     nothing,
     read_base,
     read_crds,
+    read_standard,
     with_empty,
 )
-from trainc.config import Config
-from trainc.diagnostics import Diagnostic, has_errors, sort_key
+from trainc.diagnostics import has_errors, sort_key
 from trainc.foreign import unmanaged
-from trainc.options import Revision
 from trainc.prepared import Keep
-from trainc.read import Inputs, has_config, merge, name_below, read_beside_policies, read_given, read_tree
+from trainc.read import Inputs, has_config, merge, name_below, read_given, read_tree
 from trainc.write import OUT, foreign_files, look
 
 if TYPE_CHECKING:
@@ -88,9 +87,7 @@ def run(
         partly = platform.sources if paths else ()
         crds, before = read_crds(root, folder, crd_dirs), read_base(root, base, folder, paths)
         inputs = merge([*parts, platform])
-        judge = read_base(root, policies_from, folder, (), "'--policies-from'") if policies_from else before
-        if judge is not None:
-            compiled = partial(compiled, policies_from=judge, weakened=_weakened(root, judge, inputs, config))
+        compiled = partial(compiled, standard=read_standard(root, policies_from, before, inputs, config))
         outcome = compiled(inputs, partly=partly, crds=crds, base=before, keep=Keep.SUMMARIES)
     else:
         outcome = _of_all(root, compiled, use=cache and not has_errors(of_config) and not reporter.lists_silenced)
@@ -123,15 +120,6 @@ def _of_all(root: Path, compiled: Callable[..., Outcome], *, use: bool) -> Outco
     if memory is not None:
         memory.keep(None)
     return outcome
-
-
-def _weakened(root: Path, judge: Revision, inputs: Inputs, config: Config) -> tuple[Diagnostic, ...]:
-    """Return in what a revision judged more strictly than what is there now."""
-    from trainc.safeguards import weakened
-
-    return weakened(
-        judge, Revision("", inputs.sources, config.data), config.document, read_beside_policies(root).sources
-    )
 
 
 def _praise(count: int) -> str:

@@ -23,8 +23,18 @@ from trainc.lockfile import parse_lock
 from trainc.options import Options, Revision
 from trainc.pipeline import Build, Job, load_all, run
 from trainc.prepared import Executor, Keep, in_order
-from trainc.read import CONFIG, Inputs, has_config, merge, name_below, read_config, read_given, read_lock
-from trainc.records import dataclass, replace
+from trainc.read import (
+    CONFIG,
+    Inputs,
+    has_config,
+    merge,
+    name_below,
+    read_beside_policies,
+    read_config,
+    read_given,
+    read_lock,
+)
+from trainc.records import NamedTuple, dataclass, replace
 from trainc.runtimes import without_jobs
 from trainc.source import Document, Source
 
@@ -71,6 +81,29 @@ class Outcome:
         return max(map(len, self.jobs.values()), default=0)
 
 
+class Standard(NamedTuple):
+    """A revision whose policies and severities judge as well, and in what they are stricter than those given."""
+
+    revision: Revision
+    weakened: tuple[Diagnostic, ...]
+
+
+def read_standard(
+    root: Path, revision: str | None, base: Revision | None, inputs: Inputs, config: Config
+) -> Standard | None:
+    """Read the revision of --policies-from, without it that of --base; None without either. BadParameter as read_base.
+
+    ``inputs`` are what is given, with ``config``.
+    """
+    judge = base if revision is None else read_base(root, revision, root, (), "'--policies-from'")
+    if judge is None:
+        return None
+    from trainc.safeguards import weakened
+
+    now = Revision("", inputs.sources, config.data)
+    return Standard(judge, weakened(judge, now, config.document, read_beside_policies(root).sources))
+
+
 def load_config(root: Path) -> tuple[Config, tuple[Diagnostic, ...]]:
     """Read trainc.yaml of the repository, and images.lock.yaml beside it."""
     return parse_config(read_config(root), read_lock(root))
@@ -104,8 +137,7 @@ def compile_for(
     partly: Iterable[Source] = (),
     crds: Inputs | None = None,
     base: Revision | None = None,
-    policies_from: Revision | None = None,
-    weakened: Iterable[Diagnostic] = (),
+    standard: Standard | None = None,
     keep: Keep = Keep.FILES,
     memory: Memory | Abridged | None = None,
     execute: Executor = in_order,
@@ -114,9 +146,8 @@ def compile_for(
 
     ``findings`` are those of trainc.yaml, and go first; if there is an error among them nothing is compiled, since what
     trainc.yaml says is not known. ``partly`` are sources of which the run uses what it needs.
-    ``crds`` is what ``read_crds`` gives, ``base`` what ``read_base`` gives; ``policies_from`` judges, too, and
-    ``weakened`` is in what it was stricter. Of objects stays what ``keep`` says.
-    ``memory`` is what is known from the last run, ``execute`` compiles all other jobs. Raises Changed.
+    ``crds`` is what ``read_crds`` gives, ``base`` what ``read_base`` gives; ``standard`` judges as well. Of
+    objects stays what ``keep`` says. ``memory`` is what is known from the last run, ``execute`` compiles all other jobs. Raises Changed.
     """
     crds = crds or Inputs()
     findings = tuple(findings)
@@ -126,27 +157,23 @@ def compile_for(
     loaded = load_all(inputs.sources) if memory is None else memory.load(inputs.sources)
     builds: dict[str, tuple[Options, Build]] = {}
     for name in environments:
-        options = replace(config.options(name, crds.sources, base), policies_from=policies_from)
+        options = config.options(name, crds.sources, base, standard and standard.revision)
         compiled = execute if memory is None else memory.executor(name, execute)
         builds[name] = options, run(loaded, options, keep, compiled)
     made = [build for _, build in builds.values()]
     found = [*findings, *inputs.findings, *crds.findings]
-    levels = severities.read(config.data.get(severities.KEY))
-    floor = severities.read(policies_from.config.get(severities.KEY)) if policies_from is not None else None
-    whole = [*weakened]
     if set(config.environments) == set(builds):
-        whole += _of_the_whole(tuple(builds.values()), partly=bool(partly))
-    found += (ruled for each in whole if (ruled := severities.apply(each, levels, floor)) is not None)
+        found += _ruled(_of_the_whole(tuple(builds.values()), partly=bool(partly)), config, standard)
+    found += _ruled(standard.weakened if standard is not None else (), config, standard)
     found += worth_telling([build.findings for build in made], partly)
     # A finding is about the input, so environments repeat it.
-    muted = {(sort_key(each.finding), each.finding.path): each for build in made for each in build.silenced}
     once = {(sort_key(finding), finding.path, finding.hint): finding for finding in reversed(found)}
     return Outcome(
         jobs={name: build.jobs for name, (_, build) in builds.items()},
         files={name: data for build in made for name, data in build.files.items()},
         findings=tuple(sorted(_counted(list(once.values()), made), key=sort_key)),
         made={name: build.made for name, (_, build) in builds.items()},
-        silenced=tuple(muted.values()),
+        silenced=_silenced(made),
     )
 
 
@@ -159,6 +186,21 @@ def _counted(findings: list[Diagnostic], builds: Sequence[Build]) -> list[Diagno
         for build in builds
     ]
     return across(findings, jobs)
+
+
+def _silenced(builds: Iterable[Build]) -> tuple[Silenced, ...]:
+    """Return what comments take away, each once."""
+    found = {(sort_key(each.finding), each.finding.path): each for build in builds for each in build.silenced}
+    return tuple(found.values())
+
+
+def _ruled(findings: Iterable[Diagnostic], config: Config, standard: Standard | None) -> Iterator[Diagnostic]:
+    """Yield findings with the severities of trainc.yaml, or those of the standard where they are worse."""
+    levels = severities.read(config.data.get(severities.KEY))
+    floor = None if standard is None else severities.read(standard.revision.config.get(severities.KEY))
+    for finding in findings:
+        if (ruled := severities.apply(finding, levels, floor)) is not None:
+            yield ruled
 
 
 def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> Iterator[Diagnostic]:

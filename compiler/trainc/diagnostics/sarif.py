@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from trainc.diagnostics.codes import CODES, Code
 from trainc.diagnostics.counts import without_count
@@ -51,14 +51,15 @@ def render(findings: Iterable[Diagnostic], colour: bool = False, silenced: Itera
         "rules": [_rule(code, CODES[code]) for code in codes],
     }
     muted = tuple(silenced)
-    reasons = {id(each.finding): each.reason for each in muted}
-    results = sorted((*findings, *(each.finding for each in muted)), key=sort_key)
+    results: list[tuple[Diagnostic, str | None]] = [*((each, None) for each in findings), *muted]
+    results.sort(key=lambda result: sort_key(result[0]))
     run: JsonObject = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {ROOT: {"description": {"text": "The root of the repository."}}},
         "results": [
-            {**_result(finding, indexes[finding.code]), **_suppressions(reasons, finding)} for finding in results
+            {**_result(finding, indexes[finding.code]), **(_suppressions(reason) if muted else {})}
+            for finding, reason in results
         ],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
@@ -94,11 +95,8 @@ def _markdown(entry: Code) -> str:
     return f"{entry.text}{hint}"
 
 
-def _suppressions(reasons: Mapping[int, str], finding: Diagnostic) -> JsonObject:
-    """Return the suppressions of a result; nothing where no result of the log has any."""
-    if not reasons:
-        return {}
-    reason = reasons.get(id(finding))
+def _suppressions(reason: str | None) -> JsonObject:
+    """Return the suppressions of a result: none, or the one of a comment with its reason."""
     return {"suppressions": [] if reason is None else [{"kind": "inSource", "justification": _plain(reason)}]}
 
 
