@@ -14,7 +14,7 @@ from typing import Final
 
 from trainc.config import Config, parse
 from trainc.diagnostics.display import is_printable
-from trainc.foreign import OWNED
+from trainc.foreign import OWNED, Kind
 from trainc.options import Revision
 from trainc.read import CONFIG, LIMIT, LOCK, OUT, SUFFIXES, is_given, is_input
 from trainc.records import NamedTuple
@@ -22,6 +22,7 @@ from trainc.source import Source
 
 FOLDERS: Final = ("jobs", "runtimes", "policies", "out")
 _REGULAR: Final = ("100644", "100755")
+_KINDS: Final = {"120000": Kind.LINK, "040000": Kind.FOLDER}
 _MISSING: Final = "missing"
 
 _ENVIRONMENT: Final = {
@@ -92,6 +93,25 @@ def read_output(root: Path, revision: str) -> dict[str, bytes]:
     commit = _commit(root, revision)
     found = list(_entries(_git(root, "ls-tree", "-r", "-z", "-l", commit, "--", "out"), wanted=_lies_in_out))
     return {entry.name: text for entry, text in zip(found, _contents(root, found), strict=True)}
+
+
+def output_kinds(root: Path, revision: str) -> dict[str, Kind]:
+    """Return all that a revision holds below out/, by name, links and folders included; RevisionError as above."""
+    listing = _git(root, "ls-tree", "-r", "-t", "-z", _commit(root, revision), "--", "out")
+    found = {}
+    for line in filter(None, listing.split(b"\0")):
+        head, _, raw = line.partition(b"\t")
+        mode = head.partition(b" ")[0].decode("ascii")
+        found[os.fsdecode(raw)] = Kind.FILE if mode in _REGULAR else _KINDS.get(mode, Kind.OTHER)
+    return found
+
+
+def is_revision(root: Path, text: str) -> bool:
+    """Tell whether git knows a revision, or each end of a range such as main..HEAD."""
+    try:
+        return all(_commit(root, part) for part in text.replace("...", "..").split("..") if part)
+    except RevisionError:
+        return False
 
 
 def _commit(root: Path, revision: str) -> str:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from small import Process, Run, job, put
+from small import Process, Run, job, put, tree
 
 from gitrepo import commit, git, needs_git
 
@@ -86,16 +86,19 @@ def test_exit_status(base: Path, run: Run, tmp_path: Path) -> None:
     change(base, run)
     assert run("diff").exit_code == 0
     assert run("diff", "--exit-code").exit_code == 1
-    put(base, "out/prod/a/one/notes.json", "{}")
+    put(base, "out/prod/a/one/notes.txt", "")
     result = run("diff")
     assert result.exit_code == 0
-    assert "warning[TC903]" in result.stderr
-    assert run("diff", "--fail-on", "warning").exit_code == 1
+    assert "note[TC903]" in result.stderr
+    put(base, "out/prod/a/one/notes.json", "{}")
+    result = run("diff")
+    assert result.exit_code == 1
+    assert "error[TC903]" in result.stderr
     put(base, ONE, (base / ONE).read_text(encoding="utf-8") + "  x: [\n")
     result = run("diff", "--format", "json")
     assert result.exit_code == 1
-    assert [finding["code"] for finding in json.loads(result.stderr)] == ["TC002", "TC903"]
-    assert result.stdout.startswith("? prod/a/one: cannot be compared\n")
+    assert [finding["code"] for finding in json.loads(result.stderr)] == ["TC002", "TC903", "TC903"]
+    assert "\n? prod/a/one: cannot be compared\n" in result.stdout
     for args in (["--base", "nowhere"], ["--head", "nowhere"], [str(tmp_path)], ["-o", "yaml"]):
         result = run("diff", *args)
         assert result.exit_code == 2
@@ -103,7 +106,7 @@ def test_exit_status(base: Path, run: Run, tmp_path: Path) -> None:
 
 
 def test_no_output_and_no_repository(base: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    git(base, "rm", "-rq", "out")
+    git(base, "rm", "-rq", "out", "jobs")
     assert effects(run) == {"one": "deleted", "two": "deleted", "three": "deleted"}
     commit(base)
     result = run("diff")
@@ -131,3 +134,106 @@ def test_it_is_told_in_a_process_of_its_own(base: Path, run: Run, process: Proce
     assert result.stdout.startswith(
         b"<!-- trainc diff -->\n### trainc: 1 of 3 directories changes: 1 refused as immutable\n"
     )
+
+
+STALE = "out/ is stale for 2 jobs: prod/a/one, prod/b/three. Run trainc render, then compare again"
+
+
+def test_sources_that_were_edited_and_not_rendered(base: Path, run: Run) -> None:
+    put(base, "jobs/a/one.yaml", job("one").replace("trainer: {}", "trainer: {numNodes: 3}"))
+    put(base, "jobs/a/two.yaml", "# only a comment\n" + job("two"))
+    (base / "jobs/b/three.yaml").unlink()
+    before = tree(base)
+    result = run("diff")
+    assert (result.exit_code, result.stderr) == (3, "")
+    assert result.stdout == f"{STALE}\n\nnothing changes in 3 directories\n"
+    markdown = run("diff", "-o", "markdown")
+    assert markdown.exit_code == 3
+    assert markdown.stdout.startswith(f"<!-- trainc diff -->\n> [!CAUTION]\n> {STALE}\n\n### trainc: nothing changes")
+    data = json.loads(run("diff", "-o", "json").stdout)
+    assert data["stale"] == [
+        {"environment": "prod", "namespace": "a", "job": "one"},
+        {"environment": "prod", "namespace": "b", "job": "three"},
+    ]
+    one = STALE.replace("2 jobs", "1 job").replace(", prod/b/three", "")
+    for path in ("jobs/a", "out/prod/a/one", "jobs/a/one.yaml"):
+        assert run("diff", path).stdout.startswith(f"{one}\n"), "only what PATHs mean"
+    assert run("diff", "jobs/a/two.yaml").exit_code == 0
+    assert run("diff", "--head", "HEAD").exit_code == 0, "the working tree does not count"
+    assert tree(base) == before
+    assert run("render").exit_code == 0
+    assert "stale" not in run("diff").stdout
+    assert json.loads(run("diff", "-o", "json").stdout)["stale"] == []
+
+
+def test_a_stale_runtime_names_all_its_jobs(base: Path, run: Run) -> None:
+    runtime = base / "runtimes/plain.yaml"
+    runtime.write_text(runtime.read_text(encoding="utf-8").replace("img:1", "img:2"), encoding="utf-8")
+    assert run("diff").stdout.startswith("out/ is stale for 3 jobs: prod/a/one, prod/a/two, prod/b/three. ")
+
+
+def test_what_lies_in_out_is_stale_after_an_edit_by_hand(base: Path, run: Run) -> None:
+    put(base, ONE, (base / ONE).read_text(encoding="utf-8").replace("img:1", "img:9"))
+    result = run("diff")
+    assert result.exit_code == 3
+    assert result.stdout.startswith("out/ is stale for 1 job: prod/a/one. ")
+
+
+def test_sources_with_errors(base: Path, run: Run) -> None:
+    put(base, "jobs/a/one.yaml", job("one", runtime="none"))
+    result = run("diff")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("out/ may be stale: its sources have errors, which trainc validate lists\n")
+    assert json.loads(run("diff", "-o", "json").stdout)["stale"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("HEAD~1", "--base HEAD~1"),
+        ("main", "--base main"),
+        ("HEAD~1..HEAD", "--base HEAD~1 --head HEAD"),
+        ("main...", "--base main --head HEAD"),
+    ],
+)
+def test_a_revision_is_not_a_path(base: Path, run: Run, words: str, hint: str) -> None:
+    commit(base)
+    result = run("diff", words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.endswith(f"{words!r} is a git revision.\nHint: trainc diff {hint}\n")
+    (base / "jobs/b/three.yaml").unlink()
+    assert run("render").exit_code == 0
+    git(base, "branch", "jobs/b/three.yaml")
+    assert effects(run, "jobs/b/three.yaml") == {"three": "deleted"}, "a path that was there is one"
+
+
+def test_what_others_put_into_out_leads_the_comment(base: Path, run: Run) -> None:
+    put(base, "out/prod/a/evil/jobset-evil.yaml", "kind: JobSet\n")
+    put(base, "out/prod/a/one/.argocd-source.yaml", "{}\n")
+    put(base, "out/prod/README.md", "mine\n")
+    (base / "out/prod/a/link").symlink_to("one")
+    names = ["out/prod/a/evil/jobset-evil.yaml", "out/prod/a/link", "out/prod/a/one/.argocd-source.yaml"]
+    lead = (
+        f"3 files or folders below out/ were not written by trainc, and Argo CD or Flux reads them: {', '.join(names)}"
+    )
+    assert run("diff", "--head", "HEAD").exit_code == 0, "not committed yet"
+    for _ in range(2):
+        result = run("diff")
+        assert result.exit_code == 1
+        assert result.stdout.startswith(f"{lead}\n\nnothing changes")
+        assert result.stderr.count("error[TC903]: ") == 3
+        assert result.stderr.count("note[TC903]: ") == 1
+        assert "TC011" not in result.stderr, "said once"
+        markdown = run("diff", "-o", "markdown").stdout
+        assert markdown.startswith(
+            "<!-- trainc diff -->\n> [!CAUTION]\n> 3 files or folders below out/ were not written"
+        )
+        assert json.loads(run("diff", "-o", "json").stdout)["foreign"] == names
+        commit(base)
+    committed = run("diff", "--base", "HEAD~1", "--head", "HEAD", "-o", "json")
+    assert committed.exit_code == 1
+    assert json.loads(committed.stdout)["foreign"] == names
+    put(
+        base, "trainc.yaml", "environments: {prod: {}}\nunmanaged: [out/prod/a/evil, out/prod/a/link, out/prod/a/one]\n"
+    )
+    assert run("diff").exit_code == 0

@@ -116,6 +116,14 @@ def test_nothing_is_said_of_no_change_but_what_was_said_before_is_replaced(tmp_p
     assert calls[-1].startswith("api --method PATCH repos/a/b/issues/comments/42 -F body=@")
 
 
+def test_a_warning_is_posted_although_nothing_changes(tmp_path: Path) -> None:
+    for difference in (Difference(stale=(Place("prod", "a", "one"),)), Difference(foreign=("out/prod/evil.yaml",))):
+        status, calls = post(tmp_path, render(difference))
+        assert status == 0
+        assert calls[-1].startswith("api --method POST repos/a/b/issues/7/comments -F body=@")
+        (tmp_path / "calls").unlink()
+
+
 @pytest.mark.parametrize(
     ("comment", "number", "status", "calls"),
     [

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from trainc.cli.clicked import Command, with_options
-from trainc.cli.command import CLEAN, ERRORS, FINDINGS, Reporter, is_coloured
+from trainc.cli.command import CLEAN, ERRORS, FINDINGS, STALE, Reporter, is_coloured
 from trainc.cli.echo import echo
 from trainc.cli.project import ROOT, project_root
 from trainc.cli.sides import Side, with_sources
 from trainc.cli.work import load_config
-from trainc.diagnostics import Diagnostic
+from trainc.diagnostics import Diagnostic, has_errors
 from trainc.difference import Difference, compare
-from trainc.difference.selection import select
+from trainc.difference.folders import Files
+from trainc.difference.selection import is_below, select
+from trainc.foreign import Kind, unmanaged
 from trainc.read import OUT, name_below, read_given
+from trainc.records import NamedTuple, replace
 from trainc.settings import read_settings
+from trainc.write import look
 
 if TYPE_CHECKING:
     from trainc.revisions import RevisionError
@@ -58,30 +63,62 @@ def command(
 ) -> int:
     """Say what a change of out/ does, job by job, and what the cluster will do about it.
 
-    Compared is out/ as it is committed, or as it lies there: nothing is rendered, so
-    run render first. With PATHs, only those directories of out/, or what is made
-    from those files of jobs/ and runtimes/. Differences are no findings: they go to
-    standard output, findings to standard error.
+    Compared is out/ as it is committed, or as it lies there. Where the working
+    tree's out/ is not what its sources give, that is said first, and the exit
+    status is 3: run render. With PATHs, only those directories of out/, or what is
+    made from those files of jobs/ and runtimes/. Differences are no findings: they
+    go to standard output, findings to standard error.
     """
     reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
     folder = Path.cwd()
     root = project_root(folder, project)
     names = [_below(root, folder, path) for path in paths]
-    old, _ = _read(root, base, "'--base'")
-    new, findings = _read(root, head, "'--head'")
+    old = _read(root, base, "'--base'")
+    new = _read(root, head, "'--head'")
+    _require_paths(root, names, (old.files, new.files))
     config, of_config = load_config(root)
-    before, after = select(old, new, names)
+    before, after = select(old.files, new.files, names)
     environments = {name.split("/")[1] for name in (*before, *after)}
     settings = {name: read_settings(config.data, name) for name in sorted(environments)}
+    there = {name: kind for name, kind in new.there.items() if not names or is_below(name, names)}
     difference = with_sources(
-        compare(before, after, settings), _side(root, base, "'--base'"), _side(root, head, "'--head'")
+        compare(before, after, settings, there, unmanaged(config.data)),
+        _side(root, base, "'--base'"),
+        _side(root, head, "'--head'"),
     )
+    if head is None and not has_errors(of_config):
+        from trainc.cli.staleness import staleness
+
+        stale, broken = staleness(root, config, names, new.files)
+        difference = replace(difference, stale=stale, broken=broken)
     echo(_rendered(difference, output, base, head or WORKING_TREE), nl=False, color=is_coloured(), form=output)
-    findings = (*of_config, *findings, *difference.findings)
+    findings = (*of_config, *new.findings, *difference.findings)
     reporter.findings(findings)
-    status = reporter.status(findings)
-    differs = difference.jobs or difference.weakened
-    return ERRORS if status == CLEAN and exit_code and differs else status
+    return _status(reporter.status(findings), difference, exit_code)
+
+
+def _status(status: int, difference: Difference, exit_code: bool) -> int:
+    """Return the exit status, where ``status`` is what findings mean."""
+    if status != CLEAN:
+        return status
+    if difference.broken:
+        return ERRORS
+    if difference.stale:
+        return STALE
+    return ERRORS if exit_code and (difference.jobs or difference.weakened) else CLEAN
+
+
+def _require_paths(root: Path, names: Iterable[str], trees: Iterable[Files]) -> None:
+    """Raise BadParameter for a name that is a revision and no path: git diff takes revisions there."""
+    from trainc.revisions import is_revision
+
+    for name in names:
+        if (root / name).exists() or any(any(select({}, tree, [name])) for tree in trees):
+            continue
+        if is_revision(root, name):
+            first, dots, second = name.replace("...", "..").partition("..")
+            wanted = f"--base {first or 'HEAD'}" + (f" --head {second or 'HEAD'}" if dots else "")
+            raise click.BadParameter(f"{name!r} is a git revision.\nHint: trainc diff {wanted}", param_hint="PATH")
 
 
 def _below(root: Path, folder: Path, path: str) -> str:
@@ -91,18 +128,29 @@ def _below(root: Path, folder: Path, path: str) -> str:
     return name
 
 
-def _read(root: Path, revision: str | None, option: str) -> tuple[dict[str, bytes], tuple[Diagnostic, ...]]:
+class _Tree(NamedTuple):
+    """out/ of a revision or of the working tree: files that are read, all that lies there, and what was not read."""
+
+    files: dict[str, bytes]
+    there: Mapping[str, Kind]
+    findings: tuple[Diagnostic, ...] = ()
+
+
+def _read(root: Path, revision: str | None, option: str) -> _Tree:
     """Read out/ of a revision, or of the working tree; BadParameter for a revision that cannot be read."""
     if revision is None:
+        there = look(root, (OUT.rstrip("/"),))
         if not (root / OUT).is_dir():
-            return {}, ()
+            return _Tree({}, there)
         found = read_given(root, root, OUT)
         texts = ((source.name, source.text) for source in found.sources)
-        return {name: text if isinstance(text, bytes) else text.encode() for name, text in texts}, found.findings
-    from trainc.revisions import RevisionError, read_output
+        files = {name: text if isinstance(text, bytes) else text.encode() for name, text in texts}
+        # Links are among what trainc did not write, and said there.
+        return _Tree(files, there, tuple(each for each in found.findings if has_errors((each,))))
+    from trainc.revisions import RevisionError, output_kinds, read_output
 
     try:
-        return read_output(root, revision), ()
+        return _Tree(read_output(root, revision), output_kinds(root, revision))
     except RevisionError as error:
         raise _unreadable(error, option) from None
 

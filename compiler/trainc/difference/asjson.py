@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Final
 
-from trainc.difference.model import Difference, JobChange, ObjectChange, Total, Usage
+from trainc.difference.model import Difference, JobChange, ObjectChange, Place, Total, Usage
 from trainc.difference.notices import weakened_json
 from trainc.source import Json, JsonObject
 
@@ -21,6 +21,8 @@ def render(difference: Difference, base: str = "", head: str = "") -> str:
         "base": base,
         "head": head,
         "unchanged": difference.unchanged,
+        "foreign": [*difference.foreign],
+        "stale": None if difference.stale is None else [_place(place) for place in difference.stale],
         "weakened": [weakened_json(finding) for finding in difference.weakened],
         "jobs": [_job(job) for job in difference.jobs],
         "totals": {
@@ -32,9 +34,13 @@ def render(difference: Difference, base: str = "", head: str = "") -> str:
     return json.dumps(data, indent=2) + "\n"
 
 
+def _place(place: Place) -> JsonObject:
+    return dict(zip(("environment", "namespace", "job"), place, strict=True))
+
+
 def _job(job: JobChange) -> JsonObject:
     return {
-        **dict(zip(("environment", "namespace", "job"), job.place, strict=True)),
+        **_place(job.place),
         "effect": job.effect.value,
         "application": job.application,
         "source": job.source or None,

@@ -6,14 +6,16 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from trainc.diagnostics import Severity
 from trainc.difference.cluster import application, sentences
-from trainc.difference.folders import Files, folders, foreign, is_jobset, read, sources
+from trainc.difference.folders import Files, folders, is_jobset, others, read, sources
 from trainc.difference.model import Difference, Effect, JobChange, Place, Word
 from trainc.difference.objects import Found, Pair, jobset_of, object_changes
 from trainc.difference.renames import renamed
 from trainc.difference.usage import graph, of_folder, totals
 from trainc.difference.veil import Veil
 from trainc.difference.words import words
+from trainc.foreign import Kind
 from trainc.gitops.companions import FOLDER
 from trainc.gitops.naming import RUN
 from trainc.records import dataclass, replace
@@ -45,12 +47,19 @@ class _Sides:
         return is_jobset(file) and self.before.get(file) != self.after.get(file)
 
 
-def compare(before: Files, after: Files, settings: Mapping[str, Settings] | None = None) -> Difference:
+def compare(
+    before: Files,
+    after: Files,
+    settings: Mapping[str, Settings] | None = None,
+    there: Mapping[str, Kind] | None = None,
+    exceptions: Collection[str] = (),
+) -> Difference:
     """Return what differs between two trees of out/ and what the cluster does about it.
 
     A tree is the bytes of its files by name from the repository's root (``out/prod/team-a/job/jobset-job.yaml``).
-    ``settings`` are those of environments, by name; one that is not there has every default. Raises nothing for any
-    bytes: what cannot be read becomes a finding.
+    ``settings`` are those of environments, by name; one that is not there has every default. ``there`` is all that
+    lies in the later tree, links and files that are not read included; ``exceptions`` are paths of others that may.
+    Raises nothing for any bytes: what cannot be read becomes a finding.
     """
     settings = settings or {}
     old, new = folders(before), folders(after)
@@ -68,8 +77,10 @@ def compare(before: Files, after: Files, settings: Mapping[str, Settings] | None
         replace(job, cluster=sentences(job, settings.get(job.place.environment, Settings())), remedy=_remedy(job))
         for job in jobs
     ]
-    findings = [*foreign(after), *(finding for sides in changed for finding in sides.found.findings)]
-    return Difference(tuple(jobs), len(places) - len(jobs), totals(old, new), tuple(findings))
+    not_ours = tuple(others(after, there, exceptions))
+    findings = (*not_ours, *(finding for sides in changed for finding in sides.found.findings))
+    read = tuple(finding.file for finding in not_ours if finding.severity is Severity.ERROR)
+    return Difference(tuple(jobs), len(places) - len(jobs), totals(old, new), findings, foreign=read)
 
 
 def _job(sides: _Sides, settings: Settings) -> JobChange:

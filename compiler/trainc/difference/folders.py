@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-from trainc.contents import HEADER
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.difference.model import Place
+from trainc.foreign import OWNED, Kind, foreign, is_own, is_placed
 from trainc.load import load
 from trainc.source import Document, Source
 
-OWNED: Final = f"# {HEADER}".encode()
-FOREIGN: Final = "TC903"
 UNREADABLE: Final = "TC904"
-_STEPS: Final = 5
-"""out, environment, namespace, job, file."""
 
 Files = Mapping[str, bytes]
 
@@ -32,12 +28,7 @@ def folders(tree: Files) -> dict[Place, dict[str, bytes]]:
 
 def is_ours(name: str, data: bytes) -> bool:
     """Tell whether a file is one that trainc wrote, by its header and its place."""
-    return data.startswith(OWNED) and _is_placed(name)
-
-
-def _is_placed(name: str) -> bool:
-    steps = name.split("/")
-    return len(steps) == _STEPS and all(steps) and steps[0] == "out" and name.endswith(".yaml")
+    return is_own(data) and is_placed(name)
 
 
 def is_jobset(file: str) -> bool:
@@ -45,12 +36,13 @@ def is_jobset(file: str) -> bool:
     return file.startswith(("jobset-", "jobset."))
 
 
-def foreign(tree: Files) -> Iterator[Diagnostic]:
-    """Yield a finding for each file that trainc has not written there: nothing of it is compared."""
-    for name, data in sorted(tree.items()):
-        if not is_ours(name, data):
-            why = "it lacks trainc's header" if _is_placed(name) else "trainc writes nothing to this place"
-            yield report(FOREIGN, _empty(name), (), f"not compared: {why}")
+def others(tree: Files, there: Mapping[str, Kind] | None, exceptions: Collection[str]) -> Iterator[Diagnostic]:
+    """Yield a finding for all that trainc has not written there: nothing of it is compared.
+
+    ``there`` is all that lies in the tree, by default its files.
+    """
+    own = {name for name, data in tree.items() if is_ours(name, data)}
+    yield from foreign(dict.fromkeys(tree, Kind.FILE) if there is None else there, own, exceptions)
 
 
 def read(name: str, data: bytes, *, old: bool) -> tuple[Document | None, tuple[Diagnostic, ...]]:

@@ -22,6 +22,7 @@ from trainc.difference.phrases import (
     total_rows,
     words_of,
 )
+from trainc.difference.remarks import warnings
 
 LIMIT: Final = 65_535
 """The most characters of a comment on GitHub, in UTF-16."""
@@ -43,7 +44,7 @@ _RUN: Final = re.compile("`+")
 
 def render(difference: Difference, limit: int = LIMIT) -> str:
     """Return a difference as Markdown of at most ``limit`` characters (4,000 or more)."""
-    head = [MARK, f"### {_text(f'trainc: {summary(difference)}')}", ""]
+    head = [MARK, *_alerts(difference), f"### {_text(f'trainc: {summary(difference)}')}", ""]
     head += [*_weakened(difference), *([_text(advice(difference)), ""] if difference.unexplained else [])]
     if not difference.jobs:
         return _joined(head)
@@ -72,6 +73,11 @@ def _weakened(difference: Difference) -> Iterator[str]:
     if (rest := len(lines) - _WEAKENED) > 0:
         yield f"- {rest:,} more"
     yield ""
+
+
+def _alerts(difference: Difference) -> Iterator[str]:
+    for warning in warnings(difference):
+        yield from ("> [!CAUTION]", f"> {_text(warning)}", "")
 
 
 class _Page:

@@ -154,6 +154,8 @@ class Difference:
     """All that differs: changed directories, sorted; the number of those unchanged; totals; findings.
 
     ``weakened`` are findings on what judges less than before, ``unexplained`` are jobs none of whose sources changed.
+    ``foreign`` names what trainc did not write and Argo CD or Flux reads. ``stale`` are directories whose sources give
+    something else than they hold, None where that is not known; ``broken``: because the sources have errors.
     """
 
     jobs: tuple[JobChange, ...] = ()
@@ -162,3 +164,6 @@ class Difference:
     findings: tuple[Diagnostic, ...] = ()
     weakened: tuple[Diagnostic, ...] = ()
     unexplained: tuple[Place, ...] = ()
+    foreign: tuple[str, ...] = ()
+    stale: tuple[Place, ...] | None = None
+    broken: bool = False

@@ -15,16 +15,15 @@ def select(before: Files, after: Files, names: Collection[str]) -> tuple[Files, 
         f"out/{place}/"
         for tree in (before, after)
         for place, files in folders(tree).items()
-        if any(_is_below(source, names) for data in files.values() for source in sources(data))
+        if any(is_below(source, names) for data in files.values() for source in sources(data))
     }
     return _only(before, names, wanted), _only(after, names, wanted)
 
 
 def _only(tree: Files, names: Collection[str], wanted: Collection[str]) -> Files:
-    return {
-        name: data for name, data in tree.items() if name[: name.rfind("/") + 1] in wanted or _is_below(name, names)
-    }
+    return {name: data for name, data in tree.items() if name[: name.rfind("/") + 1] in wanted or is_below(name, names)}
 
 
-def _is_below(name: str, places: Collection[str]) -> bool:
+def is_below(name: str, places: Collection[str]) -> bool:
+    """Tell whether a path is one of some places, or lies below one."""
     return any(place in (".", name) or name.startswith(f"{place}/") for place in places)

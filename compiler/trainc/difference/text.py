@@ -21,13 +21,17 @@ from trainc.difference.phrases import (
     total_rows,
     words_of,
 )
+from trainc.difference.remarks import warnings
 
+_LONG: Final = 2000
 _COLOURS: Final = {"+": "32", "-": "31", "!": "1;31", "~": "33", ">": "35", "@": "36"}
 
 
 def render(difference: Difference, colour: bool = False) -> str:
     """Return a difference as text, a block for each job, then totals and a line that counts."""
-    lines = [*_weakened(difference)]
+    lines = [one_line(warning, _LONG) for warning in warnings(difference)]
+    lines += [""] if lines else []
+    lines += _weakened(difference)
     for group in grouped(difference.jobs):
         lines += [*_of_group(group), ""]
     if difference.jobs:
