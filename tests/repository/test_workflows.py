@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from trainc.difference.markdown import MARK, render
-from trainc.difference.model import Difference
+from trainc.difference.model import Difference, Place
 
 WORKFLOWS = sorted((Path(__file__).resolve().parents[2] / ".github" / "workflows").glob("*.yml"))
 POSTER = "diff-comment.yml"
