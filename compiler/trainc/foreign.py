@@ -60,7 +60,9 @@ def foreign(there: Mapping[str, Kind], own: Collection[str], exceptions: Collect
     """Yield a finding for all that is below out/ and not ``own``; what ``exceptions`` name or hold is left out."""
     folders = {folder for name in own for folder in _parents(name)}
     for name, kind in sorted(there.items()):
-        if not name.startswith(f"{_TOP}/") or name in own or not set(exceptions).isdisjoint((*_parents(name), name)):
+        if name.partition("/")[0] != _TOP or name in own:
+            continue
+        if not set(exceptions).isdisjoint((*_parents(name), name)):
             continue
         read = _is_read(name)
         if kind is Kind.LINK:

@@ -142,6 +142,16 @@ def test_what_argo_cd_or_flux_reads_of_others_fails(repository: Path, run: Run) 
         assert tree(repository) == before
 
 
+def test_out_that_is_a_link(repository: Path, run: Run) -> None:
+    run("render")
+    (repository / "out").rename(repository / "elsewhere")
+    (repository / "out").symlink_to("elsewhere")
+    for command in (["validate"], ["render", "--check"], ["render"], ["render", "jobs/a"]):
+        result = run(*command)
+        assert result.exit_code == 1
+        assert result.stdout.count("out:1:1: error[TC90") == 1
+
+
 def test_trainc_yaml_names_what_others_may_keep_below_out(repository: Path, run: Run) -> None:
     run("render")
     put(repository, "out/prod/a/one/README.md", "mine\n")
