@@ -36,6 +36,11 @@ def ranks_of(executor: str) -> Ranks | None:
         return None
     from trainc.executors.mpi import MISSING, Ranks
 
+    import signal
+
+    for name in ("SIGTERM", "SIGHUP"):  # mpiexec ends all ranks: one that had a last word would wait for the others
+        if (number := getattr(signal, name, None)) is not None:
+            signal.signal(number, signal.SIG_DFL)
     try:
         return Ranks()
     except (ImportError, RuntimeError) as error:

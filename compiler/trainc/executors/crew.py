@@ -99,7 +99,8 @@ class Crew:
     def _end(self) -> None:
         for results, pid in self.processes.items():
             os.close(results)
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         for pid in self.processes.values():
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
