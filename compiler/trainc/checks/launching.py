@@ -6,18 +6,24 @@ v0.12.0: success policy, dependsOn and startup policy.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.model import LAUNCHER, NODE, Model
+from trainc.plugins.base import pod_containers
 from trainc.plugins.mpi.transport import by_kubexec
+from trainc.regex import lazy
 from trainc.source import JsonObject, Path, as_list, existing, get, objects
 
 INCOMPLETE: Final = "TC822"
 ENDLESS: Final = "TC825"
 UNORDERED: Final = "TC826"
 JOBSET: Final[Path] = ("spec", "template", "spec")
+
+_MPIRUN = lazy(r"\b(?:mpirun|mpiexec|orterun|prterun|horovodrun)\b")
+_OWN_HOSTS = lazy(r"(?:^|[\s\"'=])(?:--?(?:hostfile|machinefile|hosts?|H)\b|-f\s+\S*host)|host_?file", re.I)
 
 
 def check_launching(model: Model) -> Iterator[Diagnostic]:
@@ -52,11 +58,20 @@ def _incomplete(model: Model, missing: list[str]) -> Diagnostic:
     hint = f"add replicated job {' and '.join(map(repr, missing))}, or rename the one there is"
     if len(missing) == 1:
         hint += "; runLauncherAsNode: true where all ranks run in one pod"
-    severity = Severity.WARNING if model.options.faithful else None
+    severity = Severity.WARNING if model.options.faithful or _launches_itself(model) else None
     found = ", ".join(str(job.get("name")) for job in model.jobs)
     place = existing(model.runtime.data, (*JOBSET, "replicatedJobs"))
     message = "; ".join(what[name] for name in missing)
     return report(INCOMPLETE, model.runtime, place, message, severity=severity, found=found, hint=hint)
+
+
+def _launches_itself(model: Model) -> bool:
+    """Tell whether a command runs mpirun with a list of hosts of its own: Trainer's hostfile is then not needed."""
+    lines = [[*(model.command or ()), *(model.args or ())]]
+    for container in (each for job in model.jobs for each in pod_containers(job)):
+        words = [str(word) for key in ("command", "args") for word in as_list(container.get(key))]
+        lines.append([*words, *(str(variable.get("name")) for variable in objects(container.get("env")))])
+    return any(_MPIRUN.search(line) and _OWN_HOSTS.search(line) for line in map(" ".join, lines))
 
 
 def _waits_for_nodes(model: Model) -> bool:

@@ -31,7 +31,8 @@ NEVER_RUNS = {
         "MPI without a launcher or nodes",
         "Trainer's MPI plugin finds its replicated jobs by their names: 'launcher' gets the hostfile and the variables"
         " of mpirun, the pods of 'node' are the hosts. Without one of them mpirun starts no rank where it should. Only"
-        " a runtime with runLauncherAsNode can do with one of them, for jobs of one node. Under faithful a warning.",
+        " a runtime with runLauncherAsNode can do with one of them, for jobs of one node. A warning under faithful, and"
+        " where a command runs mpirun with a list of hosts of its own.",
     ),
     "TC823": Code(
         _E,
