@@ -30,13 +30,15 @@ def _nothing(kind: str) -> _Found:
 class Base:
     """The base revision as one environment sees it. Documents are as they were committed, defaults not set.
 
-    Their sources are called ``<revision>:<path>``, as git calls them; findings on them are notes.
+    Their sources are called ``<revision>:<path>``, as git calls them; findings on them are notes. ``settings`` are
+    trainc.yaml and images.lock.yaml by name.
     """
 
     revision: str = ""
     inputs: Mapping[Identity, Document] = field(default_factory=dict)
     findings: tuple[Diagnostic, ...] = ()
     of_kind: Callable[[str], _Found] = field(default=_nothing, repr=False)
+    settings: Mapping[str, Document] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, revision: Revision | None, environment: str) -> Base:
@@ -46,7 +48,8 @@ class Base:
         inputs, findings = _inputs(revision)
         prefix = f"{OUTPUT}{environment}/"
         out = tuple(source for source in revision.sources if source.name.startswith(prefix))
-        return cls(revision.name, inputs, findings, cache(lambda kind: _emitted(revision.name, out, kind)))
+        settings = {document.source.name: _renamed(document, revision.name) for document in revision.settings}
+        return cls(revision.name, inputs, findings, cache(lambda kind: _emitted(revision.name, out, kind)), settings)
 
     @property
     def is_given(self) -> bool:

@@ -112,3 +112,30 @@ def _aligned(new: list[Json], old: list[Json]) -> list[tuple[str | int | None, s
 def _reordered(pairs: list[tuple[str | int | None, str | int | None]]) -> bool:
     places = [old for new, old in pairs if isinstance(new, int) and isinstance(old, int)]
     return places != sorted(places)
+
+
+def holds(value: Json, wanted: Json) -> bool:
+    """Tell whether a value is the one wanted, or has it somewhere inside; of numbers that would be chance."""
+    if same(value, wanted):
+        return True
+    if not isinstance(wanted, str | dict | list):
+        return False
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(holds(child, wanted) for child in inside)
+
+
+def is_text_of(made: Change, given: Change) -> bool:
+    """Tell whether a text has changed as a number of the inputs has, such as a variable with the number of nodes."""
+    pairs = ((made.new, given.new), (made.old, given.old))
+    return given.old is not None and all(
+        isinstance(text, str) and isinstance(number, int | float) and text == str(number)
+        for text, number in pairs
+        if number is not None
+    )
+
+
+def contains(made: Json, given: Json) -> bool:
+    """Tell whether something made has a value of trainc.yaml in it, a text also as a part of a text."""
+    if isinstance(made, str) and isinstance(given, str) and given:
+        return given in made
+    return given is not None and made is not None and holds(given, made)

@@ -5,19 +5,20 @@ from __future__ import annotations
 from trainc.imagelock import Lock
 from trainc.records import dataclass, field, replace
 from trainc.settings import RECOMMENDED, Settings, read_settings
-from trainc.source import Document, JsonObject, Source
+from trainc.source import Document, JsonObject, Path, Source
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
     """What a revision holds of inputs and out/, under the names there. ``name`` is what its user calls it.
 
-    ``config`` is what its trainc.yaml says.
+    ``config`` is what its trainc.yaml says. ``settings`` are trainc.yaml and images.lock.yaml, as far as they are there.
     """
 
     name: str
     sources: tuple[Source, ...] = field(repr=False)
     config: JsonObject = field(default_factory=dict, hash=False, repr=False)
+    settings: tuple[Document, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,10 @@ class Options:
         if name not in FIXES:
             raise KeyError(name)
         return name in self._on
+
+    def concerns(self, path: Path) -> bool:
+        """Tell whether a place of trainc.yaml or images.lock.yaml is about this environment."""
+        return path[:1] != ("environments",) or path[:2] == ("environments", self.environment)
 
     def chosen(self) -> tuple[str, ...]:
         """Return the fixes that are switched on, in the table's order."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from trainc.config import Config, parse
+from trainc.config import Config, parse, read_document
 from trainc.diagnostics.display import is_printable
 from trainc.foreign import OWNED, Kind
 from trainc.options import Revision
@@ -21,6 +21,9 @@ from trainc.records import NamedTuple
 from trainc.source import Source
 
 FOLDERS: Final = ("jobs", "runtimes", "policies", "out")
+SETTINGS: Final = (CONFIG, LOCK)
+"""Files at the root that say how to compile; their texts are compared, too."""
+
 _REGULAR: Final = ("100644", "100755")
 _KINDS: Final = {"120000": Kind.LINK, "040000": Kind.FOLDER}
 _MISSING: Final = "missing"
@@ -57,8 +60,8 @@ def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revis
     repository, no such revision, or where its files are not there.
     """
     commit = _commit(root, revision)
-    listing = _git(root, "ls-tree", "-r", "-z", "-l", commit, "--", *FOLDERS, CONFIG, *given)
-    entries = sorted(_entries(listing, lambda name: _is_output(name) or _is_read(name) or is_given(name, given)))
+    listing = _git(root, "ls-tree", "-r", "-z", "-l", commit, "--", *FOLDERS, *SETTINGS, *given)
+    entries = sorted(_entries(listing, lambda name: _is_wanted(name, given)))
     texts = _contents(root, entries)
     owned = ((e, t) for e, t in zip(entries, texts, strict=True) if not e.name.startswith(OUT) or t.startswith(OWNED))
     return _revision(revision, (Source(entry.name, text) for entry, text in owned))
@@ -85,7 +88,8 @@ def _revision(name: str, sources: Iterable[Source]) -> Revision:
     """Return a revision of sources, trainc.yaml among them; one that cannot be read says nothing."""
     found = tuple(sources)
     config = next((parse(source)[0] for source in found if source.name == CONFIG), Config())
-    return Revision(name, tuple(source for source in found if source.name != CONFIG), config.data)
+    settings = tuple(read_document(source)[1] for source in found if source.name in SETTINGS)
+    return Revision(name, tuple(source for source in found if source.name not in SETTINGS), config.data, settings)
 
 
 def read_output(root: Path, revision: str) -> dict[str, bytes]:
@@ -147,6 +151,10 @@ def _entries(listing: bytes, wanted: Callable[[str], bool]) -> Iterator[_Entry]:
         name = os.fsdecode(raw)
         if mode in _REGULAR and int(size) <= LIMIT and wanted(name):
             yield _Entry(name, content)
+
+
+def _is_wanted(name: str, given: Sequence[str]) -> bool:
+    return _is_output(name) or name in SETTINGS or is_input(name) or is_given(name, given)
 
 
 def _is_output(name: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 from trainc.admit.rules import RuleFailure, failures
 from trainc.admit.update import config_map_changes, jobset_changes, rewritten, trainjob_changes
 from trainc.base import Base, identify
-from trainc.changes import Change, changes, same, undone
+from trainc.changes import Change, changes, contains, holds, is_text_of, same, undone
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.diagnostics.concealing import concealed
 from trainc.documents import RUNTIMES, TRAINJOB
@@ -206,6 +206,8 @@ class Transitions:
 
     def _before(self, document: Document) -> Document | None:
         """Return an input at the base revision as a cluster holds it; None if there is none, or a broken one."""
+        if "apiVersion" not in document.data:
+            return self.base.settings.get(document.source.name)
         old = self.base.input(*identify(document.data))
         resource = self._resource(document.data)
         stored = as_stored(resource, old) if old is not None and resource is not None else None
@@ -223,14 +225,27 @@ class Transitions:
             yield place, tuple(changed)
 
     def _cause(self, model: Model, made: Object, change: Change) -> tuple[Document, Path]:
-        """Return where a value comes from; if that is as it was, where the TrainJob or its runtime lost the old one."""
+        """Return where a value comes from; if that is as it was, what has changed instead: an input or a setting."""
         document, path = blamed(model, made, change.path)
-        if change.old is not None and not any(self._cause_before(document, path)):
-            for given in (model.job, model.runtime):
-                for lost in self._input_changes(given):
-                    if lost.old is not None and (_holds(lost.old, change.old) or _is_text_of(change, lost)):
-                        return given, existing(given.data, lost.path)
-        return document, path
+        if any(self._cause_before(document, path)):
+            return document, path
+        for given in (model.job, model.runtime) if change.old is not None else ():
+            for lost in self._input_changes(given):
+                if lost.old is not None and (holds(lost.old, change.old) or is_text_of(change, lost)):
+                    return given, existing(given.data, lost.path)
+        return self._changed_setting(model, change) or (document, path)
+
+    def _changed_setting(self, model: Model, change: Change) -> tuple[Document, Path] | None:
+        """Return the option or the digest that has changed and is to blame: by its value, or as nothing else has."""
+        options = model.options
+        found: list[tuple[Document, Change]] = []
+        for document in (options.config_document, options.lock.document):
+            if document is not None and (old := self._before(document)) is not None:
+                found += ((document, one) for one in changes(document.data, old.data) if options.concerns(one.name))
+        named = [(document, one) for document, one in found if contains(change.old, one.old)]
+        if not named and self._first_change(model) is None:
+            named = found
+        return next(((document, existing(document.data, one.path)) for document, one in named), None)
 
     def _first_change(self, model: Model) -> tuple[Document, Path] | None:
         """Return where TrainJob or runtime have changed first: what is made of them as a whole changed with them."""
@@ -313,24 +328,6 @@ def _by_jobset(new: JsonObject, old: JsonObject, told: tuple[Path, ...]) -> Iter
         found = tuple(change for change in changes(changed.new, changed.old, changed.path) if change.name not in told)
         if found:
             yield _Refusal(WEBHOOK, "jobset-webhook", changed.message, changed.upstream, found)
-
-
-def _holds(value: Json, wanted: Json) -> bool:
-    """Tell whether a value is the one wanted, or has it somewhere inside; of numbers that would be chance."""
-    if same(value, wanted):
-        return True
-    if not isinstance(wanted, str | dict | list):
-        return False
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(_holds(child, wanted) for child in inside)
-
-
-def _is_text_of(made: Change, given: Change) -> bool:
-    """Tell whether a text has changed as a number of the inputs has, such as a variable with the number of nodes."""
-    pairs = ((made.new, given.new), (made.old, given.old))
-    return all(
-        isinstance(text, str) and isinstance(number, int | float) and text == str(number) for text, number in pairs
-    )
 
 
 def _named(found: tuple[Change, ...]) -> str:

@@ -276,3 +276,52 @@ def test_the_base_as_git_knows_it(repository: Path, run: Run) -> None:
     commit(repository)
     assert "v1:jobs/a/one.yaml:7:5" in run("validate", "--base", "v1").stdout
     assert "HEAD~1:jobs/a/one.yaml:7:5" in run("validate", "--base", "HEAD~1").stdout
+
+
+SETTINGS = """\
+environments:
+  prod:
+    registries: {docker.io: mirror.example.com/hub}
+    patches:
+    - target: {kind: JobSet}
+      patch: {spec: {replicatedJobs: [{name: node, template: {spec: {backoffLimit: 3}}}]}}
+  test:
+    namespaces: {a: a-test}
+    imagePullSecrets: [registry]
+"""
+DIGEST = "sha256:" + 64 * "a"
+LOCKED = f"images:\n  docker.io/library/busybox:1: {DIGEST}\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "line"),
+    [
+        ("trainc.yaml", "hub}", "spoke}", 3),
+        ("trainc.yaml", "    registries: {docker.io: mirror.example.com/hub}\n", "", 2),
+        ("trainc.yaml", "backoffLimit: 3", "backoffLimit: 4", 6),
+        ("trainc.yaml", "    imagePullSecrets: [registry]\n", "", 7),
+        ("trainc.yaml", "[registry]", "[registry, other]", 9),
+        ("images.lock.yaml", "aaaaaa", "bbbbbb", 2),
+        ("images.lock.yaml", f"images:\n  docker.io/library/busybox:1: {DIGEST}\n", "images: {}\n", 1),
+        ("runtimes/plain.yaml", "    numNodes: 2\n", "", 6),
+    ],
+)
+def test_a_finding_stands_at_the_line_that_changed(
+    repository: Path, run: Run, file: str, old: str, new: str, line: int
+) -> None:
+    texts = {
+        "trainc.yaml": SETTINGS,
+        "images.lock.yaml": LOCKED,
+        "runtimes/plain.yaml": RUNTIME.replace("example.com/img:1", "busybox:1").replace(
+            "spec:\n  template:", "spec:\n  mlPolicy:\n    numNodes: 2\n    torch: {}\n  template:", 1
+        ),
+        PATH: job("one"),
+    }
+    for name, text in texts.items():
+        put(repository, name, text)
+    again(repository, run)
+    assert old in texts[file]
+    put(repository, file, texts[file].replace(old, new))
+    found = json.loads(run("validate", "--base", "HEAD", "--format", "json").stdout)
+    assert found
+    assert {(one["code"], one["file"], one["line"]) for one in found} == {("TC204", file, line)}
