@@ -137,7 +137,7 @@ NEAR_MISSES = {
             + '", args: [--tokenizer=/models/tokenizer.json, '
             "--tokenizer-path=s3://bucket/tokenizers/bpe.model, --max-new-tokens=512, --partition-key=shard, "
             "'--url=https://me:$(PASSWORD)@db/x?password=$(PASSWORD)', a basic authentication needs more, "
-            "--zone=asia-east1, disk-0123456789abcdefghijklmnopqrstuvwxyz, "
+            "--zone=asia-east1, '--from=https://x/y?token=$TOKEN&k=1', disk-0123456789abcdefghijklmnopqrstuvwxyz, "
             "grep -e '-----BEGIN RSA PRIVATE KEY-----' /keys/id_rsa], "
             'env: [{name: MAX_TOKENS, value: "4096"}, {name: TOKEN, value: $(PASSWORD)}, '
             '{name: TOKENIZER, value: bert-base-uncased}, {name: PATTERN, value: "*.parquet"}, '

@@ -15,7 +15,10 @@ from trainc.source import Document, Path, get
 CARRIERS = ("env", "command", "args", "storageUri")
 """The fields that bring a value into a container. Elsewhere a name that looks secret is a reference."""
 
-_NO_SECRET = lazy(r"\$[({].*|<.*>|\.{0,2}/.*|file:.*|[0-9]{1,6}|\*+|(?:[a-z]{2,3}_)?x{3,}|changeme|todo", re.I | re.S)
+_NO_SECRET = lazy(
+    r"\$[({].*|(?-i:\$[A-Z_][A-Z0-9_]*)|<.*>|\.{0,2}/.*|file:.*|[0-9]{1,6}|\*+|(?:[a-z]{2,3}_)?x{3,}|changeme|todo",
+    re.I | re.S,
+)
 _TEXT_TOKEN = lazy(
     r"(?:.*_)?(?:PAD|EOS|BOS|UNK|MASK|SEP|CLS|STOP|START|END|SPECIAL|IMAGE|DEFAULT|TRIGGER)_?TOKEN", re.I
 )
