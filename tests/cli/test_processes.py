@@ -20,6 +20,15 @@ needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a 
 LONG = "# a job that takes a while\n" + "".join(f"      - name: V{n}\n        value: '{n}'\n" for n in range(200))
 
 
+@pytest.fixture(autouse=True)
+def signals_are_heard() -> Iterator[None]:
+    """What is ignored, as behind nohup or `&`, would be so in processes that begin here."""
+    before = [signal.signal(signal.SIGINT, signal.default_int_handler), signal.signal(signal.SIGHUP, signal.SIG_DFL)]
+    yield
+    for number, handler in zip((signal.SIGINT, signal.SIGHUP), before, strict=True):
+        signal.signal(number, handler)
+
+
 @pytest.fixture
 def fleet(repository: Path) -> Path:
     """A repository with so many large jobs that results do not fit into a pipe."""

@@ -34,9 +34,9 @@ def ranks_of(executor: str) -> Ranks | None:
     """Return the MPI ranks of this run, None without --executor mpi. UsageError where there is no MPI."""
     if executor != "mpi":
         return None
-    from trainc.executors.mpi import MISSING, Ranks
-
     import signal
+
+    from trainc.executors.mpi import MISSING, Ranks
 
     for name in ("SIGTERM", "SIGHUP"):  # mpiexec ends all ranks: one that had a last word would wait for the others
         if (number := getattr(signal, name, None)) is not None:

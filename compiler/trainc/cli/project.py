@@ -7,7 +7,6 @@ from pathlib import Path
 
 from trainc.cli.declared import Existing, Option
 from trainc.cli.echo import echo
-from trainc.read import CONFIG, find_root
 
 ROOT = Option(
     ("--root",),
@@ -27,6 +26,8 @@ def project_root(folder: Path, project: str | None) -> Path:
     """
     if project is not None:
         return Path(os.path.normpath(folder / project))
+    from trainc.read import CONFIG, find_root  # not for help, or a code that is explained
+
     found = find_root(folder)
     if found == folder or not _is_foreign(found / CONFIG, folder):
         return found
