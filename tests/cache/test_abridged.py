@@ -201,7 +201,8 @@ def test_images_of_all_jobs_are_told(repository: Path, reached: Reached) -> None
 
 
 def test_a_companion_and_an_object_of_a_job_that_is_not_read(repository: Path, reached: Reached) -> None:
-    mpi = "spec:\n  mlPolicy: {numNodes: 2, mpi: {mpiImplementation: OpenMPI, sshAuthMountPath: /root/.ssh}}\n"
+    policy = "{mpiImplementation: OpenMPI, sshAuthMountPath: /root/.ssh, runLauncherAsNode: true}"
+    mpi = f"spec:\n  mlPolicy: {{numNodes: 1, mpi: {policy}}}\n"
     put(repository, "runtimes/mpi.yaml", RUNTIME.format(name="mpi", image="img").replace("spec:\n", mpi, 1))
     put(repository, "trainc.yaml", "environments:\n  prod: {sshKeys: {mode: existing, secret: keys}}\n")
     for name in ("first", "second"):
