@@ -156,7 +156,8 @@ def _companions(
     findings = [*idle(given.cluster.values(), given.runtimes, uses, faithful=options.faithful)]
     if options.faithful:
         return (), tuple(findings)
-    findings += left_out(given.cluster.values(), given.runtimes)
+    unknown = [finding.document for finding in prepared.companions.findings if finding.code == "TC008"]
+    findings += left_out(given.cluster.values(), given.runtimes, unknown)
     unplaced = placed_by_folder(given.cluster.values(), documents)
     shared, found = share(prepared.cluster, unplaced, uses, options)
     return shared, (*findings, *found, *collisions(shared, (made for job in jobs for made in job.made)))

@@ -125,9 +125,15 @@ def idle(
     return tuple(_idle(companions) for companions in found.values())
 
 
-def left_out(documents: Iterable[Document], runtimes: Iterable[Document]) -> tuple[Diagnostic, ...]:
-    """Return a warning for each document beside a runtime, or below runtimes/, that is neither read nor emitted."""
+def left_out(
+    documents: Iterable[Document], runtimes: Iterable[Document], unknown: Iterable[Document]
+) -> tuple[Diagnostic, ...]:
+    """Return a warning for each document beside a runtime, or below runtimes/, that is neither read nor emitted.
+
+    ``unknown`` are those of kinds that there are not, which is said of them already.
+    """
     given, files = tuple(documents), {runtime.source for runtime in runtimes}
+    named = {(document.source.name, document.index) for document in unknown}
     params = {
         get(document.data, "spec", "paramKind", "kind") for document in given if document.data["kind"] in POLICIES
     }
@@ -135,7 +141,8 @@ def left_out(documents: Iterable[Document], runtimes: Iterable[Document]) -> tup
     for document in given:
         kind = document.data["kind"]
         beside = document.source in files or document.source.name.startswith(BELOW)
-        if beside and kind not in READ and kind not in params:
+        told = (document.source.name, document.index) in named
+        if beside and not told and kind not in READ and kind not in params:
             message = f"{kind} {get(document.data, *_NAME)} stands beside a runtime and is not emitted"
             found.append(report(LEFT_OUT, document, ("kind",), message, found=str(kind)))
     return tuple(found)
