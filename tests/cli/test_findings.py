@@ -134,10 +134,10 @@ def test_the_number_of_other_findings_counts_as_the_worst_of_them(repository: Pa
     assert json.loads(result.stdout)[-1]["message"] == "1 more finding of TC101 in this file"
 
 
-def test_a_run_with_a_cache_writes_as_many_findings(
-    repository: Path, process: Process, tmp_path: Path
-) -> None:
-    labels = "---\n".join(job(f"job-{number}", extra="  managedBy: kueue.x-k8s.io/multikueue\n") for number in range(70))
+def test_a_run_with_a_cache_writes_as_many_findings(repository: Path, process: Process, tmp_path: Path) -> None:
+    labels = "---\n".join(
+        job(f"job-{number}", extra="  managedBy: kueue.x-k8s.io/multikueue\n") for number in range(70)
+    )
     put(repository, "jobs/a/one.yaml", labels)
     for name in ("jobs/a/two.yaml", "jobs/b/three.yaml"):
         (repository / name).unlink()

@@ -211,14 +211,19 @@ def _any_more_sources(unpatched: Held, patched: Held) -> bool:
 
 @lru_cache(maxsize=256)
 def _more_sources(unpatched: Held, patched: Held, job: str) -> dict[str, list[str]]:
-    before, after = (_volume_sources(objects(spec.value.get("replicatedJobs")), job) for spec in (unpatched, patched))
+    before, after = (_volume_sources(spec).get(job, {}) for spec in (unpatched, patched))
     return {name: sources for name, sources in after.items() if len(sources) > max(1, len(before.get(name, sources)))}
 
 
-def _volume_sources(jobs: list[JsonObject], name: str) -> dict[str, list[str]]:
-    found = [job for job in jobs if job.get("name") == name]
-    volumes = [v for job in found for v in objects(get(job, "template", "spec", "template", "spec", "volumes"))]
-    return {str(volume.get("name")): sorted(key for key in volume if key != "name") for volume in volumes}
+@lru_cache(maxsize=256)
+def _volume_sources(spec: Held) -> dict[str, dict[str, list[str]]]:
+    """Return the sources of volumes by the names of the replicated job and the volume."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for job in objects(spec.value.get("replicatedJobs")):
+        volumes = objects(get(job, "template", "spec", "template", "spec", "volumes"))
+        sources = {str(volume.get("name")): sorted(key for key in volume if key != "name") for volume in volumes}
+        found.setdefault(str(job.get("name")), {}).update(sources)
+    return found
 
 
 def _trainer_omitted(model: Model) -> Findings:
