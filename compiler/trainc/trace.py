@@ -169,6 +169,11 @@ def _built(model: Model) -> Json:
     return made[0].data if made else None
 
 
+NUM_NODES: Path = ("spec", "mlPolicy", "numNodes")
+_COUNTS = frozenset(("PET_NNODES", "JAX_NUM_PROCESSES"))
+"""Variables whose value is the number of nodes."""
+
+
 def _by_plugin(model: Model, plugin: str) -> Cause:
     return lambda path, root: _from_job(model, path, root) or _plugin_origin(model, plugin)
 
@@ -184,7 +189,7 @@ def _from_job(model: Model, path: Path, root: Json) -> Origin | None:
     if place is not None and get(model.job.data, *place) is not None:
         return Origin("input", model.job, place)
     if path[-1:] in (("parallelism",), ("completions",)):
-        return Origin("input", model.runtime, ("spec", "mlPolicy", "numNodes"))
+        return Origin("input", model.runtime, NUM_NODES)
     if len(path) > CONTAINER_STEPS + 2 and path[CONTAINER_STEPS + 1] == "env":
         return _variable(model, get(root, *path[: CONTAINER_STEPS + 3], "name"), path[CONTAINER_STEPS + 3 :])
     return None
@@ -205,6 +210,10 @@ def _job_path(path: Path, root: Json) -> Path | None:
 
 
 def _variable(model: Model, name: Json, inside: Path) -> Origin | None:
+    if name in _COUNTS and inside == ("value",):
+        for document, place in ((model.job, ("spec", "trainer", "numNodes")), (model.runtime, NUM_NODES)):
+            if get(document.data, *place) is not None:
+                return Origin("input", document, place)
     for place in (("spec", "trainer"), ("spec", "initializer", "dataset"), ("spec", "initializer", "model")):
         variables = get(model.job.data, *place, "env")
         for index, variable in enumerate(variables if isinstance(variables, list) else []):

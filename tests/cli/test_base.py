@@ -294,7 +294,7 @@ LOCKED = f"images:\n  docker.io/library/busybox:1: {DIGEST}\n"
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "line"),
+    "change",
     [
         ("trainc.yaml", "hub}", "spoke}", 3),
         ("trainc.yaml", "    registries: {docker.io: mirror.example.com/hub}\n", "", 2),
@@ -307,8 +307,9 @@ LOCKED = f"images:\n  docker.io/library/busybox:1: {DIGEST}\n"
     ],
 )
 def test_a_finding_stands_at_the_line_that_changed(
-    repository: Path, run: Run, file: str, old: str, new: str, line: int
+    repository: Path, run: Run, change: tuple[str, str, str, int]
 ) -> None:
+    file, old, new, line = change
     texts = {
         "trainc.yaml": SETTINGS,
         "images.lock.yaml": LOCKED,

@@ -6,6 +6,10 @@ import re
 import unicodedata
 
 from trainc.regex import lazy
+from trainc.source import Source
+
+_REVISED = lazy(r":(?:(?:jobs|runtimes|policies|out)/|trainc\.yaml\Z|images\.lock\.yaml\Z)")
+"""What a name has of a file at a revision of git, between the revision and the path."""
 
 VALUE_WIDTH = 120
 """The most characters of a value (found, expected) that a finding shows."""
@@ -64,6 +68,14 @@ def is_printable(text: str) -> bool:
 def _safe(char: str) -> str:
     # Escape sequences, line breaks and bidirectional overrides of an input must not reach the terminal.
     return char if is_shown(char) else char.encode("unicode_escape").decode("ascii")
+
+
+def is_in_file(source: Source) -> bool:
+    """Tell whether findings in a source stand in a file: not in a folder, standard input, a built-in or a revision."""
+    name = source.name
+    if name.startswith(("trainc:", "<")) or name == "-" or _REVISED.search(name):
+        return False
+    return bool(source.text) or (name.endswith((".yaml", ".yml", ".json")) and name != "trainc.yaml")
 
 
 def one_line(text: str, limit: int = MESSAGE_WIDTH) -> str:

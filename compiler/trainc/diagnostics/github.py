@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from trainc.diagnostics.codes import CODES
 from trainc.diagnostics.diagnostic import Diagnostic, Severity, sort_key
-from trainc.diagnostics.display import HINT_WIDTH, VALUE_WIDTH, one_line
+from trainc.diagnostics.display import HINT_WIDTH, VALUE_WIDTH, is_in_file, one_line
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -28,18 +28,16 @@ def render(findings: Iterable[Diagnostic], colour: bool = False) -> str:
 
 def _command(finding: Diagnostic) -> str:
     mark = finding.document.locate(finding.path)
-    properties = {
-        "file": finding.file,
-        "line": str(mark.line),
-        "col": str(mark.column),
-        "title": f"{finding.code} {CODES[finding.code].title}",
-    }
+    place = {"file": finding.file, "line": str(mark.line), "col": str(mark.column)}
+    in_file = is_in_file(finding.document.source)
+    properties = {**(place if in_file else {}), "title": f"{finding.code} {CODES[finding.code].title}"}
     shown = ",".join(f"{name}={_escape(value, _PROPERTY)}" for name, value in properties.items())
     return f"::{_COMMANDS[finding.severity]} {shown}::{_escape(_message(finding), _DATA)}\n"
 
 
 def _message(finding: Diagnostic) -> str:
-    lines = [one_line(finding.message)]
+    said = one_line(finding.message)
+    lines = [said if is_in_file(finding.document.source) else f"{one_line(finding.file)}: {said}"]
     for name, value, limit in (("expected", finding.expected, VALUE_WIDTH), ("hint", finding.hint, HINT_WIDTH)):
         if value is not None:
             lines.append(f"{name}: {one_line(value, limit)}")

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from trainc.diagnostics.codes import CODES, Code
 from trainc.diagnostics.counts import without_count
 from trainc.diagnostics.diagnostic import Diagnostic, Related, Severity, Silenced, sort_key
+from trainc.diagnostics.display import is_in_file
 from trainc.diagnostics.explain import anchor, page
 from trainc.regex import lazy
 from trainc.source import Document, Json, JsonObject, Path, dotted, get
@@ -118,7 +119,8 @@ def _result(finding: Diagnostic, index: int) -> JsonObject:
 def _in_full(finding: Diagnostic) -> str:
     # Code scanning shows the message and nothing of the properties.
     notes = (("found", finding.found), ("expected", finding.expected), ("hint", finding.hint))
-    return "\n".join((finding.message, *(f"{name}: {value}" for name, value in notes if value is not None)))
+    message = finding.message if is_in_file(finding.document.source) else f"{finding.file}: {finding.message}"
+    return "\n".join((message, *(f"{name}: {value}" for name, value in notes if value is not None)))
 
 
 def _message(text: str) -> JsonObject:
@@ -133,6 +135,10 @@ def _related(number: int, related: Related) -> Json:
 
 def _location(document: Document, path: Path) -> JsonObject:
     mark = document.locate(path)
+    if not is_in_file(document.source):  # code scanning asks for a place: the root of the repository is there
+        place: JsonObject = {"artifactLocation": {"uri": ".", "uriBaseId": ROOT}}
+        names = [_plain(name) for name in (document.source.name, dotted(path)) if name]
+        return {"physicalLocation": place, "logicalLocations": [{"fullyQualifiedName": name} for name in names]}
     location: JsonObject = {
         "physicalLocation": {
             "artifactLocation": _artifact(document.source.name),

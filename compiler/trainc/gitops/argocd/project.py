@@ -47,7 +47,9 @@ def _project(namespace: str, name: str, trees: list[Tree]) -> JsonObject:
         spec["clusterResourceWhitelist"] = [
             {"group": "", "kind": "Namespace", "name": place} for place in sorted(created)
         ]
-    metadata: JsonObject = {"name": name, "namespace": namespace}
+    # Before the ApplicationSets: one whose project is missing stays in error until its next turn, minutes later.
+    first: JsonObject = {"argocd.argoproj.io/sync-wave": "-1"}
+    metadata: JsonObject = {"name": name, "namespace": namespace, "annotations": first}
     return {"apiVersion": API_VERSION, "kind": "AppProject", "metadata": metadata, "spec": spec}
 
 
