@@ -40,7 +40,7 @@ class _Unit:
     large: bool = False
 
 
-_EMPTY = _Unit(None, [], lambda: {})
+_EMPTY = _Unit(None, [], dict)
 """A document without content."""
 
 

@@ -12,7 +12,7 @@ from trainc.source import Document, JsonObject, Path, Source
 class Revision:
     """What a revision holds of inputs and out/, under the names there. ``name`` is what its user calls it.
 
-    ``config`` is what its trainc.yaml says. ``settings`` are trainc.yaml and images.lock.yaml, as far as they are there.
+    ``config`` is what its trainc.yaml says. ``settings`` are its trainc.yaml and images.lock.yaml, if it has them.
     """
 
     name: str

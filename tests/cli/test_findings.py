@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from xml.etree.ElementTree import fromstring
@@ -144,3 +145,28 @@ def test_a_run_with_a_cache_writes_as_many_findings(repository: Path, process: P
     runs = [process("render", "--format", "json", TRAINC_CACHE_DIR=str(tmp_path / "cache")) for _ in range(3)]
     assert [each.returncode for each in runs] == [0, 0, 0]
     assert [json.loads(each.stdout)[-1]["message"] for each in runs] == ["6 more findings of TC311 in this file"] * 3
+
+
+@pytest.mark.parametrize("case", ["folder", "stdin", "builtin"])
+def test_no_format_names_a_file_that_does_not_exist(repository: Path, run: Run, case: str) -> None:
+    stdin = None
+    command = ["validate"]
+    if case == "folder":
+        for name in ("a/one", "a/two", "b/three"):
+            (repository / f"jobs/{name}.yaml").unlink()
+        command = ["validate", "runtimes/none"]
+        (repository / "runtimes/none").mkdir()
+    elif case == "stdin":
+        stdin, command = WARNS.encode(), ["build", "-"]
+    else:
+        text = (
+            job("one")
+            .replace("{name: plain}", "{name: mlx-distributed}")
+            .replace("trainer: {}", "trainer: {numNodes: 2}")
+        )
+        put(repository, "jobs/a/one.yaml", text)
+    github = run(*command, "--format", "github", stdin=stdin).output
+    sarif = run(*command, "--format", "sarif", stdin=stdin).output
+    named = re.findall("file=([^,]*),", github) + re.findall(r'"uri": "([^"]*)"', sarif.partition('"results"')[2])
+    assert "title=" in github
+    assert [name for name in named if not (repository / name).exists()] == []
