@@ -10,7 +10,7 @@ from trainc.base import Base
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.documents import POLICIES, Key, identity
 from trainc.model import Model, Object
-from trainc.options import Options, Revision
+from trainc.options import Options
 from trainc.origins import blamed
 from trainc.placing import within
 from trainc.previous import Previous
@@ -77,7 +77,7 @@ class Policing:
         """
         given = tuple(document for document in documents if is_policy(document))
         facts = {key: document for key, document in cluster.items() if _counts(document)}
-        earlier = Earlier.of(options.policies_from, given, facts, registry)
+        earlier = Earlier.of(options, given, facts, registry)
         if not given and earlier is None:
             return cls()
         from trainc.admit.policy import PolicySet
@@ -174,22 +174,25 @@ class Earlier:
 
     @classmethod
     def of(
-        cls, revision: Revision | None, given: tuple[Document, ...], facts: Mapping[Key, Document], registry: Registry
+        cls, options: Options, given: tuple[Document, ...], facts: Mapping[Key, Document], registry: Registry
     ) -> Earlier | None:
-        """Load the policies of a revision; None where it has none, or the same ones.
+        """Load the policies of the revision that judges as well; None where it has none, or the same ones.
 
         ``given`` are the policies of today and ``facts`` their Namespaces and params, which count where the revision
         has none of the name.
         """
+        revision = options.policies_from
         documents = tuple(Base.of(revision, "").inputs.values())
         policies = tuple(document for document in documents if is_policy(document))
         if revision is None or not policies:
             return None
         start = f"{revision.name}:{_FOLDER}"
         own = {identity(each): each for each in documents if each.source.name.startswith(start)}
-        pods = get(revision.config, "policies", "pods") is True
+        pods = get(revision.config, "policies", "pods") is True and not options.settings.pods
         known = {identity(each): each.data for each in given} | {key: each.data for key, each in facts.items()}
-        if not pods and all(known.get(key) == each.data for key, each in own.items()) and len(policies) == len(given):
+        judges = {**own, **{identity(each): each for each in policies}}
+        same = len(policies) == len(given) and all(known.get(key) == each.data for key, each in judges.items())
+        if same and not pods:
             return None
         from trainc.admit.policy import PolicySet
 

@@ -18,11 +18,15 @@ from trainc.source import Document, Source
 
 
 class Side(NamedTuple):
-    """One side of a comparison: its inputs, and the files below policies/ that are not read as policies."""
+    """One side of a comparison: its inputs, the files below policies/ that are not read as policies, and settings.
+
+    ``settings`` are the texts of trainc.yaml and images.lock.yaml.
+    """
 
     inputs: Revision
     config: Document | None
     unread: tuple[Source, ...]
+    settings: tuple[Source, ...]
 
     @classmethod
     def of(cls, root: Path, revision: str | None) -> Side:
@@ -33,7 +37,9 @@ class Side(NamedTuple):
             read = merge([read_tree(root, JOBS), read_platform(root), read_config(root), read_lock(root)])
             sources, unread = read.sources, read_beside_policies(root).sources
         config = next((parse(source)[0] for source in sources if source.name == CONFIG), Config())
-        return cls(Revision(revision or "", sources, config.data), config.document, unread)
+        settings = tuple(source for source in sources if source.name in (CONFIG, LOCK))
+        inputs = tuple(source for source in sources if source.name not in (CONFIG, LOCK))
+        return cls(Revision(revision or "", inputs, config.data), config.document, unread, settings)
 
 
 def with_sources(difference: Difference, before: Side, after: Side) -> Difference:
@@ -41,5 +47,5 @@ def with_sources(difference: Difference, before: Side, after: Side) -> Differenc
     found = weakened(before.inputs, after.inputs, after.config, after.unread)
     texts = [{source.name: source.text for source in side.inputs.sources} for side in (before, after)]
     same = {name for name in texts[0].keys() & texts[1].keys() if texts[0][name] == texts[1][name]}
-    settled = all(texts[0].get(name) == texts[1].get(name) for name in (CONFIG, LOCK))
-    return replace(difference, weakened=found, unexplained=unexplained(difference, same) if settled else ())
+    by_hand = unexplained(difference, same) if before.settings == after.settings else ()
+    return replace(difference, weakened=found, unexplained=by_hand)

@@ -147,7 +147,8 @@ def compile_for(
     ``findings`` are those of trainc.yaml, and go first; if there is an error among them nothing is compiled, since what
     trainc.yaml says is not known. ``partly`` are sources of which the run uses what it needs.
     ``crds`` is what ``read_crds`` gives, ``base`` what ``read_base`` gives; ``standard`` judges as well. Of
-    objects stays what ``keep`` says. ``memory`` is what is known from the last run, ``execute`` compiles all other jobs. Raises Changed.
+    objects stays what ``keep`` says. ``memory`` is what is known from the last run, ``execute`` compiles all other
+    jobs. Raises Changed.
     """
     crds = crds or Inputs()
     findings = tuple(findings)

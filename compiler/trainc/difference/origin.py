@@ -21,5 +21,5 @@ def unexplained(difference: Difference, same: Collection[str]) -> tuple[Place, .
         if job.effect in _BY_HAND
         and job.place.name != FOLDER
         and job.source
-        and all(name in same or name.startswith("trainc:") for name in (job.source, job.runtime) if name)
+        and all(name in same or name.startswith("built-in ") for name in (job.source, job.runtime) if name)
     )
