@@ -246,10 +246,10 @@ def test_a_comment_needs_a_base_to_be_of_use(repository: Path, run: Run) -> None
     )
     put(repository, PATH, text)
     assert run("validate").stdout == ""
-    assert ["TC204" in head for head in heads(run)] == [True]
+    assert ["TC204" in head for head in heads(run) if "TC522" not in head] == [True]
     put(repository, PATH, text.replace("numNodes: 4", "numNodes: 2"))
     assert run("validate").stdout == ""
-    assert ["TC017" in head for head in heads(run)] == [True]
+    assert ["TC017" in head for head in heads(run) if "TC522" not in head] == [True]
 
 
 def test_a_revision_that_is_none(repository: Path, run: Run) -> None:
