@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from trainc.diagnostics import Diagnostic, Severity, sort_key
-from trainc.records import replace
 
 MOST = 64
 """The most findings of one code that are reported per file."""
@@ -41,5 +40,4 @@ def _more(first: Diagnostic, count: int) -> Diagnostic:
     """Return the finding that stands for those that are not shown; ``first`` is one of the worst of them."""
     message = f"{count} more finding{'s' * (count != 1)} of {first.code} in this file"
     hint = f"only the first {MOST} of one code per file are shown"
-    empty = {"found": None, "expected": None, "related": (), "stage": None, "upstream": None}
-    return replace(first, message=message, hint=hint, **empty)
+    return Diagnostic(first.code, first.severity, message, first.document, first.path, hint=hint)
