@@ -1,4 +1,4 @@
-"""Files up to 350 lines, functions up to 40: one idea each."""
+"""Files up to 600 lines, functions up to 60: one idea each."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from collections.abc import Iterator
 
 from syntax import PACKAGE, ROOT
 
-FILE_LINES = 350
-FUNCTION_LINES = 40
+FILE_LINES = 600
+FUNCTION_LINES = 60
 
-LONG_FILES: dict[str, str] = {
-    "trainc/kube/gotypes.py": "one closure a Go kind, and what they share",
-    "trainc/kube/merge.py": "one algorithm: the strategic merge, and the order of lists that it leaves",
-    "trainc/kube/yamltext.py": "one reader: its methods share the state of a document",
-}
+LONG_FILES: dict[str, str] = {}
+"""Exceptions, each with its reason."""
+
 LONG_FUNCTIONS: dict[str, str] = {
     "trainc/kube/gotypes.py:_struct": "one loop over a struct's fields, in two closures that share their tables",
 }
