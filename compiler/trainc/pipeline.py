@@ -156,8 +156,9 @@ def _companions(
     findings = [*idle(given.cluster.values(), given.runtimes, uses, faithful=options.faithful)]
     if options.faithful:
         return (), tuple(findings)
-    unknown = [finding.document for finding in prepared.companions.findings if finding.code == "TC008"]
-    findings += left_out(given.cluster.values(), given.runtimes, unknown)
+    known = [finding.document for finding in prepared.companions.findings if finding.code == "TC008"]
+    known += [finding.document for finding in superseded(documents, faithful=False)]
+    findings += left_out(given.cluster.values(), given.runtimes, known)
     unplaced = placed_by_folder(given.cluster.values(), documents)
     shared, found = share(prepared.cluster, unplaced, uses, options)
     return shared, (*findings, *found, *collisions(shared, (made for job in jobs for made in job.made)))

@@ -126,14 +126,14 @@ def idle(
 
 
 def left_out(
-    documents: Iterable[Document], runtimes: Iterable[Document], unknown: Iterable[Document]
+    documents: Iterable[Document], runtimes: Iterable[Document], reported: Iterable[Document]
 ) -> tuple[Diagnostic, ...]:
     """Return a warning for each document beside a runtime, or below runtimes/, that is neither read nor emitted.
 
-    ``unknown`` are those of kinds that there are not, which is said of them already.
+    ``reported`` are documents that another finding says are not used.
     """
     given, files = tuple(documents), {runtime.source for runtime in runtimes}
-    named = {(document.source.name, document.index) for document in unknown}
+    named = {(document.source.name, document.index) for document in reported}
     params = {
         get(document.data, "spec", "paramKind", "kind") for document in given if document.data["kind"] in POLICIES
     }
