@@ -100,8 +100,8 @@ def test_the_findings_for_programs(repository: Path, run: Run) -> None:
         ("HEAD:out/prod/a/one/jobset-one.yaml", 26, "at HEAD"),
     ]
     located = json.loads(run("validate", "--base", "HEAD", "--format", "sarif").stdout)["runs"][0]["results"][1]
-    uris = [place["physicalLocation"]["artifactLocation"]["uri"] for place in located["relatedLocations"]]
-    assert uris == ["HEAD%3Ajobs/a/one.yaml", "HEAD%3Aout/prod/a/one/jobset-one.yaml"]
+    names = [place["logicalLocations"][0]["fullyQualifiedName"] for place in located["relatedLocations"]]
+    assert names == ["HEAD:jobs/a/one.yaml", "HEAD:out/prod/a/one/jobset-one.yaml"]
 
 
 def test_a_runtime_changes_the_jobsets_of_all_its_jobs(repository: Path, run: Run) -> None:
