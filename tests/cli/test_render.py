@@ -340,8 +340,8 @@ def test_where_there_is_no_project_nothing_is_removed(repository: Path, run: Run
 def test_jobs_that_are_not_read_are_not_deleted_jobs(repository: Path, run: Run) -> None:
     run("render")
     before = written(repository)
-    (repository / "jobs").rename(repository / "elsewhere")
-    (repository / "jobs").symlink_to("elsewhere")
+    (repository / "jobs").rename(repository.parent / "elsewhere")
+    (repository / "jobs").symlink_to("../elsewhere")
     result = run("render")
     assert result.exit_code != 0
     assert written(repository) == before
