@@ -77,7 +77,7 @@ class Loaded:
 
 
 RUNTIMES = "runtimes/"
-_EMPTY = "no document in this file; render removes from out/ what it made of it before"
+_EMPTY = "no document in this file: render removes what it generated from it"
 
 
 def load_all(sources: Iterable[Source], note: Note | None = None) -> Loaded:
@@ -156,9 +156,8 @@ def _companions(
     findings = [*idle(given.cluster.values(), given.runtimes, uses, faithful=options.faithful)]
     if options.faithful:
         return (), tuple(findings)
-    known = [finding.document for finding in prepared.companions.findings if finding.code == "TC008"]
-    known += [finding.document for finding in superseded(documents, faithful=False)]
-    findings += left_out(given.cluster.values(), given.runtimes, known)
+    unknown = [finding.document for finding in prepared.companions.findings if finding.code == "TC008"]
+    findings += left_out(given.cluster.values(), given.runtimes, unknown, prepared.companions.registry.given)
     unplaced = placed_by_folder(given.cluster.values(), documents)
     shared, found = share(prepared.cluster, unplaced, uses, options)
     return shared, (*findings, *found, *collisions(shared, (made for job in jobs for made in job.made)))

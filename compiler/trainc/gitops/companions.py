@@ -6,12 +6,12 @@ to that one. What the whole cluster has, a ClusterRole, is for an administrator 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
 from trainc.base import Identity, identify
 from trainc.diagnostics import Diagnostic, Related, report
-from trainc.documents import CLUSTER_SCOPED, COMPANIONS, POLICIES, RUNTIMES, TRAINJOB, Key, identity
+from trainc.documents import CLUSTER_SCOPED, COMPANIONS, POLICIES, RUNTIMES, SUPERSEDED, TRAINJOB, Key, identity
 from trainc.gitops import flux
 from trainc.gitops.base import by_option
 from trainc.gitops.patches import patched_companion, problems
@@ -126,24 +126,29 @@ def idle(
 
 
 def left_out(
-    documents: Iterable[Document], runtimes: Iterable[Document], reported: Iterable[Document]
+    documents: Iterable[Document],
+    runtimes: Iterable[Document],
+    unknown: Iterable[Document],
+    defined: Container[tuple[str, str]],
 ) -> tuple[Diagnostic, ...]:
     """Return a warning for each document beside a runtime, or below runtimes/, that is neither read nor emitted.
 
-    ``reported`` are documents that another finding says are not used.
+    ``unknown`` are those of kinds that do not exist, which have a finding already, as have v1 jobs. ``defined`` holds
+    group and kind of the CRDs given: an object in a file without a runtime is there to be checked by its CRD.
     """
     given, files = tuple(documents), {runtime.source for runtime in runtimes}
-    named = {(document.source.name, document.index) for document in reported}
+    named = {(document.source.name, document.index) for document in unknown}
     params = {
         get(document.data, "spec", "paramKind", "kind") for document in given if document.data["kind"] in POLICIES
     }
     found = []
     for document in given:
         kind = document.data["kind"]
-        beside = document.source in files or document.source.name.startswith(BELOW)
-        told = (document.source.name, document.index) in named
-        if beside and not told and kind not in READ and kind not in params:
-            message = f"{kind} {get(document.data, *_NAME)} stands beside a runtime and is not emitted"
+        key = str(document.data["apiVersion"]).rpartition("/")[0], str(kind)
+        below = document.source.name.startswith(BELOW) and key not in defined
+        told = (document.source.name, document.index) in named or key in SUPERSEDED
+        if (document.source in files or below) and not told and kind not in READ and kind not in params:
+            message = f"trainc does not emit {kind} {get(document.data, *_NAME)}"
             found.append(report(LEFT_OUT, document, ("kind",), message, found=str(kind)))
     return tuple(found)
 
