@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 
 from trainc.cli.reading import Read
-from trainc.cli.work import choose, definitions, no_document, nothing, parse_config, worth_telling
+from trainc.cli.work import choose, definitions, no_document, nothing, parse_config, with_nothing, worth_telling
 from trainc.diagnostics import Diagnostic, Silenced, has_errors, sort_key
 from trainc.diagnostics.inert import for_json
 from trainc.emit import emit_inert
@@ -34,7 +34,7 @@ def build(
     findings = tuple(sorted((*beside, *found), key=sort_key))
     if not has_errors(findings) and not result.jobs:
         what = "no document here" if no_document(read.given) else "no TrainJob here"
-        findings = (*findings, *(nothing(path, what) for path in paths))
+        findings = with_nothing(findings, (nothing(path, what) for path in paths))
     return findings, result.silenced, lambda: _WRITERS[output](found.data for found in result.objects)
 
 

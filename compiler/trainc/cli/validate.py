@@ -26,6 +26,7 @@ from trainc.cli.work import (
     read_crds,
     read_standard,
     with_empty,
+    with_nothing,
 )
 from trainc.diagnostics import has_errors, sort_key
 from trainc.foreign import unmanaged
@@ -96,7 +97,7 @@ def run(
         if not outcome.job_count and not paths:
             findings = with_empty(outcome, root, [JOBS])
         elif paths and no_document(merge(parts)):
-            findings = (*findings, *(nothing(path, "no document here") for path in paths))
+            findings = with_nothing(findings, (nothing(path, "no document here") for path in paths))
     if (has_config(root) or not paths) and not has_errors(of_config):
         others = foreign_files(root, look(root, (OUT,)), None, unmanaged(config.data))
         findings = tuple(sorted((*findings, *others), key=sort_key))

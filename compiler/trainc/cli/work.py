@@ -285,6 +285,13 @@ def nothing(place: str, message: str, severity: Severity | None = None) -> Diagn
     return report("TC014", Document(Source(place, b""), {}), (), message, severity=severity)
 
 
+def with_nothing(findings: Iterable[Diagnostic], made: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return findings and those of inputs that hold nothing to compile, each empty file once."""
+    made = tuple(made)
+    named = {finding.document.source.name for finding in made}
+    return (*(one for one in findings if one.code != "TC020" or one.document.source.name not in named), *made)
+
+
 def with_empty(outcome: Outcome, root: Path, names: Iterable[str]) -> tuple[Diagnostic, ...]:
     """Return the findings, with one for each of ``names``, jobs/ or below, where there is no TrainJob at all.
 
@@ -299,10 +306,12 @@ def with_empty(outcome: Outcome, root: Path, names: Iterable[str]) -> tuple[Diag
     for name in names:
         emptied = project and not unread and (name == JOBS or (root / name).is_dir())
         if emptied:
-            made.append(nothing(name, "no TrainJob here: out/ keeps nothing of what render made before", Severity.NOTE))
+            made.append(
+                nothing(name, "no TrainJob here: render removes everything that it generated before", Severity.NOTE)
+            )
         else:
             made.append(nothing(name, "no TrainJob here"))
-    return (*outcome.findings, *made)
+    return with_nothing(outcome.findings, made)
 
 
 def no_document(inputs: Inputs) -> bool:
