@@ -23,13 +23,14 @@ COUNTS: Final = ("numNodes", "numProcPerNode")
 
 def check_ancestors(model: Model) -> Iterator[Diagnostic]:
     """Yield a finding for each misspelt label of the runtime; without one, a warning where no job has the trainer's."""
-    found = list(_misspelt(model))
+    found = list(misspelt(model))
     yield from found
     if not found and model.trainer_set is None and _drops(model):
         yield _missing(model)
 
 
-def _misspelt(model: Model) -> Iterator[Diagnostic]:
+def misspelt(model: Model) -> Iterator[Diagnostic]:
+    """Yield a finding for each label of the runtime that is a slip of the one that Trainer reads."""
     severity = Severity.WARNING if model.options.faithful else None
     for index, job in enumerate(objects(get(model.runtime.data, *JOBS))):
         pod_set = model.pod_set(str(job.get("name")))
@@ -73,7 +74,10 @@ def _drops(model: Model) -> bool:
 
 def _missing(model: Model) -> Diagnostic:
     message = f"no replicated job has the label {ANCESTOR_LABEL}: {TRAINER}"
-    message += ", so image, command, variables, resources and numNodes of the TrainJob are dropped"
+    dropped = "image, command, variables, resources and numNodes"
+    if model.policy("mpi") is not None:  # whose number of nodes goes to job node by its name
+        dropped = "image, command, variables and resources"
+    message += f", so {dropped} of the TrainJob are dropped"
     hint = "add it to template.metadata.labels of the replicated job that trains"
     place = existing(model.runtime.data, JOBS)
     for index, job in enumerate(objects(get(model.runtime.data, *JOBS))):

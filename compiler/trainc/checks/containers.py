@@ -15,6 +15,7 @@ from trainc.source import Json, JsonObject, Path, as_object, get, objects
 MEMORY, COMMAND = "TC836", "TC837"
 KINDS: Final = ("initContainers", "containers")
 POD: Final[Path] = ("template", "spec", "template", "spec")
+_BYTE: Final = parse("1")
 _MEBIBYTE: Final = parse("1Mi")
 _PARTS: Final = ("m", "u", "n")
 """The suffixes of thousandths and less, in which Go writes what is no whole number."""
@@ -37,7 +38,7 @@ def check_containers(model: Model, jobset: Object) -> Iterator[Diagnostic]:
         if isinstance(first, str) and first.strip() and len(first.split()) > 1:
             document, place = blamed(model, jobset, (*path, "command", 0))
             name = first.split()[0]
-            message = f"container {container.get('name')!r} runs a program called {_short(first)!r}, not {name!r}"
+            message = f"container {container.get('name')!r} looks for a program called {_short(first)!r}, not {name!r}"
             hint = "write one list item per word, or command: [sh, -c, '...'] for a shell"
             yield report(COMMAND, document, place, message, found=_short(first), hint=hint)
 
@@ -50,7 +51,7 @@ def _memory(model: Model, jobset: Object, path: Path, container: JsonObject) -> 
         document, place = blamed(model, jobset, (*path, "resources", kind, "memory"))
         written = get(document.data, *place)
         found = str(amount if isinstance(written, dict | list) or written is None else written)
-        message = f"container {container.get('name')!r} has memory {found} in its {kind}: {_in_bytes(found)}"
+        message = f"container {container.get('name')!r} has a memory {kind[:-1]} of {found}: {_in_bytes(found)}"
         yield report(MEMORY, document, place, message, found=found, hint=_instead(found))
 
 
@@ -63,14 +64,11 @@ def _is_too_little(amount: Json, *, limit: bool) -> bool:
 
 
 def _in_bytes(written: str) -> str:
-    if written.endswith(_PARTS):
-        return f"the suffix {written[-1]} makes it a part of a byte"
-    return f"{_bytes(written)} bytes"
-
-
-def _bytes(written: str) -> int:
     found = _quantity(written)
-    return 0 if found is None else found.value()
+    if found is None:
+        return "this is less than 1 MiB"
+    size = "less than one byte" if found < _BYTE else f"{found.value()} bytes"
+    return f"the suffix m stands for thousandths, so this is {size}" if written.endswith("m") else f"this is {size}"
 
 
 def _instead(written: str) -> str:

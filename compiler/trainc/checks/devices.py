@@ -98,7 +98,7 @@ def check_listed(runtime: Document) -> Iterator[Diagnostic]:
             if isinstance(limits, dict) and not _is_read(limits):
                 path = (*_JOBS, index, *_PODS, number, "resources", "limits")
                 told = f"limits of {', '.join(sorted(limits))} only" if limits else "empty limits"
-                message = f"{told}: TrainerClient.list_runtimes() of the Kubeflow SDK fails, for all runtimes"
+                message = f"{told}: TrainerClient.list_runtimes() of the Kubeflow SDK fails for all runtimes"
                 yield report(LISTED, runtime, path, message)
             return
 

@@ -1,4 +1,8 @@
-"""PodGroups that their scheduler does not enforce as meant."""
+"""PodGroups that their scheduler does not enforce as meant.
+
+Source: Volcano pkg/scheduler/cache/util.go, responsibleForPod: a pod of another scheduler is not Volcano's, whatever
+its PodGroup. pkg/webhooks/admission/pods/mutate: only a resource group changes the scheduler of a pod.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,10 @@ from trainc.source import JsonObject, Path, get, objects
 
 SCHEDULER, RESOURCES = "TC831", "TC832"
 POLICY: Final[Path] = ("spec", "podGroupPolicy")
+TEMPLATE: Final[Path] = ("template", "spec", "template")
+GROUP: Final = "volcano.sh/resource-group"
+"""The annotation of pods by which Volcano's admission webhook chooses their scheduler."""
+
 OTHERS: Final = ("volcano", "kai-scheduler", "yunikorn")
 """Schedulers that are known not to run the coscheduling plugin."""
 
@@ -24,8 +32,10 @@ def check_gangs(model: Model, jobset: Object) -> Iterator[Diagnostic]:
         return
     if volcano != coscheduling:
         for index, job in enumerate(objects(get(jobset.data, "spec", "replicatedJobs"))):
-            path: Path = ("spec", "replicatedJobs", index, "template", "spec", "template", "spec", "schedulerName")
-            if job.get("name") not in model.ungrouped and _is_foreign(get(jobset.data, *path), volcano=volcano):
+            path: Path = ("spec", "replicatedJobs", index, *TEMPLATE, "spec", "schedulerName")
+            assigned = volcano and get(job, *TEMPLATE, "metadata", "annotations", GROUP)
+            foreign = _is_foreign(get(jobset.data, *path), volcano=volcano)
+            if foreign and not assigned and job.get("name") not in model.ungrouped:
                 yield _foreign(model, jobset, job, path, volcano=volcano)
     count, resources = members(model)
     if count > 0 and not resources:
@@ -41,9 +51,9 @@ def _foreign(model: Model, jobset: Object, job: JsonObject, path: Path, *, volca
     name = get(jobset.data, *path)
     kind = "volcano" if volcano else "coscheduling"
     document, where = (model.runtime, (*POLICY, kind)) if name is None else blamed(model, jobset, path)
-    message = f"podGroupPolicy is for {kind}, but the pods of job {job.get('name')!r} go to {_called(name)}"
+    message = f"podGroupPolicy is for {kind}, but {_called(name)} places the pods of job {job.get('name')!r}"
     wanted = "volcano" if volcano else "scheduler-plugins-scheduler"
-    hint = f"set schedulerName: {wanted} in the pod template of the job, or the name that it has in your cluster"
+    hint = f"set schedulerName in the pod template: {wanted}, or the name that it has in your cluster"
     return report(SCHEDULER, document, where, message, found=None if name is None else str(name), hint=hint)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from trainc.checks.ancestors import misspelt
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.gitops.pods import pod_specs
 from trainc.model import Model, Object
@@ -40,7 +41,8 @@ def _container(model: Model, jobset: Object, path: Path, container: JsonObject) 
     variables = objects(container.get("env"))
     index = next((i for i in reversed(range(len(variables))) if variables[i].get("name") == VARIABLE), None)
     if index is None:
-        if not container.get("envFrom") and (kind := _kind(model, jobset, path, container)):
+        kind = _kind(model, jobset, path, container)
+        if kind and not container.get("envFrom") and not any(misspelt(model)):  # without its label it gets none
             yield _missing(model, jobset, path, kind)
         return
     uri = variables[index].get("value")

@@ -52,12 +52,17 @@ def _one_will_do(model: Model, policy: JsonObject, missing: list[str]) -> bool:
 
 def _incomplete(model: Model, missing: list[str]) -> Diagnostic:
     what = {
-        LAUNCHER: "no replicated job is called 'launcher': nothing gets the hostfile and starts the ranks",
-        NODE: "no replicated job is called 'node': the hostfile has no worker",
+        LAUNCHER: "no replicated job is called 'launcher', so nothing gets the hostfile and starts the ranks",
+        NODE: "no replicated job is called 'node', so the hostfile lists no workers",
     }
-    hint = f"add replicated job {' and '.join(map(repr, missing))}, or rename the one there is"
+    hint = f"add the replicated job{'s' * (len(missing) - 1)} {' and '.join(map(repr, missing))}"
+    others = [str(job.get("name")) for job in model.jobs if job.get("name") not in (LAUNCHER, NODE)]
+    if len(missing) == len(others) == 1:
+        hint = f"rename replicated job {others[0]!r} to {missing[0]!r}"
     if len(missing) == 1:
-        hint += "; runLauncherAsNode: true where all ranks run in one pod"
+        hint += ", or set runLauncherAsNode: true if all ranks run in one pod"
+    elif others:
+        hint += ", or rename those that do their work"
     severity = Severity.WARNING if model.options.faithful or _launches_itself(model) else None
     found = ", ".join(str(job.get("name")) for job in model.jobs)
     place = existing(model.runtime.data, (*JOBSET, "replicatedJobs"))

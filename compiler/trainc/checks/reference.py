@@ -70,7 +70,7 @@ def _foreign(image: str) -> Fault | None:
             "fill in templates and variables before trainc reads them",
         )
     if found := _SCHEME.match(image):
-        return Fault(f"it is a URL, not a reference: {found[0]!r} is too much", f"write {image[found.end() :]!r}")
+        return Fault(f"it is a URL, and images have no {found[0]!r}", f"write {image[found.end() :]!r}")
     if any(character.isspace() for character in image):
         return Fault("it contains white space")
     if len(image) == DIGITS["sha256"] and _HEX.fullmatch(image):
@@ -93,8 +93,9 @@ def _digest_fault(digest: str) -> Fault | None:
     algorithm, _, digits = digest.partition(":")
     length = DIGITS.get(algorithm)
     if length is None:
-        return Fault(f"{digest!r} is not a digest", "write @sha256: and 64 hexadecimal digits")
+        what = f"{digest!r} is not a digest" if digest else "the digest is empty"
+        return Fault(what, "write @sha256: and 64 hexadecimal digits")
     if len(digits) != length or not _HEX.fullmatch(digits):
-        this = f"has {len(digits)} characters" if len(digits) != length else "holds others"
-        return Fault(f"a {algorithm} digest has {length} hexadecimal digits in lower case, this one {this}")
+        this = f"has {len(digits)}" if len(digits) != length else "has other characters"
+        return Fault(f"a {algorithm} digest has {length} hexadecimal digits in lower case; this one {this}")
     return None

@@ -47,7 +47,7 @@ def _at_localhost(model: Model, jobset: Object, path: Path, container: JsonObjec
         document, where = blamed(model, jobset, (*path, *place))
         if document is not model.job and model.num_nodes is not None:
             document, where = model.job, NUM_NODES
-        message = f"{nodes} nodes, but the rendezvous endpoint in the command is localhost: they never meet"
+        message = f"{nodes} nodes, but the rendezvous endpoint in the command is localhost: they never find each other"
         yield report(LOCALHOST, document, where, message)
 
 
@@ -58,4 +58,6 @@ def _no_script(model: Model, jobset: Object, path: Path, container: JsonObject) 
     for place, word in _words(container):
         if _DISCOVERY in word:
             document, where = blamed(model, jobset, (*path, *place))
-            yield report(SCRIPT, document, where, f"no file {_DISCOVERY}: Trainer mounts the hostfile alone there")
+            yield report(
+                SCRIPT, document, where, f"{_DISCOVERY} does not exist: Trainer mounts only the hostfile there"
+            )

@@ -90,9 +90,9 @@ INPUT = {
     "TC014": Code(
         _E,
         "nothing to compile",
-        "No TrainJob was found in what was given. Of jobs/ as a whole, or a folder below it, that is a note: once the"
-        " last TrainJob is deleted, render removes what it made of it. Where there is neither trainc.yaml nor jobs/, it"
-        " is an error: the command runs in the wrong folder.",
+        "The input holds no TrainJob. For jobs/ or a folder below it this is a note: once the last TrainJob is deleted,"
+        " render removes everything that it generated from it. In a folder with neither trainc.yaml nor jobs/, and for"
+        " a file that was named, it is an error.",
     ),
     "TC015": Code(
         _N,
@@ -122,29 +122,29 @@ INPUT = {
     "TC019": Code(
         _E,
         "job of another operator",
-        "trainc compiles TrainJobs. The jobs of Training Operator v1 (PyTorchJob, TFJob, MPIJob, ...) and Volcano's Job"
-        " were replaced by TrainJob and its runtimes, so nothing is made of this document. Where the output is faithful"
-        " it is a warning: in a cluster another controller may run it.",
+        "trainc compiles TrainJobs only. TrainJob and its runtimes replace the jobs of Training Operator v1"
+        " (PyTorchJob, TFJob, MPIJob, ...) and Volcano's Job, so trainc generates nothing from this document. Under"
+        " --faithful this is a warning: in a cluster another controller may run the job.",
         "replace it by a TrainJob",
     ),
     "TC020": Code(
         _W,
         "file without documents",
-        "A file below jobs/ or runtimes/ holds no document: it is empty or has nothing but comments. What render made"
-        " of it before is removed from out/, and the job is removed from the cluster.",
+        "A file below jobs/ or runtimes/ is empty or holds nothing but comments. render removes from out/ what it"
+        " generated from the file before, and the job is then deleted from the cluster.",
         "delete the file if that is intended",
     ),
     "TC022": Code(
         _E,
         "ConfigMap too large",
-        "The API server refuses a ConfigMap whose values have more than 1 MiB together.",
-        "put large files into the image, or on a volume",
+        "The API server refuses a ConfigMap whose values add up to more than 1 MiB.",
+        "put large files into the image or on a volume",
     ),
     "TC023": Code(
         _W,
         "name that Windows reserves",
-        "Windows has no files and folders of this name, with any ending: git cannot check out the folder of out/ that"
-        " is named so.",
+        "Windows reserves this name, with any extension, for a device. git on Windows cannot check out the folder below"
+        " out/ that has this name.",
         "choose another name",
     ),
 }
@@ -306,9 +306,9 @@ PLUGINS = {
         _E,
         "private key in plain text",
         "A document or a patch of trainc.yaml holds a private key: in an argument, a variable, a script, an annotation"
-        " or the data of a ConfigMap. What is rendered would carry it on. In git it is read by everyone who reads git,"
-        " also after it is removed: treat it as known, and replace it. Under --faithful a warning.",
-        "create a new key in a Secret, and mount the Secret or refer to it",
+        " or the data of a ConfigMap. render would write it to out/ as well. Everyone who can read the repository can"
+        " read the key, even after it is removed: revoke it. Under --faithful a warning.",
+        "store a new key in a Secret, and mount the Secret or refer to it",
     ),
 }
 

@@ -52,28 +52,28 @@ POLICY = {
     "TC519": Code(
         _E,
         "policy that lacks a document",
-        "Whether a policy that is bound with the action Deny lets objects pass depends on the labels or annotations of"
-        " a namespace, or on params, and no such document is given in policies/. Those of jobs/ and runtimes/ are not"
-        " read: who adds a job does not decide what it is judged by.",
+        "A policy bound with the action Deny depends on the labels or annotations of a namespace, or on params, and"
+        " policies/ does not contain that document. Documents in jobs/ and runtimes/ do not count: whoever adds a job"
+        " must not decide which policies apply to it.",
     ),
     "TC520": Code(
         _W,
-        "policies that judge less",
-        "Compared with another revision a policy, a binding, or a Namespace or params in policies/ is gone, matches"
-        " less, or has other expressions: it may let pass what it denied. Reported by validate --base and"
-        " --policies-from, which hold every job to the policies of that revision as well, and by diff.",
+        "policies that deny less",
+        "Compared with another revision, a policy, a binding, a Namespace or params in policies/ was removed, matches"
+        " less, or has different expressions, so it may allow what it denied before. Reported by diff, and by validate"
+        " --base and --policies-from, which also check every job against the policies of that revision.",
     ),
     "TC521": Code(
         _W,
-        "setting that judges less",
-        "Compared with another revision trainc.yaml lowers a severity, unlocks a code, or asks for less else. Reported"
-        " by validate --base and --policies-from, which go on with the stricter of both severities, and by diff.",
+        "setting that reports less",
+        "Compared with another revision, trainc.yaml lowers a severity, unlocks a code, or relaxes another setting."
+        " Reported by diff, and by validate --base and --policies-from, which use the stricter of the two severities.",
     ),
     "TC522": Code(
         _N,
         "new comment that silences",
-        "A comment `# trainc: ignore CODE reason` was not there at the revision that is compared with. Read its reason."
-        " Reported by validate --base and --policies-from, and by diff.",
+        "A comment `# trainc: ignore CODE reason` was added since the revision compared with. Check its reason."
+        " Reported by diff, and by validate --base and --policies-from.",
     ),
     "TC507": Code(
         _E,
