@@ -58,7 +58,7 @@ def _container(model: Model, jobset: Object, path: Path, container: JsonObject) 
     if get(document.data, *place) != text:
         document, place = blamed(model, jobset, (*path, "env", index, "value"))
     known = KNOWN[kind]
-    what = f"knows no scheme {scheme}://" if scheme else "needs a scheme"
+    what = f"does not support {scheme}://" if scheme else "needs a scheme"
     message = f"storageUri {text!r}: the {kind} initializer of Trainer v2.3.0 {what}"
     expected = f"{', '.join(f'{name}://' for name in known[:-1])} or {known[-1]}://"
     severity = Severity.WARNING if model.options.faithful else None
