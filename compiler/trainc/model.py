@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import TypeVar
 
 from trainc.diagnostics import Diagnostic
 from trainc.kube.quantity import Quantity
 from trainc.memo import common, of_two
 from trainc.options import Options
+from trainc.ports import upsert_ports, upsert_ports_by_number
 from trainc.records import dataclass, field, replace
 from trainc.source import Document, Json, JsonObject, Path, as_list, get, objects
 
@@ -286,37 +286,6 @@ def upsert_named(items: Iterable[JsonObject], new: Iterable[JsonObject]) -> tupl
 def upsert_mounts(items: Iterable[JsonObject], new: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
     """Return volume mounts with each new one in place of the one at its mountPath, or appended."""
     return _upsert(items, new, "mountPath")
-
-
-def upsert_ports(
-    items: Iterable[JsonObject], new: Iterable[JsonObject], *, by_number: bool = False
-) -> tuple[JsonObject, ...]:
-    """Return ports with each new one in place of the first that Trainer takes for the same, or appended (C1, C2).
-
-    ``by_number``: the same are those of one number and protocol, and the old one keeps what the new one does not say.
-    """
-    out = list(items)
-    for item in new:
-        same = _equal_port if by_number else _same_port
-        index = next((index for index, old in enumerate(out) if same(old, item)), None)
-        if index is None:
-            out.append(item)
-        else:
-            out[index] = {**out[index], **item} if by_number else item
-    return tuple(out)
-
-
-upsert_ports_by_number = partial(upsert_ports, by_number=True)
-
-
-def _equal_port(a: JsonObject, b: JsonObject) -> bool:
-    """Compare ports as Kubernetes does."""
-    return a.get("containerPort") == b.get("containerPort") and a.get("protocol", "TCP") == b.get("protocol", "TCP")
-
-
-def _same_port(a: JsonObject, b: JsonObject) -> bool:
-    """Compare ports as Trainer does: two that both lack a name are the same."""
-    return a.get("containerPort") == b.get("containerPort") or a.get("name") == b.get("name")
 
 
 def _upsert(items: Iterable[JsonObject], new: Iterable[JsonObject], key: str) -> tuple[JsonObject, ...]:

@@ -18,6 +18,7 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (1, ("settings", "data", "imagelock")),
     (1, ("options",)),
     (1, ("diagnostics", "kube")),
+    (2, ("ports",)),
     (2, ("model", "load", "emit", "documents", "placing", "schema")),
     (2, ("contents",)),
     (2, ("foreign",)),

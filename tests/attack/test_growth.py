@@ -102,6 +102,7 @@ KINDS: dict[str, tuple[int, Callable[[int], str]]] = {
     "variables": (500, lambda n: listed("env", "{name: ANUMBER, value: $(ANUMBER)}", n)),
     "secrets": (120, lambda n: listed("env", "{name: TOKEN_NUMBER, value: abcdNUMBER}", n)),
     "secrets in arguments": (120, lambda n: listed("args", "--token=abcdNUMBER", n)),
+    "ports": (1000, lambda n: listed("ports", "{name: pNUMBER, containerPort: 1NUMBER}", n)),
     "mounts without a volume": (250, lambda n: listed("volumeMounts", "{name: vNUMBER, mountPath: /NUMBER}", n)),
 }
 

@@ -20,10 +20,10 @@ from trainc.model import (
     TRAINER_PORT,
     Findings,
     Model,
-    upsert_ports,
 )
 from trainc.options import FIXES
 from trainc.plugins.base import fix_hint, is_gpu, known_bug, node_resources, pod_containers, refused
+from trainc.ports import upsert_ports
 from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects
 
 INITIALIZER_MOUNT = "initializer"

@@ -20,11 +20,10 @@ from trainc.model import (
     PodSet,
     upsert_mounts,
     upsert_named,
-    upsert_ports,
-    upsert_ports_by_number,
 )
 from trainc.plugins.base import environment, literal
 from trainc.plugins.jobset.checks import check
+from trainc.ports import upsert_ports, upsert_ports_by_number
 from trainc.records import dataclass
 from trainc.source import Json, JsonObject, as_object, get, objects
 
