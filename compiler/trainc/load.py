@@ -20,6 +20,7 @@ from trainc.records import dataclass, replace
 from trainc.source import START, Document, Json, JsonObject, Mark, Path, Source, dotted, existing
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
+_BLANK = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)+[ \t]*")
 MAX_DOCUMENTS = 100_000
 """Documents of one text; a List is one."""
 
@@ -32,12 +33,15 @@ NAMELESS = {"TrainJob": "crd", "TrainingRuntime": "runtime-crd", "ClusterTrainin
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """One document of a text as it stands there: a List is still one. ``large``: an object in it may be too large."""
+    """One document of a text as it stands there: a List is still one.
+
+    ``large`` is where it begins if an object in it may be too large: other marks of such a text take long.
+    """
 
     data: Json
     problems: list[Problem]
     marks: Marks
-    large: bool = False
+    large: Mark | None = None
 
 
 _EMPTY = _Unit(None, [], dict)
@@ -66,6 +70,8 @@ def load_any(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnostic, ..
         parts = Parts(unit.marks)
         for prefix, data, problems in _objects(unit):
             marks = unit.marks if not prefix else parts.below(prefix)
+            if data is None and unit.large is not None and not prefix:
+                marks = partial(dict[Path, Mark], {(): unit.large})
             document = Document(source, data if isinstance(data, dict) else {}, index, marks)
             index += 1
             findings += [_finding(document, problem) for problem in problems]
@@ -149,8 +155,9 @@ def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:
             shares[prefix].append(replace(problem, path=path[len(prefix) :]))
     for prefix, data in items:
         own = shares[prefix]
-        if unit.large and (message := excess(data)) is not None:
-            own = [*own, Problem("TC012", (), message)]
+        if unit.large is not None and (message := excess(data)) is not None:
+            yield prefix, None, [*own, Problem("TC012", (), message)]
+            continue
         yield prefix, data, own if any(problem.fatal for problem in own) else own + _identity(data)
     if rest:
         yield (), unit.data, rest
@@ -245,7 +252,8 @@ def _json_units(text: str, lines: Lines) -> Generator[_Unit, None, int]:
         if value is None:
             break
         marks = lines.marks(partial(json_offsets, text, start), 0)
-        yield _Unit(value.data, value.problems, marks, value.end - start > _SMALL)
+        large = lines.mark(start) if value.end - start > _SMALL else None
+        yield _Unit(value.data, value.problems, marks, large)
         end = value.end
         count += 1
     if start < len(text) and count > 1:
@@ -274,7 +282,9 @@ def _yaml_units(text: str, start: int, lines: Lines) -> Iterator[_Unit]:
         if data is None and not problems:
             yield _EMPTY
         else:
-            large = len(chunk) > _SMALL or "*" in chunk  # aliases make more of a text
+            large = None
+            if len(chunk) > _SMALL or "*" in chunk:  # aliases make more of a text
+                large = lines.mark(begin + len(chunk) - len(_BLANK.sub("", chunk, 1)))
             yield _Unit(data, problems, lines.marks(partial(_offsets, chunk), begin), large)
 
 
