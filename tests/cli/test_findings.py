@@ -167,6 +167,8 @@ def test_no_format_names_a_file_that_does_not_exist(repository: Path, run: Run, 
         put(repository, "jobs/a/one.yaml", text)
     github = run(*command, "--format", "github", stdin=stdin).output
     sarif = run(*command, "--format", "sarif", stdin=stdin).output
+    junit = run(*command, "--format", "junit", stdin=stdin).output
     named = re.findall("file=([^,]*),", github) + re.findall(r'"uri": "([^"]*)"', sarif.partition('"results"')[2])
-    assert "title=" in github
+    named += re.findall(' file="([^"]*)"', junit)
+    assert re.match(r"::(error|warning|notice) title=TC\d{3} ", github), "the runner takes no other line"
     assert [name for name in named if not (repository / name).exists()] == []

@@ -25,7 +25,7 @@ NAMES = (
     "a\x1b]0;title\x07b\u202ec\u2066d\u0085e\u2028f\x9bg\x7f",
 )
 FORMATS = ("text", "json", "sarif", "github", "junit")
-OURS = re.compile(r"::(error|warning|notice) file=")
+OURS = re.compile(r"::(error|warning|notice) (file=|title=TC[0-9]{3} )")
 
 
 def assert_inert(text: str, *, annotations: bool = False) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from samples import document, findings, handful
 
 from trainc.diagnostics import CODES, Diagnostic, Severity, report
-from trainc.diagnostics.display import one_line
+from trainc.diagnostics.display import is_in_file, one_line
 from trainc.diagnostics.github import render
 
 COMMAND = re.compile(r"::(error|warning|notice) ((?:[a-z]+=[^,:\r\n]*,?)+)::([^\r\n]*)")
@@ -69,7 +69,11 @@ def test_any_finding_is_one_command_that_says_it(found: list[Diagnostic]) -> Non
     for finding in found:
         kind = "notice" if finding.severity is Severity.NOTE else finding.severity.value
         title = f"{finding.code} {CODES[finding.code].title}"
-        place = {"file": finding.file, "line": str(finding.line), "col": str(finding.column), "title": title}
-        expected.append((kind, place, one_line(finding.message)))
+        message = one_line(finding.message)
+        if is_in_file(finding.document.source):
+            place = {"file": finding.file, "line": str(finding.line), "col": str(finding.column), "title": title}
+        else:
+            place, message = {"title": title}, f"{one_line(finding.file)}: {message}"
+        expected.append((kind, place, message))
     shown = [(kind, place, message.split("\n")[0]) for kind, place, message in map(read, lines)]
     assert sorted(shown, key=repr) == sorted(expected, key=repr)

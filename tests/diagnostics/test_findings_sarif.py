@@ -36,10 +36,8 @@ LEVEL: Json = {"enum": ["none", "note", "warning", "error"]}
 MESSAGE = closed({"text": STRING})
 URI: Json = {"type": "string", "pattern": r"^(file://)?([A-Za-z0-9._~/-]|%[0-9A-F]{2})*$"}
 PHYSICAL = closed(
-    {
-        "artifactLocation": closed({"uri": URI}, uriBaseId=STRING),
-        "region": closed({"startLine": COUNT, "startColumn": COUNT}),
-    }
+    {"artifactLocation": closed({"uri": URI}, uriBaseId=STRING)},
+    region=closed({"startLine": COUNT, "startColumn": COUNT}),
 )
 LOCATION: dict[str, Json] = {"physicalLocation": PHYSICAL}
 LOGICAL = array(closed({"fullyQualifiedName": STRING}))
@@ -217,7 +215,7 @@ def test_anchors_are_those_of_the_headings() -> None:
     ("name", "uri"),
     [
         ("jobs/a b/ü.yaml", "jobs/a%20b/%C3%BC.yaml"),
-        ("<stdin>", "%3Cstdin%3E"),
+        ("<stdin>", "."),
         ("c:d%.yaml", "c%3Ad%25.yaml"),
         ("../x#1?.yaml", "../x%231%3F.yaml"),
         ("\udcff.yaml", "%FF.yaml"),
@@ -276,4 +274,7 @@ def test_any_finding_is_a_result(found: list[Diagnostic]) -> None:
     assert sorted(result["ruleId"] for result in shown) == sorted(finding.code for finding in found)
     for result in shown:
         assert rules[result["ruleIndex"]] == result["ruleId"]
+        (location,) = result["locations"]
+        in_file = location["physicalLocation"]["artifactLocation"]["uri"] != "."
+        assert ("region" in location["physicalLocation"]) == in_file
     assert json.dumps(shown, ensure_ascii=False).encode(), "no lone surrogate is left"

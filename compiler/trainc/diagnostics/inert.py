@@ -22,7 +22,7 @@ LINE_COMMAND = lazy(r"^([^\S\n]*)::(?![:\s])", re.MULTILINE)
 
 _STRANGE = lazy(r"[^\n\t -~]")
 _STRANGE_BUT_COLOURS = lazy(r"\x1b\[[0-9;]*m|[^\n\t -~]")
-_OURS = lazy(r"(?:error|warning|notice) file=")
+_OURS = lazy(r"(?:error|warning|notice) (?:file=|title=TC[0-9]{3} )")
 
 
 def suspicious(text: str) -> bool:

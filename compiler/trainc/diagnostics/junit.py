@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from trainc.diagnostics import text
 from trainc.diagnostics.counts import without_count
 from trainc.diagnostics.diagnostic import Diagnostic, Severity, sort_key
-from trainc.diagnostics.display import one_line
+from trainc.diagnostics.display import is_in_file, one_line
 from trainc.regex import lazy
 from trainc.source import dotted
 
@@ -70,8 +70,8 @@ def _suite(root: Element, file: str, findings: Sequence[Diagnostic]) -> None:
 
     suite = SubElement(root, "testsuite", {"name": file, **_counts(findings)})
     for finding, name, shown in zip(findings, _names(findings), text.each(findings), strict=True):
-        place = {"classname": file, "name": name, "file": file, "line": str(finding.line)}
-        case = SubElement(suite, "testcase", place)
+        place = {"file": file, "line": str(finding.line)} if is_in_file(finding.document.source) else {}
+        case = SubElement(suite, "testcase", {"classname": file, "name": name, **place})
         outcome = _OUTCOMES.get(finding.severity)
         if outcome is None:
             result = SubElement(case, "system-out")
