@@ -210,10 +210,6 @@ def _job_path(path: Path, root: Json) -> Path | None:
 
 
 def _variable(model: Model, name: Json, inside: Path) -> Origin | None:
-    if name in _COUNTS and inside == ("value",):
-        for document, place in ((model.job, ("spec", "trainer", "numNodes")), (model.runtime, NUM_NODES)):
-            if get(document.data, *place) is not None:
-                return Origin("input", document, place)
     for place in (("spec", "trainer"), ("spec", "initializer", "dataset"), ("spec", "initializer", "model")):
         variables = get(model.job.data, *place, "env")
         for index, variable in enumerate(variables if isinstance(variables, list) else []):
@@ -221,6 +217,10 @@ def _variable(model: Model, name: Json, inside: Path) -> Origin | None:
                 return Origin("input", model.job, existing(model.job.data, (*place, "env", index, *inside)))
         if name == "STORAGE_URI" and get(model.job.data, *place, "storageUri") is not None:
             return Origin("input", model.job, (*place, "storageUri"))
+    if name in _COUNTS and inside == ("value",):
+        for document, place in ((model.job, ("spec", "trainer", "numNodes")), (model.runtime, NUM_NODES)):
+            if get(document.data, *place) is not None:
+                return Origin("input", document, place)
     return None
 
 

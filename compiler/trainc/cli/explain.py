@@ -23,7 +23,7 @@ Examples:
   trainc explain TC101               what one of them means
   trainc explain team-a/bert         every field of the job's objects
   trainc explain team-a/bert spec.replicatedJobs[name=node]
-  trainc explain team-a/bert env[name=NCCL_DEBUG]
+  trainc explain team-a/bert PET_NNODES
   trainc explain team-a/bert configmap/bert-mpi-hostfile:data.hostfile
   trainc explain team-a/0-shared     what the jobs of a namespace share
 """

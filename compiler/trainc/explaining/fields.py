@@ -5,6 +5,7 @@ spec.replicatedJobs[name=node].replicas  an item by one of its fields; [node] is
 spec.replicatedJobs[*].replicas          every item
 metadata.labels['a.b/c'], metadata.labels.a.b/c
 env[name=PATH].value                     wherever it is, if there is no such field at the top
+PATH                                     an item of a list by its name alone, if no field is called so
 """
 
 from __future__ import annotations
@@ -40,10 +41,17 @@ def find(root: JsonObject, text: str) -> tuple[Path, ...] | Miss:
         value = get(root, *start)
         below = _walk(value, start, text) if start and isinstance(value, dict) else found
         inside |= dict.fromkeys(() if isinstance(below, Miss) else below)
+    inside = inside or dict.fromkeys(_named(root, text))
     if inside:
         return tuple(inside)
     anywhere = {str(path[-1]): None for path in paths(root) if path and isinstance(path[-1], str)}
     return found._replace(known=(*found.known, *(key for key in anywhere if key not in found.known)))
+
+
+def _named(root: JsonObject, name: str) -> list[Path]:
+    """Return the items of lists that have a name, such as a variable."""
+    named = (path for path in paths(root) if path[-1:] == (_NAME,) and get(root, *path) == name)
+    return [path[:-1] for path in named if len(path) > 1 and isinstance(path[-2], int)]
 
 
 def _walk(value: Json, path: Path, rest: str) -> tuple[Path, ...] | Miss:
