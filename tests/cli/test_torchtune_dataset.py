@@ -44,3 +44,15 @@ def test_settings_of_the_runtimes_data_set(argument: str, fixes: str, kept: bool
     assert result.exit_code == 0
     assert [f"- {word}\n" in result.stdout for word in RUNTIMES_OWN] == [kept] * 3
     assert ("TC464" in result.stderr) == (argument == "batch_size=2" and not kept)
+
+
+@pytest.mark.parametrize("fixes", ["[]", "recommended"])
+def test_a_cached_data_set_which_the_fix_cannot_help(fixes: str, folder: Path, run: Run) -> None:
+    (folder / "trainc.yaml").write_text(f"fixes: {fixes}\n")
+    job = JOB.replace("ARGUMENT", "batch_size=2") + "  initializer: {dataset: {storageUri: cache://schema/table}}\n"
+    (folder / "job.yaml").write_text(job)
+    result = run("build", "job.yaml")
+    assert result.exit_code == 0
+    assert "warning[TC464]" in result.stderr
+    assert "torchtune-dataset-args" not in result.stderr
+    assert "hint: what is cached (cache://) is in no folder: name a data set that torchtune can read" in result.stderr

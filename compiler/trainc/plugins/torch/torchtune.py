@@ -208,7 +208,8 @@ def _check_dataset(model: Model, args: list[str]) -> Findings:
         return known_bug(FIX, model.job, ("spec", "trainer", "command"), message)
     if not isinstance(uri, str) or not uri or any(a.startswith("dataset") for a in args):
         return ()
-    if model.fixed(FIX) and _fetched(model) is not None:
+    cached = _fetched(model) is None
+    if model.fixed(FIX) and not cached:
         return ()
     remedy = "what is cached (cache://) is in no folder: name a data set that torchtune can read"
     return known_bug(
@@ -216,7 +217,7 @@ def _check_dataset(model: Model, args: list[str]) -> Findings:
         model.job,
         ("spec", "initializer", "dataset", "storageUri"),
         "torchtune is not told of this data set and trains on its default one; set dataset.* in spec.trainer.args",
-        remedy if model.fixed(FIX) else None,
+        remedy if cached else None,  # the fix has nothing to add
     )
 
 
