@@ -121,6 +121,18 @@ def test_one_change_of_a_runtime_is_one_group(base: Path, run: Run) -> None:
     assert len(json.loads(run("diff", "-o", "json").stdout)["jobs"]) == 46
 
 
+def test_a_label_in_a_runtime_is_added_and_removed(base: Path, run: Run) -> None:
+    label = "                trainer.kubeflow.org/trainjob-ancestor-step: trainer\n"
+    put(base, "runtimes/plain.yaml", RUNTIME.replace(label, label + "                team: x\n"))
+    assert run("render").exit_code == 0
+    first = "! runtimes/plain.yaml: node team"
+    assert run("diff").stdout.splitlines()[0] == f"{first} added: x, 3 jobs: refused as immutable"
+    commit(base)
+    put(base, "runtimes/plain.yaml", RUNTIME)
+    assert run("render").exit_code == 0
+    assert run("diff").stdout.splitlines()[0] == f"{first} removed: x, 3 jobs: refused as immutable"
+
+
 def test_a_file_edited_by_hand_gets_the_advice_to_render(base: Path, run: Run) -> None:
     path = base / "out/prod/a/one/jobset-one.yaml"
     path.write_text(
@@ -132,5 +144,6 @@ def test_a_file_edited_by_hand_gets_the_advice_to_render(base: Path, run: Run) -
     )
     assert run("diff").stdout.splitlines()[-1] == advice
     assert advice in run("diff", "-o", "markdown").stdout.replace("&#x27;", "'")
+    assert "trainc.dev/run" not in run("diff").stdout, "a new run would not undo it"
     put(base, "jobs/a/one.yaml", job("one") + "# changed\n")
     assert "edited by hand" not in run("diff").stdout

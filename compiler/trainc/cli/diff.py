@@ -17,6 +17,7 @@ from trainc.cli.work import load_config
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.difference import Difference, compare
 from trainc.difference.folders import Files
+from trainc.difference.origin import without_new_runs
 from trainc.difference.selection import is_below, select
 from trainc.foreign import Kind, unmanaged
 from trainc.read import OUT, name_below, read_given
@@ -90,7 +91,7 @@ def command(
         from trainc.cli.staleness import staleness
 
         stale, broken = staleness(root, config, names, new.files)
-        difference = replace(difference, stale=stale, broken=broken)
+        difference = without_new_runs(replace(difference, stale=stale, broken=broken))
     echo(_rendered(difference, output, base, head or WORKING_TREE), nl=False, color=is_coloured(), form=output)
     findings = (*of_config, *new.findings, *difference.findings)
     reporter.findings(findings)

@@ -14,6 +14,9 @@ FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
 _CLAIM: Final = "PersistentVolumeClaim"
 
+NEW_RUN: Final = f"The way forward is a new run: the annotation {RUN} in the TrainJob. It starts from the beginning."
+"""What to do about a refused change."""
+
 
 def application(place: Place, settings: Settings) -> str:
     """Return the name of the Application, or of Flux's Kustomization, that a directory of out/ belongs to."""
@@ -141,7 +144,7 @@ def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
         if any(refusal.kind == _CLAIM for refusal in job.refusals):
             yield "Leave the claim as it was, or give it another name: who deletes it loses its data."
     else:
-        yield f"The way forward is a new run: the annotation {RUN} in the TrainJob. It starts from the beginning."
+        yield NEW_RUN
 
 
 def _held(job: JobChange, _: Settings) -> Iterator[str]:

@@ -139,5 +139,6 @@ def _short(field: FieldChange) -> str:
     simple = all(value is None or isinstance(value, str | int | float | bool) for value in (field.old, field.new))
     if not simple:
         return start
-    old, new = ("nothing" if value is None else str(value) for value in (field.old, field.new))
-    return f"{start} {old} to {new}"
+    if field.old is None or field.new is None:
+        return f"{start} {f'added: {field.new}' if field.old is None else f'removed: {field.old}'}"
+    return f"{start} {field.old} to {field.new}"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from trainc.difference.cluster import NEW_RUN
 from trainc.difference.model import Difference, Effect, Place
 from trainc.gitops.companions import FOLDER
+from trainc.records import replace
 
 _BY_HAND = (Effect.UPDATED, Effect.REFUSED, Effect.RERUN, Effect.COMMENTS, Effect.UNREADABLE)
 
@@ -23,3 +25,15 @@ def unexplained(difference: Difference, same: Collection[str]) -> tuple[Place, .
         and job.source
         and all(name in same or name.startswith("built-in ") for name in (job.source, job.runtime) if name)
     )
+
+
+def without_new_runs(difference: Difference) -> Difference:
+    """Return a difference that proposes no new run for files edited by hand: ``render`` undoes such a change."""
+    by_hand = {*difference.unexplained} & {*(difference.stale or ())}
+    jobs = (
+        replace(job, remedy=None, cluster=tuple(each for each in job.cluster if each != NEW_RUN))
+        if job.place in by_hand
+        else job
+        for job in difference.jobs
+    )
+    return replace(difference, jobs=tuple(jobs)) if by_hand else difference
