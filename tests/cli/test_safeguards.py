@@ -61,6 +61,7 @@ def test_a_policy_that_is_gone_or_hidden_still_judges(base: Path, run: Run, plac
     for option in ("--base", "--policies-from"):
         assert codes(run, option, "HEAD") == ["TC520", "TC520", "TC501"]
         assert run("validate", option, "HEAD").exit_code == 1
+    assert run("render").exit_code == 0
     lines = run("diff").stdout.splitlines()
     assert lines[0] == "! 2 changes to what checks the jobs:"
     assert lines[1].startswith("!   HEAD:policies/few-nodes.yaml:3: policy 'few-nodes' removed since HEAD")
