@@ -77,6 +77,13 @@ def pod_group_exists(model: Model, api_version: str) -> bool:
     return found is not None and get(model.job.data, "spec", "suspend") is not True
 
 
+def _counted_twice(model: Model) -> bool:
+    """Tell whether the second of two schedulers multiplies a quantity that the first has multiplied already."""
+    if any(model.pod_group(kind) is None for kind in ("coscheduling", "volcano")):
+        return False
+    return any(quantity.wide for each in model.pod_sets if each.count > 1 for quantity in each.requests.values())
+
+
 def check_members(model: Model) -> Findings:
     """Warn where minMember is not the number of pods that start together (S1, S2)."""
     if model.fixed(FIX):
@@ -91,6 +98,9 @@ def check_members(model: Model) -> Findings:
     elif any(_replicas(pod_set) != 1 for pod_set in model.pod_sets):
         what = "counts the pods of one replica of each job"
         effect = "the gang starts before all of its pods have a place"
+    elif _counted_twice(model):
+        message = "minResources of the second PodGroup counts the pods twice: a quantity is too fine for 64 bits"
+        return known_bug(FIX, model.runtime, ("spec", "podGroupPolicy"), message)
     else:
         return ()
     return known_bug(FIX, model.runtime, ("spec", "podGroupPolicy"), f"minMember {what}: {effect}")
