@@ -218,9 +218,9 @@ def _variable(model: Model, name: Json, inside: Path) -> Origin | None:
         if name == "STORAGE_URI" and get(model.job.data, *place, "storageUri") is not None:
             return Origin("input", model.job, (*place, "storageUri"))
     if name in _COUNTS and inside == ("value",):
-        for document, place in ((model.job, ("spec", "trainer", "numNodes")), (model.runtime, NUM_NODES)):
-            if get(document.data, *place) is not None:
-                return Origin("input", document, place)
+        for document, count in ((model.job, ("spec", "trainer", "numNodes")), (model.runtime, NUM_NODES)):
+            if get(document.data, *count) is not None:
+                return Origin("input", document, count)
     return None
 
 
