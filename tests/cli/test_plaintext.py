@@ -83,6 +83,65 @@ def test_a_private_key_is_never_rendered(place: int, repository: Path, run: Run)
     assert (result.exit_code, result.stdout) == (1, "")
 
 
+def spellings() -> list[str]:
+    """Ways to write a private key in YAML that are not its text as it stands."""
+    key = PRIVATE_KEYS[1]
+    quoted, account = json.dumps(key), json.dumps({"type": "service_account", "private_key": key})
+    written = ["".join(f"\\x{ord(char):02x}" for char in key), quoted[1:-1].replace("-", "\\u002d")]
+    written += [f"-----BEGIN\n    RSA PRIVATE KEY-----\n\n    {LINE}\n\n    -----END RSA PRIVATE KEY-----"]
+    written += [quoted[1:-1].replace("BEGIN", "BE\\\n    GIN"), encoded(key).replace("L", "\\x4c")]
+    plain = [f'echo "-----BEGIN RSA PRIVATE KEY-----" > k; echo "{LINE}" >> k', LINE, json.dumps(account)]
+    plain += ["b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZWQyNTUx"]
+    plain += ["MHcCAQEEIABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnoAoGCCqGSM49", encoded(account), encoded(f"\n{key}")]
+    plain += [f"---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: x\n{LINE}\n"]
+    return [*(f'"{text}"' for text in written), *map(json.dumps, plain)]
+
+
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+@pytest.mark.parametrize("spelling", spellings())
+def test_a_private_key_is_found_however_it_is_written(spelling: str, repository: Path, run: Run) -> None:
+    for files in places("PLACE"):
+        put(repository, "trainc.yaml", "environments: {prod: {}}\n")
+        put(repository, "runtimes/plain.yaml", RUNTIME)
+        put(repository, "jobs/a/one.yaml", job("one"))
+        put_all(repository, {name: text.replace('"PLACE"', spelling) for name, text in files.items()})
+        result = run("render")
+        assert (result.exit_code, "error[TC414]" in result.stdout) == (1, True), (spelling, *files)
+        assert not (repository / "out").exists()
+        for shown in (LINE, LINE[8:40], encoded(LINE)[6:40], "\\x43\\x35\\x65"):
+            assert shown not in result.stdout, spelling
+
+
+def test_nothing_silences_a_private_key(repository: Path, run: Run) -> None:
+    files = places(PRIVATE_KEYS[1])[0]
+    put_all(repository, {name: f"# trainc: ignore TC414 only a test\n{text}" for name, text in files.items()})
+    result = run("render")
+    assert (result.exit_code, "error[TC414]" in result.stdout) == (1, True)
+    put(repository, "trainc.yaml", "environments: {prod: {}}\nseverities: {TC414: ignore}\n")
+    assert "TC013" in run("validate").stdout
+    assert run("render").exit_code == 1
+    assert not (repository / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "grep -e '-----BEGIN RSA PRIVATE KEY-----' /etc/keys/privatekeyofsomebody",
+        "test -z \"$(grep -l 'PRIVATE KEY' /keys/*)\"",
+        "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYD\n-----END CERTIFICATE-----",
+        "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7vbqajDhAexample0example1example2",
+        "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAexample0example1example2",
+        encoded("a public key is not a PRIVATE KEY, and neither is this sentence"),
+    ],
+)
+def test_what_is_no_private_key(text: str, repository: Path, run: Run) -> None:
+    put_all(repository, places(text)[1])
+    assert "TC414" not in run("validate").stdout
+
+
 @pytest.mark.parametrize("format_", FORMATS)
 def test_no_format_shows_one(format_: str, repository: Path, run: Run) -> None:
     for files in places(PRIVATE_KEYS[1]):
@@ -145,7 +204,7 @@ def test_diff_and_explain(output: str, repository: Path, run: Run, monkeypatch: 
     assert TOKENS[0] in text
     path.write_text(text.replace(TOKENS[0], json.dumps(PRIVATE_KEYS[1])))
     result = run("diff", "-o", output)
-    assert result.exit_code == 0
+    assert result.exit_code == 3  # out/ is edited by hand
     assert "***" in result.stdout
     assert LINE not in result.stdout
     assert TOKENS[0] not in result.stdout

@@ -69,8 +69,9 @@ class _Region(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _regions(document: Document) -> tuple[_Region, ...]:
-    """Return the regions of a document's secrets that are whole values, in order."""
-    paths = {value.path for value in hidden(document) if value.whole}
+    """Return the regions of a document's secrets that are whole values, or are not written as they are, in order."""
+    text = document.source.decoded()
+    paths = {value.path for value in hidden(document) if value.whole or not _stands(value.text, text)}
     if not paths:
         return ()
     ordered = sorted(((mark, path) for path, mark in document.marks().items() if path), key=itemgetter(0))
@@ -81,6 +82,11 @@ def _regions(document: Document) -> tuple[_Region, ...]:
             later = (to for to, at in map(ordered.__getitem__, behind) if at[: len(path)] != path)
             regions.append(_Region(mark, next(later, _END), isinstance(path[-1], str)))
     return tuple(regions)
+
+
+def _stands(value: str, text: str) -> bool:
+    """Tell whether each line of a value stands in a text as it is, and not with escapes or folded."""
+    return all(line.strip() in text for line in value.split("\n"))
 
 
 def _placed(document: Document, line: str, number: int, near: Span) -> Iterator[Span]:

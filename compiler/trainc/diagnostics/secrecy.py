@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 
-from trainc.diagnostics.shapes import may_hold, private_keys, tokens
+from trainc.diagnostics.shapes import may_hold, may_spell, private_keys, tokens
 from trainc.diagnostics.shapes import shaped as shaped_spans
 from trainc.records import NamedTuple
 from trainc.regex import lazy
@@ -167,7 +167,7 @@ def hidden(document: Document) -> tuple[Hidden, ...]:
 @lru_cache(maxsize=64)
 def _may_hold_shapes(source: Source) -> bool:
     """Tell whether any value of this text may be a secret by its shape."""
-    return may_hold(source.decoded().lower())
+    return may_spell(source.decoded())
 
 
 @lru_cache(maxsize=64)

@@ -10,9 +10,9 @@ from trainc.regex import lazy
 
 _KEY = lazy(
     r"""
-    -----BEGIN[ ](?:[A-Z0-9]+[ ])*PRIVATE[ ]KEY(?:[ ]BLOCK)?-----
-        (?=(?:\\[nr]|\s)*(?:[A-Za-z0-9+/]{16}|[A-Z][A-Za-z-]+:))       # not where a script only looks for one
-        .*?(?:-----END[ ](?:[A-Z0-9]+[ ])*PRIVATE[ ]KEY(?:[ ]BLOCK)?-----|\Z)
+    ----[ -]BEGIN[ ](?:[A-Z0-9]+[ ])*PRIVATE[ ]KEY(?:[ ]BLOCK)?[ -]----
+        (?=(?:\\[nr]?|\s)*(?:[A-Za-z0-9+/]{16}|[A-Z][A-Za-z-]+:))       # not where a script only looks for one
+        .*?(?:----[ -]END[ ](?:[A-Z0-9]+[ ])*PRIVATE[ ]KEY(?:[ ]BLOCK)?[ -]----|\Z)
     | PuTTY-User-Key-File-[0-9]:.*\Z
     | AGE-SECRET-KEY-1[0-9A-Z]{20,}
     """,
@@ -20,6 +20,23 @@ _KEY = lazy(
 )
 _ENCODED = lazy(r"LS0tLS1CRUdJTi[A-Za-z0-9+/\s]{40,}={0,2}")
 """Base64 of what begins with ``-----BEGIN``."""
+
+_WORD = lazy(r"[A-Za-z0-9+/_-]{40,}")
+_NEEDLES = ("UFJJVkFURSBLRV", "BSSVZBVEUgS0VZ", "QUklWQVRFIEtFW")
+"""Base64 of ``PRIVATE KEY``, as it stands at each of three places in what is encoded."""
+
+_BODY = lazy(
+    r"""
+    (?<![A-Za-z0-9+/])(?:
+        b3BlbnNzaC1rZXktdjEA                                           # OpenSSH
+        | MII[A-Za-z0-9+/]{3}IB(?:AAK[BC]|ADANBgkqhkiG9w0BAQ)          # RSA and DSA, plain and in PKCS#8
+        | MHcCAQEEI | MIGkAgEBBDA | MIG[A-Za-z0-9+/]AgEAM[A-Z]{2}GByqGSM49AgEG  # elliptic curves, likewise
+        | MC4CAQAwBQYDK2VwBCIEI                                        # Ed25519
+    )[A-Za-z0-9+/]{16}.*?(?:-----END[ ]|\Z)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""The lines of a private key by their beginning, where the line above them is elsewhere."""
 
 _TOKEN = lazy(
     r"""
@@ -37,8 +54,30 @@ _TOKEN = lazy(
     re.VERBOSE,
 )
 _HINTS = (
-    *("-----begin ", "ls0tls1crudjti", "putty-user-key", "age-secret-key-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+    *(
+        "-begin ",
+        "- begin ",
+        "ls0tls1crudjti",
+        "putty-user-key",
+        "age-secret-key-",
+        "ghp_",
+        "gho_",
+        "ghu_",
+        "ghs_",
+        "ghr_",
+    ),
     *("github_pat_", "glpat-", "hf_", "akia", "asia", "aiza", "npm_", "nvapi-", "xox", "sk-proj-", "sk-ant-"),
+    *(
+        "b3blbnnzac1rzxktdjea",
+        "ibaakb",
+        "ibaakc",
+        "ibadanbg",
+        "mhccaqeei",
+        "migkagebbda",
+        "byqgsm49",
+        "mc4caqawbqydk2vw",
+    ),
+    *(needle.lower() for needle in _NEEDLES),
     *("sk-svcacct-", "sk-live-", "sk-test-", "eyj", "bearer", "basic", "hooks.slack.com", "sig="),
 )
 
@@ -49,6 +88,11 @@ _VARIED = 8
 def may_hold(lower: str) -> bool:
     """Tell whether a text in lower case may hold a secret of a known shape; most do not."""
     return any(hint in lower for hint in _HINTS)
+
+
+def may_spell(text: str) -> bool:
+    """Tell whether a value in the text of a file may hold such a secret, also one that is written with escapes."""
+    return "\\" in text or may_hold(text.lower())
 
 
 def shaped(text: str) -> Iterator[tuple[int, int]]:
@@ -66,6 +110,17 @@ def private_keys(text: str) -> Iterator[str]:
     for match in _ENCODED.finditer(text) if "LS0tLS1CRUdJTi" in text else ():
         if b"PRIVATE KEY" in _decoded(re.sub(r"\s", "", match[0])[:60]):
             yield match[0]
+    yield from (match[0] for match in _BODY.finditer(text))
+    for match in _WORD.finditer(text) if any(needle in text for needle in _NEEDLES) else ():
+        if any(needle in match[0] for needle in _NEEDLES) and _encodes_key(match[0]):
+            yield match[0]
+
+
+def _encodes_key(word: str) -> bool:
+    """Tell whether a word is base64 of a private key, also where other letters stand before it."""
+    plain = word.replace("-", "+").replace("_", "/")
+    parts = (plain[start : start + (len(plain) - start) // 4 * 4] for start in range(4))
+    return any("KEY" in (text := _decoded(part).decode("latin-1")) and _KEY.search(text) for part in parts)
 
 
 def tokens(text: str) -> Iterator[str]:

@@ -28,6 +28,7 @@ REFUSED = frozenset(
 )
 """The codes whose errors are always refusals of a cluster. What else has a stage shows only when it is found."""
 
+_PRIVATE_KEY = "TC414"
 _REFUSAL = "the cluster refuses it, too"
 
 LEVEL, LOCKED = "level", "locked"
@@ -53,6 +54,8 @@ def immovable(code: str) -> str | None:
     """Return why the errors of a code can be neither lowered nor silenced, or None where they can."""
     if code in REFUSED:
         return _REFUSAL
+    if code == _PRIVATE_KEY:
+        return "whoever reads git has the key"
     if CODES[code].severity is Severity.ERROR and code.startswith("TC0"):
         return "what cannot be read or told apart cannot be compiled"
     if CODES[code].severity is Severity.ERROR and code.startswith("TC9"):
