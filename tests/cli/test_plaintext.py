@@ -131,7 +131,7 @@ def test_nothing_silences_a_private_key(repository: Path, run: Run) -> None:
     [
         "grep -e '-----BEGIN RSA PRIVATE KEY-----' /etc/keys/privatekeyofsomebody",
         "test -z \"$(grep -l 'PRIVATE KEY' /keys/*)\"",
-        "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYD\n-----END CERTIFICATE-----",
+        "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUF\n-----END CERTIFICATE-----",
         "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7vbqajDhAexample0example1example2",
         "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAexample0example1example2",
         encoded("a public key is not a PRIVATE KEY, and neither is this sentence"),
