@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,30 @@ def test_a_file_edited_by_hand_gets_the_advice_to_render(base: Path, run: Run) -
     assert "trainc.dev/run" not in run("diff").stdout, "a new run would not undo it"
     put(base, "jobs/a/one.yaml", job("one") + "# changed\n")
     assert "edited by hand" not in run("diff").stdout
+
+
+def test_paths_that_are_left_to_others_and_labels_that_decide_are_shown(base: Path, run: Run) -> None:
+    put(base, "out/prod/a/other/jobset-x.yaml", "kind: JobSet\n")
+    text = (base / "trainc.yaml").read_text(encoding="utf-8")
+    put(base, "trainc.yaml", f"{text}unmanaged: [out/prod/a/other]\n")
+    put(base, "policies/team.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: {exempt: x}}\n")
+    assert codes(run, "--base", "HEAD") == ["TC520", "TC521"]
+    lines = run("diff").stdout.splitlines()
+    assert lines[0] == "! 2 changes to what checks the jobs:"
+    assert lines[1].endswith("Namespace a added with labels since HEAD")
+    assert lines[2].endswith("what others put at out/prod/a/other is no longer an error since HEAD")
+
+
+def test_a_submodule_below_out_is_an_error(base: Path, run: Run) -> None:
+    (base / "out/prod/a/other").mkdir()
+    for command in ("render", "validate"):
+        found = run(command, *(["--check"] if command == "render" else []))
+        assert (found.exit_code, "out/prod/a/other:1:1: error[TC903]" in found.stdout) == (1, True)
+    entry = "160000,0123456789012345678901234567890123456789,out/prod/a/other"
+    subprocess.run(["git", "update-index", "--add", "--cacheinfo", entry], cwd=base, check=True)
+    tree = subprocess.run(["git", "write-tree"], cwd=base, check=True, capture_output=True, text=True).stdout.strip()
+    made = [*"git -c user.name=x -c user.email=x@example.com commit-tree -p HEAD -m x".split(), tree]
+    revision = subprocess.run(made, cwd=base, check=True, capture_output=True, text=True).stdout.strip()
+    found = run("diff", "--base", "HEAD", "--head", revision)
+    assert found.exit_code == 1
+    assert "out/prod/a/other" in found.stdout.splitlines()[0]

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from trainc.diagnostics import CODES, Diagnostic, report
 from trainc.findings.severities import IGNORE, KEY, locked, rank, read
+from trainc.foreign import KEY as UNMANAGED
+from trainc.foreign import unmanaged
 from trainc.options import Revision
 from trainc.source import Document, Json, Path, Source, as_list, existing, get
 
@@ -38,3 +40,7 @@ def _others(before: Revision, after: Revision) -> Iterator[tuple[Path, str]]:
     for place in as_list(get(before.config, *_REQUIRED)):
         if place not in required:
             yield _REQUIRED, f"images of {place} no longer have to be locked"
+    known = {*unmanaged(before.config)}
+    for path in unmanaged(after.config):
+        if path not in known:
+            yield (UNMANAGED,), f"what others put at {path} is no longer an error"
