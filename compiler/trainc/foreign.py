@@ -72,7 +72,7 @@ def foreign(there: Mapping[str, Kind], own: Collection[str], exceptions: Collect
             if read and name not in folders:
                 yield _finding(name, "a folder with a name that Argo CD or Flux looks for, and nothing of trainc in it")
             elif name not in filled:
-                yield _finding(name, "an empty folder: git keeps none, so it may be a submodule that is not checked out")
+                yield _finding(name, "empty, which git never keeps: perhaps a submodule that is not checked out")
         elif kind is Kind.OTHER:
             yield _finding(name, "a special file or a git submodule, and trainc makes none")
         elif not read:
