@@ -22,10 +22,10 @@ def changed_documents(before: Revision, after: Revision, unread: Iterable[Source
     """Yield a warning for each way in which the policies of a revision forbid less than they did before."""
     old, new = _documents(before.sources), _documents(after.sources)
     hidden = _documents(unread, anywhere=True) if old.keys() - new.keys() else {}
-    for key, now in sorted(new.items()):
-        if key not in old and not is_policy(now) and get(now.data, "metadata", "labels"):
+    for added in (new[key] for key in sorted(new.keys() - old.keys())):
+        if not is_policy(added) and get(added.data, "metadata", "labels"):
             labels = ("metadata", "labels")
-            yield report(CODE, now, labels, f"{_label(now)} added with labels since {before.name}")
+            yield report(CODE, added, labels, f"{_label(added)} added with labels since {before.name}")
     for key, was in sorted(old.items()):
         if (now := new.get(key)) is None:
             place = replace(was, source=replace(was.source, name=f"{before.name}:{was.source.name}"))
