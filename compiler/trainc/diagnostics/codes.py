@@ -307,8 +307,8 @@ PLUGINS = {
         "private key in plain text",
         "A document or a patch of trainc.yaml holds a private key: in an argument, a variable, a script, an annotation"
         " or the data of a ConfigMap. render would write it to out/ as well. Everyone who can read the repository can"
-        " read the key, even after it is removed: revoke it. Neither a comment nor trainc.yaml can silence this error. Under --faithful"
-        " a warning.",
+        " read the key, even after it is removed: revoke it. Neither a comment nor trainc.yaml can silence this error."
+        " Under --faithful a warning.",
         "store a new key in a Secret, and mount the Secret or refer to it",
     ),
 }
