@@ -109,8 +109,11 @@ def test_too_many_hosts_are_an_error_at_once(nodes: str, faithful: bool) -> None
 
 
 def test_as_many_hosts_as_allowed() -> None:
-    made = build("OpenMPI", nodes="100000")
+    made = build("OpenMPI", nodes="100000", faithful=True)
     assert hostfile(made.objects).count("\n") == 100_000
+    assert [f.code for f in made.findings if f.severity == "error"] == []
+    refused = build("OpenMPI", nodes="100000")  # no API server takes a ConfigMap of more than 1 MiB
+    assert [f.code for f in refused.findings if f.severity == "error"] == ["TC022"]
 
 
 def test_faithful_emits_no_secret_and_says_that_it_is_absent() -> None:
