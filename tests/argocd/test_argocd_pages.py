@@ -51,6 +51,6 @@ def test_what_the_page_says_of_settings_is_what_is_printed() -> None:
     golden = (Path(__file__).parent / "golden" / "plain.yaml").read_text(encoding="utf-8")
     section = page("argocd").partition("## Why the Applications")[2].partition("\n## ")[0]
     said = re.findall(r"^\| `([^`]+)` \|", section, re.M)
-    assert len(said) == 7
+    assert len(said) == 8
     for text in said:
         assert all(word in golden for word in re.findall(r"[A-Za-z-]+: true|[A-Za-z-]+|[0-9]+", text)), text
