@@ -167,15 +167,6 @@ _MPI = (
         operator: All
         targetReplicatedJobs: [launcher]
       replicatedJobs:
-      - name: launcher
-        template:
-          metadata:
-            labels:
-              trainer.kubeflow.org/trainjob-ancestor-step: trainer
-          spec:
-"""
-    + _MPI_POD
-    + """\
       - name: node
         template:
           spec:
@@ -195,7 +186,17 @@ _MPI = (
                       memory: 16Gi
                     limits:
                       memory: 16Gi
+      - name: launcher
+        dependsOn:
+        - name: node
+          status: Ready
+        template:
+          metadata:
+            labels:
+              trainer.kubeflow.org/trainjob-ancestor-step: trainer
+          spec:
 """
+    + _MPI_POD
 )
 
 _INITIALIZER = """\

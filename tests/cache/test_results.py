@@ -68,7 +68,7 @@ CLEAN: tuple[tuple[str, ...], ...] = (
 
 FAILING: tuple[tuple[str, ...], ...] = (
     ("late.yaml", "--fail-on", "warning"),
-    (JOB, "--fail-on", "warning", "--format", "json"),
+    ("late.yaml", "--fail-on", "warning", "--format", "json"),
     ("--faithful", JOB, "runtimes"),
     ("bad.yaml",),
     ("missing.yaml",),
@@ -167,6 +167,23 @@ def test_invocations_do_not_mix(place: Path, compiled: list[int]) -> None:
     assert len(stored(place)) == 1, "one file a repository"
 
 
+DENIED = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: none}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [trainer.kubeflow.org], apiVersions: [v1alpha1], operations: [CREATE], resources: [trainjobs]}
+  validations: [{expression: "false", message: no job at all}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: none}
+spec: {policyName: none, validationActions: [Deny]}
+"""
+
+
 @pytest.mark.parametrize("name", [JOB, "runtimes/torch-distributed.yaml", "policies", "trainc.yaml"])
 @pytest.mark.usefixtures("place")
 def test_a_change_of_what_is_read_is_seen(
@@ -177,7 +194,7 @@ def test_a_change_of_what_is_read_is_seen(
     monkeypatch.chdir(copy)
     before = run(JOB)
     if name == "policies":
-        shutil.rmtree(copy / name)
+        (copy / name / "none.yaml").write_text(DENIED)
     elif name == "trainc.yaml":
         text = (copy / name).read_text()
         (copy / name).write_text(f"{text}\nseverities: {{TC502: 'off'}}\n")
