@@ -59,7 +59,6 @@ def unmanaged(config: Json) -> tuple[str, ...]:
 def foreign(there: Mapping[str, Kind], own: Collection[str], exceptions: Collection[str] = ()) -> Iterator[Diagnostic]:
     """Yield a finding for all that is below out/ and not ``own``; what ``exceptions`` name or hold is left out."""
     folders = {folder for name in own for folder in _parents(name)}
-    filled = {_TOP, *folders, *(name.rpartition("/")[0] for name in there)}
     for name, kind in sorted(there.items()):
         if name.partition("/")[0] != _TOP or name in own:
             continue
@@ -71,8 +70,6 @@ def foreign(there: Mapping[str, Kind], own: Collection[str], exceptions: Collect
         elif kind is Kind.FOLDER:
             if read and name not in folders:
                 yield _finding(name, "a folder with a name that Argo CD or Flux looks for, and nothing of trainc in it")
-            elif name not in filled:
-                yield _finding(name, "empty, which git never keeps: perhaps a submodule that is not checked out")
         elif kind is Kind.OTHER:
             yield _finding(name, "a special file or a git submodule, and trainc makes none")
         elif not read:

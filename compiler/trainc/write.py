@@ -228,7 +228,11 @@ def _is_ours(base: str, name: str) -> bool:
 
 
 def look(root: Path, scopes: Iterable[str]) -> dict[str, Kind]:
-    """Return what there is at the scopes, above them and below them, by name as the file system spells it."""
+    """Return what there is at the scopes, above them and below them, by name as the file system spells it.
+
+    Where the repository has submodules, an empty folder may be one that is not checked out here and is elsewhere: it
+    is a special file then, since git keeps no empty folders.
+    """
     there: dict[str, Kind] = {}
     waiting = []
     base = os.fspath(root)
@@ -241,15 +245,27 @@ def look(root: Path, scopes: Iterable[str]) -> dict[str, Kind]:
                 break
         else:
             waiting.append(scope)
+    empty = []
     while waiting:
         folder = waiting.pop()
         with os.scandir(f"{base}/{folder}") as entries:
-            for entry in entries:
-                name = f"{folder}/{entry.name}"
-                there[name] = kind = _kind(entry)
-                if kind is Kind.FOLDER:
-                    waiting.append(name)
+            listed = list(entries)
+        if not listed:
+            empty.append(folder)
+        for entry in listed:
+            name = f"{folder}/{entry.name}"
+            there[name] = kind = _kind(entry)
+            if kind is Kind.FOLDER:
+                waiting.append(name)
+    if empty and _has_submodules(root):
+        there.update((folder, Kind.OTHER) for folder in empty if folder.count("/"))
     return there
+
+
+def _has_submodules(root: Path) -> bool:
+    """Tell whether the repository that holds a project has submodules."""
+    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    return (top / ".gitmodules").exists()
 
 
 def kind_of(path: str) -> Kind | None:
