@@ -49,7 +49,6 @@ schemas: $(READY) ## write what is generated: built-in runtimes, pages of codes 
 	$(BIN)/python compiler/tools/codes.py
 	$(BIN)/python compiler/tools/fixes.py
 	$(BIN)/python compiler/tools/grammar.py
-	$(BIN)/python compiler/tools/recordshapes.py
 	$(BIN)/python compiler/tools/schemas.py
 	$(BIN)/python compiler/tools/celfunctions.py
 	$(BIN)/python compiler/tools/rules.py

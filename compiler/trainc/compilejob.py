@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from msgspec import Struct, field
+
 from trainc.admit.configmaps import CODE as TOO_LARGE
 from trainc.admit.configmaps import UPSTREAM, message, oversized
 from trainc.admit.crd import UNCHECKED, admit_document
@@ -30,7 +32,7 @@ from trainc.options import Options
 from trainc.origins import blamed
 from trainc.plugins import BUILDS, CHECKS
 from trainc.plugins.jobset import runs_already
-from trainc.records import dataclass, field, replace
+from trainc.records import replace
 from trainc.replay import traced
 from trainc.runtimes import Runtimes
 from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, get, objects
@@ -54,8 +56,7 @@ STAGES = (
 """Where a cluster refuses, in its order; the first stage that does ends the case."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """One TrainJob compiled: no objects if any of its findings, or of its runtime's, is an error.
 
     ``namespace`` is that of its objects. ``made`` and ``files`` are what is left of them in a run that keeps no
@@ -72,8 +73,7 @@ class Job:
     files: tuple[tuple[str, Content], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class JobCompiler:
+class JobCompiler(Struct, frozen=True):
     """What every job of a run is compiled with."""
 
     runtimes: Runtimes
@@ -283,11 +283,11 @@ def _spec(jobset: Object) -> JsonObject:
     return {key: value for key, value in as_object(jobset.data["spec"]).items() if key != "suspend"}
 
 
-@dataclass(frozen=True, slots=True)
 class _Claims(Mapping[str, Json]):
     """The specs of the PersistentVolumeClaims given in the job's namespace, by name; found when asked for."""
 
-    model: Model
+    def __init__(self, model: Model) -> None:
+        self.model = model
 
     def __getitem__(self, name: str) -> Json:
         return self.model.cluster[_CLAIM, self.model.home, name].data.get("spec")

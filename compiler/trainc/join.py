@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 from trainc.kube.gotypes import JOB_SET_SPEC, JOB_SET_SPEC_PATCH, apply_configuration, decode
 from trainc.kube.merge import merge, merge_resources
@@ -15,7 +16,6 @@ from trainc.kube.podrequests import ResourceList, pod_requests
 from trainc.memo import Recurring
 from trainc.model import ANCESTOR_LABEL, LAUNCHER, NODE, TRAINER, Container, Model, PodSet
 from trainc.options import Options
-from trainc.records import NamedTuple
 from trainc.source import Document, Json, JsonObject, as_list, as_object, get, objects
 
 Cluster = Mapping[tuple[str, str, str], Document]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from trainc.diagnostics import Diagnostic
 from trainc.model import Model, Objects
 from trainc.policing import Policing
-from trainc.records import dataclass, field
 from trainc.source import Document
 
 if TYPE_CHECKING:
     from trainc.transitions import Transitions
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Judges:
+class Judges(Struct, frozen=True, eq=False):
     """The judges. Without policies nothing is asked; ``transitions`` is None without a base revision."""
 
     policing: Policing = field(default_factory=Policing)

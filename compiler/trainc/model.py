@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from trainc.diagnostics import Diagnostic
 from trainc.kube.quantity import Quantity
 from trainc.memo import common, of_two
 from trainc.options import Options
 from trainc.ports import upsert_ports, upsert_ports_by_number
-from trainc.records import dataclass, field, replace
 from trainc.source import Document, Json, JsonObject, Path, as_list, get, objects
 
 ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
@@ -22,8 +24,7 @@ LAUNCHER = "launcher"
 TRAINER_PORT = 29500
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True, eq=False):
     """Where a field of an object came from.
 
     ``kind`` is input, patch, default, plugin, fix, environment or lock; ``name`` says which
@@ -35,15 +36,23 @@ class Origin:
     document: Document | None = None
     path: Path = ()
     name: str = ""
-    earlier: Origin | None = field(default=None, compare=False, repr=False)
+    earlier: Origin | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Origin) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.kind, self.document, self.path, self.name)
 
 
 def _no_origins() -> Mapping[Path, Origin]:
     return {}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Object:
+class Object(Struct, frozen=True, eq=False):
     """A Kubernetes object to emit. ``origins()`` maps paths to origins; the nearest ancestor counts.
 
     ``stem`` is the name of an object without the hash of its content that the real name ends in; None without one.
@@ -51,7 +60,7 @@ class Object:
     """
 
     data: JsonObject
-    origins: Callable[[], Mapping[Path, Origin]] = field(default=_no_origins, repr=False)
+    origins: Callable[[], Mapping[Path, Origin]] = _no_origins
     stem: str | None = None
     title: str | None = None
 
@@ -76,8 +85,7 @@ class Object:
 Objects = tuple[Object, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(Struct, frozen=True):
     """The part of a container that plugins shape; items are JSON objects of the core/v1 types."""
 
     name: str
@@ -101,8 +109,7 @@ class Container:
         return replace(self, ports=of_two(upsert, self.ports, (common(containerPort=port),)))
 
 
-@dataclass(frozen=True, slots=True)
-class PodSet:
+class PodSet(Struct, frozen=True):
     """One replicated job seen as a set of equal pods.
 
     ``count`` is the number of pods of one replica, ``requests`` what one pod asks for.
@@ -135,8 +142,7 @@ class PodSet:
         return replace(self, volumes=upsert_named(self.volumes, volumes))
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Struct, frozen=True):
     """A TrainJob joined with its runtime.
 
     ``name`` is what its JobSet is called; all other names derive from it. ``title`` is the TrainJob's own.

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
+from msgspec import Struct
+
 from trainc.compilejob import Job
 from trainc.contents import Content
 from trainc.diagnostics import Diagnostic, Silenced, has_errors, report, sort_key
@@ -26,14 +28,13 @@ from trainc.model import Object
 from trainc.options import Options
 from trainc.output import files, shared_files
 from trainc.prepared import Executor, Keep, Prepared, in_order
-from trainc.records import dataclass, field, replace
+from trainc.records import replace
 from trainc.source import Document, Source
 
 __all__ = ["Build", "Job", "Loaded", "compile", "load_all", "run"]
 
 
-@dataclass(frozen=True, slots=True)
-class Build:
+class Build(Struct, frozen=True):
     """The result of one compilation.
 
     ``jobs`` come in order of namespace and name. ``findings`` are sorted and hold those of every job once;
@@ -46,7 +47,7 @@ class Build:
 
     jobs: tuple[Job, ...]
     findings: tuple[Diagnostic, ...]
-    files: Mapping[str, Content] = field(repr=False)
+    files: Mapping[str, Content]
     left: tuple[Document, ...] = ()
     shared: tuple[Shared, ...] = ()
     unused: tuple[Document, ...] = ()
@@ -67,8 +68,7 @@ Note = Callable[[Source, tuple[Document, ...], tuple[Diagnostic, ...]], None]
 """Takes a source with its documents and what loading it found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """Sources, in order of their names, their documents, and what loading them found: the same in any environment."""
 
     sources: tuple[Source, ...]

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct, field
+
 from trainc.base import Base
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.documents import POLICIES, Key, identity
@@ -14,7 +16,7 @@ from trainc.options import Options
 from trainc.origins import blamed
 from trainc.placing import within
 from trainc.previous import Previous
-from trainc.records import dataclass, field, replace
+from trainc.records import replace
 from trainc.schema import Resource
 from trainc.schema.registry import BUILT_IN, Registry, split_version
 from trainc.source import Document, JsonObject, Path, as_object, existing, get, put
@@ -50,8 +52,7 @@ Place = Callable[[Path], tuple[Document, Path]]
 """Tells where in the inputs a path of an object comes from."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Policing:
+class Policing(Struct, frozen=True, eq=False):
     """The policies of a run; without any, nothing is asked and nothing is loaded for it."""
 
     policies: PolicySet | None = None
@@ -161,8 +162,7 @@ class Policing:
         return tuple(found)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Earlier:
+class Earlier(Struct, frozen=True, eq=False):
     """The policies of another revision, which judge as well where they are not those given.
 
     ``pods``: they are asked about Jobs and pods, too.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
+from msgspec import Struct
+
 from trainc.admit.crd import Admitted, admit_document
 from trainc.admit.trainer import validate_runtime
 from trainc.base import Base
@@ -14,15 +16,14 @@ from trainc.documents import GROUP, Key, identity
 from trainc.lookup import builtin, not_found, reference
 from trainc.options import Options
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
-from trainc.records import dataclass, replace
+from trainc.records import replace
 from trainc.source import Document, get, put
 
 _NAMED = 5
 """So many runtimes are named in a message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Runtimes:
+class Runtimes(Struct, frozen=True):
     """The runtimes given, by identity, the built-in ones behind them, and those that were there before."""
 
     given: Mapping[Key, Admitted]

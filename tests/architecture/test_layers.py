@@ -10,8 +10,6 @@ import pytest
 from syntax import imports, modules
 
 LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
-    (0, ("recordshapes",)),
-    (0, ("recordcode",)),
     (0, ("regex", "records", "memo", "digests")),
     (0, ("source",)),
     (0, ("marks",)),

@@ -21,9 +21,8 @@ PURE_ABOVE = ("images",)
 
 CORE = frozenset(name for number, rooms in LAYERS if number <= 6 for name in rooms).union(PURE_ABOVE)
 READS_PACKAGE_DATA = ("data",)
-ALLOWED = {("recordcode", "exec()"), ("cel.written.program", "exec()"), ("memo", "id()")}
-"""What else a module may do: recordcode.py compiles the methods of classes, of the names of their fields, written/
-functions of numbered names, of plans; memo.py tells values that it holds by identity, for caches."""
+ALLOWED = {("records", "hash()"), ("cel.written.program", "exec()"), ("memo", "id()")}
+"""What else a module may do: cel/written/ compiles functions of plans, and memo.py tells values by identity."""
 
 
 def words(text: str) -> frozenset[str]:

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+
+from msgspec.structs import fields
 
 from trainc.diagnostics import Diagnostic, Related, report
 from trainc.diagnostics.formats import FORMATS

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trainc.model import Findings, Model, Object, Objects, Origin
 from trainc.options import Options
-from trainc.records import dataclass, replace
 from trainc.source import Json, JsonObject, Path, existing, get
 
 JOBSET = "JobSet"
@@ -31,8 +33,7 @@ def nothing_judged(model: Model, objects: Objects) -> Findings:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Pass:
+class Pass(Struct, frozen=True):
     """One idea of what a tree in git needs beyond the controller's objects. All its functions are pure.
 
     ``shape`` returns the objects of a job with what the pass adds or changes, and the very objects given where there

@@ -7,7 +7,9 @@ to that one. What the whole cluster has, a ClusterRole, is for an administrator 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from trainc.base import Identity, identify
 from trainc.diagnostics import Diagnostic, Related, report
@@ -19,7 +21,6 @@ from trainc.gitops.spelling import spelt
 from trainc.gitops.summary import Summary
 from trainc.model import Object, Origin
 from trainc.options import Options
-from trainc.records import NamedTuple, replace
 from trainc.source import Document, Json, JsonObject, Path, Source, as_list, as_object, get, paths
 
 FOLDER: Final = "0-shared"

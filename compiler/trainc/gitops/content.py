@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from msgspec.structs import replace
+
 from trainc.digests import sha256
 from trainc.gitops.base import jobset_of
 from trainc.gitops.freezing import reads
 from trainc.model import Model, Objects
 from trainc.plugins.jobset.plugin import API_VERSION
-from trainc.records import replace
 from trainc.source import JsonObject, as_object
 
 MODE: Final = "content"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from trainc.diagnostics import Diagnostic, Related, report
 from trainc.gitops.base import option_place
@@ -12,7 +12,6 @@ from trainc.gitops.naming import name_path
 from trainc.gitops.patches import place
 from trainc.gitops.summary import Summary
 from trainc.options import Options
-from trainc.records import NamedTuple
 from trainc.settings import Settings, fits
 from trainc.source import Document, Path, as_object, get
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from trainc.gitops.base import Pass, jobset_of
 from trainc.model import Model, Objects, Origin
-from trainc.records import replace
 from trainc.source import Json, JsonObject, Path, as_object, get, objects
 
 CONFIG_MAP: Final = "ConfigMap"

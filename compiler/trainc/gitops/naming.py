@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from trainc.diagnostics import Diagnostic, report, suggest
 from trainc.gitops.base import Pass
 from trainc.model import Findings, Model, Object, Objects
-from trainc.records import replace
 from trainc.regex import lazy
 from trainc.source import Document, Json, Path, as_object, get
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from trainc.diagnostics import Diagnostic, report
 from trainc.gitops.base import Pass, by_environment, option_place
 from trainc.gitops.naming import titled
@@ -17,7 +19,6 @@ from trainc.kube.merge import MergeError, merge
 from trainc.model import Findings, Model, Object, Objects, Origin
 from trainc.options import Options
 from trainc.origins import nearest
-from trainc.records import replace
 from trainc.schema import admit
 from trainc.schema.registry import BUILT_IN, split_version
 from trainc.settings import Patch

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from operator import is_
 from typing import Final
 
+from msgspec.structs import replace
+
 from trainc.model import Object, Objects
-from trainc.records import replace
 from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects
 
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")

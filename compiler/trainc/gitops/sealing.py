@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from trainc.digests import sha256
 from trainc.gitops.base import Pass
 from trainc.model import Model, Object, Objects, Origin
-from trainc.records import replace
 from trainc.source import Json, JsonObject, Path, as_object, get, objects
 
 LONGEST = 63

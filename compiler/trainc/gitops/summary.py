@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from trainc.base import Identity, identify
 from trainc.gitops.pods import image_names
 from trainc.model import Object
-from trainc.records import NamedTuple
 from trainc.source import get
 
 

@@ -7,9 +7,9 @@ are ready, or complete, can therefore never be counted with those others.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from trainc.model import Model
-from trainc.records import NamedTuple
 from trainc.source import JsonObject, get, objects
 
 IN_ORDER = "InOrder"

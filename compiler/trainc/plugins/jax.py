@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from trainc.diagnostics import report
 from trainc.model import TRAINER_PORT, Findings, Model
 from trainc.plugins.base import JOB_COMPLETION_INDEX, env_names, from_field, known_bug, literal, usual
-from trainc.records import dataclass
 from trainc.source import Path
 
 VARIABLES = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
 
 
-@dataclass(frozen=True, slots=True)
-class Jax:
+class Jax(Struct, frozen=True):
     """Upstream validates nothing here."""
 
     name: str = "JAX"

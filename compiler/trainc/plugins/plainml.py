@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from trainc.model import Model
 from trainc.plugins.base import environment
-from trainc.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class PlainML:
+class PlainML(Struct, frozen=True):
     """Runs where the ML policy is none of torch, mpi and jax."""
 
     name: str = "PlainML"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trainc.kube.fielderror import invalid, quote
 from trainc.model import Findings, Model, Objects
 from trainc.plugins.base import refused
 from trainc.plugins.podgroup import check_members, members, pod_group, pod_group_exists, ungrouped
-from trainc.records import dataclass, replace
 from trainc.source import Document, JsonObject, Path, as_list, get
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"
@@ -36,8 +38,7 @@ def _queue_place(model: Model) -> tuple[Document, Path]:
     return model.runtime, ("spec", *annotation)
 
 
-@dataclass(frozen=True, slots=True)
-class Volcano:
+class Volcano(Struct, frozen=True):
     """Runs where podGroupPolicy.volcano is set."""
 
     name: str = "Volcano"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import forbidden
 from trainc.model import TRAINER_PORT, Findings, Model
@@ -15,13 +17,11 @@ from trainc.plugins.base import (
     refused,
     usual,
 )
-from trainc.records import dataclass
 
 VARIABLES = ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER")
 
 
-@dataclass(frozen=True, slots=True)
-class XGBoost:
+class XGBoost(Struct, frozen=True):
     """One worker a GPU, or one a node without GPUs."""
 
     name: str = "XGBoost"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from trainc.gitops.summary import Summary
-from trainc.records import dataclass
 from trainc.settings import Settings
 from trainc.source import JsonObject
 
@@ -18,8 +19,7 @@ Kind = tuple[str, str]
 """Group and kind; the group of core kinds is empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Struct, frozen=True):
     """One environment's part of out/. ``namespaces`` and ``kinds`` are those of its objects, sorted."""
 
     environment: str

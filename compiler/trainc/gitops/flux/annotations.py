@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from trainc.gitops.base import Pass, by_environment
 from trainc.model import Model, Objects, Origin
-from trainc.records import replace
 from trainc.source import Json, JsonObject, Path, as_object
 
 PREFIX: Final = "kustomize.toolkit.fluxcd.io/"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from trainc.model import LAUNCHER, NODE
-from trainc.records import dataclass
 from trainc.source import JsonObject, Path, as_object, get, objects
 
 
-@dataclass(frozen=True, slots=True)
-class Launcher:
+class Launcher(Struct, frozen=True):
     """A pod's spec, and its container that runs MPI, with their paths in the JobSet."""
 
     path: Path

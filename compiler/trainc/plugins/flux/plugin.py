@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trainc.diagnostics import Diagnostic
 from trainc.kube.fielderror import invalid
 from trainc.kube.gojson import trim_space
 from trainc.model import NODE, Container, Findings, Model, Objects, PodSet, replace_named
 from trainc.plugins.base import config_map, known_bug, pod_containers, refused, secret_must_exist
 from trainc.plugins.flux.scripts import SHARED, entrypoint_script, init_script, settings
-from trainc.records import dataclass, replace
 from trainc.source import Json, JsonObject, Path, as_list, get
 
 FIX = "flux-runtime-args"
@@ -50,8 +52,7 @@ def _runtime_args(model: Model) -> list[Json]:
     return as_list(get(container, "args"))
 
 
-@dataclass(frozen=True, slots=True)
-class Flux:
+class Flux(Struct, frozen=True):
     """Runs where mlPolicy.flux is set."""
 
     name: str = "Flux"

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import is_
 from typing import Final
 
+from msgspec import Struct
+
 from trainc.memo import known, last
 from trainc.model import (
     DATASET_INITIALIZER,
@@ -24,7 +26,6 @@ from trainc.model import (
 from trainc.plugins.base import environment, literal
 from trainc.plugins.jobset.checks import check
 from trainc.ports import upsert_ports, upsert_ports_by_number
-from trainc.records import dataclass
 from trainc.source import Json, JsonObject, as_object, get, objects
 
 API_VERSION = "jobset.x-k8s.io/v1alpha2"
@@ -44,8 +45,7 @@ def runs_already(model: Model) -> bool:
     return there is not None and not any(get(d.data, "spec", "suspend") is True for d in (model.job, there))
 
 
-@dataclass(frozen=True, slots=True)
-class JobSet:
+class JobSet(Struct, frozen=True):
     """Runs always."""
 
     name: str = "JobSet"

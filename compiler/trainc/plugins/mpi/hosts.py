@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from trainc.model import LAUNCHER, NODE, Model, PodSet
 from trainc.plugins.mpi.implementations import Implementation
-from trainc.records import NamedTuple
 
 MAX_HOSTS = 100_000
 """More lines than this are refused, since upstream exhausts its memory on them (M9)."""

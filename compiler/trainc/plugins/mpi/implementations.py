@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trainc.memo import last
 from trainc.model import Container
 from trainc.plugins.base import usual
-from trainc.records import dataclass, replace
 from trainc.source import JsonObject
 
 HOSTFILE_DIRECTORY = "/etc/mpi"
@@ -27,8 +29,7 @@ Variables = tuple[tuple[str, str], ...]
 IMPLEMENTATION_PATH = ("spec", "mlPolicy", "mpi", "mpiImplementation")
 
 
-@dataclass(frozen=True, slots=True)
-class Implementation:
+class Implementation(Struct, frozen=True):
     """One MPI implementation.
 
     ``line`` is a line of the hostfile. ``variables`` are set on the launcher, in this order; ``{slots}``

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trainc.diagnostics import report
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid
@@ -32,7 +35,6 @@ from trainc.plugins.mpi.kubexec import VOLUME, kubexec_map, kubexec_volume
 from trainc.plugins.mpi.ssh import SSH_VOLUME, check_known_hosts, secret_keys, secret_name, ssh_arguments, ssh_volume
 from trainc.plugins.mpi.transport import by_kubexec
 from trainc.plugins.mpi.warnings import counts_launchers, known_bugs
-from trainc.records import dataclass, replace
 from trainc.source import Json, JsonObject, get
 
 __all__ = ["Mpi", "secret_name"]
@@ -81,8 +83,7 @@ def nodes(model: Model) -> int | None:
     return own
 
 
-@dataclass(frozen=True, slots=True)
-class Mpi:
+class Mpi(Struct, frozen=True):
     """Runs where mlPolicy.mpi is set."""
 
     name: str = "MPI"

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trainc.diagnostics import Diagnostic
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid, quote
@@ -26,7 +29,6 @@ from trainc.plugins.base import (
     usual,
 )
 from trainc.plugins.torch import torchtune
-from trainc.records import dataclass, replace
 from trainc.source import JsonObject, get
 
 VARIABLES = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
@@ -50,8 +52,7 @@ def _processes_for(resources: JsonObject) -> int | str:
 _processes: Final = remembering(_processes_for)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """One container that envInjection names, with its place in the runtime."""
 
     job: str
@@ -82,8 +83,7 @@ def find_target(model: Model, target: Target) -> tuple[PodSet, Container] | None
     return (pod_set, found) if found else None
 
 
-@dataclass(frozen=True, slots=True)
-class Torch:
+class Torch(Struct, frozen=True):
     """Runs where mlPolicy.torch is set."""
 
     name: str = "Torch"
