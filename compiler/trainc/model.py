@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from trainc.diagnostics import Diagnostic
 from trainc.kube.quantity import Quantity
-from trainc.memo import common, of_two
 from trainc.options import Options
 from trainc.ports import upsert_ports, upsert_ports_by_number
 from trainc.source import Document, Json, JsonObject, Path, as_list, get, objects
@@ -97,16 +96,16 @@ class Container(Struct, frozen=True):
 
     def with_env(self, *variables: JsonObject) -> Container:
         """Return the container with each variable in place of its namesake, or appended."""
-        return replace(self, env=of_two(upsert_named, self.env, variables))
+        return replace(self, env=upsert_named(self.env, variables))
 
     def with_mounts(self, *mounts: JsonObject) -> Container:
         """Return the container with each mount in place of the one at its mountPath, or appended."""
-        return replace(self, volume_mounts=of_two(upsert_mounts, self.volume_mounts, mounts))
+        return replace(self, volume_mounts=upsert_mounts(self.volume_mounts, mounts))
 
     def with_port(self, port: int, *, by_number: bool = False) -> Container:
         """Return the container with an unnamed port, put in as upsert_ports does."""
         upsert = upsert_ports_by_number if by_number else upsert_ports
-        return replace(self, ports=of_two(upsert, self.ports, (common(containerPort=port),)))
+        return replace(self, ports=upsert(self.ports, ({"containerPort": port},)))
 
 
 class PodSet(Struct, frozen=True):

@@ -74,7 +74,7 @@ def _told_already(model: Model, jobset: Object, job: str, path: Path, problem: P
     if problem.path[-1] in COUNTS and (model.num_nodes or 0) < 1:
         return blamed(model, jobset, path)[1] == NUM_NODES
     if problem.detail == TWO_SOURCES:
-        return get(jobset.data, *path[:-1], "name") in patched_sources(model, job)
+        return get(jobset.data, *path[:-1], "name") in patched_sources(model).get(job, {})
     if problem.path[-1] == "image":
         # No patch can give an image (it is not in the schema), so a container that a patch brings is a misspelt one.
         return blamed(model, jobset, path[:-1])[1][:2] == ("spec", "runtimePatches")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 from trainc.gitops.base import Pass, by_environment
 from trainc.gitops.pods import with_images, with_pods
 from trainc.imagelock import spelt_out
-from trainc.memo import last
 from trainc.model import Model, Objects, Origin
 from trainc.origins import REGISTRIES
 from trainc.source import Json, JsonObject, Path, as_list, get
@@ -26,16 +24,9 @@ def _shaped(spec: JsonObject, registries: Mapping[str, str], secrets: tuple[str,
     if registries:
         spec = with_images(spec, lambda image: rewritten(image, registries))
     own = as_list(spec.get("imagePullSecrets"))
-    if not own and secrets:
-        return {**spec, "imagePullSecrets": last(_references(secrets))}
     there = {get(secret, "name") for secret in own}
     added: list[Json] = [{"name": name} for name in dict.fromkeys(secrets) if name not in there]
     return {**spec, "imagePullSecrets": [*own, *added]} if added else spec
-
-
-@lru_cache(maxsize=64)
-def _references(secrets: tuple[str, ...]) -> list[Json]:
-    return [{"name": name} for name in dict.fromkeys(secrets)]
 
 
 def rewritten(image: str, registries: Mapping[str, str]) -> str:

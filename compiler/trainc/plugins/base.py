@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from trainc.diagnostics import Diagnostic, report
 from trainc.kube.goorder import typed
 from trainc.kube.quantity import Quantity, from_json
-from trainc.memo import common, last, remembering
 from trainc.model import (
     ANCESTOR_LABEL,
     NODE,
@@ -59,22 +57,12 @@ class Builds(Plugin, Protocol):
 
 
 def literal(name: str, value: str) -> JsonObject:
-    """Return an environment variable with a value of the job's own."""
+    """Return an environment variable with a value."""
     return {"name": name, "value": value}
 
 
-def usual(name: str, value: str) -> JsonObject:
-    """Return an environment variable with a value that many jobs have: for all of them the same object."""
-    return common(name=name, value=value)
-
-
 def from_field(name: str, field_path: str) -> JsonObject:
-    """Return an environment variable that takes a field of the Pod: for all jobs the same object."""
-    return last(_from_field(name, field_path))
-
-
-@lru_cache(maxsize=64)
-def _from_field(name: str, field_path: str) -> JsonObject:
+    """Return an environment variable that takes its value from a field of the Pod."""
     return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": field_path}}}
 
 
@@ -135,18 +123,11 @@ def is_gpu(resource: str) -> bool:
     return "gpu" in resource.lower()
 
 
-def _gpu_count(resources: JsonObject) -> int:
+def gpu_count(resources: JsonObject) -> int:
+    """Return the number of GPUs of a node: of requests, or of limits where that is 0."""
     count = _gpus(quantities(resources, "requests"))
     limit = _gpus(quantities(resources, "limits"))
     return limit if count == 0 and limit > 0 else count
-
-
-_known_gpu_count: Final = remembering(_gpu_count)
-
-
-def gpu_count(resources: JsonObject) -> int:
-    """Return the number of GPUs of a node: of requests, or of limits where that is 0."""
-    return _known_gpu_count(resources)
 
 
 def _gpus(found: dict[str, Quantity]) -> int:
@@ -177,7 +158,6 @@ def refused(  # a webhook's refusal is one fact in two wordings
     return report(code, document, path, message, stage=stage, upstream=upstream, **more)
 
 
-@lru_cache(maxsize=256)
 def known_bug(fix: str, document: Document, path: Path, message: str, remedy: str | None = None) -> Findings:
     """Return the warning of a known upstream bug; ``remedy`` is the hint where the fix is on and cannot help."""
     entry = FIXES[fix]

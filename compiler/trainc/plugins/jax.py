@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from trainc.diagnostics import report
 from trainc.model import TRAINER_PORT, Findings, Model
-from trainc.plugins.base import JOB_COMPLETION_INDEX, env_names, from_field, known_bug, literal, usual
+from trainc.plugins.base import JOB_COMPLETION_INDEX, env_names, from_field, known_bug, literal
 from trainc.source import Path
 
 VARIABLES = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
@@ -34,7 +34,7 @@ class Jax(Struct, frozen=True):
             return model
         return model.with_trainer_container(
             container.with_env(
-                usual("JAX_NUM_PROCESSES", str(trainer_set.count)),
+                literal("JAX_NUM_PROCESSES", str(trainer_set.count)),
                 from_field("JAX_PROCESS_ID", JOB_COMPLETION_INDEX),
                 literal("JAX_COORDINATOR_ADDRESS", f"{model.master}:{TRAINER_PORT}"),
             ).with_port(TRAINER_PORT, by_number=model.fixed("unnamed-ports"))

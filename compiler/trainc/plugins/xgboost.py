@@ -15,7 +15,6 @@ from trainc.plugins.base import (
     literal,
     node_resources,
     refused,
-    usual,
 )
 
 VARIABLES = ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER")
@@ -56,8 +55,8 @@ class XGBoost(Struct, frozen=True):
         return model.with_trainer_container(
             container.with_env(
                 literal("DMLC_TRACKER_URI", model.master),
-                usual("DMLC_TRACKER_PORT", str(TRAINER_PORT)),
+                literal("DMLC_TRACKER_PORT", str(TRAINER_PORT)),
                 from_field("DMLC_TASK_ID", JOB_COMPLETION_INDEX),
-                usual("DMLC_NUM_WORKER", str(total)),
+                literal("DMLC_NUM_WORKER", str(total)),
             ).with_port(TRAINER_PORT, by_number=model.fixed("unnamed-ports"))
         )

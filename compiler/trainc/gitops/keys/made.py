@@ -9,7 +9,6 @@ there and ends.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 
 from trainc.data import load_text
 from trainc.gitops.base import by_environment, namespace_origin
@@ -17,7 +16,6 @@ from trainc.gitops.keys.launcher import Launcher
 from trainc.gitops.keys.names import keys_name, metadata
 from trainc.gitops.keys.pod import SCRIPT, pod_template
 from trainc.gitops.naming import name_place
-from trainc.memo import last
 from trainc.model import Model, Object, Objects, Origin
 from trainc.origins import nearest
 from trainc.plugins.mpi.plugin import secret_name
@@ -89,13 +87,8 @@ def _script(model: Model) -> JsonObject:
         "kind": "ConfigMap",
         "metadata": metadata(model, keys_name(model)),
         "immutable": True,
-        "data": last(_script_data()),
+        "data": {SCRIPT: load_text(f"scripts/{SCRIPT}")},
     }
-
-
-@cache
-def _script_data() -> JsonObject:
-    return {SCRIPT: load_text(f"scripts/{SCRIPT}")}
 
 
 def _job(model: Model, launcher: Launcher) -> JsonObject:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from trainc.gitops.keys.launcher import Launcher
-from trainc.memo import last
 from trainc.settings import SshKeys
 from trainc.source import Json, JsonObject, as_object, get
 
@@ -55,7 +54,7 @@ def pod_template(name: str, secret: str, launcher: Launcher, keys: SshKeys) -> J
         },
         "volumes": [
             {"name": "script", "configMap": {"name": name, "defaultMode": 0o444}},
-            last(_TMP),
+            _TMP,
         ],
     }
     if keys.image is None and (platform := _platform(launcher)):
@@ -67,11 +66,11 @@ def _container(secret: str, image: str) -> JsonObject:
     return {
         "name": "ssh-keys",
         "image": image,
-        "command": last(_COMMAND),
+        "command": _COMMAND,
         "args": [f"--secret={secret}"],
-        "resources": last(_RESOURCES),
-        "securityContext": last(_CONTEXT),
-        "volumeMounts": last(_MOUNTS),
+        "resources": _RESOURCES,
+        "securityContext": _CONTEXT,
+        "volumeMounts": _MOUNTS,
     }
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from functools import lru_cache
-from typing import Final
 
 from trainc.diagnostics import Diagnostic, Severity, report, suggest
 from trainc.kube.fielderror import invalid
 from trainc.kube.goorder import typed
 from trainc.kube.names import is_domain_prefixed_path
-from trainc.memo import Held, remembering
 from trainc.model import (
     ANCESTOR_LABEL,
     DATASET_INITIALIZER,
@@ -49,7 +46,7 @@ def check(model: Model) -> Findings:
 def _check_initializer(model: Model, field: str, name: str) -> Iterator[Diagnostic]:
     if not isinstance(get(model.job.data, "spec", "initializer", field), dict):
         return
-    lacking, code = _lacking(Held(model.spec), name), "TC306"
+    lacking, code = _lacking(model, name), "TC306"
     if lacking == "job":
         detail = f"must have {name} job when trainJob is configured with input {field}Config"
     elif lacking == "container":
@@ -70,10 +67,9 @@ def _check_initializer(model: Model, field: str, name: str) -> Iterator[Diagnost
     yield refused(code, model.job, path, text, detail, severity=Severity.ERROR, hint=hint)
 
 
-@lru_cache(maxsize=256)
-def _lacking(spec: Held, name: str) -> str | None:
+def _lacking(model: Model, name: str) -> str | None:
     """Return what a JobSet's spec lacks of an initializer: its job, the container, or the mount there."""
-    found = [job for job in objects(spec.value.get("replicatedJobs")) if job.get("name") == name]
+    found = [job for job in model.jobs if job.get("name") == name]
     if not found:
         return "job"
     containers = [c for job in found for c in pod_containers(job) if c.get("name") == name]
@@ -150,18 +146,13 @@ def _unnamed_ports(model: Model) -> Iterator[Diagnostic]:
     if model.fixed("unnamed-ports"):
         return
     injects = any(model.policy(kind) is not None for kind in ("torch", "jax", "xgboost"))
-    for index, message in _lost_ports(Held(model.spec), injects):
+    for index, message in _lost_ports(model.jobs, injects):
         path = ("spec", "template", "spec", "replicatedJobs", index)
         yield from known_bug("unnamed-ports", model.runtime, path, message)
 
 
-@lru_cache(maxsize=256)
-def _lost_ports(spec: Held, injects: bool) -> tuple[tuple[int, str], ...]:
-    """Return what is lost of ports, with the index of the replicated job. ``injects``: the trainer gets a port."""
-    return tuple(_ports_lost(objects(spec.value.get("replicatedJobs")), injects))
-
-
-def _ports_lost(jobs: list[JsonObject], injects: bool) -> Iterator[tuple[int, str]]:
+def _lost_ports(jobs: list[JsonObject], injects: bool) -> Iterator[tuple[int, str]]:
+    """Yield the index of a replicated job and which ports Trainer loses. ``injects``: the trainer gets a port."""
     for index, job in enumerate(jobs):
         trains = get(job, "template", "metadata", "labels", ANCESTOR_LABEL) == TRAINER and injects
         for container in (c for kind in KINDS for c in pod_containers(job, kind)):
@@ -186,40 +177,35 @@ def _ports(container: JsonObject, port: int | None, *, by_number: bool) -> tuple
 
 def _two_sources(model: Model) -> Iterator[Diagnostic]:
     """Report volumes of which no Pod can be made; a warning under faithful, for upstream accepts them."""
-    if not _any_more_sources(Held(model.unpatched), Held(model.spec)):
-        return
     severity = Severity.WARNING if model.options.faithful else Severity.ERROR
-    for job in model.jobs:
-        for name, sources in patched_sources(model, str(job.get("name"))).items():
-            message = f"volume {name!r} of job {job.get('name')!r} has two sources after the patches: "
+    for job, volumes in patched_sources(model).items():
+        for name, sources in volumes.items():
+            message = f"volume {name!r} of job {job!r} has two sources after the patches: "
             message += " and ".join(sources)
             hint = f"{fix_hint('volume-source-replaced')}; or give the new volume another name"
             code = FIXES["volume-source-replaced"].code
             yield report(code, model.job, ("spec", "runtimePatches"), message, severity=severity, hint=hint)
 
 
-def patched_sources(model: Model, job: str) -> dict[str, list[str]]:
-    """Return the runtime's volumes of a replicated job to which the patches gave one source more, with all of them."""
-    return _more_sources(Held(model.unpatched), Held(model.spec), job)
+def patched_sources(model: Model) -> dict[str, dict[str, list[str]]]:
+    """Return the runtime's volumes to which patches gave one source more, with all their sources, by replicated job."""
+    if model.spec is model.unpatched:
+        return {}
+    before, after = _volume_sources(model.unpatched), _volume_sources(model.spec)
+    return {
+        job: {
+            name: sources
+            for name, sources in volumes.items()
+            if len(sources) > max(1, len(before.get(job, {}).get(name, sources)))
+        }
+        for job, volumes in after.items()
+    }
 
 
-@lru_cache(maxsize=256)
-def _any_more_sources(unpatched: Held, patched: Held) -> bool:
-    jobs = objects(patched.value.get("replicatedJobs"))
-    return any(_more_sources(unpatched, patched, str(job.get("name"))) for job in jobs)
-
-
-@lru_cache(maxsize=256)
-def _more_sources(unpatched: Held, patched: Held, job: str) -> dict[str, list[str]]:
-    before, after = (_volume_sources(spec).get(job, {}) for spec in (unpatched, patched))
-    return {name: sources for name, sources in after.items() if len(sources) > max(1, len(before.get(name, sources)))}
-
-
-@lru_cache(maxsize=256)
-def _volume_sources(spec: Held) -> dict[str, dict[str, list[str]]]:
+def _volume_sources(spec: JsonObject) -> dict[str, dict[str, list[str]]]:
     """Return the sources of volumes by the names of the replicated job and the volume."""
     found: dict[str, dict[str, list[str]]] = {}
-    for job in objects(spec.value.get("replicatedJobs")):
+    for job in objects(spec.get("replicatedJobs")):
         volumes = objects(get(job, "template", "spec", "template", "spec", "volumes"))
         sources = {str(volume.get("name")): sorted(key for key in volume if key != "name") for volume in volumes}
         found.setdefault(str(job.get("name")), {}).update(sources)
@@ -252,16 +238,13 @@ def _two_gpus(model: Model) -> Iterator[Diagnostic]:
         return
     resources = node_resources(model)
     for kind in ("requests", "limits"):
-        names = _gpus(as_object(resources.get(kind)))
+        names = [name for name in sorted(as_object(resources.get(kind))) if is_gpu(name)]
         if len(names) > 1:
             given = model.trainer_value("resourcesPerNode") is not None
             message = f"{kind} hold {' and '.join(names)}: Trainer takes one of them at random; trainc takes {names[0]}"
             place: Path = ("spec", "trainer", "resourcesPerNode", kind) if given else ("spec", "template", "spec")
             yield report("TC409", model.job if given else model.runtime, place, message)
             return
-
-
-_gpus: Final = remembering(lambda amounts: [name for name in sorted(amounts) if is_gpu(name)])
 
 
 def _detail(text: str) -> str:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from operator import is_
-from typing import Final
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from trainc.memo import known, last
 from trainc.model import (
     DATASET_INITIALIZER,
     MODEL_INITIALIZER,
@@ -132,30 +129,8 @@ def _container(template: JsonObject, container: Container, by_number: bool) -> J
 
 
 def _with(given: Json, new: tuple[JsonObject, ...], upsert: Upsert) -> list[Json]:
-    """Return a template's list with new items in it. Where these last, the jobs of a runtime get the same list."""
-    mine = known(new)
-    if mine is None:
-        own, key = objects(given), _KEYS.get(upsert)
-        return [*(new if key is not None and _continues(new, own, key) else upsert(own, new))]
-    made: list[Json]
-    before, made = mine.get(upsert, (mine, []))  # nothing given is what is remembered
-    if before is not given:
-        made = last([*upsert(objects(given), new)])
-        mine[upsert] = given, made
-    return made
-
-
-_KEYS: Final[Mapping[Upsert, str]] = {upsert_named: "name", upsert_mounts: "mountPath"}
-"""What items are put in by."""
-
-
-def _continues(new: tuple[JsonObject, ...], own: list[JsonObject], key: str) -> bool:
-    """Tell whether ``new`` is ``own`` and more: it is then what comes of putting each of its items into ``own``.
-
-    So it is after plugins have added to a runtime's variables. No two items may have one key, since the later one
-    would take the place of the earlier one.
-    """
-    return len(own) <= len(new) and all(map(is_, own, new)) and len({item.get(key) for item in new}) == len(new)
+    """Return a template's list with new items in it."""
+    return [*upsert(objects(given), new)]
 
 
 def _finisher(model: Model, pod_set: PodSet) -> Callable[[str, JsonObject], JsonObject]:

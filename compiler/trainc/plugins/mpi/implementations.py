@@ -7,14 +7,11 @@ MPICH are extensions: their variables are those that Intel MPI's and MPICH's Hyd
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.memo import last
 from trainc.model import Container
-from trainc.plugins.base import usual
+from trainc.plugins.base import literal
 from trainc.source import JsonObject
 
 HOSTFILE_DIRECTORY = "/etc/mpi"
@@ -54,12 +51,8 @@ class Implementation(Struct, frozen=True):
         """Return the launcher's variables."""
         given = {variable.get("name") for variable in container.env}
         texts = tuple((name, value.replace(SLOTS, str(slots)).replace(SSH, ssh)) for name, value in self.variables)
-        return last(_variables((*texts, *(each for each in self.defaults if each[0] not in given))))
-
-
-@lru_cache(maxsize=256)
-def _variables(texts: Variables) -> tuple[JsonObject, ...]:
-    return tuple(usual(name, value) for name, value in texts)
+        defaults = (each for each in self.defaults if each[0] not in given)
+        return tuple(literal(name, value) for name, value in (*texts, *defaults))
 
 
 # Hydra's proxies call back by the launcher's bare host name, which no DNS answers, unless told an interface: IFACE.

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from trainc.diagnostics import report
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid
-from trainc.memo import common, last
 from trainc.model import LAUNCHER, NODE, Container, Findings, Model, Objects, PodSet
 from trainc.plugins.base import (
     config_map,
@@ -45,7 +44,7 @@ _ITEMS: Final[list[Json]] = [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}]
 
 def hostfile_volume(model: Model) -> JsonObject:
     """Return the volume with the hostfile."""
-    return {"name": HOSTFILE_VOLUME, "configMap": {"name": f"{model.name}-mpi-hostfile", "items": last(_ITEMS)}}
+    return {"name": HOSTFILE_VOLUME, "configMap": {"name": f"{model.name}-mpi-hostfile", "items": _ITEMS}}
 
 
 def slots(model: Model, policy: JsonObject) -> int:
@@ -142,13 +141,13 @@ def _pod_set(model: Model, policy: JsonObject, pod_set: PodSet) -> PodSet:
 
 def _container(model: Model, policy: JsonObject, job: str, container: Container) -> Container:
     if by_kubexec(model):
-        container = container.with_mounts(common(name=VOLUME, mountPath=HOSTFILE_DIRECTORY))
+        container = container.with_mounts({"name": VOLUME, "mountPath": HOSTFILE_DIRECTORY})
     else:
-        container = container.with_mounts(common(name=SSH_VOLUME, mountPath=str(policy["sshAuthMountPath"])))
+        container = container.with_mounts({"name": SSH_VOLUME, "mountPath": str(policy["sshAuthMountPath"])})
     if job != LAUNCHER:
         return container
     if not by_kubexec(model):
-        container = container.with_mounts(common(name=HOSTFILE_VOLUME, mountPath=HOSTFILE_DIRECTORY))
+        container = container.with_mounts({"name": HOSTFILE_VOLUME, "mountPath": HOSTFILE_DIRECTORY})
     implementation = _implementation(model, policy)
     count = policy["numProcPerNode"]
     assert isinstance(count, int)

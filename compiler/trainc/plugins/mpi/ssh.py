@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from trainc.diagnostics import report
-from trainc.memo import Held, last
 from trainc.model import NODE, Findings, Model
 from trainc.plugins.base import pod_containers
 from trainc.plugins.mpi.implementations import SSH_ARGUMENTS
 from trainc.plugins.mpi.sshd import OPERATORS, is_sshd, shell_words
-from trainc.source import Json, JsonObject, as_list, as_object, get, objects
+from trainc.source import Json, JsonObject, as_list, as_object, get
 
 FIX = "ssh-known-hosts"
 SSH_VOLUME = "mpi-ssh-auth"
@@ -35,23 +33,17 @@ def secret_keys(model: Model, policy: JsonObject) -> str:
 def ssh_volume(model: Model, policy: JsonObject, job: str) -> JsonObject:
     """Return the volume with the keys for a replicated job, in upstream's modes (M7)."""
     mode = 0o600 if model.fixed("ssh-key-mode") and roots_alone(model, job) else 0o640
-    items = last(_items(mode, strict(model, policy)))
-    return {
-        "name": SSH_VOLUME,
-        "secret": {"secretName": secret_name(model), "defaultMode": 0o400, "items": items},
-    }
-
-
-@lru_cache(maxsize=4)
-def _items(mode: int, known_hosts: bool) -> list[Json]:
     items: list[Json] = [
         {"key": "ssh-privatekey", "path": PRIVATE_KEY, "mode": mode},
         {"key": "ssh-publickey", "path": f"{PRIVATE_KEY}.pub", "mode": 0o644},
         {"key": "ssh-publickey", "path": "authorized_keys", "mode": 0o644},
     ]
-    if known_hosts:
+    if strict(model, policy):
         items.append({"key": KNOWN_HOSTS, "path": KNOWN_HOSTS, "mode": 0o644})
-    return items
+    return {
+        "name": SSH_VOLUME,
+        "secret": {"secretName": secret_name(model), "defaultMode": 0o400, "items": items},
+    }
 
 
 def ssh_arguments(model: Model, policy: JsonObject) -> str:
@@ -89,12 +81,7 @@ def roots_alone(model: Model, job: str) -> bool:
     ssh refuses root a key that its group may read. With an fsGroup the kubelet makes it readable to that group whatever
     the mode says; another user than root is no owner of the file, and ssh looks at modes of the owner's files only.
     """
-    return _roots_alone(Held(model.spec), job)
-
-
-@lru_cache(maxsize=256)
-def _roots_alone(spec: Held, job: str) -> bool:
-    found = _replicated(spec, job)
+    found = _replicated(model, job)
     context = get(found, "template", "spec", "template", "spec", "securityContext")
     if found is None or get(context, "fsGroup") is not None:
         return False
@@ -104,22 +91,17 @@ def _roots_alone(spec: Held, job: str) -> bool:
 
 def serves_own_key(model: Model) -> bool:
     """Tell whether the command line of the nodes' sshd names the Secret's private key, or a copy, as its host key."""
-    return _names_own_key(Held(model.spec))
-
-
-@lru_cache(maxsize=128)
-def _names_own_key(spec: Held) -> bool:
     words = [
         str(word)
-        for container in pod_containers(_replicated(spec, NODE))
+        for container in pod_containers(_replicated(model, NODE))
         if container.get("name") == NODE
         for word in (*as_list(container.get("command")), *as_list(container.get("args")))
     ]
     return any(key.rpartition("/")[2] == PRIVATE_KEY for key in _host_keys(words))
 
 
-def _replicated(spec: Held, name: str) -> JsonObject | None:
-    return next((job for job in objects(spec.value.get("replicatedJobs")) if job.get("name") == name), None)
+def _replicated(model: Model, name: str) -> JsonObject | None:
+    return next((job for job in model.jobs if job.get("name") == name), None)
 
 
 def _host_keys(words: list[str]) -> Iterator[str]:

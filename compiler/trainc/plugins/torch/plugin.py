@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
-from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,7 +11,6 @@ from trainc.diagnostics import Diagnostic
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.goorder import typed
-from trainc.memo import last, remembering
 from trainc.model import TRAINER_PORT, Container, Findings, Model, PodSet
 from trainc.plugins.base import (
     JOB_COMPLETION_INDEX,
@@ -26,7 +23,6 @@ from trainc.plugins.base import (
     quantities,
     refused,
     typed_env,
-    usual,
 )
 from trainc.plugins.torch import torchtune
 from trainc.source import JsonObject, get
@@ -38,18 +34,12 @@ def processes(model: Model) -> int | str:
     """Return numProcPerNode: given, else auto with a GPU, else the CPUs rounded up, at least 1 (X1)."""
     if model.num_proc_per_node is not None:
         return model.num_proc_per_node
-    return _processes(node_resources(model))
-
-
-def _processes_for(resources: JsonObject) -> int | str:
+    resources = node_resources(model)
     if gpu_count(resources) != 0:
         return "auto"
     request, limit = (quantities(resources, kind).get("cpu") for kind in ("requests", "limits"))
     cpus = limit if request is None or request.is_zero() else request
     return int32(max(1, cpus.value() if cpus is not None else 0))
-
-
-_processes: Final = remembering(_processes_for)
 
 
 class Target(Struct, frozen=True):
@@ -109,8 +99,12 @@ class Torch(Struct, frozen=True):
             return model
         model = model.counted()
         nodes = model.trainer_set.count if model.trainer_set is not None else 1
-        rank = last(_rank(str(nodes), str(processes(model))))
-        master = (literal("PET_MASTER_ADDR", model.master), usual("PET_MASTER_PORT", str(TRAINER_PORT)))
+        rank = (
+            literal("PET_NNODES", str(nodes)),
+            literal("PET_NPROC_PER_NODE", str(processes(model))),
+            from_field("PET_NODE_RANK", JOB_COMPLETION_INDEX),
+        )
+        master = (literal("PET_MASTER_ADDR", model.master), literal("PET_MASTER_PORT", str(TRAINER_PORT)))
         if (container := model.trainer_container) is not None:
             variables = (*environment(model.trainer_list("env")), *rank)
             if torchtune.is_entrypoint(model):
@@ -125,15 +119,6 @@ class Torch(Struct, frozen=True):
                 pod_set, container = found
                 model = model.with_pod_set(pod_set.with_container(container.with_env(*rank, *master)))
         return model
-
-
-@lru_cache(maxsize=256)
-def _rank(nodes: str, processes: str) -> tuple[JsonObject, ...]:
-    return (
-        usual("PET_NNODES", nodes),
-        usual("PET_NPROC_PER_NODE", processes),
-        from_field("PET_NODE_RANK", JOB_COMPLETION_INDEX),
-    )
 
 
 def processes_given(model: Model) -> int | str:
