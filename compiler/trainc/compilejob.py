@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct, field
 
@@ -12,13 +12,12 @@ from trainc.admit.crd import UNCHECKED, admit_document
 from trainc.admit.generated import Refused, admit_jobset
 from trainc.admit.trainer import warn_deprecated
 from trainc.checks import check_model, check_objects, check_result
-from trainc.checks.jobset import check_jobset
 from trainc.contents import Content
 from trainc.diagnostics import Diagnostic, Severity, has_errors, report
 from trainc.documents import Key
 from trainc.findings.ruling import Ruling
 from trainc.gitops import content, passes
-from trainc.gitops.base import jobset_of, with_jobset
+from trainc.gitops.base import JOBSET, jobset_of, with_jobset
 from trainc.gitops.naming import name_place, numbered, titled
 from trainc.gitops.summary import Summary
 from trainc.join import join
@@ -35,7 +34,7 @@ from trainc.plugins.jobset import runs_already
 from trainc.records import replace
 from trainc.replay import traced
 from trainc.runtimes import Runtimes
-from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, get, objects
+from trainc.source import Document, Json, Path, dotted, get, objects
 from trainc.trace import Trail, shape, trace_jobset, trace_owned
 
 _NODES: Path = ("spec", "trainer", "numNodes")
@@ -217,24 +216,31 @@ def build(model: Model) -> tuple[Objects, list[Diagnostic]]:
 
 def _built(model: Model) -> tuple[Objects, list[Diagnostic]]:
     shaped = shape(model)
-    findings: list[Diagnostic] = []
-    objects: list[Object] = []
-    trail = None
-    for plugin in BUILDS:
-        for made in plugin.build(shaped):
-            if made.kind != "JobSet":
-                objects.append(replace(made, origins=trace_owned(model, plugin.name)))
-                findings += _too_large(model, objects[-1])
-                continue
-            jobset, refusals = admit_jobset(made.data, _Claims(model))
-            trail = Trail(made.data, jobset)
-            admitted = Object(jobset, trace_jobset(model, trail))
-            findings += [_refusal(model, admitted, refusal) for refusal in refusals]
-            findings += () if refusals else check_objects(model, admitted)
-            objects.append(admitted)
-    if not model.options.faithful and not has_errors(findings):
-        return _passed(model, tuple(objects), trail, findings)
-    return tuple(objects), findings
+    built = tuple(_traced(model, plugin.name, made) for plugin in BUILDS for made in plugin.build(shaped))
+    findings = [finding for made in built if made.kind != JOBSET for finding in _too_large(model, made)]
+    if has_errors(findings):
+        return built, findings
+    objects, history = (built, ()) if model.options.faithful else passes.shape(model, built)
+    before, jobset = jobset_of(built), jobset_of(objects)
+    if before is None or jobset is None:
+        objects = traced(model, built, objects, history, None)
+    else:
+        data, refusals = admit_jobset(jobset.data, _Claims(model))
+        objects = traced(model, built, with_jobset(objects, data), history, Trail(before.data, history, data))
+        jobset = next(made for made in objects if made.kind == JOBSET)
+        refusals = tuple(each for each in refusals if model.options.faithful or each.code != UNCHECKED)
+        findings += [_refusal(model, jobset, refusal) for refusal in refusals]
+        findings += () if refusals else check_objects(model, jobset)
+    if model.options.faithful or has_errors(findings):
+        return objects, findings
+    objects = titled(model, objects)
+    return objects, [*findings, *passes.judge(model, objects)]
+
+
+def _traced(model: Model, plugin: str, made: Object) -> Object:
+    """Return an object that a plugin has built, with the origins of its fields."""
+    origins = trace_jobset(model, Trail(made.data)) if made.kind == JOBSET else trace_owned(model, plugin)
+    return replace(made, origins=origins)
 
 
 def _too_large(model: Model, made: Object) -> Iterator[Diagnostic]:
@@ -249,38 +255,6 @@ def _too_large(model: Model, made: Object) -> Iterator[Diagnostic]:
     severity = Severity.WARNING if model.options.faithful else None
     told = f"{made.name}: {message(total)}"
     yield report(TOO_LARGE, document, where, told, severity=severity, hint=hint, upstream=UPSTREAM)
-
-
-def _passed(
-    model: Model, objects: Objects, trail: Trail | None, findings: list[Diagnostic]
-) -> tuple[Objects, list[Diagnostic]]:
-    """Return the objects with what default output adds; a JobSet whose spec that changes is admitted once more."""
-    shaped, history = passes.shape(model, objects)
-    before, after = jobset_of(objects), jobset_of(shaped)
-    refusals: tuple[Refused, ...] | None = None
-    if trail is not None:
-        trail = trail._replace(history=history)
-        if before is not None and after is not None and _spec(before) != _spec(after):
-            data, refusals = admit_jobset(after.data, _Claims(model))
-            shaped, trail = with_jobset(shaped, data), trail._replace(stored=data)
-    finished = traced(model, objects, shaped, history, trail)
-    if refusals is not None and (jobset := jobset_of(finished)) is not None:
-        refused = [_refusal(model, jobset, refusal) for refusal in refusals if refusal.code != UNCHECKED]
-        findings = [*findings, *(refused or _by_patches(model, finished, findings))]
-        if has_errors(refused):
-            return finished, findings
-    finished = titled(model, finished)
-    return finished, [*findings, *passes.judge(model, finished)]
-
-
-def _by_patches(model: Model, objects: Objects, told: Collection[Diagnostic]) -> list[Diagnostic]:
-    """Return what the environment's patches have brought into a JobSet that no pod can be made of."""
-    jobset = jobset_of(objects) if model.options.settings.patches else None
-    return [found for found in check_jobset(model, jobset) if found not in told] if jobset is not None else []
-
-
-def _spec(jobset: Object) -> JsonObject:
-    return {key: value for key, value in as_object(jobset.data["spec"]).items() if key != "suspend"}
 
 
 class _Claims(Mapping[str, Json]):

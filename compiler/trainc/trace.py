@@ -44,12 +44,11 @@ CONTAINER_STEPS = 8
 class Trail(NamedTuple):
     """What a JobSet was while its job was compiled: what the traced run need not make anew.
 
-    ``built``: as the plugins left it; ``admitted``: as a cluster would hold that. ``history``: what the passes made of
-    it, and ``stored`` the last of that as a cluster would hold it, where it was admitted once more.
+    ``built`` is the JobSet that the plugins made, ``history`` what each GitOps pass left, and ``stored`` the JobSet as
+    a cluster would hold it; None before it is admitted.
     """
 
     built: JsonObject
-    admitted: JsonObject
     history: History = ()
     stored: JsonObject | None = None
 
@@ -83,7 +82,11 @@ def steps(model: Model, trail: Trail) -> list[Step]:
         if shaped is not before:
             found.append(Step(_built(shaped), _by_plugin(model, plugin.name)))
     found += _fixes(fixed)
-    return [*found, _admitted(trail), *_passed(fixed, trail)]
+    left = [(step, jobset) for step, objects in trail.history if (jobset := jobset_of(objects)) is not None]
+    found += [Step(jobset.data, partial(step.cause, fixed)) for step, jobset in left]
+    if trail.stored is not None:
+        found.append(_admitted(left[-1][1].data if left else trail.built, trail.stored))
+    return found
 
 
 def shape(model: Model) -> Model:
@@ -224,28 +227,17 @@ def _variable(model: Model, name: Json, inside: Path) -> Origin | None:
     return None
 
 
-def _admitted(trail: Trail) -> Step:
+def _admitted(jobset: JsonObject, stored: JsonObject) -> Step:
     """Return the step of CRD and webhook; which of the two has set a field, the object as the CRD leaves it tells."""
-    by_crd = Once(lambda: _stored(trail.built))
+    by_crd = Once(lambda: _stored(jobset))
 
     def cause(path: Path, root: Json) -> Origin:
         return Origin("default", name="JobSet CRD" if existing(by_crd(), path) == path else "JobSet webhook")
 
-    return Step(trail.admitted, cause)
+    return Step(stored, cause)
 
 
 def _stored(jobset: JsonObject) -> JsonObject:
     kind = resource("JobSet")
     fitted = fit(kind, jobset)
     return read(kind, jobset).data if fitted is None else fitted
-
-
-def _passed(model: Model, trail: Trail) -> list[Step]:
-    """Return a step for every pass of default output that has changed the JobSet, and one for its second admission."""
-    left = ((step, jobset_of(objects)) for step, objects in trail.history)
-    found = [Step(made.data, partial(step.cause, model)) for step, made in left if made is not None]
-    return found if trail.stored is None else [*found, Step(trail.stored, _default("JobSet webhook"))]
-
-
-def _default(name: str) -> Cause:
-    return lambda path, root: Origin("default", name=name)

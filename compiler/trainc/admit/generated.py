@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from trainc.admit.jobset import NAME_TOO_LONG, validate
 from trainc.admit.jobsetdefaults import default, is_plainly_defaulted, with_defaults
 from trainc.admit.rules import failures
-from trainc.kube.gotypes import JOB_SET
+from trainc.kube.gotypes import JOB_SET, GoDecodeError
 from trainc.records import NamedTuple
 from trainc.schema import Go, Violation, fit, read, resource, validate_object
 from trainc.source import Json, JsonObject, Path, as_object, existing
@@ -30,7 +30,11 @@ class Refused(NamedTuple):
 def _read_twice(data: JsonObject) -> JsonObject:
     """Return the JobSet as it leaves the server's reading, its mutating webhook and the reading of what that left."""
     kind = resource("JobSet")
-    defaulted = default(read(kind, data).data)
+    given = read(kind, data).data
+    try:
+        defaulted = default(given)
+    except GoDecodeError:  # after a patch of the environment; the schema says what is wrong
+        return given
     fitted = fit(kind, defaulted)  # what of the first reading only the nulls were in the way of
     return read(kind, defaulted).data if fitted is None else fitted
 
