@@ -1,24 +1,22 @@
-"""Compiles one TrainJob: admit, join, check, shape, build, admit the JobSet, and what default output adds."""
+"""Compiles one TrainJob: a fold over stages, from the document as it is written to the objects that are applied."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from trainc.admit.configmaps import CODE as TOO_LARGE
-from trainc.admit.configmaps import UPSTREAM, message, oversized
-from trainc.admit.crd import UNCHECKED, admit_document
-from trainc.admit.generated import Refused, admit_jobset
+from trainc.admit.crd import admit_document
 from trainc.admit.trainer import warn_deprecated
-from trainc.checks import check_model, check_objects, check_result
+from trainc.checks import check_model, check_result
 from trainc.contents import Content
-from trainc.diagnostics import Diagnostic, Severity, has_errors, report
+from trainc.controller import check_controller
+from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.documents import Key
 from trainc.findings.ruling import Ruling
-from trainc.gitops import content, passes
-from trainc.gitops.base import JOBSET, jobset_of, with_jobset
-from trainc.gitops.naming import name_place, numbered, titled
+from trainc.gitops import passes
+from trainc.gitops.naming import numbered
 from trainc.gitops.summary import Summary
 from trainc.join import join
 from trainc.judges import Judges
@@ -26,22 +24,16 @@ from trainc.kube.gotypes import GoDecodeError
 from trainc.kube.merge import MergeError
 from trainc.kube.quantity import QuantityError
 from trainc.lookup import check_kind
-from trainc.model import Model, Object, Objects
+from trainc.model import Model, Objects
+from trainc.objects import build
 from trainc.options import Options
-from trainc.origins import blamed
-from trainc.plugins import BUILDS, CHECKS
-from trainc.plugins.jobset import runs_already
-from trainc.records import replace
-from trainc.replay import traced
+from trainc.plugins import CHECKS
 from trainc.runtimes import Runtimes
-from trainc.source import Document, Json, Path, dotted, get, objects
-from trainc.trace import Trail, shape, trace_jobset, trace_owned
+from trainc.source import Document, Path, get
 
-_NODES: Path = ("spec", "trainer", "numNodes")
-_CLAIM = "v1/PersistentVolumeClaim"
 PANIC = "panic: runtime error: invalid memory address or nil pointer dereference [recovered]"
 
-STAGES = (
+REFUSALS = (
     "decode",
     "runtime-crd",
     "runtime-webhook",
@@ -52,14 +44,14 @@ STAGES = (
     "jobset-webhook",
     "policy",
 )
-"""Where a cluster refuses, in its order; the first stage that does ends the case."""
+"""Where a cluster refuses, in its order. The first one that does ends the case."""
 
 
 class Job(Struct, frozen=True):
-    """One TrainJob compiled: no objects if any of its findings, or of its runtime's, is an error.
+    """A compiled TrainJob. It has no objects if any of its findings, or of its runtime's, is an error.
 
-    ``namespace`` is that of its objects. ``made`` and ``files`` are what is left of them in a run that keeps no
-    objects: what the rest of the run has to know of each, and the files, their paths from the root.
+    ``namespace`` is that of its objects. A run that keeps no objects keeps ``made``, what the rest of the run has to
+    know of each, and ``files``, whose paths start at the root of the repository.
     """
 
     namespace: str
@@ -72,8 +64,24 @@ class Job(Struct, frozen=True):
     files: tuple[tuple[str, Content], ...] = ()
 
 
+class State(Struct, frozen=True):
+    """What is known of a job between two stages. ``stopped``: no further stage can say anything about it.
+
+    ``job`` and ``runtime`` are as a cluster would store them. ``by_policies`` are findings of policies about the
+    TrainJob itself; they stop no stage, so that one run reports all there is.
+    """
+
+    job: Document
+    runtime: Document | None = None
+    model: Model | None = None
+    objects: Objects = ()
+    findings: tuple[Diagnostic, ...] = ()
+    by_policies: tuple[Diagnostic, ...] = ()
+    stopped: bool = False
+
+
 class JobCompiler(Struct, frozen=True):
-    """What every job of a run is compiled with."""
+    """Compiles jobs: what all jobs of a run have in common."""
 
     runtimes: Runtimes
     cluster: Mapping[Key, Document]
@@ -85,57 +93,102 @@ class JobCompiler(Struct, frozen=True):
         """Compile one job. A fault of ours becomes a finding, so that the other jobs are still compiled."""
         home, name = (str(get(document.data, "metadata", key)) for key in ("namespace", "name"))
         job = Job(self.options.settings.namespaces.get(home, home), name, document)
+        state = State(document)
         try:
-            return self._compile(job)
+            for stage in STAGES:
+                state = stage(self, state)
+                if state.stopped:
+                    break
         except QuantityError:
-            return replace(job, objects=(), findings=(_immense(document),))
+            return replace(job, findings=(_immense(document),))
         except Exception as error:  # noqa: BLE001 - named TC902, and tests fail on it
             message = f"{type(error).__name__}: {error}"
-            return replace(job, objects=(), findings=(report("TC902", document, ("metadata", "name"), message),))
+            return replace(job, findings=(report("TC902", document, ("metadata", "name"), message),))
+        findings = (*state.findings, *state.by_policies)
+        if state.stopped and self.options.faithful:
+            findings = _of_first_refusal(findings)
+        objects = () if state.stopped or self.ruling.stops(findings) else state.objects
+        return replace(job, runtime=state.runtime, objects=objects, findings=findings)
 
-    def _compile(self, job: Job) -> Job:
-        faithful = self.options.faithful
-        admitted = admit_document(job.document, "crd", "webhook", faithful=faithful)
-        findings = list(admitted.findings)
-        if not _fits(findings):
-            return self._ended(job, findings)
-        said = self.judges.of_input(admitted.document)
-        if refused := check_kind(admitted.document):
-            return self._ended(replace(job, findings=said), [*findings, *refused])
-        found = self.runtimes.find(admitted.document)
-        if isinstance(found, Diagnostic):
-            return self._ended(replace(job, findings=said), [*findings, found])
-        job = Job(job.namespace, job.name, job.document, found.document, (), said)
-        findings += found.findings
-        if self.ruling.stops(found.findings):
-            return self._ended(job, findings)
-        findings += warn_deprecated(admitted.document, found.document)
-        try:
-            model = numbered(join(admitted.document, found.document, self.cluster, self.options))
-        except (GoDecodeError, MergeError) as error:
-            return self._ended(job, [*findings, _unmergeable(admitted.document, error)])
-        findings += check(model)
-        if self.ruling.stops(findings):
-            return self._ended(job, findings)
-        objects, more = build(model)
-        findings += (*more, *check_result(model, objects))
-        if not self.ruling.stops(findings):
-            findings += self.judges.of_made(model, objects)
-        told = (*findings, *said)
-        return replace(job, objects=() if self.ruling.stops(told) else objects, findings=told)
 
-    def _ended(self, job: Job, findings: list[Diagnostic]) -> Job:
-        """Return a job without objects; under faithful, errors are those of the first stage that refuses.
+def _admit_job(compiler: JobCompiler, state: State) -> State:
+    """Prune, default and validate the TrainJob. An unknown field is an error, but does not end the stages."""
+    admitted = admit_document(state.job, "crd", "webhook", faithful=compiler.options.faithful)
+    stopped = any(f.severity is Severity.ERROR and f.code != "TC101" for f in admitted.findings)
+    return replace(state, job=admitted.document, findings=tuple(admitted.findings), stopped=stopped)
 
-        ``findings`` go before those that the job has.
-        """
-        findings += job.findings
-        if self.options.faithful:
-            stages = [STAGES.index(f.stage) for f in findings if f.stage and f.severity is Severity.ERROR]
-            if stages:
-                first = STAGES[min(stages)]
-                findings = [f for f in findings if f.stage in (first, None) or f.severity is not Severity.ERROR]
-        return replace(job, objects=(), findings=tuple(findings))
+
+def _ask_policies_about_job(compiler: JobCompiler, state: State) -> State:
+    return replace(state, by_policies=compiler.judges.of_input(state.job))
+
+
+def _find_runtime(compiler: JobCompiler, state: State) -> State:
+    if refused := check_kind(state.job):
+        return replace(state, findings=(*state.findings, *refused), stopped=True)
+    found = compiler.runtimes.find(state.job)
+    if isinstance(found, Diagnostic):
+        return replace(state, findings=(*state.findings, found), stopped=True)
+    stopped = compiler.ruling.stops(found.findings)
+    return replace(state, runtime=found.document, findings=(*state.findings, *found.findings), stopped=stopped)
+
+
+def _join(compiler: JobCompiler, state: State) -> State:
+    """Merge the runtime, its patches and the TrainJob's trainer into one model."""
+    assert state.runtime is not None
+    findings = (*state.findings, *warn_deprecated(state.job, state.runtime))
+    try:
+        model = numbered(join(state.job, state.runtime, compiler.cluster, compiler.options))
+    except (GoDecodeError, MergeError) as error:
+        return replace(state, findings=(*findings, _unmergeable(state.job, error)), stopped=True)
+    return replace(state, model=model, findings=findings)
+
+
+def _check(compiler: JobCompiler, state: State) -> State:
+    """Ask plugins, checks and GitOps passes about the model, before anything is built."""
+    assert state.model is not None
+    model = state.model
+    found = [finding for plugin in CHECKS for finding in plugin.check(model)]
+    found += (*check_controller(model), *check_model(model))
+    if not model.options.faithful:
+        found += passes.check(model)
+    findings = (*state.findings, *found)
+    return replace(state, findings=findings, stopped=compiler.ruling.stops(findings))
+
+
+def _build(compiler: JobCompiler, state: State) -> State:
+    """Build the objects: plugins, GitOps passes and the admission of the JobSet."""
+    assert state.model is not None
+    objects, found = build(state.model)
+    return replace(state, objects=objects, findings=(*state.findings, *found, *check_result(state.model, objects)))
+
+
+def _ask_policies_about_objects(compiler: JobCompiler, state: State) -> State:
+    if state.model is None or compiler.ruling.stops(state.findings):
+        return state
+    return replace(state, findings=(*state.findings, *compiler.judges.of_made(state.model, state.objects)))
+
+
+Stage = Callable[[JobCompiler, State], State]
+
+STAGES: tuple[Stage, ...] = (
+    _admit_job,
+    _ask_policies_about_job,
+    _find_runtime,
+    _join,
+    _check,
+    _build,
+    _ask_policies_about_objects,
+)
+"""The way of a job. A stage that sets ``stopped`` is the last one."""
+
+
+def _of_first_refusal(findings: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    """Return the findings without the errors that a cluster would not get to: it stops where it refuses first."""
+    refused = [REFUSALS.index(f.stage) for f in findings if f.stage and f.severity is Severity.ERROR]
+    if not refused:
+        return findings
+    first = REFUSALS[min(refused)]
+    return tuple(f for f in findings if f.stage in (first, None) or f.severity is not Severity.ERROR)
 
 
 def _immense(document: Document) -> Diagnostic:
@@ -152,142 +205,3 @@ def _unmergeable(document: Document, error: Exception) -> Diagnostic:
     """Return the finding of runtime patches that cannot be merged; upstream dereferences the model it then lacks."""
     message = f"the runtime patches cannot be merged: {error}"
     return report("TC310", document, ("spec", "runtimePatches"), message, stage="webhook", upstream=PANIC)
-
-
-def _fits(findings: Iterable[Diagnostic]) -> bool:
-    """Tell whether the document can be worked on: an unknown field is an error, but does not stop the next checks."""
-    return not any(f.severity is Severity.ERROR and f.code != "TC101" for f in findings)
-
-
-def check(model: Model) -> list[Diagnostic]:
-    """Return what every plugin finds in the joined model."""
-    findings = [finding for plugin in CHECKS for finding in plugin.check(model)]
-    findings += static_limits(model)
-    findings += foreign_snapshot(model)
-    findings += check_model(model)
-    if not model.options.faithful:
-        findings += passes.check(model)
-    return findings
-
-
-def static_limits(model: Model) -> list[Diagnostic]:
-    """Warn of what only a running controller does (K3)."""
-    spec = model.job.data["spec"]
-    findings = []
-    if get(spec, "managedBy") == "kueue.x-k8s.io/multikueue":
-        message = "managed by MultiKueue: these are the objects that the worker cluster's controller would create"
-        findings.append(report("TC311", model.job, ("spec", "managedBy"), message))
-    if model.options.faithful and get(spec, "activeDeadlineSeconds") is not None:  # else gitops/deadline.py
-        message = "activeDeadlineSeconds has no static equivalent: only a running Trainer controller enforces it"
-        findings.append(report("TC312", model.job, ("spec", "activeDeadlineSeconds"), message))
-    if runs_already(model) and not content.is_by_content(model):
-        message = f"JobSet {model.namespace}/{model.name} runs already: no JobSet is emitted"
-        findings.append(report("TC313", model.job, ("metadata", "name"), message))
-    return findings
-
-
-def foreign_snapshot(model: Model) -> tuple[Diagnostic, ...]:
-    """Refuse a ConfigMap in the place of the job's runtime snapshot, as the controller does (pkg/runtime/core)."""
-    name = f"{get(model.job.data, 'metadata', 'name')}-runtime-snapshot"
-    found = model.cluster.get(("v1/ConfigMap", model.home, name)) if model.options.faithful else None
-    if found is None:
-        return ()
-    owners = objects(get(found.data, "metadata", "ownerReferences"))
-    uid = get(model.job.data, "metadata", "uid")
-    if uid is not None and any(owner.get("controller") is True and owner.get("uid") == uid for owner in owners):
-        return ()
-    detail = "invalid runtime snapshot: a snapshot configmap exists but is owned by another object"
-    begin = "unable to get" if model.runtime.data["kind"] == "TrainingRuntime" else "getting"
-    upstream = f"{begin} runtime snapshot: {detail}"
-    message = f"ConfigMap {model.home}/{name} is not the runtime snapshot of this TrainJob"
-    return (report("TC316", found, ("metadata", "name"), message, found=name, stage="build", upstream=upstream),)
-
-
-def build(model: Model) -> tuple[Objects, list[Diagnostic]]:
-    """Return the objects of a checked model as the cluster would hold them, and what refuses them.
-
-    Names by content take two goes: the first gives the content, under the plain name.
-    """
-    if not content.is_by_content(model):
-        return _built(model)
-    objects, findings = _built(content.unnamed(model))
-    return (objects, findings) if has_errors(findings) else _built(content.named(model, objects))
-
-
-def _built(model: Model) -> tuple[Objects, list[Diagnostic]]:
-    shaped = shape(model)
-    built = tuple(_traced(model, plugin.name, made) for plugin in BUILDS for made in plugin.build(shaped))
-    findings = [finding for made in built if made.kind != JOBSET for finding in _too_large(model, made)]
-    if has_errors(findings):
-        return built, findings
-    objects, history = (built, ()) if model.options.faithful else passes.shape(model, built)
-    before, jobset = jobset_of(built), jobset_of(objects)
-    if before is None or jobset is None:
-        objects = traced(model, built, objects, history, None)
-    else:
-        data, refusals = admit_jobset(jobset.data, _Claims(model))
-        objects = traced(model, built, with_jobset(objects, data), history, Trail(before.data, history, data))
-        jobset = next(made for made in objects if made.kind == JOBSET)
-        refusals = tuple(each for each in refusals if model.options.faithful or each.code != UNCHECKED)
-        findings += [_refusal(model, jobset, refusal) for refusal in refusals]
-        findings += () if refusals else check_objects(model, jobset)
-    if model.options.faithful or has_errors(findings):
-        return objects, findings
-    objects = titled(model, objects)
-    return objects, [*findings, *passes.judge(model, objects)]
-
-
-def _traced(model: Model, plugin: str, made: Object) -> Object:
-    """Return an object that a plugin has built, with the origins of its fields."""
-    origins = trace_jobset(model, Trail(made.data)) if made.kind == JOBSET else trace_owned(model, plugin)
-    return replace(made, origins=origins)
-
-
-def _too_large(model: Model, made: Object) -> Iterator[Diagnostic]:
-    """Yield the finding of a ConfigMap that the API server refuses; upstream's controller then tries for ever."""
-    if (size := oversized(made.data)) is None:
-        return
-    total, path = size
-    document, where = blamed(model, made, path)
-    hint = None
-    if get(model.job.data, *_NODES) is not None:
-        document, where, hint = model.job, _NODES, "ask for fewer nodes: the ConfigMap names each of them"
-    severity = Severity.WARNING if model.options.faithful else None
-    told = f"{made.name}: {message(total)}"
-    yield report(TOO_LARGE, document, where, told, severity=severity, hint=hint, upstream=UPSTREAM)
-
-
-class _Claims(Mapping[str, Json]):
-    """The specs of the PersistentVolumeClaims given in the job's namespace, by name; found when asked for."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-
-    def __getitem__(self, name: str) -> Json:
-        return self.model.cluster[_CLAIM, self.model.home, name].data.get("spec")
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for kind, place, name in self.model.cluster if kind == _CLAIM and place == self.model.home)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-def _refusal(model: Model, jobset: Object, refused: Refused) -> Diagnostic:
-    """Return the finding of a refused JobSet, at the line that caused it."""
-    document, path = (model.job, name_place(model)) if refused.code == "TC802" else blamed(model, jobset, refused.path)
-    found = jobset.name if refused.code == "TC802" and jobset.name != model.title else None
-    place, told = dotted(refused.path), refused.message
-    parent = dotted(refused.path[:-1])  # of a key, which is named apart
-    message = f"the JobSet is refused: {told if told.startswith((place, f'{parent} ')) else f'{place}: {told}'}"
-    return report(
-        refused.code,
-        document,
-        path,
-        message,
-        found=found,
-        expected=refused.expected,
-        hint=refused.hint,
-        stage=refused.stage,
-        upstream=refused.upstream,
-    )

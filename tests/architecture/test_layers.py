@@ -31,6 +31,7 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (5, ("children",)),
     (6, ("runtimes", "trace", "policing", "transitions")),
     (6, ("judges", "replay")),
+    (6, ("controller", "objects")),
     (6, ("compilejob",)),
     (6, ("output",)),
     (6, ("prepared",)),

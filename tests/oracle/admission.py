@@ -10,7 +10,7 @@ from trainc.admit.crd import UNCHECKED, admit_document, rule_finding
 from trainc.admit.generated import admit_jobset
 from trainc.admit.rules import failures
 from trainc.admit.update import jobset_changes, rewritten, trainjob_changes
-from trainc.compilejob import STAGES
+from trainc.compilejob import REFUSALS
 from trainc.runtimes import admit_runtime
 from trainc.schema import resource
 from trainc.source import Document, Json, JsonObject
@@ -91,7 +91,7 @@ def verdict(result: Mapping[str, Any]) -> Answer:
 def answer(found: Iterable[Refusal], real: Answer) -> Answer:
     """Return our answer, in the real one's parts where a text of ours holds the same place, type and detail."""
     refused = list(found)
-    stage = min((one.stage for one in refused), key=STAGES.index, default=None)
+    stage = min((one.stage for one in refused), key=REFUSALS.index, default=None)
     return Answer(stage, frozenset(_reason(one.text, real) for one in refused if one.stage == stage))
 
 
