@@ -6,7 +6,6 @@ Values go in and come out as those of ``celpy.celtypes``. What celpy has no type
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -84,7 +83,6 @@ class KubernetesEnvironment(Environment):
         runner_class: type[Runner] | None = None,
     ) -> None:
         # celpy's __init__ makes the one parser of the process with the tree class of its first caller.
-        self.logger = logging.getLogger("celpy.KubernetesEnvironment")
         self.package = package
         self.annotations = dict(annotations or {})
         self.runner_class = runner_class or KubernetesRunner
@@ -92,6 +90,10 @@ class KubernetesEnvironment(Environment):
     def compile(self, text: str) -> KubernetesExpression:
         """Parse and check an expression. Raises CELParseError with line and column, both counted from 1."""
         return _compile(text, self)
+
+    def program(self, expr: lark.Tree[lark.Token], functions: dict[str, CELFunction] | None = None) -> Runner:
+        """Return what evaluates an expression; ``functions`` must be empty."""
+        return self.runner_class(self, expr, functions)
 
 
 def _compile(text: str, environment: Environment) -> KubernetesExpression:
