@@ -60,13 +60,13 @@ class KubernetesRunner(Runner):
 
     def evaluate(self, activation: Context) -> celtypes.Value:
         """Return the value for variables. Raises CELEvalError."""
-        outcome = self.program.evaluate({name: _from_celpy(value) for name, value in activation.items()})
+        outcome = self.program.evaluate({name: from_celpy(value) for name, value in activation.items()})
         if outcome.error is not None:
             error = CELEvalError(outcome.error.message)
             if outcome.error.position is not None:
                 error.line, error.column = _position(self.text, outcome.error.position)
             raise error
-        return _to_celpy(outcome.value)
+        return to_celpy(outcome.value)
 
 
 class KubernetesEnvironment(Environment):
@@ -200,7 +200,7 @@ _EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
-def _from_celpy(value: Any) -> Value:
+def from_celpy(value: Any) -> Value:
     """Return our value for one of celpy, or for a plain one of Python."""
     for kind, convert in _READERS:
         if isinstance(value, kind):
@@ -224,14 +224,14 @@ _READERS: Final[tuple[tuple[Any, Callable[[Any], Value]], ...]] = (
     (bytes, bytes),
     (datetime, _timestamp),
     (timedelta, lambda value: Duration(value // _MICROSECOND * 1000)),
-    (Mapping, lambda value: make_map((_from_celpy(key), _from_celpy(item)) for key, item in value.items())),
-    ((list, tuple), lambda value: [_from_celpy(item) for item in value]),
+    (Mapping, lambda value: make_map((from_celpy(key), from_celpy(item)) for key, item in value.items())),
+    ((list, tuple), lambda value: [from_celpy(item) for item in value]),
     (type, lambda value: TypeValue(_TYPES.get(value, types.DYN))),
 )
 """What makes a value of ours, by class: bool before int."""
 
 
-def _to_celpy(value: Value) -> Any:
+def to_celpy(value: Value) -> Any:
     """Return celpy's value for one of ours."""
     match value:
         case None:
@@ -245,7 +245,7 @@ def _to_celpy(value: Value) -> Any:
         case TypeValue():
             return _CLASSES.get(value.type.kind, celtypes.MessageType)
         case Optional():
-            return _to_celpy(value.value)
+            return to_celpy(value.value)
         case Opaque():
             return celtypes.StringType(value.text())
         case KeyedMap():
@@ -255,12 +255,12 @@ def _to_celpy(value: Value) -> Any:
         case Container() if not value.is_list():
             return _map((key, value[key]) for key in value)
         case list() | Container():
-            return celtypes.ListType(_to_celpy(item) for item in value)
+            return celtypes.ListType(to_celpy(item) for item in value)
     return _SCALARS[value.__class__](value)
 
 
 def _map(pairs: Any) -> celtypes.MapType:
-    return celtypes.MapType({_to_celpy(key): _to_celpy(item) for key, item in pairs})
+    return celtypes.MapType({to_celpy(key): to_celpy(item) for key, item in pairs})
 
 
 _SCALARS: Final[Mapping[type, Callable[[Any], Any]]] = {
