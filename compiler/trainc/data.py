@@ -26,17 +26,6 @@ def load_text(name: str) -> str:
 
 
 @cache
-def installed(package: str, name: str) -> bytes:
-    """Return a file of an installed package, which is not imported; raises FileNotFoundError."""
-    from importlib.util import find_spec
-
-    found = find_spec(package)
-    if found is None or found.origin is None:
-        raise FileNotFoundError(f"{package} is not installed")
-    return (Path(found.origin).parent / name).read_bytes()
-
-
-@cache
 def _zone_names(*folders: str) -> frozenset[str]:
     from importlib import resources
 

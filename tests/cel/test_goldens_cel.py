@@ -1,7 +1,7 @@
 """Every committed answer of the API server's own CEL engine is ours: cel-spec, and what tests/oracle/celgen asks.
 
-Texts of errors are compared whole but for excerpts of the expression; behind a syntax error, cel-go looks for other
-errors in what it could read, and only the syntax errors are compared. A cost of null where something was evaluated
+Texts of errors are compared whole but for excerpts of the expression. Of a syntax error, whose words are our own, only
+that it is one is compared. A cost of null where something was evaluated
 depends on the order of Go's maps.
 """
 
@@ -22,9 +22,7 @@ def comparable(found: dict[str, Any], costs: bool) -> dict[str, Any]:
     text = found["error"]
     if isinstance(text, str):
         text = _EXCERPT.sub("", text)
-        if "Syntax error: " in text:
-            text = [line for line in text.splitlines() if "Syntax error: " in line]
-            text[0] = text[0].removeprefix("compilation failed: ")
+        text = "Syntax error" if "Syntax error: " in text else text
     return {**found, "error": text, "cost": found["cost"] if costs else None}
 
 

@@ -107,9 +107,26 @@ def test_a_line_that_is_no_question_gets_an_answer_too(run) -> None:  # type: ig
 
 
 @pytest.mark.parametrize(
+    ("arguments", "status", "output"),
+    [
+        (("object.spec.trainer.numNodes + 1", "--object", "old.yaml"), 0, "4\ntype: int\n"),
+        (("[1, 2].map(i, i * 2)",), 0, "[2, 4]\ntype: list\n"),
+        (("variables.b", "--variable", "a=2", "--variable", "b=variables.a * 3"), 0, "6\ntype: int\n"),
+        (("size('ab') == 3",), 0, "false\ntype: bool\n"),
+        (("object.zz", "--object", "old.yaml"), 1, "no such member in mapping: 'zz'\n"),
+        (("1 +",), 1, "1 +\n  ^\n"),
+    ],
+)
+def test_the_engine_of_cel_python(run, arguments: tuple[str, ...], status: int, output: str) -> None:  # type: ignore[no-untyped-def]
+    result = run("--engine", "celpy", *arguments)
+    assert (result.exit_code, result.output) == (status, output)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((), "give an expression"),
+        (("--jsonl", "--engine", "celpy"), "does not take --engine"),
         (("--jsonl", "1"), "reads expressions from standard input"),
         (("1", "--variable", "x"), "is not NAME=EXPR"),
         (("self", "--env", "crd"), "needs an object whose schema is known"),

@@ -23,7 +23,8 @@ def test_creation() -> None:
     different = [
         (ours, answer["errors"])
         for document, answer in CREATIONS
-        if (ours := policyours.refusals(document)) != answer["errors"]
+        if policygoldens.without_syntax(ours := policyours.refusals(document))
+        != policygoldens.without_syntax(answer["errors"])
     ]
     assert different == []
 

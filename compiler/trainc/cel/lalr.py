@@ -1,84 +1,144 @@
-"""Drives the LALR(1) tables over tokens."""
+"""The LALR(1) parser: tables that lark made of kubernetes.lark (compiler/tools/grammar.py), and their driver."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, TypeAlias
 
-from trainc.cel.grammar import END, Tables
+import msgspec
+
 from trainc.cel.tokens import Token
-from trainc.records import NamedTuple
+from trainc.data import load_json
+
+FILE = "cel_grammar.json"
+END = "$END"
+"""The terminal at the end of the text."""
 
 Action: TypeAlias = Callable[..., Any] | None
-"""What makes the value of a rule from those of its symbols; none where the only symbol's value is it."""
+"""What makes the value of a rule from those of its symbols; None where the rule has the value of its only symbol."""
+
+
+class Tables(msgspec.Struct, frozen=True, eq=False):
+    """The tables of the parser.
+
+    ``scanner`` matches one token; the name of the group that matched is the terminal, SKIP or SYMBOL. ``symbols`` and
+    ``keywords`` give the terminals of operators and of reserved names. ``actions``: for each state what to do at a
+    terminal: the next state, or minus one minus the number of a rule. ``gotos``: for each state the next one after a
+    rule's name. ``rules``: name and number of symbols.
+    """
+
+    scanner: re.Pattern[str]
+    symbols: Mapping[str, str]
+    keywords: Mapping[str, str]
+    actions: tuple[Mapping[str, int], ...]
+    gotos: tuple[Mapping[str, int], ...]
+    rules: tuple[tuple[str, int], ...]
+    start: int
+    end: int
+
+
+@cache
+def tables() -> Tables:
+    """Return the tables of the package."""
+    data = load_json(FILE)
+    names: list[str] = data["names"]
+
+    def row(numbers: list[int]) -> dict[str, int]:
+        return {names[key]: to for key, to in zip(numbers[::2], numbers[1::2], strict=True)}
+
+    actions = [row(numbers) for numbers in data["actions"]]
+    return Tables(
+        scanner=re.compile(data["scanner"]),
+        symbols=data["symbols"],
+        keywords=data["keywords"],
+        actions=tuple(actions[number] for number in data["rows"]),
+        gotos=tuple(map(row, data["gotos"])),
+        rules=tuple((names[name], size) for name, size in data["rules"]),
+        start=data["start"],
+        end=data["end"],
+    )
 
 
 class UnexpectedToken(Exception):
-    """No rule goes on with ``token``."""
+    """No rule goes on with ``token``; ``states`` is the parser's stack before it, empty if irrelevant."""
 
-    def __init__(self, token: Token) -> None:
+    def __init__(self, token: Token, states: Sequence[int] = ()) -> None:
         super().__init__(token)
         self.token = token
+        self.states = states
 
 
-class Actions(NamedTuple):
-    """What a maker does for each rule. ``renamed``: where runs of renamings have led, by two states and a terminal.
+class Actions(msgspec.Struct, frozen=True, eq=False):
+    """The actions of a builder, a row for each rule.
 
-    An operand is renamed a dozen times, from literal to expression: such a run depends on these three only.
+    ``renamed``: the state that a run of rules without action leads to, by the two topmost states and the terminal. An
+    operand goes through a dozen such rules, from literal to expression.
     """
 
     of_rule: tuple[Action, ...]
     renamed: dict[tuple[int, int, str], int]
 
 
-def actions(tables: Tables, maker: type, renaming: frozenset[str]) -> Actions:
-    """Return a maker's method for each rule, by its name.
+def actions(automaton: Tables, builder: type, renaming: frozenset[str]) -> Actions:
+    """Return the method of a builder for each rule, by the rule's name.
 
-    A rule of one symbol only renames, and needs none, unless its name is in ``renaming``.
+    A rule of one symbol needs a method only if its name is in ``renaming``.
     """
-    found = (getattr(maker, name) if size > 1 or name in renaming else None for name, size in tables.rules)
+    found = (getattr(builder, name) if size > 1 or name in renaming else None for name, size in automaton.rules)
     return Actions(tuple(found), {})
 
 
-def drive(tables: Tables, tokens: Sequence[Token], length: int, maker: object, made_by: Actions) -> Any:
+def drive(automaton: Tables, tokens: Sequence[Token], length: int, builder: object, built_by: Actions) -> Any:
     """Return the value of the start rule; raises UnexpectedToken at the first token that no rule allows.
 
-    ``made_by``: the `actions` of the maker's class. The value of a terminal is its token. ``length``: of the text,
+    ``built_by``: the `actions` of the builder's class. The value of a terminal is its token. ``length``: of the text,
     where the end token is.
     """
-    table, gotos, rules = tables.actions, tables.gotos, tables.rules
-    of_rule, renamed = made_by
-    states, values = [tables.start], list[Any]()
+    table, gotos, rules = automaton.actions, automaton.gotos, automaton.rules
+    of_rule, renamed = built_by.of_rule, built_by.renamed
+    states, values = [automaton.start], list[Any]()
     for token in (*tokens, Token(END, length, "")):
-        kind = token.kind
-        while (step := table[states[-1]].get(kind, None)) is None or step < 0:
+        kind, before = token.kind, states.copy()
+        while (step := table[states[-1]].get(kind)) is None or step < 0:
             if step is None:
-                if kind == END and states[-1] == tables.end:
+                if kind == END and states[-1] == automaton.end:
                     return values[0]
-                raise UnexpectedToken(token)
+                raise UnexpectedToken(token, before)
             name, size = rules[-1 - step]
             action = of_rule[-1 - step]
             if action is None:
-                states[-1] = renamed.get((states[-2], states[-1], kind)) or _rename(tables, made_by, states, kind)
+                states[-1] = renamed.get((states[-2], states[-1], kind)) or _rename(automaton, built_by, states, kind)
                 continue
             if size == 1:
                 del states[-1]
-                values[-1] = action(maker, values[-1])
+                values[-1] = action(builder, values[-1])
             else:
                 del states[-size:]
                 parts = values[-size:]
                 del values[-size:]
-                values.append(action(maker, *parts))
+                values.append(action(builder, *parts))
             states.append(gotos[states[-1]][name])
         states.append(step)
         values.append(token)
-    raise AssertionError("the end token is always there")
+    raise AssertionError("the end token ends the loop")
 
 
-def _rename(tables: Tables, made_by: Actions, states: list[int], kind: str) -> int:
-    """Return, and note, the state after all renamings that follow one another before a terminal."""
+def _rename(automaton: Tables, built_by: Actions, states: list[int], kind: str) -> int:
+    """Go through the rules without action that follow one another before a terminal."""
     below, top = states[-2:]
-    while (step := tables.actions[top].get(kind, 0)) < 0 and made_by.of_rule[-1 - step] is None:
-        top = tables.gotos[below][tables.rules[-1 - step][0]]
-    made_by.renamed[below, states[-1], kind] = top
+    while (step := automaton.actions[top].get(kind, 0)) < 0 and built_by.of_rule[-1 - step] is None:
+        top = automaton.gotos[below][automaton.rules[-1 - step][0]]
+    built_by.renamed[below, states[-1], kind] = top
     return top
+
+
+def accepts(automaton: Tables, states: Sequence[int], kind: str) -> bool:
+    """Tell whether the text may go on with a terminal after a stack of states."""
+    stack = list(states)
+    while (step := automaton.actions[stack[-1]].get(kind)) is not None and step < 0:
+        name, size = automaton.rules[-1 - step]
+        del stack[-size:]
+        stack.append(automaton.gotos[stack[-1]][name])
+    return step is not None or (kind == END and stack[-1] == automaton.end)

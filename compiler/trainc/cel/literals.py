@@ -6,12 +6,10 @@ import math
 import re
 
 from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Uint
-from trainc.regex import lazy
 
-ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_ONE = r"\\([xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|[\s\S])"
-ESCAPE = lazy(_ONE)
-BYTES_PART = lazy(_ONE + r"|[^\\]+")
+CONTROL_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+ONE_CHARACTER_ESCAPES = frozenset((*CONTROL_ESCAPES, *"\"'\\?`"))
+ESCAPE = re.compile(r"\\([xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|[\s\S])")
 
 
 def integer(text: str) -> int:
@@ -40,7 +38,7 @@ def _number(text: str) -> int:
 
 
 def double(text: str) -> float:
-    """Return the value of a number with a fraction or an exponent; raises ValueError where it is too large."""
+    """Return the value of a number with a fraction or an exponent; raises ValueError if it is too large."""
     value = float(text)
     if math.isinf(value):
         raise ValueError("invalid double literal")
@@ -50,15 +48,15 @@ def double(text: str) -> float:
 def string(text: str) -> str:
     """Return what a literal with its quotes means; raises ValueError at a code point that does not exist."""
     body, raw = _body(text)
-    return body if raw or "\\" not in body else ESCAPE.sub(_character, body)
+    return body if raw else ESCAPE.sub(_character, body)
 
 
 def byte_string(text: str) -> bytes:
     """Return what a literal means whose text begins with b; raises ValueError at an escape that bytes do not have."""
     body, raw = _body(text[1:])
-    if raw or "\\" not in body:
-        return body.encode("utf-8", "surrogatepass")
-    return b"".join(_octets(part) for part in BYTES_PART.finditer(body))
+    parts = [body] if raw else ESCAPE.split(body)  # texts and escapes in turn
+    plain = (part.encode("utf-8", "surrogatepass") for part in parts[::2])
+    return next(plain) + b"".join(_octets(code) + text for code, text in zip(parts[1::2], plain, strict=True))
 
 
 def _body(text: str) -> tuple[str, bool]:
@@ -72,19 +70,16 @@ def _body(text: str) -> tuple[str, bool]:
 def _character(escape: re.Match[str]) -> str:
     code = escape[1]
     if len(code) == 1:
-        return ESCAPES.get(code, code)
+        return CONTROL_ESCAPES.get(code, code)
     value = int(code, 8) if code[0] in "0123" else int(code[1:], 16)
     if value > 0x10FFFF or 0xD800 <= value <= 0xDFFF:
         raise ValueError("invalid unicode code point")
     return chr(value)
 
 
-def _octets(part: re.Match[str]) -> bytes:
-    code = part[1]
-    if code is None:
-        return part[0].encode("utf-8", "surrogatepass")
+def _octets(code: str) -> bytes:
     if len(code) == 1:
-        return ESCAPES.get(code, code).encode()
+        return CONTROL_ESCAPES.get(code, code).encode()
     if code[0] in "uU":
         raise ValueError("unable to unescape string")
     return bytes((int(code, 8) if code[0] in "0123" else int(code[1:], 16),))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cache
 
 from trainc.cel import build, depth
 from trainc.cel.ast import Node
-from trainc.cel.grammar import Tables, tables
 from trainc.cel.issues import CompileError, Issue
-from trainc.cel.lalr import Actions, UnexpectedToken, actions, drive
-from trainc.cel.tokens import BROKEN, Token, operands, scan
+from trainc.cel.lalr import Actions, Tables, UnexpectedToken, actions, drive, tables
+from trainc.cel.syntaxerrors import syntax_error
+from trainc.cel.tokens import Token, scan
 
-NOWHERE = -1
+WHOLE = -1
 """The position of an issue that concerns the whole expression."""
 CODE_POINTS = 100_000
 
@@ -26,44 +25,24 @@ def parse(text: str, macros: frozenset[tuple[str, int]]) -> Node:
     """
     if len(text) > CODE_POINTS:
         message = f"expression code point size exceeds limit: size: {len(text)}, limit {CODE_POINTS}"
-        raise CompileError((Issue(NOWHERE, message),))
+        raise CompileError((Issue(WHOLE, message),))
     automaton = tables()
-    scanned = scan(text, automaton)
-    tokens = operands(scanned)
+    tokens = scan(text, automaton)
     builder = build.Builder(macros)
     try:
         root: Node = drive(automaton, tokens, len(text), builder, _building(automaton))
-        issues = _too_deep(automaton, tokens, len(text)) or builder.issues
     except UnexpectedToken as error:
-        before = [token for token in tokens if token.start < error.token.start]
-        issues = [*_syntax(scanned, len(text)), *_meaning(automaton, before, macros)]
-        raise CompileError(tuple(issues)) from None
-    if any(token.kind == BROKEN for token in scanned):
-        issues = [*_syntax(scanned, len(text)), *issues]
-    if issues:
+        raise CompileError((syntax_error(text, automaton, tokens, error),)) from None
+    if issues := _too_deep(automaton, tokens, len(text)) or builder.issues:
         raise CompileError(tuple(issues))
     return root
-
-
-def _syntax(scanned: Sequence[Token], length: int) -> list[Issue]:
-    from trainc.cel.recovery import reports  # 10 ms that no valid expression needs
-
-    return reports(scanned, length)
-
-
-def _meaning(automaton: Tables, tokens: Sequence[Token], macros: frozenset[tuple[str, int]]) -> list[Issue]:
-    """Return what is wrong, but not of syntax, with the beginning of what is no expression."""
-    builder = build.Builder(macros)
-    with suppress(UnexpectedToken):
-        drive(automaton, tokens, 0, builder, _building(automaton))
-    return builder.issues
 
 
 def _too_deep(automaton: Tables, tokens: Sequence[Token], length: int) -> list[Issue]:
     if len(tokens) < depth.LIMIT:  # each level takes a token
         return []
     message = depth.excess(drive(automaton, tokens, length, depth.Measure(), _measuring(automaton)))
-    return [Issue(NOWHERE, message)] if message else []
+    return [Issue(WHOLE, message)] if message else []
 
 
 @cache

@@ -1,0 +1,272 @@
+"""Kubernetes' CEL for users of cel-python: an environment and a runner in place of those of celpy.
+
+Values go in and come out as those of ``celpy.celtypes``. What celpy has no type for comes out as its string
+(quantities, addresses, URLs ...) or, an optional, as its value or null; times lose their nanoseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import lark
+from celpy import CELEvalError, CELParseError, Environment, Runner, celtypes
+from celpy.evaluation import Annotation, CELFunction, CELUnsupportedError, Context
+from lark.visitors import Transformer_NonRecursive
+
+from trainc.cel import types
+from trainc.cel.ast import Ident, Node
+from trainc.cel.checker import Checked, check
+from trainc.cel.declarations import Environment as Declarations
+from trainc.cel.display import display, location
+from trainc.cel.environments import base, free
+from trainc.cel.issues import CompileError
+from trainc.cel.maps import make_map
+from trainc.cel.parser import parse
+from trainc.cel.runner import PlanError, Program, plan
+from trainc.cel.types import Kind, Type
+from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
+from trainc.cel.walk import postorder
+
+
+class KubernetesExpression(lark.Tree[lark.Token]):
+    """An expression that `KubernetesEnvironment` has compiled; programs of a KubernetesRunner can be made of it."""
+
+    def __init__(self, text: str, checked: Checked, declarations: Declarations) -> None:
+        super().__init__("kubernetes", [lark.Token("EXPRESSION", text)])
+        self.text = text
+        self.checked = checked
+        self.declarations = declarations
+
+
+class KubernetesRunner(Runner):
+    """Evaluates an expression as a Kubernetes API server does.
+
+    It takes what a KubernetesEnvironment compiles and trees of a ``celpy.Environment``. Raises CELParseError for a tree
+    that the API server would not accept, and CELUnsupportedError for functions: Kubernetes has none but its own.
+    """
+
+    def __init__(
+        self, environment: Environment, ast: lark.Tree[lark.Token], functions: dict[str, CELFunction] | None = None
+    ) -> None:
+        super().__init__(environment, ast, functions)
+        if functions:
+            raise CELUnsupportedError(f"Kubernetes has no function {', '.join(functions)}", line=1, column=1)
+        if not isinstance(ast, KubernetesExpression):
+            ast = _compile(_Source().transform(ast), environment)
+        self.text = ast.text
+        self.program: Program = _located(self.text, lambda: plan(ast.checked, ast.declarations))
+
+    def evaluate(self, activation: Context) -> celtypes.Value:
+        """Return the value for variables. Raises CELEvalError."""
+        outcome = self.program.evaluate({name: from_celpy(value) for name, value in activation.items()})
+        if outcome.error is not None:
+            error = CELEvalError(outcome.error.message)
+            if outcome.error.position is not None:
+                error.line, error.column = _position(self.text, outcome.error.position)
+            raise error
+        return to_celpy(outcome.value)
+
+
+class KubernetesEnvironment(Environment):
+    """A ``celpy.Environment`` for Kubernetes' CEL: its syntax, types, macros, libraries, errors and limits.
+
+    ``package`` is where unqualified names are looked up first. ``annotations`` give types of variables; a variable
+    without one may have any type.
+    """
+
+    def __init__(
+        self,
+        package: str | None = None,
+        annotations: Mapping[str, Annotation] | None = None,
+        runner_class: type[Runner] | None = None,
+    ) -> None:
+        # celpy's __init__ makes the one parser of the process with the tree class of its first caller.
+        self.package = package
+        self.annotations = dict(annotations or {})
+        self.runner_class = runner_class or KubernetesRunner
+
+    def compile(self, text: str) -> KubernetesExpression:
+        """Parse and check an expression. Raises CELParseError with line and column, both counted from 1."""
+        return _compile(text, self)
+
+    def program(self, expr: lark.Tree[lark.Token], functions: dict[str, CELFunction] | None = None) -> Runner:
+        """Return what evaluates an expression; ``functions`` must be empty."""
+        return self.runner_class(self, expr, functions)
+
+
+def _compile(text: str, environment: Environment) -> KubernetesExpression:
+    def compiled() -> KubernetesExpression:
+        tree = parse(text, base(new=False).macros)
+        names = {**_undeclared(tree), **_declared(environment.annotations)}
+        declarations = free(names, container=environment.package or "")
+        return KubernetesExpression(text, check(tree, declarations), declarations)
+
+    return _located(text, compiled)
+
+
+def _located(text: str, step: Callable[[], Any]) -> Any:
+    """Return what a step of compiling returns; raises CELParseError."""
+    try:
+        return step()
+    except (CompileError, PlanError) as error:
+        line, column = _position(text, min(issue.position for issue in error.issues))
+        raise CELParseError(display(text, error.issues), line=line, column=column) from error
+
+
+def _position(text: str, offset: int) -> tuple[int, int]:
+    line, column = location(text, offset)
+    return line, column + 1
+
+
+def _undeclared(tree: Node) -> dict[str, Type]:
+    """Return the names of an expression that may be variables."""
+    found = {node.name.removeprefix(".") for node in postorder(tree) if isinstance(node, Ident)}
+    return dict.fromkeys(found - base(new=False).names.keys(), types.DYN)
+
+
+def _declared(annotations: Mapping[str, Any]) -> dict[str, Type]:
+    """Return the variables that have a type; annotations of functions and messages are not for variables."""
+    return {name: _TYPES[found] for name, found in annotations.items() if found in _TYPES and "google." not in name}
+
+
+# Trees of celpy's own parser
+
+_TEXTS: Final[Mapping[str, str]] = {
+    "expr": "{} ? {} : {}",
+    "conditionalor": "{} || {}",
+    "conditionaland": "{} && {}",
+    "relation_lt": "{} <",
+    "relation_le": "{} <=",
+    "relation_gt": "{} >",
+    "relation_ge": "{} >=",
+    "relation_eq": "{} ==",
+    "relation_ne": "{} !=",
+    "relation_in": "{} in",
+    "addition_add": "{} +",
+    "addition_sub": "{} -",
+    "multiplication_mul": "{} *",
+    "multiplication_div": "{} /",
+    "multiplication_mod": "{} %",
+    "unary_not": "!",
+    "unary_neg": "-",
+    "member_dot": "{}.{}",
+    "member_dot_arg": "{}.{}({})",
+    "member_index": "{}[{}]",
+    "member_object": "{}{{{}}}",
+    "dot_ident_arg": ".{}({})",
+    "dot_ident": ".{}",
+    "ident_arg": "{}({})",
+    "paren_expr": "({})",
+    "list_lit": "[{}]",
+    "map_lit": "{{{}}}",
+}
+"""The text of a rule of cel.lark, with a gap for the text of each child; a list of arguments may be missing."""
+_RENAMING: Final = frozenset(("expr", "conditionalor", "conditionaland"))
+
+
+class _Source(Transformer_NonRecursive[lark.Token, str]):
+    """Writes the text of a tree, which celpy does not keep."""
+
+    def __default__(self, data: str, children: list[Any], meta: object) -> str:
+        if data in ("mapinits", "fieldinits"):
+            return ", ".join(f"{key}: {value}" for key, value in zip(children[::2], children[1::2], strict=True))
+        if data == "exprlist":
+            return ", ".join(children)
+        if data not in _TEXTS or (data in _RENAMING and len(children) == 1):
+            return " ".join(children)
+        return _TEXTS[data].format(*children, "")
+
+
+# Values
+
+_TYPES: Final[Mapping[Any, Type]] = {
+    celtypes.BoolType: types.BOOL,
+    celtypes.BytesType: types.BYTES,
+    celtypes.DoubleType: types.DOUBLE,
+    celtypes.DurationType: types.DURATION,
+    celtypes.IntType: types.INT,
+    celtypes.ListType: types.list_of(types.DYN),
+    celtypes.MapType: types.map_of(types.DYN, types.DYN),
+    celtypes.StringType: types.STRING,
+    celtypes.TimestampType: types.TIMESTAMP,
+    celtypes.TypeType: types.TYPE,
+    celtypes.UintType: types.UINT,
+    type(None): types.NULL,
+}
+_CLASSES: Final[Mapping[Kind, Any]] = {found.kind: kind for kind, found in _TYPES.items()}
+_EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def from_celpy(value: Any) -> Value:
+    """Return our value for one of celpy, or for a plain one of Python."""
+    for kind, convert in _READERS:
+        if isinstance(value, kind):
+            return convert(value)
+    raise CELEvalError(f"a value of {type(value)} has no type in CEL")
+
+
+def _timestamp(value: datetime) -> Timestamp:
+    value = value if value.tzinfo else value.replace(tzinfo=_EPOCH.tzinfo)
+    offset = value.utcoffset() or timedelta()
+    return Timestamp((value - _EPOCH) // _MICROSECOND * 1000, int(offset.total_seconds()))
+
+
+_READERS: Final[tuple[tuple[Any, Callable[[Any], Value]], ...]] = (
+    (type(None), lambda value: None),
+    ((bool, celtypes.BoolType), bool),
+    (celtypes.UintType, lambda value: Uint(int(value))),
+    (int, int),
+    (float, float),
+    (str, str),
+    (bytes, bytes),
+    (datetime, _timestamp),
+    (timedelta, lambda value: Duration(value // _MICROSECOND * 1000)),
+    (Mapping, lambda value: make_map((from_celpy(key), from_celpy(item)) for key, item in value.items())),
+    ((list, tuple), lambda value: [from_celpy(item) for item in value]),
+    (type, lambda value: TypeValue(_TYPES.get(value, types.DYN))),
+)
+"""What makes a value of ours, by class: bool before int."""
+
+
+def to_celpy(value: Value) -> Any:
+    """Return celpy's value for one of ours."""
+    match value:
+        case None:
+            return None
+        case Uint():
+            return celtypes.UintType(value.value)
+        case Timestamp():
+            return celtypes.TimestampType(_EPOCH + timedelta(microseconds=value.nanos // 1000))
+        case Duration():
+            return celtypes.DurationType(timedelta(microseconds=value.nanos // 1000))
+        case TypeValue():
+            return _CLASSES.get(value.type.kind, celtypes.MessageType)
+        case Optional():
+            return to_celpy(value.value)
+        case Opaque():
+            return celtypes.StringType(value.text())
+        case KeyedMap():
+            return _map(value.entries.values())
+        case dict():
+            return _map(value.items())
+        case Container() if not value.is_list():
+            return _map((key, value[key]) for key in value)
+        case list() | Container():
+            return celtypes.ListType(to_celpy(item) for item in value)
+    return _SCALARS[value.__class__](value)
+
+
+def _map(pairs: Any) -> celtypes.MapType:
+    return celtypes.MapType({to_celpy(key): to_celpy(item) for key, item in pairs})
+
+
+_SCALARS: Final[Mapping[type, Callable[[Any], Any]]] = {
+    bool: celtypes.BoolType,
+    int: celtypes.IntType,
+    float: celtypes.DoubleType,
+    str: celtypes.StringType,
+    bytes: celtypes.BytesType,
+}

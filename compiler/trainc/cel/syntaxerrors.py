@@ -1,0 +1,102 @@
+"""Describes the first syntax error of an expression. cel-go refuses the same expressions in ANTLR's words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trainc.cel.issues import Issue
+from trainc.cel.lalr import END, Tables, UnexpectedToken, accepts
+from trainc.cel.literals import ESCAPE, ONE_CHARACTER_ESCAPES
+from trainc.cel.tokens import BROKEN, Token
+
+PREFIX = "Syntax error: "
+DOUBLED = {"&": "&&", "|": "||", "=": "=="}
+BRACKETS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
+FOLLOWING = {
+    "COMMA": "','",
+    "COLON": "':'",
+    "RPAR": "')'",
+    "RSQB": "']'",
+    "RBRACE": "'}'",
+    END: "the end of the expression",
+}
+"""What may follow an operand besides operators."""
+SHOWN = 30
+"""How many characters of a token a message shows."""
+
+
+def syntax_error(text: str, automaton: Tables, tokens: Sequence[Token], error: UnexpectedToken) -> Issue:
+    """Return what is wrong with a text; ``tokens`` are those of the text."""
+    if error.token.kind == BROKEN:
+        return _broken(text, error.token)
+    position, message = _unexpected(automaton, tokens, error)
+    return Issue(position, PREFIX + message)
+
+
+def _broken(text: str, token: Token) -> Issue:
+    """Describe a character at which no token begins."""
+    if token.text in ("'", '"'):
+        return _string(text, token)
+    if token.text in DOUBLED:
+        return Issue(token.start, f"{PREFIX}unexpected '{token.text}', did you mean '{DOUBLED[token.text]}'?")
+    return Issue(token.start, f"{PREFIX}unexpected character {_quoted(token)}")
+
+
+def _string(text: str, quote: Token) -> Issue:
+    """Describe a string that does not end, or the escape sequence that breaks it."""
+    position = quote.start + 1
+    while position < len(text) and text[position] not in "\r\n":
+        if text[position] == "\\" and (escape := ESCAPE.match(text, position)):
+            if len(escape[1]) == 1 and escape[1] not in ONE_CHARACTER_ESCAPES:
+                return Issue(position, f"{PREFIX}invalid escape sequence '{_shown(escape[0])}'")
+            position = escape.end()
+        else:
+            position += 1
+    return Issue(quote.start, f"{PREFIX}the string is not closed")
+
+
+def _unexpected(automaton: Tables, tokens: Sequence[Token], error: UnexpectedToken) -> tuple[int, str]:
+    """Return where a token is that does not fit, and the message."""
+    token = error.token
+    before = [each for each in tokens if each.start < token.start]
+    if not error.states:
+        return token.start, "a type name is expected before '{'"
+    wanted = _wanted(automaton, error.states)
+    if wanted.startswith("an operator") and token.kind == END and (opened := _open_bracket(before)):
+        return opened.start, f"'{opened.text}' is not closed"
+    found = f", found {_quoted(token)}" if token.kind != END else ""
+    after = f" after {_quoted(before[-1])}" if before else ""
+    return token.start, f"expected {wanted}{after}{found}"
+
+
+def _wanted(automaton: Tables, states: Sequence[int]) -> str:
+    """Return what may follow in a state."""
+    if accepts(automaton, states, "INT_LIT"):
+        return "an expression"
+    if accepts(automaton, states, "ESC_IDENT"):
+        return "a field name"
+    if accepts(automaton, states, "IDENT"):
+        return "a name"
+    wanted = ["an operator"] if accepts(automaton, states, "PLUS") else []
+    wanted += (name for kind, name in FOLLOWING.items() if accepts(automaton, states, kind))
+    return " or ".join(filter(None, (", ".join(wanted[:-1]), wanted[-1])))
+
+
+def _open_bracket(tokens: Sequence[Token]) -> Token | None:
+    """Return the innermost bracket that is open after tokens whose brackets match."""
+    opened = []
+    for token in tokens:
+        if token.kind in BRACKETS:
+            opened.append(token)
+        elif token.kind in BRACKETS.values():
+            opened.pop()
+    return opened[-1] if opened else None
+
+
+def _quoted(token: Token) -> str:
+    text = token.text if len(token.text) <= SHOWN else f"{token.text[: SHOWN - 3]}..."
+    return _shown(text) if text[0] in "'\"" else f"'{_shown(text)}'"
+
+
+def _shown(text: str) -> str:
+    return text.replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
