@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from msgspec import Struct, structs
+
 from trainc.recordcode import copy_code, function, init_code, new_code
 
 __all__ = ["NamedTuple", "dataclass", "field", "replace"]
@@ -119,7 +121,9 @@ else:
     NamedTuple = type.__new__(_Tuples, "NamedTuple", (), {})
 
     def replace(made, /, **changes):
-        """Return a copy with some fields changed, as ``dataclasses.replace`` does, for any dataclass."""
+        """Return a copy with some fields changed, as ``dataclasses.replace`` does, for any dataclass or Struct."""
+        if isinstance(made, Struct):
+            return structs.replace(made, **changes)
         return _replacer(made.__class__)(made, **changes)
 
     def dataclass(cls=None, /, **options):

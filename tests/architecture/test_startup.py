@@ -60,10 +60,10 @@ def test_a_run_with_warnings_loads_no_heavy_library(tmp_path: Path) -> None:
     shutil.copy(ROOT.parent / "images.lock.yaml", tmp_path)
     found = loaded("render", "--check", "--no-cache", root=tmp_path)
     assert {"trainc.pipeline", "trainc.kube.yamlplaces", "trainc.plugins.flux.scripts"} <= found
-    assert {*HEAVY, "dataclasses", "inspect"} & found == set()
+    assert {*HEAVY, "dataclasses"} & found == set()
 
 
-SELDOM = {"base64", "click", "dataclasses", "datetime", "getopt", "gettext", "inspect", "uuid"}
+SELDOM = {"base64", "click", "dataclasses", "getopt", "gettext"}
 """Parts of the standard library, and click, that few runs need and that take a millisecond or more to load."""
 
 
