@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
-from trainc.diagnostics import Diagnostic, has_errors, report, sort_key, suggest
-from trainc.diagnostics.display import is_printable
-from trainc.diagnostics.plaintext import spilled
-from trainc.findings import severities
+from trainc.findings import Diagnostic, has_errors, report, severities, sort_key, suggest
+from trainc.findings.display import is_printable
+from trainc.findings.plaintext import spilled
 from trainc.foreign import KEY as UNMANAGED
 from trainc.imagelock import Lock
 from trainc.options import FIXES, Options, Revision

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trainc.diagnostics import Diagnostic, has_errors, report, sort_key
+from trainc.findings import Diagnostic, has_errors, report, sort_key
 from trainc.imagelock import FILE, IMAGES, NAME, Lock, LockFile, key_of
 from trainc.source import Document, Source, as_object
 from trainc.typedfiles import convert, read_document

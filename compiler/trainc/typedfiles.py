@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from trainc.diagnostics import Diagnostic, report, suggest
+from trainc.findings import Diagnostic, report, suggest
 from trainc.kube.decode import Problem, Refused
 from trainc.kube.yamlread import read_yaml
 from trainc.source import Document, Json, Mark, Path, Source, dotted

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.config import Config, parse
-from trainc.diagnostics import Severity
+from trainc.findings import Severity
 from trainc.source import Source
 
 ROOT = Path(__file__).parents[2]

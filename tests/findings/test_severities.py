@@ -11,7 +11,7 @@ from inputs import XGBOOST, build, places, with_runtime
 
 from trainc.cli.root import trainc
 from trainc.config import parse
-from trainc.diagnostics import CODES, Severity, has_errors, report
+from trainc.findings import CODES, Severity, has_errors, report
 from trainc.findings.severities import LEVELS, REFUSED, apply, check, is_fixed, read
 from trainc.settings import ConfigFile
 from trainc.source import Document, JsonObject, Source

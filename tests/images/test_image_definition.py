@@ -12,7 +12,7 @@ from imagecase import DEFINITION, EPOCH
 
 from trainc.building import BuildError
 from trainc.building.archive import MIRROR, sources_of
-from trainc.diagnostics import has_errors
+from trainc.findings import has_errors
 from trainc.images.definition import CopiedFile, Definition, User, parse_definition
 from trainc.source import Source
 

@@ -14,7 +14,7 @@ from trainc.building import store
 from trainc.building.inputs import Inputs, read_image
 from trainc.building.process import BuildError
 from trainc.building.rootfs import make_rootfs
-from trainc.diagnostics import Diagnostic, report
+from trainc.findings import Diagnostic, report
 from trainc.images.contents import license_list, software
 from trainc.images.debian import installed
 from trainc.images.definition import Definition

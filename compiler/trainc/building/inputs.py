@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from trainc.building.process import BuildError
-from trainc.diagnostics import Diagnostic, has_errors
+from trainc.findings import Diagnostic, has_errors
 from trainc.images.definition import FILE, Definition, parse_definition
 from trainc.images.pins import PACKAGES, WHEELS, Pin, parse_packages, parse_wheels
 from trainc.read import read_bytes

@@ -14,7 +14,7 @@ from trainc.building.archive import open_archive
 from trainc.building.inputs import Inputs
 from trainc.building.process import run, tool
 from trainc.building.wheels import fetch
-from trainc.diagnostics import Diagnostic
+from trainc.findings import Diagnostic
 from trainc.images.definition import User
 from trainc.images.pins import missing, preferences, wheels_text
 

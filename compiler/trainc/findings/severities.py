@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trainc.diagnostics import CODES, Diagnostic, Severity, report, suggest
+from trainc.findings import CODES, Diagnostic, Severity, report, suggest
 from trainc.records import replace
 from trainc.source import Document, Json, Path, as_object
 

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from trainc.diagnostics import Diagnostic, has_errors, report, sort_key
+from trainc.findings import Diagnostic, has_errors, report, sort_key
 from trainc.imagelock import key_of
 from trainc.source import Document, Path, Source
 from trainc.typedfiles import convert, read_document
