@@ -47,6 +47,7 @@ containerfiles: $(READY) ## build the Containerfiles of images/ with buildah and
 schemas: $(READY) ## write what is generated: built-in runtimes, pages of codes and fixes, CRD schemas, CEL's functions and Go types (need Go)
 	$(BIN)/python compiler/tools/builtins.py
 	$(BIN)/python compiler/tools/codes.py
+	$(BIN)/python compiler/tools/fileschemas.py
 	$(BIN)/python compiler/tools/fixes.py
 	$(BIN)/python compiler/tools/grammar.py
 	$(BIN)/python compiler/tools/schemas.py

@@ -40,7 +40,7 @@ def files(trees: Iterable[Tree]) -> dict[str, bytes]:
     """
     folders: dict[str, list[Tree]] = {}
     for tree in trees:
-        if tree.settings.argocd.write is not None:
+        if tree.settings.argocd.write:
             folders.setdefault(tree.settings.argocd.write, []).append(tree)
     return {
         f"{folder}/{name}": emit_file(data, HEADER_LINES)

@@ -2,51 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator
 
-from trainc.configdeploy import faults as deployment_faults
-from trainc.configschema import misfits
-from trainc.diagnostics import Diagnostic, has_errors, report, sort_key, suggest
-from trainc.diagnostics.plaintext import spilled
-from trainc.findings import severities
-from trainc.findings.severities import Problem as Fault
+from msgspec import Struct, field
+
+from trainc.findings import Diagnostic, has_errors, report, severities, sort_key, suggest
+from trainc.findings.display import is_printable
+from trainc.findings.plaintext import spilled
+from trainc.foreign import KEY as UNMANAGED
 from trainc.imagelock import Lock
-from trainc.kube.decode import Problem, Refused
-from trainc.kube.yamlread import read_yaml
 from trainc.options import FIXES, Options, Revision
-from trainc.records import dataclass, field
-from trainc.regex import lazy
-from trainc.settings import RECOMMENDED, expanded
-from trainc.source import Document, Json, JsonObject, Mark, Path, Source, as_list, as_object, get
+from trainc.settings import RECOMMENDED, ConfigFile, expanded, options_of
+from trainc.source import Document, JsonObject, Path, Source, as_list, as_object, get
+from trainc.typedfiles import convert, read_document
 
-_LABEL = lazy(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_LABEL_RULE = "at most 63 of a-z, 0-9 and -, beginning and ending with a letter or digit"
-_BEGINNING = lazy(r"[a-zA-Z0-9][-a-zA-Z0-9._:@]*(/[-a-zA-Z0-9._:@]+)*/?")
-"""What stands at the beginning of an image's name: a registry, and as much of a path as there is."""
+FILE = "trainc.yaml"
+CODE = "TC013"
 
 _ONLY_FOR = {"secret": "existing", "image": "job", "skipDryRunOnMissingResource": "external-secrets"}
 """Options of sshKeys, and the mode that reads them."""
 
-_BOM = "\ufeff"
+_TOOLS = ("argocd", "flux")
+_RESERVED = ("out", "jobs", "runtimes", "policies")
+"""Folders with a meaning: Argo CD's and Flux's objects cannot be written to them."""
 
-FILE = "trainc.yaml"
+_HIDDEN = (".git", "git~1", ".github")
+"""Folders that git and GitHub read: what is written to them could run."""
 
 
 def _default() -> JsonObject:
     return {"environments": {"prod": {}}}
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Struct, frozen=True):
     """What trainc.yaml says. ``environments`` are in the order of the file; ``data`` is the whole of it.
 
     ``document`` is its text, None where there is no file. ``lock`` is images.lock.yaml beside it.
     """
 
     environments: tuple[str, ...] = ("prod",)
-    data: JsonObject = field(default_factory=_default, hash=False)
-    document: Document | None = field(default=None, compare=False, repr=False)
+    data: JsonObject = field(default_factory=_default)
+    document: Document | None = None
     lock: Lock = Lock()
 
     def options(
@@ -75,129 +71,110 @@ def parse(source: Source | None) -> tuple[Config, tuple[Diagnostic, ...]]:
     """
     if source is None:
         return Config(), ()
-    data, document, findings = read_document(source)
-    if not has_errors(findings):
-        findings = (*findings, *sorted(_check(data, document), key=sort_key))
-    if has_errors(findings) or not isinstance(data, dict):
+    value, document, findings = read_document(source)
+    if value is not None and not has_errors(findings):
+        _, found = convert(value, document, ConfigFile, CODE)
+        findings = (*findings, *sorted((*found, *_rules(document)), key=sort_key))
+    if value is None or has_errors(findings):
         return Config(), findings
-    data = {**_default(), **data}
+    data = {**_default(), **document.data}
     return Config(tuple(as_object(data["environments"])), data, document), findings
 
 
-def read_document(source: Source) -> tuple[Json, Document, tuple[Diagnostic, ...]]:
-    """Return the one YAML value of a text that is no Kubernetes object, a document to place findings in, and findings.
-
-    Findings are those of any YAML text: TC001 to TC005, TC012. The document's data is empty if the value is no mapping.
-    """
-    text = source.text if isinstance(source.text, str) else source.text.decode("utf-8", "surrogateescape")
-    text = text.removeprefix(_BOM)
-    try:
-        data, problems = read_yaml(text)
-    except Refused as refusal:
-        mark = _mark(text, refusal.offset)
-        document = Document(source, {}, 0, lambda: {(): mark})
-        return None, document, (_finding(document, refusal.problem),)
-    document = Document(source, data if isinstance(data, dict) else {}, 0, _marks(text))
-    return data, document, tuple(_finding(document, problem) for problem in problems)
-
-
-def _marks(text: str) -> Callable[[], Mapping[Path, Mark]]:
-    def marks() -> Mapping[Path, Mark]:
-        from trainc.kube.yamlplaces import offsets  # only to place a finding
-
-        return {path: _mark(text, offset) for path, offset in offsets(text).items()}
-
-    return cache(marks)
-
-
-def _mark(text: str, offset: int) -> Mark:
-    start = text.rfind("\n", 0, offset) + 1
-    return Mark(text.count("\n", 0, offset) + 1, offset - start + 1)
-
-
-def _finding(document: Document, problem: Problem) -> Diagnostic:
-    # A syntax error's hint speaks of files that hold several documents.
-    hint = problem.hint if problem.code != "TC002" else None
-    return report(problem.code, document, problem.path, problem.message, found=problem.found, hint=hint)
-
-
-def _check(data: Json, document: Document) -> Iterator[Diagnostic]:
-    if data is None:
-        return
-    if not isinstance(data, dict):
-        yield report("TC013", document, (), "wrong type", found=_kind(data), expected="a mapping")
-        return
-    problems = [*misfits(data), *_environments(data), *_meanings(data), *deployment_faults(data)]
-    if isinstance(levels := data.get(severities.KEY), dict):
-        problems += (problem._replace(path=(severities.KEY, *problem.path)) for problem in severities.check(levels))
-    yield from _told(document, problems)
+def _rules(document: Document) -> Iterator[Diagnostic]:
+    """Yield what the types of trainc.yaml cannot say."""
+    data = document.data
+    yield from _fixes(document, ())
+    names = as_object(data.get("environments"))
+    paths: list[Path] = [("defaults",), *(("environments", name) for name in names)]
+    for path in paths:
+        yield from _fixes(document, path)
+        yield from _ssh_keys(document, path)
+        for prefix, replacement in as_object(get(data, *path, "registries")).items():
+            if isinstance(replacement, str) and prefix.endswith("/") != replacement.endswith("/"):
+                message, expected = "only one of the two ends in a slash", "both end in a slash, or neither"
+                where = (*path, "registries", prefix)
+                yield report(CODE, document, where, message, found=replacement, expected=expected)
+        if len(as_object(get(data, *path, "destination"))) > 1:
+            where, expected = (*path, "destination"), "one of name and server"
+            yield report(CODE, document, where, "name and server together", expected=expected)
+    for index, file in enumerate(as_list(data.get(UNMANAGED))):
+        if isinstance(file, str) and file.startswith("out/") and not _is_plain(file.rstrip("/")):
+            message = "not a plain path from the folder of trainc.yaml"
+            yield report(CODE, document, (UNMANAGED, index), message, found=file, expected="out/prod/README.md")
+    written = (finding for name in names for finding in (*_folders(document, name), *_written(document, name)))
+    yield from {finding.path: finding for finding in written}.values()
+    yield from severities.check(document)
     yield from spilled(document)
 
 
-def report_faults(config: Config, faults: Iterable[Fault]) -> tuple[Diagnostic, ...]:
-    """Return the findings (TC013) of faults in a configuration that was read without any."""
-    return tuple(_told(config.document or Document(Source(FILE, b""), {}), faults))
-
-
-def _told(document: Document, faults: Iterable[Fault]) -> Iterator[Diagnostic]:
-    for fault in faults:
-        found, expected, hint = fault.found, fault.expected, fault.hint
-        yield report("TC013", document, fault.path, fault.message, found=found, expected=expected, hint=hint)
-
-
-def _environments(data: JsonObject) -> Iterator[Fault]:
-    path = ("environments",)
-    if not isinstance(names := data.get("environments"), dict):
-        return
-    if not names:
-        yield Fault(path, "no environment", expected="at least one, such as prod: {}")
-    for name in names:
-        if not _LABEL.fullmatch(name):
-            message = "the name of an environment is not a DNS label"
-            yield Fault((*path, name), message, found=name, expected=_LABEL_RULE)
-
-
-def _meanings(data: JsonObject) -> Iterator[Fault]:
-    """Yield what no schema says, of every place that may hold options."""
-    yield from _fixes(data, ())
-    places: list[Path] = [("defaults",), *(("environments", name) for name in as_object(data.get("environments")))]
-    for path in places:
-        options = as_object(get(data, *path))
-        yield from _fixes(options, path)
-        yield from _keys(options, path)
-        yield from _registries(options, path)
-        if len(as_object(options.get("destination"))) > 1:
-            yield Fault((*path, "destination"), "name and server together", expected="one of name and server")
-
-
-def _fixes(options: JsonObject, path: Path) -> Iterator[Fault]:
-    for index, name in enumerate(as_list(options.get("fixes"))):
+def _fixes(document: Document, path: Path) -> Iterator[Diagnostic]:
+    for index, name in enumerate(as_list(get(document.data, *path, "fixes"))):
         if isinstance(name, str) and name != RECOMMENDED and name not in FIXES:
-            expected = f"{RECOMMENDED}, or a name from docs/fixes.md"
-            yield Fault((*path, "fixes", index), f"no fix {name!r}", name, expected, suggest(name, FIXES))
+            where, expected = (*path, "fixes", index), f"{RECOMMENDED}, or a name from docs/fixes.md"
+            hint = suggest(name, FIXES)
+            yield report(CODE, document, where, f"no fix {name!r}", found=name, expected=expected, hint=hint)
 
 
-def _keys(options: JsonObject, path: Path) -> Iterator[Fault]:
-    keys = expanded(options, "sshKeys")
-    if keys.get("mode") == "existing" and "secret" not in keys:
-        message = "sshKeys: existing needs the name of the Secret"
-        yield Fault((*path, "sshKeys"), message, expected="{mode: existing, secret: <name>}")
-    mode = keys.get("mode", "job")
+def _ssh_keys(document: Document, path: Path) -> Iterator[Diagnostic]:
+    keys = expanded(as_object(get(document.data, *path)), "sshKeys")
+    mode, where = keys.get("mode", "job"), (*path, "sshKeys")
+    if mode == "existing" and "secret" not in keys:
+        expected = "{mode: existing, secret: <name>}"
+        yield report(CODE, document, where, "sshKeys: existing needs the name of the Secret", expected=expected)
     for key, of in _ONLY_FOR.items():
         if key in keys and mode != of:
-            yield Fault((*path, "sshKeys", key), f"sshKeys.{key} says nothing with mode {mode}", expected=f"mode: {of}")
+            message = f"sshKeys.{key} has no effect with mode {mode}"
+            yield report(CODE, document, (*where, key), message, expected=f"mode: {of}")
 
 
-def _registries(options: JsonObject, path: Path) -> Iterator[Fault]:
-    for beginning, place in as_object(options.get("registries")).items():
-        where = (*path, "registries", beginning)
-        if not _BEGINNING.fullmatch(beginning):
-            expected = "such as ghcr.io or docker.io/library"
-            yield Fault(where, "not the beginning of an image's name", beginning, expected)
-        elif isinstance(place, str) and beginning.endswith("/") != place.endswith("/"):
-            yield Fault(where, "one of the two ends in a slash", place, "both end in a slash, or neither")
+def without_repository(config: Config, environments: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """Return a finding for each of some environments that has no argocd.repoURL, at the place to write it."""
+    document = config.document or Document(Source(FILE, b""), {})
+    return tuple(found for name in environments for found in _without_repository(document, config.data, name))
 
 
-def _kind(value: Json) -> str:
-    names = {bool: "a boolean", str: "a string", list: "a list", dict: "a mapping"}
-    return "nothing" if value is None else names.get(type(value), "a number")
+def _without_repository(document: Document, data: JsonObject, name: str) -> Iterator[Diagnostic]:
+    if not isinstance(get(options_of(data, name), "argocd", "repoURL"), str):
+        message = f"environment {name} has no argocd.repoURL, which Argo CD's objects need"
+        expected = "the URL by which Argo CD clones this repository"
+        yield report(CODE, document, _position(data, name, "argocd"), message, expected=expected)
+
+
+def _written(document: Document, name: str) -> Iterator[Diagnostic]:
+    if get(options_of(document.data, name), "argocd", "write") is not None:
+        yield from _without_repository(document, document.data, name)
+
+
+def _folders(document: Document, name: str) -> Iterator[Diagnostic]:
+    """Yield each folder for the objects of Argo CD or Flux that cannot be one."""
+    for tool in _TOOLS:
+        folder = get(options_of(document.data, name), tool, "write")
+        if isinstance(folder, str) and (reason := _unusable(folder)) is not None:
+            where, expected = _position(document.data, name, tool), "a folder of this repository, such as deploy/argocd"
+            yield report(CODE, document, (*where, "write"), reason, found=folder, expected=expected)
+
+
+def _unusable(folder: str) -> str | None:
+    """Return why a folder cannot be written to, or None."""
+    if not _is_plain(folder):
+        return "not a plain path from the folder of trainc.yaml"
+    # Some file systems ignore case, and dots and spaces at the end of a name.
+    steps = [(step, step.casefold().rstrip(". ")) for step in folder.split("/")]
+    for step, name in steps:
+        if name in _HIDDEN:
+            return f"{step}/ belongs to git or GitHub"
+    return f"{steps[0][0]}/ is reserved" if steps[0][1] in _RESERVED else None
+
+
+def _is_plain(path: str) -> bool:
+    steps = path.split("/")
+    return "\\" not in path and is_printable(path) and all(step not in ("", ".", "..") for step in steps)
+
+
+def _position(data: JsonObject, name: str, tool: str) -> Path:
+    """Return the path of a tool's options for an environment, or of where they would be."""
+    own = as_object(as_object(data.get("environments")).get(name))
+    if tool not in own and tool in as_object(data.get("defaults")):
+        return ("defaults", tool)
+    return ("environments", name, tool) if tool in own else ("environments", name)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Annotated, Final
 
-from trainc.records import dataclass, field
+from msgspec import Meta, Struct, field
+
 from trainc.regex import lazy
 from trainc.source import Document
 
@@ -25,13 +26,23 @@ _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 NAME: Final = lazy(rf"{_HOST}(?::[0-9]+)?(?:/{_PART})+:[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}}")
 """An image's name spelt out: registry, path and tag, by the grammar of references that container runtimes share."""
 
+_WORDS: Final = {"patternErrorMessage": "a digest: sha256: and 64 hexadecimal digits"}
 
-@dataclass(frozen=True, slots=True)
-class Lock:
+
+class LockFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """images.lock.yaml: the digests that image names stand for."""
+
+    images: Annotated[
+        dict[str, Annotated[str, Meta(pattern=r"^sha256:[0-9a-f]{64}$(?!\n)", extra_json_schema=_WORDS)]],
+        Meta(description="Digests by full image names: registry, path and tag."),
+    ] = {}
+
+
+class Lock(Struct, frozen=True):
     """Digests by the names of images, spelt out; ``document`` is the text, where findings are placed."""
 
-    digests: Mapping[str, str] = field(default_factory=dict, hash=False)
-    document: Document | None = field(default=None, compare=False, repr=False)
+    digests: Mapping[str, str] = field(default_factory=dict)
+    document: Document | None = None
 
     def pinned(self, image: str) -> str:
         """Return an image as it was written, with its digest behind it if it has none and the lock knows one."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trainc.config import read_document
-from trainc.configschema import schema_of
-from trainc.diagnostics import Diagnostic, has_errors, report, sort_key, suggest
-from trainc.imagelock import FILE, IMAGES, NAME, Lock, key_of
-from trainc.schema import prune, validate
-from trainc.source import Document, Json, JsonObject, Source, as_object
+from trainc.findings import Diagnostic, has_errors, report, sort_key
+from trainc.imagelock import FILE, IMAGES, NAME, Lock, LockFile, key_of
+from trainc.source import Document, Source, as_object
+from trainc.typedfiles import convert, read_document
 
 CODE = "TC701"
-SCHEMA = "images.lock.schema.json"
 
 HEADER = (
     "# Written by 'trainc image lock': the digest that each image's name stands for.\n"
@@ -24,37 +21,20 @@ def parse_lock(source: Source | None) -> tuple[Lock, tuple[Diagnostic, ...]]:
     """Return the lock, and what is wrong with its text (TC701, and findings of any YAML text); empty if it is wrong."""
     if source is None:
         return Lock(), ()
-    data, document, findings = read_document(source)
-    if not has_errors(findings):
-        findings = (*findings, *sorted(_faults(data, document), key=sort_key))
+    value, document, findings = read_document(source)
     if has_errors(findings):
         return Lock(), findings
-    digests = {key: str(value) for key, value in as_object(as_object(data).get(IMAGES)).items()}
-    return Lock(digests, document), findings
+    file, found = convert({} if value is None else value, document, LockFile, CODE)
+    findings = (*findings, *sorted((*found, *_names(document)), key=sort_key))
+    return (Lock() if file is None or has_errors(findings) else Lock(file.images, document)), findings
 
 
-def _faults(data: Json, document: Document) -> Iterator[Diagnostic]:
-    if data is None:
-        return
-    if not isinstance(data, dict):
-        yield report(CODE, document, (), "wrong type", expected="a mapping")
-        return
-    pruned, unknown = prune(schema_of(SCHEMA), data)
-    assert isinstance(pruned, dict), "an object stays one"
-    for path in unknown:
-        hint = suggest(str(path[-1]), (IMAGES,))
-        yield report(CODE, document, path, f"unknown key {path[-1]!r}", expected=IMAGES, hint=hint)
-    for found in validate(schema_of(SCHEMA), pruned):
-        yield report(CODE, document, found.path, found.message, found=found.found, expected=found.expected)
-    yield from _names(as_object(data.get(IMAGES)), document)
-
-
-def _names(images: JsonObject, document: Document) -> Iterator[Diagnostic]:
-    for name in images:
+def _names(document: Document) -> Iterator[Diagnostic]:
+    for name in as_object(document.data.get(IMAGES)):
         if NAME.fullmatch(name) is None or key_of(name) != name:
-            spelt = key_of(name) if "@" not in name else None
-            expected = spelt or "registry, path and tag, such as docker.io/library/python:3.12"
-            message = "the name of an image is not spelt out" if spelt else "not the name of an image"
+            full = key_of(name) if "@" not in name else None
+            expected = full or "registry, path and tag, such as docker.io/library/python:3.12"
+            message = "not the full name of an image" if full else "not the name of an image"
             yield report(CODE, document, (IMAGES, name), message, found=name, expected=expected)
 
 

@@ -2,69 +2,70 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from trainc.imagelock import Lock
-from trainc.records import dataclass, field, replace
 from trainc.settings import RECOMMENDED, Settings, read_settings
 from trainc.source import Document, JsonObject, Path, Source
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """What a revision holds of inputs and out/, under the names there. ``name`` is what its user calls it.
+class Revision(Struct, frozen=True, eq=False):
+    """The inputs and out/ of a revision, by their names there. ``name`` is what the user calls it.
 
-    ``config`` is what its trainc.yaml says. ``settings`` are its trainc.yaml and images.lock.yaml, if it has them.
+    ``config`` is its trainc.yaml, parsed. ``settings`` are its trainc.yaml and images.lock.yaml, if it has them.
     """
 
     name: str
-    sources: tuple[Source, ...] = field(repr=False)
-    config: JsonObject = field(default_factory=dict, hash=False, repr=False)
-    settings: tuple[Document, ...] = field(default=(), repr=False)
+    sources: tuple[Source, ...]
+    config: JsonObject = field(default_factory=dict)
+    settings: tuple[Document, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True, dict=True):
     """Options of one compilation.
 
-    ``faithful``: exactly what API server, Trainer v2.3.0 and JobSet v0.12.0 make of the documents given.
+    ``faithful``: exactly what API server, Trainer v2.3.0 and JobSet v0.12.0 make of the given documents.
     ``environment``: a key of ``environments`` in trainc.yaml; the first folder below out/.
-    ``config``: the parsed trainc.yaml; ``settings`` is what it says for the environment, and nothing under faithful.
-    ``config_document``: its text, where findings in it are placed.
+    ``config``: the parsed trainc.yaml; ``settings`` are its options for the environment, the defaults under faithful.
+    ``config_document``: its text, for the positions of findings.
     ``fixes``: names of FIXES to switch on, beside those of trainc.yaml; ``recommended`` stands for those that are.
-    ``crds``: files with CustomResourceDefinitions, by which objects beside TrainJobs and runtimes are judged.
+    ``crds``: files with CustomResourceDefinitions, which validate objects beside TrainJobs and runtimes.
     ``lock``: the digests of images, by which they are pinned.
-    ``base``: what was there before; with it the changes that a cluster would refuse are findings, too.
-    ``policies_from``: a revision whose policies and severities judge as well: what they forbid stays forbidden.
-    Raises ValueError for fixes that are not there, and for fixes under faithful.
+    ``base``: an earlier revision; with it, the changes that a cluster would refuse are findings, too.
+    ``policies_from``: a revision whose policies and severities apply as well: what they forbid stays forbidden.
+    Raises ValueError for unknown fixes, and for fixes under faithful.
     """
 
     faithful: bool = False
     environment: str = "prod"
-    config: JsonObject = field(default_factory=dict, hash=False)
+    config: JsonObject = field(default_factory=dict)
     fixes: tuple[str, ...] = ()
     crds: tuple[Source, ...] = ()
     base: Revision | None = None
     policies_from: Revision | None = None
     lock: Lock = Lock()
-    config_document: Document | None = field(default=None, repr=False, compare=False)
-    settings: Settings = field(init=False, repr=False, compare=False)
-    _on: frozenset[str] = field(init=False, repr=False, compare=False)
+    config_document: Document | None = None
 
     def __post_init__(self) -> None:
         if self.faithful and self.fixes:
             raise ValueError("faithful output has no fixes")
-        settings = Settings() if self.faithful else read_settings(self.config, self.environment)
         for name in self.fixes:
             if name != RECOMMENDED and name not in FIXES:
                 raise ValueError(f"no fix {name!r}")
-        self._settle(settings)
 
-    def _settle(self, settings: Settings) -> None:
-        """Take settings, and the fixes that are on with them."""
-        object.__setattr__(self, "settings", settings)
-        chosen = frozenset((*self.fixes, *settings.fixes))
-        if RECOMMENDED in chosen:
-            chosen |= {name for name, fix in FIXES.items() if fix.recommended}
-        object.__setattr__(self, "_on", chosen)
+    @cached_property
+    def settings(self) -> Settings:
+        """The options of the environment."""
+        return Settings() if self.faithful else read_settings(self.config, self.environment)
+
+    @cached_property
+    def _on(self) -> frozenset[str]:
+        chosen = frozenset((*self.fixes, *self.settings.fixes))
+        recommended = (name for name, fix in FIXES.items() if fix.recommended and RECOMMENDED in chosen)
+        return chosen.union(recommended)
 
     def fixed(self, name: str) -> bool:
         """Tell whether a fix is switched on. Raises KeyError for a name that is none."""
@@ -73,7 +74,7 @@ class Options:
         return name in self._on
 
     def concerns(self, path: Path) -> bool:
-        """Tell whether a place of trainc.yaml or images.lock.yaml is about this environment."""
+        """Tell whether a path of trainc.yaml or images.lock.yaml is about this environment."""
         return path[:1] != ("environments",) or path[:2] == ("environments", self.environment)
 
     def chosen(self) -> tuple[str, ...]:
@@ -81,14 +82,13 @@ class Options:
         return tuple(name for name in FIXES if self.fixed(name))
 
     def with_fixes(self, names: tuple[str, ...]) -> Options:
-        """Return the same options with exactly these fixes; trainc.yaml's are not asked."""
-        made = replace(self, fixes=())
-        made._settle(replace(made.settings, fixes=names))
-        return made
+        """Return the same options with exactly these fixes, whatever trainc.yaml says."""
+        changed = replace(self, fixes=())
+        changed.__dict__["settings"] = replace(self.settings, fixes=names)
+        return changed
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """A known bug of Trainer v2.3.0 that trainc reproduces unless the fix is switched on.
 
     ``code`` is the warning's, ``issue`` upstream's, ``wrong`` what happens, ``right`` what the fix does instead.

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from trainc.config import Config, parse, read_document
+from trainc.config import Config, parse
 from trainc.diagnostics.display import is_printable
 from trainc.foreign import OWNED, Kind
 from trainc.options import Revision
 from trainc.read import CONFIG, LIMIT, LOCK, OUT, SUFFIXES, is_given, is_input
 from trainc.records import NamedTuple
 from trainc.source import Source
+from trainc.typedfiles import read_document
 
 FOLDERS: Final = ("jobs", "runtimes", "policies", "out")
 SETTINGS: Final = (CONFIG, LOCK)

@@ -1,122 +1,293 @@
-"""What trainc.yaml says for one environment, as types; every default stands here, once.
+"""The types of trainc.yaml. They are its schema, its reader and its defaults at once.
 
-Shapes of the file are checked by config.py. What is read here has passed that, or comes from a program that embeds
-trainc: then a value of a wrong type counts as absent.
+``ConfigFile`` is the whole file, ``Environment`` the options of one environment as the file has them, and ``Settings``
+those options when ``defaults`` and short forms are resolved. compiler/tools/fileschemas.py writes config.schema.json
+from these types, for editors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Final, TypeVar
+from typing import Annotated, Any, Final, Literal
 
-from trainc.records import dataclass, field
-from trainc.source import Json, JsonObject, as_list, as_object
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field
 
-SHORT: Final[Mapping[str, str]] = {"sshKeys": "mode", "transport": "mode", "naming": "mode"}
-"""Options that may be a text instead of a mapping: the key that the text stands for."""
+from trainc.source import JsonObject, as_object
 
 RECOMMENDED: Final = "recommended"
 """What stands for all recommended fixes."""
 
-T = TypeVar("T", bool, int, str)
+SHORT: Final = ("sshKeys", "transport", "naming")
+"""Options that may be a text instead of a mapping: the text is their ``mode``."""
 
 
-@dataclass(frozen=True, slots=True)
-class SshKeys:
-    """Where the keys of MPI jobs come from.
-
-    ``mode``: job (a Job in the cluster makes them), external-secrets, or existing (``secret`` names them). ``image`` is
-    the Job's, None for the launcher's. ``skip_dry_run``: apply the rest where the operator's CRDs are missing.
-    """
-
-    mode: str = "job"
-    secret: str | None = None
-    image: str | None = None
-    skip_dry_run: bool = False
+def _form(pattern: str, message: str, longest: int | None = None) -> Meta:
+    """Return a pattern for a text, with the words for a text that does not match it, which editors show as well."""
+    # $ alone would also match before a line break at the end.
+    words = {"patternErrorMessage": message}
+    return Meta(pattern=rf"^{pattern}$(?!\n)", max_length=longest, extra_json_schema=words)
 
 
-@dataclass(frozen=True, slots=True)
-class Transport:
-    """How mpirun reaches workers: ssh or kubexec. ``image`` has kubectl, None where the launcher's own has it."""
-
-    mode: str = "ssh"
-    image: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Naming:
-    """How JobSets are called: stable, or content. ``max_reruns`` is how many jobs one change may run again."""
-
-    mode: str = "stable"
-    max_reruns: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class ArgoCD:
-    """What Argo CD's objects say, and the folder that render writes them to.
-
-    ``namespaces`` are those that the AppProject allows, patterns included; none: those that have jobs.
-    """
-
-    repo_url: str | None = None
-    revision: str = "HEAD"
-    namespace: str = "argocd"
-    project: str | None = None
-    automated: bool = True
-    per: str = "job"
-    on_delete: str = "stop"
-    write: str | None = None
-    namespaces: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Flux:
-    """What Flux's objects say: the GitRepository, its namespace and theirs, and how often a job is looked at."""
-
-    source: str = "flux-system"
-    namespace: str = "flux-system"
-    interval: str = "10m"
-    on_delete: str = "stop"
-    write: str | None = None
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+Text = Annotated[str, Meta(min_length=1)]
+Label = Annotated[
+    str,
+    _form(
+        "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?",
+        "a DNS label: at most 63 of a-z, 0-9 and -, beginning and ending with a letter or digit",
+    ),
+]
+Name = Annotated[
+    str, _form(rf"{_LABEL}(\.{_LABEL})*", "a DNS name: labels of a-z, 0-9 and -, separated by dots", longest=253)
+]
+Queue = Annotated[
+    str,
+    _form(rf"{_LABEL}(\.{_LABEL})*", "the name of a queue: labels of a-z, 0-9 and -, separated by dots", longest=63),
+]
+ImagePrefix = Annotated[
+    str,
+    _form(
+        "[a-zA-Z0-9][-a-zA-Z0-9._:@]*(/[-a-zA-Z0-9._:@]+)*/?",
+        "the beginning of an image's name: such as ghcr.io or docker.io/library",
+    ),
+]
+Project = Annotated[
+    str, _form("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "the name of an AppProject: a-z, 0-9, - and . are allowed")
+]
+NamespacePattern = Annotated[str, _form("[-a-z0-9*]{1,63}", "a pattern of namespaces: a-z, 0-9, - and * are allowed")]
+Duration = Annotated[str, _form(r"([0-9]+(\.[0-9]+)?(ms|s|m|h))+", "a duration: such as 10m or 1h30m")]
+OutputPath = Annotated[
+    str,
+    Meta(
+        pattern="^out/[^/]", extra_json_schema={"patternErrorMessage": "a path below out/: such as out/prod/README.md"}
+    ),
+]
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
-    """A strategic merge patch: patterns of kind, name and namespace, and what is merged in."""
+class SshKeys(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the keys of MPI jobs come from."""
 
-    kind: str
-    name: str
-    namespace: str
-    patch: JsonObject = field(hash=False)
-    index: int = 0
+    mode: Annotated[
+        Literal["job", "external-secrets", "existing"],
+        Meta(
+            description="job: a Job in the cluster creates them. external-secrets: the External Secrets Operator does."
+            " existing: they are in a Secret already."
+        ),
+    ] = "job"
+    secret: Annotated[Name, Meta(description="The Secret, for mode existing.")] = ""
+    image: Annotated[
+        Text, Meta(description="The image of the Job; it needs ssh-keygen and python3. Default: the launcher's.")
+    ] = ""
+    skip_dry_run: Annotated[
+        bool,
+        Meta(description="Apply the rest of a job where the operator's CRDs are missing (mode external-secrets)."),
+    ] = field(name="skipDryRunOnMissingResource", default=False)
+
+
+class Transport(Struct, frozen=True, forbid_unknown_fields=True):
+    """How mpirun reaches the workers."""
+
+    mode: Annotated[Literal["ssh", "kubexec"], Meta(description="ssh, or kubexec: kubectl exec, without keys.")] = "ssh"
+    image: Annotated[
+        Text,
+        Meta(description="An image with kubectl, which an init container copies. Default: the launcher's has kubectl."),
+    ] = ""
+
+
+class Naming(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """How JobSets are named."""
+
+    mode: Annotated[
+        Literal["stable", "content"], Meta(description="stable, or content: with a hash of what cannot be changed.")
+    ] = "stable"
+    max_reruns: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="How many jobs one change may run again before validate --base refuses it (mode content).",
+        ),
+    ] = 1
+
+
+OnDelete = Annotated[
+    Literal["stop", "keep"],
+    Meta(description="What happens to a running job when its directory is deleted: stop or keep."),
+]
+
+
+class ArgoCD(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """Argo CD's objects."""
+
+    repo_url: Annotated[Text, Meta(description="The URL by which Argo CD clones this repository.")] = field(
+        name="repoURL", default=""
+    )
+    revision: Annotated[Text, Meta(description="The branch or tag to sync.")] = "HEAD"
+    namespace: Annotated[Label, Meta(description="The namespace of Argo CD.")] = "argocd"
+    project: Annotated[
+        Project,
+        Meta(
+            description="The AppProject. Default: trainc-<environment>. Argo CD's own project, default, is not printed."
+        ),
+    ] = ""
+    automated: Annotated[bool, Meta(description="Whether Argo CD syncs automatically.")] = True
+    per: Annotated[Literal["job", "namespace"], Meta(description="One Application per job or per namespace.")] = "job"
+    on_delete: OnDelete = "stop"
+    write: Annotated[Text, Meta(description="A folder outside of out/ to which render writes Argo CD's objects.")] = ""
+    namespaces: Annotated[
+        tuple[NamespacePattern, ...],
+        Meta(description="The namespaces that the AppProject allows; * is any text. Default: those with jobs."),
+    ] = ()
+
+
+class Flux(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """Flux's objects."""
+
+    source: Annotated[Label, Meta(description="The GitRepository of this repository.")] = "flux-system"
+    namespace: Annotated[Label, Meta(description="The namespace of the GitRepository and the Kustomizations.")] = (
+        "flux-system"
+    )
+    interval: Annotated[Duration, Meta(description="How often Flux reconciles a job, such as 10m.")] = "10m"
+    on_delete: OnDelete = "stop"
+    write: Annotated[Text, Meta(description="A folder outside of out/ to which render writes Flux's objects.")] = ""
+
+
+class Target(Struct, frozen=True, forbid_unknown_fields=True):
+    """The objects that a patch applies to; * is any text."""
+
+    kind: Annotated[Text, Meta(description="A kind, such as JobSet.")]
+    name: Annotated[str, Meta(description="A pattern of names.")] = "*"
+    namespace: Annotated[str, Meta(description="A pattern of namespaces.")] = "*"
+
+
+class Patch(Struct, frozen=True, forbid_unknown_fields=True):
+    """A strategic merge patch."""
+
+    target: Target
+    patch: Annotated[
+        dict[str, Any], Meta(description="What is merged in, as kubectl patch does; $patch directives are supported.")
+    ]
 
     def matches(self, kind: str, namespace: str, name: str) -> bool:
-        """Tell whether an object is meant."""
-        wanted = ((self.kind, kind), (self.namespace, namespace), (self.name, name))
+        """Tell whether the patch applies to an object."""
+        wanted = ((self.target.kind, kind), (self.target.namespace, namespace), (self.target.name, name))
         return all(fnmatchcase(value, pattern) for pattern, value in wanted)
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The options of one environment, as docs/environments.md describes them."""
+class Destination(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The cluster, by its name or its address in Argo CD. Default: the one that Argo CD runs in."""
 
-    jobs: tuple[str, ...] = ()
-    destination: Mapping[str, str] = field(default_factory=dict, hash=False)
-    namespaces: Mapping[str, str] = field(default_factory=dict, hash=False)
-    create_namespace: bool = False
-    image_pull_secrets: tuple[str, ...] = ()
-    registries: Mapping[str, str] = field(default_factory=dict, hash=False)
-    runtimes: Mapping[str, str] = field(default_factory=dict, hash=False)
-    patches: tuple[Patch, ...] = ()
-    service_accounts: tuple[str, ...] = ()
+    name: Annotated[Text, Meta(description="Its name.")] = ""
+    server: Annotated[Text, Meta(description="Its address.")] = ""
+
+
+Fixes = Annotated[
+    Literal["recommended"] | tuple[str, ...],
+    Meta(description="Names of fixes; recommended stands for all that are recommended."),
+]
+
+
+class Environment(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """The options of an environment."""
+
+    jobs: Annotated[
+        tuple[Text, ...],
+        Meta(
+            description="The TrainJobs of the environment: patterns of <namespace>/<name> as in jobs/. * is any text"
+            " without /, and ! excludes what the pattern matches. Default: all."
+        ),
+    ] = ()
+    destination: Destination = Destination()
+    namespaces: Annotated[
+        dict[str, Label],
+        Meta(
+            description="Namespaces with another name in this environment: the name in jobs/, the name in the cluster."
+        ),
+    ] = {}
+    create_namespace: Annotated[bool, Meta(description="Whether Argo CD creates missing namespaces.")] = False
+    image_pull_secrets: Annotated[
+        tuple[Name, ...], Meta(description="Names of Secrets for pulling images, added to every pod.")
+    ] = ()
+    registries: Annotated[
+        dict[ImagePrefix, ImagePrefix],
+        Meta(description="Registries, or beginnings of image names, and what replaces them in every pod."),
+    ] = {}
+    runtimes: Annotated[
+        dict[str, Name],
+        Meta(description="Runtimes to replace in this environment: the name in a runtimeRef, the one to use."),
+    ] = {}
+    patches: Annotated[
+        tuple[Patch, ...], Meta(description="Strategic merge patches of the generated objects, applied in order.")
+    ] = ()
+    service_accounts: Annotated[
+        tuple[Name, ...], Meta(description="Service accounts that exist in the cluster without trainc.")
+    ] = ()
+    ssh_keys: Annotated[
+        Literal["job", "external-secrets", "existing"] | SshKeys,
+        Meta(description="Where the keys of MPI jobs come from."),
+    ] = SshKeys()
+    transport: Annotated[Literal["ssh", "kubexec"] | Transport, Meta(description="How mpirun reaches the workers.")] = (
+        Transport()
+    )
+    naming: Annotated[Literal["stable", "content"] | Naming, Meta(description="How JobSets are named.")] = Naming()
+    queue: Annotated[Queue, Meta(description="The Kueue queue of jobs that name none.")] = ""
+    target: Annotated[Literal["argocd", "flux"], Meta(description="What applies out/: argocd or flux.")] = "argocd"
+    argocd: ArgoCD = field(name="argocd", default=ArgoCD())
+    flux: Flux = Flux()
+    fixes: Fixes = ()
+
+
+class SeverityOption(Struct, frozen=True, forbid_unknown_fields=True):
+    """A severity that comments cannot silence."""
+
+    level: Literal["error", "warning", "note", "ignore"] | UnsetType = UNSET
+    locked: Annotated[bool, Meta(description="Whether comments cannot silence the code.")] = False
+
+
+class Locked(Struct, frozen=True, forbid_unknown_fields=True):
+    """images.lock.yaml."""
+
+    required: Annotated[
+        tuple[Text, ...],
+        Meta(description="Registries, or beginnings of image names, whose images must be pinned by digest."),
+    ] = ()
+
+
+class Policies(Struct, frozen=True, forbid_unknown_fields=True):
+    """Admission policies."""
+
+    pods: Annotated[bool, Meta(description="Whether policies also check the pods that a JobSet will create.")] = False
+
+
+class ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """trainc.yaml: what trainc compiles for."""
+
+    environments: Annotated[
+        dict[Label, Environment | None], Meta(min_length=1, description="The environments, each a folder of out/.")
+    ] = field(default_factory=lambda: {"prod": Environment()})
+    defaults: Environment = Environment()
+    fixes: Fixes = ()
+    output: Annotated[int, Meta(ge=1, le=1, description="The number of the output format.")] = 1
+    lock: Locked = Locked()
+    unmanaged: Annotated[
+        tuple[OutputPath, ...],
+        Meta(description="Files and folders below out/ that others manage, as paths from the folder of trainc.yaml."),
+    ] = ()
+    policies: Policies = Policies()
+    severities: Annotated[
+        dict[str, Literal["error", "warning", "note", "ignore"] | SeverityOption],
+        Meta(
+            description="Severities by code: error, warning, note or ignore; or {level: error, locked: true}, which no"
+            " comment silences."
+        ),
+    ] = {}
+
+
+class Settings(Environment, frozen=True, rename="camel"):
+    """What trainc.yaml says for one environment, every short form as the mapping that it stands for."""
+
     ssh_keys: SshKeys = SshKeys()
     transport: Transport = Transport()
     naming: Naming = Naming()
-    queue: str | None = None
-    target: str = "argocd"
-    argocd: ArgoCD = ArgoCD()
-    flux: Flux = Flux()
     fixes: tuple[str, ...] = ()
     lock_required: tuple[str, ...] = ()
     pods: bool = False
@@ -150,94 +321,32 @@ def of_every_job(config: JsonObject, environment: str) -> JsonObject:
 
 
 def read_settings(config: JsonObject, environment: str) -> Settings:
-    """Return what trainc.yaml, parsed, says for an environment."""
+    """Return what trainc.yaml, parsed, says for an environment.
+
+    ``config.parse`` has checked it, or it comes from a program that embeds trainc: then an option that does not fit
+    its type counts as absent.
+    """
     data = options_of(config, environment)
-    return Settings(
-        jobs=_texts(data, "jobs"),
-        destination=_pairs(data, "destination"),
-        namespaces=_pairs(data, "namespaces"),
-        create_namespace=_value(data, "createNamespace", False),
-        image_pull_secrets=_texts(data, "imagePullSecrets"),
-        registries=_pairs(data, "registries"),
-        runtimes=_pairs(data, "runtimes"),
-        patches=tuple(_patch(index, as_object(item)) for index, item in enumerate(as_list(data.get("patches")))),
-        service_accounts=_texts(data, "serviceAccounts"),
-        ssh_keys=_ssh_keys(expanded(data, "sshKeys")),
-        transport=_transport(expanded(data, "transport")),
-        naming=_naming(expanded(data, "naming")),
-        queue=_text(data, "queue"),
-        target=_value(data, "target", "argocd"),
-        argocd=_argocd(as_object(data.get("argocd"))),
-        flux=_flux(as_object(data.get("flux"))),
-        fixes=(RECOMMENDED,) if data.get("fixes") == RECOMMENDED else _texts(data, "fixes"),
-        lock_required=_texts(as_object(config.get("lock")), "required"),
-        pods=_value(as_object(config.get("policies")), "pods", False),
-    )
+    data |= {key: expanded(data, key) for key in SHORT if key in data}
+    if data.get("fixes") == RECOMMENDED:
+        data["fixes"] = [RECOMMENDED]
+    data["lockRequired"] = as_object(config.get("lock")).get("required", [])
+    data["pods"] = as_object(config.get("policies")).get("pods", False)
+    try:
+        return convert(data, Settings)
+    except ValidationError:
+        return convert({key: value for key, value in data.items() if _is_valid(key, value)}, Settings)
+
+
+def _is_valid(key: str, value: object) -> bool:
+    try:
+        convert({key: value}, Settings)
+    except ValidationError:
+        return False
+    return True
 
 
 def expanded(data: JsonObject, key: str) -> JsonObject:
     """Return an option of SHORT as a mapping."""
     value = data.get(key)
-    return {SHORT[key]: value} if isinstance(value, str) else as_object(value)
-
-
-def _ssh_keys(data: JsonObject) -> SshKeys:
-    skip = _value(data, "skipDryRunOnMissingResource", False)
-    return SshKeys(_value(data, "mode", "job"), _text(data, "secret"), _text(data, "image"), skip)
-
-
-def _transport(data: JsonObject) -> Transport:
-    return Transport(_value(data, "mode", "ssh"), _text(data, "image"))
-
-
-def _naming(data: JsonObject) -> Naming:
-    return Naming(_value(data, "mode", "stable"), _value(data, "maxReruns", 1))
-
-
-def _argocd(data: JsonObject) -> ArgoCD:
-    return ArgoCD(
-        repo_url=_text(data, "repoURL"),
-        revision=_value(data, "revision", "HEAD"),
-        namespace=_value(data, "namespace", "argocd"),
-        project=_text(data, "project"),
-        automated=_value(data, "automated", True),
-        per=_value(data, "per", "job"),
-        on_delete=_value(data, "onDelete", "stop"),
-        write=_text(data, "write"),
-        namespaces=_texts(data, "namespaces"),
-    )
-
-
-def _flux(data: JsonObject) -> Flux:
-    return Flux(
-        source=_value(data, "source", "flux-system"),
-        namespace=_value(data, "namespace", "flux-system"),
-        interval=_value(data, "interval", "10m"),
-        on_delete=_value(data, "onDelete", "stop"),
-        write=_text(data, "write"),
-    )
-
-
-def _patch(index: int, data: JsonObject) -> Patch:
-    target = as_object(data.get("target"))
-    kind, name, namespace = (_value(target, key, "*") for key in ("kind", "name", "namespace"))
-    return Patch(kind, name, namespace, as_object(data.get("patch")), index)
-
-
-def _value(data: JsonObject, key: str, default: T) -> T:
-    value = data.get(key)
-    return value if value.__class__ is default.__class__ else default
-
-
-def _text(data: JsonObject, key: str) -> str | None:
-    value = data.get(key)
-    return value if isinstance(value, str) else None
-
-
-def _texts(data: JsonObject, key: str) -> tuple[str, ...]:
-    return tuple(item for item in as_list(data.get(key)) if isinstance(item, str))
-
-
-def _pairs(data: JsonObject, key: str) -> Mapping[str, str]:
-    found: Mapping[str, Json] = as_object(data.get(key))
-    return {name: value for name, value in found.items() if isinstance(value, str)}
+    return {"mode": value} if isinstance(value, str) else as_object(value)

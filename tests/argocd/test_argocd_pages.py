@@ -35,7 +35,7 @@ def test_examples(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["argocd", "flux"])
 def test_every_option_has_a_row(name: str) -> None:
-    options = load_json("config.schema.json")["$defs"]["options"]["properties"][name]["properties"]
+    options = load_json("config.schema.json")["$defs"][{"argocd": "ArgoCD", "flux": "Flux"}[name]]["properties"]
     rows = dict(re.findall(r"^\| `([A-Za-z]+)` \| ([^|]*) \|", page(name), re.M))
     assert set(options) - set(rows) == set()
     own = getattr(Settings(), name)

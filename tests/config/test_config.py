@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.config import Config, parse
-from trainc.diagnostics import Severity
+from trainc.findings import Severity
 from trainc.source import Source
 
 ROOT = Path(__file__).parents[2]
@@ -46,18 +46,18 @@ def test_environments_keep_the_order_of_the_file() -> None:
         ("enviroments: {prod: {}}\n", (1, 1), "unknown key 'enviroments'"),
         ("# x\nversion: 1\nenvironments: {prod: {}}\n", (2, 1), "unknown key 'version'"),
         ("environments:\n  prod:\n    runtime: x\n", (3, 5), "unknown key 'runtime'"),
-        ("[]\n", (1, 1), "wrong type"),
-        ("prod\n", (1, 1), "wrong type"),
+        ("[]\n", (1, 1), "the file must be a mapping"),
+        ("prod\n", (1, 1), "the file must be a mapping"),
         ("environments: [prod]\n", (1, 1), "environments must be a mapping"),
         ("environments:\n", (1, 1), "environments must be a mapping"),
         ("environments: {prod: 1}\n", (1, 16), "environments.prod must be a mapping"),
-        ("environments: {}\n", (1, 1), "no environment"),
-        ("environments:\n  Prod: {}\n", (2, 3), "the name of an environment is not a DNS label"),
-        ("environments:\n  a.b: {}\n", (2, 3), "the name of an environment is not a DNS label"),
-        ("environments:\n  -a: {}\n", (2, 3), "the name of an environment is not a DNS label"),
-        ("environments:\n  a-: {}\n", (2, 3), "the name of an environment is not a DNS label"),
-        ("environments:\n  '..': {}\n", (2, 3), "the name of an environment is not a DNS label"),
-        (f"environments:\n  {'a' * 64}: {{}}\n", (2, 3), "the name of an environment is not a DNS label"),
+        ("environments: {}\n", (1, 1), "environments must not be empty"),
+        ("environments:\n  Prod: {}\n", (2, 3), "'Prod' is not a DNS label"),
+        ("environments:\n  a.b: {}\n", (2, 3), "'a.b' is not a DNS label"),
+        ("environments:\n  -a: {}\n", (2, 3), "'-a' is not a DNS label"),
+        ("environments:\n  a-: {}\n", (2, 3), "'a-' is not a DNS label"),
+        ("environments:\n  '..': {}\n", (2, 3), "'..' is not a DNS label"),
+        (f"environments:\n  {'a' * 64}: {{}}\n", (2, 3), f"'{'a' * 64}' is not a DNS label"),
     ],
 )
 def test_what_is_wrong_is_placed(text: str, place: tuple[int, int], message: str) -> None:

@@ -1,17 +1,37 @@
 from __future__ import annotations
 
 import json
+import runpy
+from pathlib import Path
 
 import jsonschema
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc import Options, Source
 from trainc.config import parse
+from trainc.data import ROOT as DATA
 from trainc.data import load_json
-from trainc.settings import Flux, Naming, Patch, Settings, SshKeys, Transport, read_settings
-from trainc.source import JsonObject
+from trainc.imagelock import LockFile
+from trainc.images.definition import Definition
+from trainc.settings import (
+    ConfigFile,
+    Destination,
+    Flux,
+    Naming,
+    Patch,
+    Settings,
+    SshKeys,
+    Target,
+    Transport,
+    read_settings,
+)
+from trainc.source import JsonObject, as_object, get, paths, put
+from trainc.typedfiles import misfits, read_document
+
+TOOL = Path(__file__).parents[2] / "compiler" / "tools" / "fileschemas.py"
 
 FULL = """\
 fixes: recommended
@@ -56,14 +76,14 @@ def settings(text: str, environment: str = "prod") -> Settings:
 def test_all_that_can_be_said() -> None:
     found = settings(FULL)
     assert (found.jobs, found.queue, found.target) == (("team-*", "!team-x/old-*"), "fast", "flux")
-    assert (found.destination, found.namespaces) == ({"name": "west"}, {"team-a": "a"})
+    assert (found.destination, found.namespaces) == (Destination("west"), {"team-a": "a"})
     assert (found.create_namespace, found.pods, found.lock_required) == (True, True, ("ghcr.io/",))
     assert (found.image_pull_secrets, found.service_accounts) == (("pull",), ("reader",))
     assert (found.registries, found.runtimes) == (
         {"docker.io": "mirror.example.com"},
         {"torch-distributed": "torch-west"},
     )
-    assert found.patches == (Patch("JobSet", "m*", "*", {"metadata": {"labels": {"a": "b"}}}, 0),)
+    assert found.patches == (Patch(Target("JobSet", "m*"), {"metadata": {"labels": {"a": "b"}}}),)
     assert found.ssh_keys == SshKeys("existing", "keys")
     assert found.naming == Naming("content", 3)
     assert found.transport == Transport("kubexec"), "of defaults"
@@ -110,20 +130,20 @@ def test_which_jobs_an_environment_has(jobs: list[str], taken: list[str]) -> Non
     ("text", "message", "column"),
     [
         ("{sshKeys: existing}", "sshKeys: existing needs the name of the Secret", 23),
-        ("{sshKeys: none}", 'environments.prod.sshKeys must be one of "job", "external-secrets", "existing"', 23),
+        ("{sshKeys: none}", 'environments.prod.sshKeys must be "existing", "external-secrets", "job" or a mapping', 23),
         ("{destination: {name: a, server: b}}", "name and server together", 23),
         ("{fixes: [ssh-keymode]}", "no fix 'ssh-keymode'", 31),
         ("{naming: {mode: content, maxReruns: -1}}", "environments.prod.naming.maxReruns must be greater than", 47),
         ("{patches: [{target: {kind: JobSet}}]}", "environments.prod.patches[0] lacks patch", 33),
         ("{queue: 3}", "environments.prod.queue must be a string", 23),
-        ("{argocd: {per: jobs}}", 'environments.prod.argocd.per must be one of "job", "namespace"', 32),
-        ("{argocd: {namespaces: [A]}}", "environments.prod.argocd.namespaces[0] does not have the form", 45),
+        ("{argocd: {per: jobs}}", 'environments.prod.argocd.per must be "job" or "namespace"', 32),
+        ("{argocd: {namespaces: [A]}}", "environments.prod.argocd.namespaces[0] is not a pattern of namespaces", 45),
         ("{flux: {interval: 10}}", "environments.prod.flux.interval must be a string", 30),
-        ("{flux: {interval: ten}}", "environments.prod.flux.interval does not have the form", 30),
+        ("{flux: {interval: ten}}", "environments.prod.flux.interval is not a duration", 30),
         ("{argocd: {write: argocd}}", "environment prod has no argocd.repoURL, which Argo CD's objects need", 23),
-        ("{argocd: {repoURL: x, write: out/a}}", "out/ has a meaning of its own", 44),
-        ("{argocd: {repoURL: x, write: Jobs}}", "Jobs/ has a meaning of its own", 44),
-        ("{flux: {write: runtimes}}", "runtimes/ has a meaning of its own", 30),
+        ("{argocd: {repoURL: x, write: out/a}}", "out/ is reserved", 44),
+        ("{argocd: {repoURL: x, write: Jobs}}", "Jobs/ is reserved", 44),
+        ("{flux: {write: runtimes}}", "runtimes/ is reserved", 30),
         *(
             (f"{{flux: {{write: '{folder}'}}}}", "not a plain path from the folder of trainc.yaml", 30)
             for folder in (".", "/x", "a/../out", "a//b", "a/", "./a", "a\\b", "a\u200bb")
@@ -140,21 +160,61 @@ def test_what_does_not_fit(text: str, message: str, column: int) -> None:
     assert message in findings[0].message
 
 
-def test_the_schema_is_one() -> None:
-    jsonschema.Draft202012Validator.check_schema(load_json("config.schema.json"))
+IMAGE: JsonObject = {
+    "image": "ghcr.io/team/small:1.2",
+    "suite": "bookworm",
+    "created": "2026-01-01T00:00:00Z",
+    "packages": ["bash"],
+    "wheels": ["numpy==2.1"],
+    "user": {"name": "user", "id": 1000},
+    "files": [{"from": "a", "to": "/a", "executable": True}],
+    "links": {"/a": "b"},
+    "entrypoint": ["/a"],
+    "labels": {"a": "b"},
+}
+LOCK: JsonObject = {"images": {"docker.io/library/a:1": f"sha256:{'0' * 64}"}}
+FILES = {
+    "config.schema.json": (ConfigFile, as_object(read_document(Source("trainc.yaml", FULL))[0])),
+    "image.schema.json": (Definition, IMAGE),
+    "images.lock.schema.json": (LockFile, LOCK),
+}
+"""By the file with their schema: types, and values with most of their keys."""
 
-
-VALUES = st.sampled_from(["job", "content", "ssh", "recommended", [], ["a"], {}, {"mode": "job"}, 1, True, None, "x"])
+VALUES = st.sampled_from(
+    [
+        *("job", "content", "recommended", "error", "Not a name", "", "a\n", "10m", "/a/b", "a" * 64),
+        *([], ["a"], [1], [""], {}, {"mode": "job"}, {"x": "y"}, {"level": "note"}),
+        *(0, 1, -1, 1.0, 1.5, 2**70, True, None),
+    ]
+)
 KEYS = st.sampled_from(["sshKeys", "naming", "transport", "fixes", "jobs", "queue", "patches", "zzz", "argocd"])
 
 
-@given(st.dictionaries(KEYS, VALUES), st.dictionaries(KEYS, VALUES), st.booleans())
-def test_editors_and_trainc_take_the_same(own: JsonObject, shared: JsonObject, null: bool) -> None:
-    data = {"environments": {"prod": None if null else own}, "defaults": shared}
-    from trainc.configschema import misfits
+@pytest.mark.parametrize("name", FILES)
+def test_schemas_for_editors_are_current(name: str) -> None:
+    assert (DATA / name).read_text(encoding="utf-8") == runpy.run_path(str(TOOL))["text"](FILES[name][0]), (
+        "make schemas"
+    )
+    jsonschema.Draft202012Validator.check_schema(load_json(name))
 
-    fits = jsonschema.Draft202012Validator(load_json("config.schema.json")).is_valid(data)
-    assert fits == (not list(misfits(json.loads(json.dumps(data)))))
+
+@pytest.mark.parametrize("name", FILES)
+@given(data=st.data())
+def test_editors_and_trainc_take_the_same(name: str, data: st.DataObject) -> None:
+    kind, value = FILES[name]
+    for _ in range(data.draw(st.integers(0, 2))):
+        path = data.draw(st.sampled_from(list(paths(value))))
+        step = (data.draw(KEYS),) if data.draw(st.booleans()) and isinstance(get(value, *path), dict) else ()
+        value = put(value, (*path, *step), data.draw(VALUES)) if path or step else value
+    problems = list(misfits(value, kind))
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        assert problems
+    else:
+        assert not problems
+    if "1.0" not in json.dumps(value):  # an integer to JSON schema, and not to msgspec
+        assert jsonschema.Draft202012Validator(load_json(name)).is_valid(value) == (not problems)
 
 
 @given(st.dictionaries(KEYS, VALUES))

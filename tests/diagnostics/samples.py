@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from trainc.diagnostics import CODES, Diagnostic, Related, Severity, report
+from trainc.findings import CODES, Diagnostic, Related, Severity, report
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source
 
 TEXT = "kind: TrainJob\nmetadata: {name: j}\nspec:\n  trainer:\n    numNods: 2\n"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from trainc.diagnostics import CODES
-from trainc.diagnostics.explain import RANGES, markdown, page
+from trainc.findings import CODES
+from trainc.findings.explain import RANGES, markdown, page
 
 DOCS = Path(__file__).parents[2] / "docs" / "codes.md"
 

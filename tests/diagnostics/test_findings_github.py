@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from samples import document, findings, handful
 
-from trainc.diagnostics import CODES, Diagnostic, Severity, report
-from trainc.diagnostics.display import is_in_file, one_line
-from trainc.diagnostics.github import render
+from trainc.findings import CODES, Diagnostic, Severity, report
+from trainc.findings.display import is_in_file, one_line
+from trainc.findings.github import render
 
 COMMAND = re.compile(r"::(error|warning|notice) ((?:[a-z]+=[^,:\r\n]*,?)+)::([^\r\n]*)")
 

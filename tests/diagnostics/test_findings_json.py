@@ -4,9 +4,9 @@ import json
 
 from msgspec.structs import fields
 
-from trainc.diagnostics import Diagnostic, Related, report
-from trainc.diagnostics.formats import FORMATS
-from trainc.diagnostics.json import render
+from trainc.findings import Diagnostic, Related, report
+from trainc.findings.formats import FORMATS
+from trainc.findings.json import render
 from trainc.source import Document, Mark, Source
 
 PLACE = Document(Source("jobs/ü.yaml", "a:\n- b\n"), {}, 0, lambda: {("a", 0): Mark(2, 3)})

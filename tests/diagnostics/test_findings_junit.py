@@ -6,8 +6,8 @@ from xml.etree.ElementTree import Element, fromstring
 from hypothesis import given
 from samples import FIELD, document, findings, handful
 
-from trainc.diagnostics import Diagnostic, Severity, report
-from trainc.diagnostics.junit import NAME_WIDTH, render
+from trainc.findings import Diagnostic, Severity, report
+from trainc.findings.junit import NAME_WIDTH, render
 
 
 def parse(report: str) -> Element:

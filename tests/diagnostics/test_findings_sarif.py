@@ -10,9 +10,9 @@ from hypothesis import given
 from samples import DATA, FIELD, TEXT, document, findings, handful
 
 import trainc
-from trainc.diagnostics import CODES, Diagnostic, Related, Severity, report
-from trainc.diagnostics.explain import anchor, markdown, page
-from trainc.diagnostics.sarif import FINGERPRINT, ROOT, SCHEMA, VERSION, render
+from trainc.findings import CODES, Diagnostic, Related, Severity, report
+from trainc.findings.explain import anchor, markdown, page
+from trainc.findings.sarif import FINGERPRINT, ROOT, SCHEMA, VERSION, render
 from trainc.source import Json
 
 

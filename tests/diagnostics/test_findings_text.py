@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainc.diagnostics import Related, Severity, report
-from trainc.diagnostics.display import (
+from trainc.findings import Related, Severity, report
+from trainc.findings.display import (
     ELLIPSIS,
     HINT_WIDTH,
     LINE_WIDTH,
@@ -20,7 +20,7 @@ from trainc.diagnostics.display import (
     width,
     window,
 )
-from trainc.diagnostics.text import render, summary
+from trainc.findings.text import render, summary
 from trainc.source import Document, Mark, Path, Source
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")

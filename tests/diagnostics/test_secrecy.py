@@ -8,10 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from trainc import Options, Source, compile
-from trainc.diagnostics import Related, report
-from trainc.diagnostics.display import VALUE_WIDTH
-from trainc.diagnostics.formats import FORMATS
-from trainc.diagnostics.secrecy import MASK, hidden, index, is_secret, looks_secret, redact
+from trainc.findings import Related, report
+from trainc.findings.display import VALUE_WIDTH
+from trainc.findings.formats import FORMATS
+from trainc.findings.secrecy import MASK, hidden, index, is_secret, looks_secret, redact
 from trainc.load import load
 from trainc.source import Document, Json, JsonObject, Path
 

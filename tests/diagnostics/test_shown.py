@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 
-from trainc.diagnostics.display import is_printable, is_shown, one_line
+from trainc.findings.display import is_printable, is_shown, one_line
 
 SAME = frozenset(("Cc", "Cs", "Co", "Zl", "Zp", "Cf"))
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from inputs import with_runtime
 
 from trainc import Diagnostic
-from trainc.diagnostics import report
-from trainc.diagnostics.counts import without_count
-from trainc.diagnostics.formats import FORMATS
+from trainc.findings import report
+from trainc.findings.counts import without_count
+from trainc.findings.formats import FORMATS
 from trainc.findings.repeats import collapse
 from trainc.source import Document, Source
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,11 @@ from inputs import XGBOOST, build, places, with_runtime
 
 from trainc.cli.root import trainc
 from trainc.config import parse
-from trainc.diagnostics import CODES, Severity, has_errors, report
+from trainc.findings import CODES, Severity, has_errors, report
 from trainc.findings.severities import LEVELS, REFUSED, apply, check, is_fixed, read
-from trainc.source import Document, Source
+from trainc.settings import ConfigFile
+from trainc.source import Document, JsonObject, Source
+from trainc.typedfiles import convert
 
 ONE = XGBOOST.format(name="one")
 UNKNOWN = ONE.replace("    numNodes: 2\n", "    numNodes: 2\n    numNods: 2\n")
@@ -86,10 +89,10 @@ def test_findings_on_comments_have_severities_too() -> None:
     [
         ("{TC999: error}", "unknown code 'TC999'", ("severities", "TC999")),
         ("{tc409: error}", "unknown code 'tc409'", ("severities", "tc409")),
-        ("{TC409: fatal}", "no severity for TC409", ("severities", "TC409")),
-        ("{TC409: Error}", "no severity for TC409", ("severities", "TC409")),
-        ("{TC409: [error]}", "no severity for TC409", ("severities", "TC409")),
-        ("{TC409: }", "no severity for TC409", ("severities", "TC409")),
+        ("{TC409: fatal}", "severities.TC409 must be", ("severities", "TC409")),
+        ("{TC409: Error}", "severities.TC409 must be", ("severities", "TC409")),
+        ("{TC409: [error]}", "severities.TC409 must be", ("severities", "TC409")),
+        ("{TC409: }", "severities.TC409 must be", ("severities", "TC409")),
         ("{TC001: note}", "TC001 cannot be lowered: what cannot be read or told apart", ("severities", "TC001")),
         ("{TC902: ignore}", "TC902 cannot be lowered: trainc cannot go on after it", ("severities", "TC902")),
         ("{TC103: warning}", "TC103 cannot be lowered: the cluster refuses it, too", ("severities", "TC103")),
@@ -135,7 +138,9 @@ def test_through_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     )
 )
 def test_what_passes_the_check_is_what_is_read(value: dict[str, str | int | None]) -> None:
-    wrong = {problem.path[0] for problem in check(value)}
+    data: JsonObject = {"severities": {**value}}
+    document = Document(Source("trainc.yaml", json.dumps(data)), data)
+    wrong = {finding.path[1] for finding in (*check(document), *convert(data, document, ConfigFile, "TC013")[1])}
     assert set(value) - wrong <= set(read(value))
     assert all(code in CODES for code in read(value))
 

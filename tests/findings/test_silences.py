@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from inputs import JOB, RUNTIME, XGBOOST, build, names, places, with_runtime
 
 from trainc import Options, Source, compile
-from trainc.diagnostics import CODES, Severity
+from trainc.findings import CODES, Severity
 from trainc.findings.comments import read
 from trainc.findings.severities import REFUSED
 from trainc.kube.yamlcomments import yaml_comments

@@ -9,8 +9,8 @@ import pytest
 
 from oracle import goldens
 from trainc import Build, Options, Source, compile
-from trainc.diagnostics import Severity
 from trainc.emit import emit
+from trainc.findings import Severity
 from trainc.options import FIXES
 from trainc.source import Json, JsonObject, get
 

@@ -12,14 +12,13 @@ from imagecase import DEFINITION, EPOCH
 
 from trainc.building import BuildError
 from trainc.building.archive import MIRROR, sources_of
-from trainc.data import load_json
-from trainc.diagnostics import has_errors
-from trainc.images.definition import SCHEMA, Copied, User, parse_definition
-from trainc.source import Source, as_object
+from trainc.findings import has_errors
+from trainc.images.definition import CopiedFile, Definition, User, parse_definition
+from trainc.source import Source
 
 
 def test_all_keys() -> None:
-    definition, findings = parse_definition(Source("image.yaml", DEFINITION))
+    definition, _, findings = parse_definition(Source("image.yaml", DEFINITION))
     assert findings == ()
     assert definition is not None
     assert (definition.image, definition.suite, definition.architecture) == (
@@ -29,8 +28,8 @@ def test_all_keys() -> None:
     )
     assert (definition.epoch, definition.user) == (EPOCH, User("user", 1000))
     assert definition.files == (
-        Copied("hello.py", "/opt/hello/hello.py"),
-        Copied("../shared.sh", "/usr/bin/shared", executable=True),
+        CopiedFile("hello.py", "/opt/hello/hello.py"),
+        CopiedFile("../shared.sh", "/usr/bin/shared", executable=True),
     )
     assert (definition.folders, definition.links) == (("/run/sshd",), {"/usr/bin/hi": "../../opt/hello/hello.py"})
     assert (definition.entrypoint, definition.command) == (("/usr/bin/shared",), ("hello",))
@@ -40,12 +39,12 @@ def test_all_keys() -> None:
 
 def test_little_is_needed() -> None:
     text = "{image: 'a.io/b:1', suite: bookworm, created: '2026-01-01T00:00:00Z', packages: [bash]}"
-    definition, findings = parse_definition(Source("image.yaml", text))
+    definition, _, findings = parse_definition(Source("image.yaml", text))
     assert definition is not None
     assert findings == ()
 
 
-KEYS = tuple(sorted(as_object(load_json(SCHEMA)["properties"])))
+KEYS = sorted(Definition.__struct_encode_fields__)
 values = st.recursive(
     st.none()
     | st.booleans()
@@ -60,14 +59,14 @@ values = st.recursive(
 @given(st.dictionaries(st.sampled_from(KEYS), values, max_size=6))
 def test_any_values_give_findings(changed: dict[str, object]) -> None:
     whole = {"image": "a.io/b:1", "suite": "bookworm", "created": "2026-01-01T00:00:00Z", "packages": ["bash"]}
-    definition, findings = parse_definition(Source("image.yaml", json.dumps({**whole, **changed})))
+    definition, _, findings = parse_definition(Source("image.yaml", json.dumps({**whole, **changed})))
     assert (definition is None) is has_errors(findings), "an error, or a definition"
     assert {finding.code for finding in findings if not finding.code.startswith("TC00")} <= {"TC706"}
 
 
 @given(st.text())
 def test_any_text_gives_findings(text: str) -> None:
-    definition, findings = parse_definition(Source("image.yaml", text))
+    definition, _, findings = parse_definition(Source("image.yaml", text))
     assert definition is None
     assert has_errors(findings)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainc.diagnostics import CODES
+from trainc.findings import CODES
 from trainc.images.pins import (
     Pin,
     changes,

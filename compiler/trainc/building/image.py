@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from msgspec import UNSET
+
 from trainc.building import store
 from trainc.building.inputs import Inputs, read_image
 from trainc.building.process import BuildError
 from trainc.building.rootfs import make_rootfs
-from trainc.diagnostics import Diagnostic, report
+from trainc.findings import Diagnostic, report
 from trainc.images.contents import license_list, software
 from trainc.images.debian import installed
 from trainc.images.definition import Definition
@@ -21,7 +23,7 @@ from trainc.images.pins import MALFORMED, PACKAGES, WHEELS
 from trainc.images.sbom import sbom
 from trainc.images.tars import Entry, copied, system_layer, upper_layer
 from trainc.records import dataclass
-from trainc.source import Document, Json, JsonObject, Source
+from trainc.source import Json, JsonObject
 
 SYSTEM: Final = "trainc: packages"
 PROGRAM: Final = "trainc: files"
@@ -94,7 +96,6 @@ def write_layout(built: Built, folder: Path) -> None:
 
 def _unpinned(inputs: Inputs) -> Iterator[Diagnostic]:
     definition = inputs.definition
-    document = definition.document or Document(Source(inputs.name, ""), {})
     for asked, pins, file in (
         (definition.packages, inputs.packages, PACKAGES),
         (definition.wheels, inputs.wheels, WHEELS),
@@ -103,7 +104,7 @@ def _unpinned(inputs: Inputs) -> Iterator[Diagnostic]:
         names = {pin.name for pin in pins}
         for index, name in enumerate(asked):
             if requirement_name(name) not in names:
-                yield report(MALFORMED, document, (key, index), f"{name} is not pinned in {file}")
+                yield report(MALFORMED, inputs.document, (key, index), f"{name} is not pinned in {file}")
 
 
 def requirement_name(requirement: str) -> str:
@@ -119,7 +120,7 @@ def made_of(inputs: Inputs) -> JsonObject:
     packages: list[Json] = [*definition.packages]
     pins: list[Json] = [[pin.name, pin.version, pin.sha256] for pin in inputs.packages]
     wheels: list[Json] = [[pin.name, pin.version, pin.sha256] for pin in inputs.wheels]
-    user: list[Json] = [definition.user.name, definition.user.id] if definition.user else []
+    user: list[Json] = [definition.user.name, definition.user.id] if definition.user is not UNSET else []
     return {
         "suite": definition.suite,
         "architecture": definition.architecture,

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from trainc.building.process import BuildError
-from trainc.diagnostics import Diagnostic, has_errors
+from trainc.findings import Diagnostic, has_errors
 from trainc.images.definition import FILE, Definition, parse_definition
 from trainc.images.pins import PACKAGES, WHEELS, Pin, parse_packages, parse_wheels
 from trainc.read import read_bytes
 from trainc.records import dataclass, field
-from trainc.source import Source
+from trainc.source import Document, Source
 
 _LIMIT = 64 * 1024 * 1024
 
@@ -27,6 +27,7 @@ class Inputs:
 
     folder: Path
     definition: Definition
+    document: Document
     packages: tuple[Pin, ...] = ()
     wheels: tuple[Pin, ...] = ()
     contents: Mapping[str, bytes] = field(default_factory=dict, hash=False)
@@ -44,7 +45,7 @@ def read_image(folder: Path) -> tuple[Inputs | None, tuple[Diagnostic, ...]]:
 
     Findings name files by their path from the working directory. Raises BuildError for what cannot be read.
     """
-    definition, findings = parse_definition(_source(folder / FILE))
+    definition, document, findings = parse_definition(_source(folder / FILE))
     if definition is None:
         return None, findings
     packages, wheels = _optional(folder / PACKAGES), _optional(folder / WHEELS)
@@ -55,7 +56,7 @@ def read_image(folder: Path) -> tuple[Inputs | None, tuple[Diagnostic, ...]]:
         return None, findings
     top = folder.resolve().parent
     contents = {each.source: _copied(top, folder.resolve() / each.source) for each in definition.files}
-    return Inputs(folder, definition, pins, pinned_wheels, contents, packages, wheels), findings
+    return Inputs(folder, definition, document, pins, pinned_wheels, contents, packages, wheels), findings
 
 
 def _source(path: Path) -> Source:

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import UNSET, UnsetType
+
 from trainc.building.archive import open_archive
 from trainc.building.inputs import Inputs
 from trainc.building.process import run, tool
 from trainc.building.wheels import fetch
-from trainc.diagnostics import Diagnostic
+from trainc.findings import Diagnostic
 from trainc.images.definition import User
 from trainc.images.pins import missing, preferences, wheels_text
 
@@ -72,14 +74,14 @@ def _command() -> Sequence[str]:
     return [*apart, found] if os.geteuid() == 0 else [found]
 
 
-def _hooks(pins: Path, wheels: Path | None, user: User | None) -> Sequence[str]:
+def _hooks(pins: Path, wheels: Path | None, user: User | UnsetType) -> Sequence[str]:
     """Return the options of mmdebstrap by which pins rule apt, and wheels and the user are added.
 
     useradd's `*` is no password; its default `!` would lock the account, and sshd refuses those.
     """
     place = '"$1"/etc/apt/preferences.d'
     hooks = [f"--setup-hook=mkdir -p {place} && cp {shlex.quote(str(pins))} {place}/pins"]
-    if user is not None:
+    if user is not UNSET:
         added = f"useradd --uid {user.id} --user-group --create-home --shell /bin/bash --password '*' {user.name}"
         hooks.append(f'--customize-hook=chroot "$1" {added}')
     if wheels is not None:

@@ -136,7 +136,7 @@ def gather(inputs: Mapping[str, Any], known: Mapping[str, Any], settings: Mappin
 
 def is_fit(settings: Settings) -> bool:
     """Tell whether shapes are all that an environment asks of jobs: not where it goes by their names."""
-    return not (settings.jobs or settings.patches or (settings.target == "flux" and settings.flux.write is not None))
+    return not (settings.jobs or settings.patches or (settings.target == "flux" and settings.flux.write))
 
 
 def extend(found: Mapping[str, Facts], file: str, stubs: Any, known: Mapping[str, Mapping[str, Any]]) -> None:

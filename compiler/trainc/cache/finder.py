@@ -79,7 +79,7 @@ class Finder:
             own = (admit_builtin(each) for each in builtin_names())
             return tuple(one.document for one in own if one is not None and one.document.source.name == name)
         if name in (CONFIG, LOCK):
-            from trainc.config import read_document
+            from trainc.typedfiles import read_document
 
             return (read_document(self._source(name))[1],)
         from trainc.documents import with_namespace

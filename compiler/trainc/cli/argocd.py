@@ -13,8 +13,7 @@ from trainc.cli.deployment import print_objects, settings, trees
 from trainc.cli.project import ROOT, project_root
 from trainc.cli.reading import read_platform
 from trainc.cli.work import JOBS, choose, compile_for, load_config
-from trainc.config import Config, report_faults
-from trainc.configdeploy import without_repository
+from trainc.config import Config, without_repository
 from trainc.gitops.argocd.health import health_checks
 from trainc.gitops.argocd.plugin import plugin_definition
 from trainc.read import merge, read_tree
@@ -64,7 +63,7 @@ def command(
         namespaces = {settings(config, name).argocd.namespace for name in environments}
         print_objects(map(health_checks, sorted(namespaces)))
         return reporter.status(findings)
-    findings = (*findings, *report_faults(config, without_repository(config.data, environments)))
+    findings = (*findings, *without_repository(config, environments))
     if reporter.fails(findings):
         reporter.findings(findings)
         return reporter.status(findings)

@@ -35,7 +35,7 @@ def kustomizations(config: Config, outcome: Outcome) -> tuple[tuple[str | None, 
         options = settings(config, name)
         folders = sorted({path.rpartition("/")[0] for path in outcome.files if path.startswith(f"{OUT}/{name}/")})
         if options.target == "flux":
-            found += ((options.flux.write, kustomization(folder, options)) for folder in folders)
+            found += ((options.flux.write or None, kustomization(folder, options)) for folder in folders)
     return tuple(found)
 
 
@@ -47,7 +47,7 @@ def deployment_files(config: Config, outcome: Outcome) -> dict[str, bytes]:
 def deployment_folders(config: Config, environments: Iterable[str]) -> tuple[str, ...]:
     """Return the folders that trainc.yaml says to write beside out/, sorted."""
     found = (settings(config, name) for name in environments)
-    folders = {folder for each in found for folder in (each.argocd.write, each.flux.write) if folder is not None}
+    folders = {folder for each in found for folder in (each.argocd.write, each.flux.write) if folder}
     return tuple(sorted(folders))
 
 

@@ -1,9 +1,18 @@
-"""Findings: one frozen type, one table of codes, one file a renderer."""
+"""Deprecated: use trainc.findings."""
 
-from trainc.diagnostics.codes import CODES, Code
-from trainc.diagnostics.diagnostic import Diagnostic, Related, Severity, Silenced, has_errors, sort_key
-from trainc.diagnostics.reporting import report
-from trainc.diagnostics.suggestion import suggest, suggest_by_words
+from trainc.findings import (
+    CODES,
+    Code,
+    Diagnostic,
+    Related,
+    Severity,
+    Silenced,
+    has_errors,
+    report,
+    sort_key,
+    suggest,
+    suggest_by_words,
+)
 
 __all__ = [
     "CODES",

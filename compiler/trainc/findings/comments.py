@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from trainc.diagnostics import CODES, Diagnostic, report, suggest
+from trainc.findings import CODES, Diagnostic, report, suggest
 from trainc.findings.severities import immovable
 from trainc.load import comments
 from trainc.records import dataclass

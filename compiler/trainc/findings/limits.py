@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from trainc.diagnostics import Diagnostic, Severity, sort_key
+from trainc.findings import Diagnostic, Severity, sort_key
 
 MOST = 64
 """The most findings of one code that are reported per file."""

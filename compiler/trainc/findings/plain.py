@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from trainc.diagnostics import Diagnostic, Related, Severity
+from trainc.findings import Diagnostic, Related, Severity
 from trainc.placing import Moved, within
 from trainc.source import Document
 

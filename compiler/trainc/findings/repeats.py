@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from trainc.diagnostics import Diagnostic
-from trainc.diagnostics.counts import with_count, without_count
+from trainc.findings import Diagnostic
+from trainc.findings.counts import with_count, without_count
 from trainc.records import NamedTuple, dataclass, field, replace
 
 

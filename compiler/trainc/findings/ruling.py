@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from trainc.diagnostics import Diagnostic, Silenced, has_errors
+from trainc.findings import Diagnostic, Silenced, has_errors
 from trainc.findings.repeats import collapse
 from trainc.findings.severities import KEY, Severities, apply, locked, read
 from trainc.findings.silences import Silences

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trainc.diagnostics import CODES, Diagnostic, Severity, suggest
-from trainc.records import NamedTuple, replace
-from trainc.source import Json, Path
+from trainc.findings import CODES, Diagnostic, Severity, report, suggest
+from trainc.records import replace
+from trainc.source import Document, Json, Path, as_object
 
 KEY = "severities"
 """The key of trainc.yaml."""
@@ -14,8 +14,6 @@ KEY = "severities"
 IGNORE = "ignore"
 LEVELS = (*(severity.value for severity in Severity), IGNORE)
 """What a code can be given, worst first."""
-
-_CHOICE = f"{', '.join(LEVELS[:-1])} or {LEVELS[-1]}"
 
 REFUSED = frozenset(
     (
@@ -34,20 +32,8 @@ _REFUSAL = "the cluster refuses it, too"
 LEVEL, LOCKED = "level", "locked"
 """The keys of a severity that is written as a mapping."""
 
-_FORM = f"{{{LEVEL}: error, {LOCKED}: true}}"
-
 Severities = Mapping[str, Severity | None]
 """By code; None leaves its findings out."""
-
-
-class Problem(NamedTuple):
-    """What is wrong with a value of ``severities``: path below it, and the texts of a finding."""
-
-    path: Path
-    message: str
-    found: str | None = None
-    expected: str | None = None
-    hint: str | None = None
 
 
 def immovable(code: str) -> str | None:
@@ -68,36 +54,20 @@ def is_fixed(finding: Diagnostic) -> bool:
     return finding.severity is Severity.ERROR and (finding.stage is not None or immovable(finding.code) is not None)
 
 
-def check(value: Mapping[str, Json]) -> Iterator[Problem]:
-    """Yield what is wrong with the value of ``severities``: unknown codes and levels, errors that cannot be lowered."""
-    for code, entry in value.items():
+def check(document: Document) -> Iterator[Diagnostic]:
+    """Yield what the types of trainc.yaml cannot say of ``severities``: unknown codes, lowered refusals."""
+    for code, entry in as_object(document.data.get(KEY)).items():
+        path: Path = (KEY, code)
+        level, place = (entry.get(LEVEL), (*path, LEVEL)) if isinstance(entry, dict) else (entry, path)
         if code not in CODES:
-            yield Problem((code,), f"unknown code {code!r}", hint=suggest(code, CODES))
-        elif isinstance(entry, dict):
-            yield from _check_mapping(code, entry)
-        else:
-            yield from _check_level(code, entry, (code,))
-
-
-def _check_mapping(code: str, entry: Mapping[str, Json]) -> Iterator[Problem]:
-    for key, value in entry.items():
-        if key == LEVEL:
-            yield from _check_level(code, value, (code, key))
-        elif key != LOCKED:
-            yield Problem((code, key), f"unknown key {key!r}", expected=_FORM, hint=suggest(key, (LEVEL, LOCKED)))
-        elif not isinstance(value, bool):
-            yield Problem((code, key), "wrong type", expected="true or false")
-    if not entry:
-        yield Problem((code,), f"no severity for {code}", expected=_FORM)
-
-
-def _check_level(code: str, level: Json, path: Path) -> Iterator[Problem]:
-    if level not in LEVELS:
-        shown = level if isinstance(level, str) else None
-        hint = suggest(level, LEVELS) if isinstance(level, str) else None
-        yield Problem(path, f"no severity for {code}", shown, _CHOICE, hint)
-    elif level != Severity.ERROR and (reason := immovable(code)) is not None:
-        yield Problem(path, f"{code} cannot be lowered: {reason}", str(level), Severity.ERROR.value)
+            yield report("TC013", document, path, f"unknown code {code!r}", hint=suggest(code, CODES))
+        elif entry == {}:
+            yield report(
+                "TC013", document, path, f"no severity for {code}", expected=f"{{{LEVEL}: error, {LOCKED}: true}}"
+            )
+        elif level in LEVELS and level != Severity.ERROR and (reason := immovable(code)) is not None:
+            message = f"{code} cannot be lowered: {reason}"
+            yield report("TC013", document, place, message, found=str(level), expected=Severity.ERROR.value)
 
 
 def read(value: Json) -> Severities:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from trainc.diagnostics import Diagnostic, Related, report
+from trainc.findings import Diagnostic, Related, report
 from trainc.findings.comments import ABOUT_COMMENTS, WORD, Ignore, read
 from trainc.findings.severities import is_fixed
 from trainc.records import dataclass, field

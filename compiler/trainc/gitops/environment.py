@@ -76,7 +76,7 @@ def idle_patches(made: Iterable[Summary], options: Options) -> tuple[Diagnostic,
     for patch in options.settings.patches if made else ():
         where = place(options, patch, ("target",))
         if where is not None and not any(patch.matches(one.kind, one.namespace, one.plain) for one in made):
-            message = f"no {patch.kind} of environment {options.environment} is meant by this patch"
+            message = f"no {patch.target.kind} of environment {options.environment} is meant by this patch"
             found.append(report(WITHOUT_TARGET, *where, message))
     return tuple(found)
 

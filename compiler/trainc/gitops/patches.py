@@ -142,7 +142,7 @@ def place(options: Options, patch: Patch, inside: Path) -> tuple[Document, Path]
     document, path = options.config_document, option_place(options, "patches")
     if document is None or path is None:
         return None
-    return document, existing(document.data, (*path, patch.index, *inside))
+    return document, existing(document.data, (*path, options.settings.patches.index(patch), *inside))
 
 
 def _patched(made: Object, options: Options) -> Object:

@@ -58,7 +58,7 @@ def _kueue(model: Model) -> JsonObject:
     """Return Kueue's labels of the TrainJob; where there is no queue, that of the environment."""
     wanted = {key: value for key, value in _labels(model).items() if key in KUEUE_LABELS}
     queue = model.options.settings.queue
-    return {QUEUE_LABEL: queue, **wanted} if queue is not None else wanted
+    return {QUEUE_LABEL: queue, **wanted} if queue else wanted
 
 
 def cause(model: Model, path: Path, root: Json) -> Origin:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from trainc.diagnostics import Diagnostic, has_errors, report
+from trainc.findings import Diagnostic, has_errors, report
 from trainc.records import dataclass
 from trainc.source import Document, Mark, Path, Source
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trainc.diagnostics import Diagnostic, sort_key
+from trainc.findings import Diagnostic, sort_key
 from trainc.options import Revision
 from trainc.safeguards.comments import new_comments
 from trainc.safeguards.documents import changed_documents

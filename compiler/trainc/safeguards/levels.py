@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainc.diagnostics import CODES, Diagnostic, report
+from trainc.findings import CODES, Diagnostic, report
 from trainc.findings.severities import IGNORE, KEY, locked, rank, read
 from trainc.foreign import KEY as UNMANAGED
 from trainc.foreign import unmanaged

@@ -72,12 +72,12 @@ def is_too_large(pattern: str) -> bool:
 
 
 def is_packaged(pattern: str) -> bool:
-    """Tell whether a pattern stands in the CRDs of this package or in its schemas of files."""
+    """Tell whether a pattern stands in the CRDs of this package."""
     return any(pattern in packaged(name) for name in PACKAGED)
 
 
-PACKAGED: Final = ("schemas/nodes.json", "config.schema.json", "images.lock.schema.json")
-"""The package's data whose patterns a usual run tries; the first has what most do."""
+PACKAGED: Final = ("schemas/nodes.json",)
+"""The package's data whose patterns a usual run tries."""
 
 
 @cache

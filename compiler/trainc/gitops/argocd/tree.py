@@ -38,7 +38,7 @@ class Tree(Struct, frozen=True):
     @property
     def repository(self) -> str:
         """The repository's URL; ValueError where trainc.yaml has none: callers tell of that before."""
-        if self.settings.argocd.repo_url is None:
+        if not self.settings.argocd.repo_url:
             raise ValueError(f"environment {self.environment} has no argocd.repoURL")
         return self.settings.argocd.repo_url
 
@@ -55,4 +55,5 @@ class Tree(Struct, frozen=True):
     @property
     def cluster(self) -> JsonObject:
         """The destination without its namespace: the name or the server of the cluster."""
-        return {**self.settings.destination} if self.settings.destination else {"server": IN_CLUSTER}
+        found = self.settings.destination
+        return {"name": found.name} if found.name else {"server": found.server or IN_CLUSTER}

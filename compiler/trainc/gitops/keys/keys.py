@@ -32,7 +32,7 @@ def shape(model: Model, objects: Objects) -> Objects:
     if jobset is None or launcher is None:
         return objects
     if keys.mode == "existing":
-        return renamed(objects, secret, keys.secret) if keys.secret is not None else objects
+        return renamed(objects, secret, keys.secret) if keys.secret else objects
     if any(("v1/Secret", place, secret) in model.cluster for place in (model.home, model.namespace)):
         return objects
     if keys.mode == "external-secrets":

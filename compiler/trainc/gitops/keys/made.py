@@ -117,7 +117,7 @@ def _origins(model: Model, jobset: Object | None = None, launcher: Launcher | No
         if jobset is None or launcher is None:
             return found
         image: Path = ("spec", "template", "spec", "containers", 0, "image")
-        if model.options.settings.ssh_keys.image is not None:
+        if model.options.settings.ssh_keys.image:
             found[image] = by_environment("sshKeys", model)
         elif (origin := nearest(jobset.origins(), (*launcher.container_path, "image"))) is not None:
             found[image] = origin

@@ -38,7 +38,7 @@ _TMP: Final[JsonObject] = {"name": "tmp", "emptyDir": {"medium": "Memory", "size
 
 def pod_template(name: str, secret: str, launcher: Launcher, keys: SshKeys) -> JsonObject:
     """Return the template of a pod that fills a Secret, under a service account and with a script of that name."""
-    user = _user(launcher) if keys.image is None else NOBODY
+    user = _user(launcher) if not keys.image else NOBODY
     spec: JsonObject = {
         "restartPolicy": "Never",
         "serviceAccountName": name,
@@ -57,7 +57,7 @@ def pod_template(name: str, secret: str, launcher: Launcher, keys: SshKeys) -> J
             _TMP,
         ],
     }
-    if keys.image is None and (platform := _platform(launcher)):
+    if not keys.image and (platform := _platform(launcher)):
         spec["nodeSelector"] = platform
     return {"metadata": {"labels": {**COMPONENT}}, "spec": spec}
 

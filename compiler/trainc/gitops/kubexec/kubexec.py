@@ -26,13 +26,13 @@ def shape(model: Model, objects: Objects) -> Objects:
     if jobset is None or launcher_place(jobset.data) is None:
         return objects
     own = account_of(jobset.data)
-    data = shaped(jobset.data, own or kubexec_name(model), model.options.settings.transport.image)
+    data = shaped(jobset.data, own or kubexec_name(model), model.options.settings.transport.image or None)
     return (*with_jobset(objects, data), *rights(model, own))
 
 
 def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin of what the pass brings to pods: kubectl comes from the environment's image."""
-    if model.options.settings.transport.image is not None and ("initContainers" in path or "volumes" in path):
+    if model.options.settings.transport.image and ("initContainers" in path or "volumes" in path):
         return by_environment(OPTION, model, "image")
     return origin(model)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from operator import attrgetter, itemgetter
 
-from trainc.diagnostics.secrecy import MASK, hidden, known, looks_secret, merged, occurrences
-from trainc.diagnostics.shapes import shaped
+from trainc.findings.secrecy import MASK, hidden, known, looks_secret, merged, occurrences
+from trainc.findings.shapes import shaped
 from trainc.records import NamedTuple
 from trainc.regex import lazy
 from trainc.source import Document, Mark, Source

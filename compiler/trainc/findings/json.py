@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from trainc.diagnostics.diagnostic import Diagnostic, Related, sort_key
+from trainc.findings.finding import Diagnostic, Related, sort_key
 from trainc.source import Document, Json, JsonObject, Path
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainc.diagnostics.diagnostic import Severity
+from trainc.findings.finding import Severity
 from trainc.records import dataclass
 
 

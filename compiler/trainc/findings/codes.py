@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from trainc.diagnostics.code import Code
-from trainc.diagnostics.creationcodes import POLICY_CREATION
-from trainc.diagnostics.diagnostic import Severity
-from trainc.diagnostics.gitopscodes import GITOPS
-from trainc.diagnostics.imagecodes import IMAGE
-from trainc.diagnostics.joincodes import JOIN
-from trainc.diagnostics.mistakecodes import MISTAKES
-from trainc.diagnostics.outputcodes import OUTPUT
-from trainc.diagnostics.policycodes import POLICY
-from trainc.diagnostics.refusals import JOBSET
-from trainc.diagnostics.runcodes import NEVER_RUNS
+from trainc.findings.code import Code
+from trainc.findings.creationcodes import POLICY_CREATION
+from trainc.findings.finding import Severity
+from trainc.findings.gitopscodes import GITOPS
+from trainc.findings.imagecodes import IMAGE
+from trainc.findings.joincodes import JOIN
+from trainc.findings.mistakecodes import MISTAKES
+from trainc.findings.outputcodes import OUTPUT
+from trainc.findings.policycodes import POLICY
+from trainc.findings.refusals import JOBSET
+from trainc.findings.runcodes import NEVER_RUNS
 from trainc.options import FIXES
 
 __all__ = ["CODES", "Code"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trainc.diagnostics.codes import CODES
-from trainc.diagnostics.diagnostic import Diagnostic, Severity, sort_key
-from trainc.diagnostics.display import HINT_WIDTH, VALUE_WIDTH, is_in_file, one_line
+from trainc.findings.codes import CODES
+from trainc.findings.display import HINT_WIDTH, VALUE_WIDTH, is_in_file, one_line
+from trainc.findings.finding import Diagnostic, Severity, sort_key
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 

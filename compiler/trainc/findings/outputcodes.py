@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trainc.diagnostics.code import Code
-from trainc.diagnostics.diagnostic import Severity
+from trainc.findings.code import Code
+from trainc.findings.finding import Severity
 
 _E = Severity.ERROR
 

@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Iterable
 
-from trainc.diagnostics.codes import CODES, Code
-from trainc.diagnostics.counts import without_count
-from trainc.diagnostics.diagnostic import Diagnostic, Related, Severity, Silenced, sort_key
-from trainc.diagnostics.display import is_in_file
-from trainc.diagnostics.explain import anchor, page
+from trainc.findings.codes import CODES, Code
+from trainc.findings.counts import without_count
+from trainc.findings.display import is_in_file
+from trainc.findings.explain import anchor, page
+from trainc.findings.finding import Diagnostic, Related, Severity, Silenced, sort_key
 from trainc.regex import lazy
 from trainc.source import Document, Json, JsonObject, Path, dotted, get
 

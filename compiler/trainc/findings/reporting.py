@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from trainc.diagnostics.codes import CODES
-from trainc.diagnostics.diagnostic import Diagnostic, Related, Severity
-from trainc.diagnostics.display import ELLIPSIS, VALUE_WIDTH
-from trainc.diagnostics.secrecy import Redactor
+from trainc.findings.codes import CODES
+from trainc.findings.display import ELLIPSIS, VALUE_WIDTH
+from trainc.findings.finding import Diagnostic, Related, Severity
+from trainc.findings.secrecy import Redactor
 from trainc.records import replace
 from trainc.source import Document, Path
 

@@ -1,0 +1,147 @@
+"""How text from files is shown on one line of a terminal: widths, tabs, control characters, cuts."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from trainc.regex import lazy
+from trainc.source import Source
+
+_REVISED = lazy(r":(?:(?:jobs|runtimes|policies|out)/|trainc\.yaml\Z|images\.lock\.yaml\Z)")
+"""What a name has of a file at a revision of git, between the revision and the path."""
+
+VALUE_WIDTH = 120
+"""The most characters of a value (found, expected) that a finding shows."""
+
+HINT_WIDTH = 300
+"""The most characters of a hint: our own words, and at most a name of the input."""
+
+MESSAGE_WIDTH = 1000
+"""The most characters of a message; upstream's own texts may quote whole objects."""
+
+LINE_WIDTH = 100
+"""The most terminal columns of a source line that a finding shows."""
+
+PATH_WIDTH = 80
+"""The most characters of a path that stand behind a caret."""
+
+TAB = 4
+ELLIPSIS = "..."
+
+_TOKEN = lazy(
+    r"""
+    "(?:[^"\\]|\\.)*" | '(?:[^']|'')*'               # quoted
+    | \#.* | TC[0-9]\w*                                # a comment, or a code in one
+    | [^\s:,\[\]{}#](?:[^:,\[\]{}#]|:(?=\S)|(?<=\S)\#)*?(?=\s*(?:\Z|:(?:\s|\Z)|[,\]}]|\s\#))
+    """,
+    re.VERBOSE,
+)
+"""A key or scalar of YAML or JSON, as far as a line shows it."""
+
+_WIDE = frozenset("WF")
+_ZERO = frozenset(("Mn", "Me"))
+_UNSAFE = lazy(
+    "[\\x00-\\x1f\\x7f-\\x9f\\xad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u180e\\u200b-\\u200f\\u2028-\\u202e"
+    "\\u2060-\\u206f\\ud800-\\uf8ff\\ufdd0-\\ufdef\\ufeff\\ufff0-\\ufffb\\ufffe\\uffff\\U000110bd\\U000110cd"
+    "\\U00013430-\\U0001345f\\U0001bca0-\\U0001bcaf\\U0001d173-\\U0001d17a\\U000e0000-\\U000e00ff\\U000e01f0-\\U0010ffff]"
+)
+"""Controls, formats such as bidirectional overrides, line separators, surrogates, private use, noncharacters.
+
+They are listed rather than asked of unicodedata, so that output is the same under every Python: whether a character is
+assigned depends on its version. What Unicode has not assigned is shown as it is.
+"""
+
+_SPACES = lazy("[\\xa0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000]")
+
+
+def is_shown(text: str) -> bool:
+    """Tell whether all of a text is shown as it is."""
+    return text.isprintable() if text.isascii() else _UNSAFE.search(text) is None
+
+
+def is_printable(text: str) -> bool:
+    """Tell the same as ``str.isprintable``, which holds other spaces than the usual one for unprintable, too."""
+    return is_shown(text) and _SPACES.search(text) is None
+
+
+def _safe(char: str) -> str:
+    # Escape sequences, line breaks and bidirectional overrides of an input must not reach the terminal.
+    return char if is_shown(char) else char.encode("unicode_escape").decode("ascii")
+
+
+def is_in_file(source: Source) -> bool:
+    """Tell whether findings in a source stand in a file: not in a folder, standard input, a built-in or a revision."""
+    name = source.name
+    if name.startswith(("trainc:", "<")) or name == "-" or _REVISED.search(name):
+        return False
+    return bool(source.text) or (name.endswith((".yaml", ".yml", ".json")) and name != "trainc.yaml")
+
+
+def one_line(text: str, limit: int = MESSAGE_WIDTH) -> str:
+    """Return text on one line, control characters escaped, cut to limit characters."""
+    text = "".join(map(_safe, text[: limit + 1]))
+    return text if len(text) <= limit else text[: limit - len(ELLIPSIS)] + ELLIPSIS
+
+
+def width(cell: str) -> int:
+    """Return the terminal columns that a printable text takes."""
+    if cell.isascii():
+        return len(cell)
+    return sum(
+        2 if unicodedata.east_asian_width(char) in _WIDE else 0 if unicodedata.category(char) in _ZERO else 1
+        for char in cell
+    )
+
+
+def cells(line: str) -> list[str]:
+    """Return what is shown for each code point of a source line; a tab is blanks up to its stop."""
+    shown: list[str] = []
+    at = 0
+    for char in line:
+        cell = " " * (TAB - at % TAB) if char == "\t" else _safe(char)
+        shown.append(cell)
+        at += width(cell)
+    return shown
+
+
+def token(line: str, at: int) -> int:
+    """Return how many code points of a line are the key or scalar that begins at ``at``, from 0; at least 1."""
+    match = _TOKEN.match(line, at, at + LINE_WIDTH)
+    return len(match[0]) if match else 1
+
+
+def window(line: str, column: int) -> tuple[str, int, int]:
+    """Return what is shown of a source line, and what of it is pointed at.
+
+    That is the key or scalar at ``column``, which counts code points from 1:
+    how many terminal columns stand before it, and how many it takes. A line
+    wider than ``LINE_WIDTH`` is cut around it, with an ellipsis for each side
+    that is left out.
+    """
+    shown, before = _window(line, column)
+    at = max(0, column - 1)
+    end = width(shown) - (len(ELLIPSIS) if shown.endswith(ELLIPSIS) else 0)
+    wanted = sum(map(width, cells(line[at : at + token(line, at)])))
+    return shown, before, max(1, min(wanted, end - before))
+
+
+def _window(line: str, column: int) -> tuple[str, int]:
+    at = max(0, column - 1)
+    # Code points far from the column cannot be shown whatever their width (a line may hold megabytes).
+    first = max(0, at - LINE_WIDTH)
+    shown = cells(line[first : at + LINE_WIDTH])
+    at = min(at - first, len(shown))
+    cut_left, cut_right = first > 0, len(line) > first + len(shown)
+    widths = [width(cell) for cell in shown]
+    if not cut_left and not cut_right and sum(widths) <= LINE_WIDTH:
+        return "".join(shown), sum(widths[:at])
+    start = at
+    while start > 0 and sum(widths[start - 1 : at]) <= LINE_WIDTH // 3:
+        start -= 1
+    end = at
+    while end < len(shown) and sum(widths[start : end + 1]) <= LINE_WIDTH:
+        end += 1
+    left = ELLIPSIS if cut_left or start > 0 else ""
+    right = ELLIPSIS if cut_right or end < len(shown) else ""
+    return left + "".join(shown[start:end]) + right, len(left) + sum(widths[start:at])

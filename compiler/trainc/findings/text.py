@@ -1,0 +1,150 @@
+"""Findings for people: one line each that editors can follow, then the source line and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from trainc.findings.display import ELLIPSIS, HINT_WIDTH, PATH_WIDTH, VALUE_WIDTH, one_line, window
+from trainc.findings.finding import Diagnostic, Severity, sort_key
+from trainc.findings.masking import masked
+from trainc.records import NamedTuple, dataclass, field
+from trainc.source import Document, Mark, Source, dotted
+
+_RESET = "\x1b[0m"
+_BOLD = "\x1b[1m"
+_GUTTER = "\x1b[34m"
+_POLICIES = "TC5"
+"""How codes of findings begin that policies make: a policy is named before the first colon of the message."""
+
+_COLOURS = {
+    Severity.ERROR: "\x1b[1;31m",
+    Severity.WARNING: "\x1b[1;33m",
+    Severity.NOTE: "\x1b[1;36m",
+}
+
+
+def render(findings: Iterable[Diagnostic], colour: bool = False) -> str:
+    """Return the findings in order of place, a blank line between two; the empty string for none.
+
+    Each begins ``file:line:column: severity[code]: message``, both counted from
+    1. ``colour`` adds ANSI escapes, and nothing else.
+    """
+    return "\n".join(each(sorted(findings, key=sort_key), colour))
+
+
+def render_brief(findings: Iterable[Diagnostic], colour: bool = False) -> str:
+    """Return the findings as ``render`` does, but of the warnings and notes of one code only the first.
+
+    It is followed by how many more there are. Every error is shown, and every policy that warns counts as a code.
+    """
+    repeats: dict[tuple[str, ...], list[Diagnostic]] = {}
+    for finding in sorted(findings, key=sort_key):
+        repeats.setdefault(_repeated(finding), []).append(finding)
+    renderer = _Renderer(colour)
+    return "\n".join(renderer.finding(found[0]) + renderer.more(found) for found in repeats.values())
+
+
+def _repeated(finding: Diagnostic) -> tuple[str, ...]:
+    """Return what findings have in common of which one is enough."""
+    if finding.severity is Severity.ERROR:
+        return (finding.code, finding.file, str(finding.document.index), str(finding.path), finding.message)
+    policy = finding.message.partition(":")[0] if finding.code.startswith(_POLICIES) else ""
+    return (finding.severity, finding.code, policy)
+
+
+def each(findings: Iterable[Diagnostic], colour: bool = False) -> Iterator[str]:
+    """Yield the text of every finding, in the order given."""
+    renderer = _Renderer(colour)
+    return map(renderer.finding, findings)
+
+
+def summary(findings: Iterable[Diagnostic]) -> str:
+    """Count the findings: ``2 errors, 1 warning``, or ``no findings``."""
+    counts = dict.fromkeys(Severity, 0)
+    for finding in findings:
+        counts[finding.severity] += 1
+    parts = [f"{count} {severity}{'s' * (count != 1)}" for severity, count in counts.items() if count]
+    return ", ".join(parts) or "no findings"
+
+
+def _split(source: Source) -> Sequence[str]:
+    # As editors count lines; str.splitlines would also break at form feeds and separators.
+    return source.decoded().removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+@dataclass(slots=True)
+class _Renderer:
+    """One rendering: whether it has colour, and the lines of the sources met so far."""
+
+    colour: bool
+    lines: dict[Source, Sequence[str]] = field(default_factory=dict)
+
+    def paint(self, style: str, text: str) -> str:
+        return f"{style}{text}{_RESET}" if self.colour else text
+
+    def source(self, document: Document) -> Sequence[str]:
+        source = document.source
+        if source not in self.lines:
+            self.lines[source] = _split(source)
+        return self.lines[source]
+
+    def finding(self, finding: Diagnostic) -> str:
+        mark = finding.document.locate(finding.path)
+        style = _COLOURS[finding.severity]
+        label = self.paint(style, f"{finding.severity}[{finding.code}]")
+        others = [(other, other.document.locate(other.path)) for other in finding.related]
+        # One gutter for all lines of a finding.
+        size = len(str(max(mark.line, *(place.line for _, place in others), 0)))
+        where = one_line(dotted(finding.path))
+        # The end of a long path says more than its beginning.
+        where = where if len(where) <= PATH_WIDTH else ELLIPSIS + where[len(ELLIPSIS) - PATH_WIDTH :]
+        parts = [f"{_place(finding.document, mark)}: {label}: {self.paint(_BOLD, one_line(finding.message))}\n"]
+        parts += self.excerpt(finding.document, mark, size, _Pointer(style, "^", where))
+        parts += self.notes(finding, size)
+        for other, place in others:
+            pointer = _Pointer(_GUTTER, "-", one_line(other.message))
+            excerpt = list(self.excerpt(other.document, place, size, pointer))
+            message = "" if excerpt else f": {pointer.text}"
+            colons = self.paint(_GUTTER, f"{' ' * (size + 1)}:::")
+            parts += [f"{colons} {_place(other.document, place)}{message}\n", *excerpt]
+        return "".join(parts)
+
+    def more(self, found: Sequence[Diagnostic]) -> str:
+        """Return the line that counts the findings of which the first stands for all."""
+        if len(found) < 2:
+            return ""
+        files = len({finding.file for finding in found})
+        where = f"in {files} files" if files > 1 else "in this file"
+        first = found[0]
+        return f"  {self.paint(_GUTTER, '=')} {len(found)} {first.severity}s of {first.code} {where}: -v shows all\n"
+
+    def excerpt(self, document: Document, mark: Mark, size: int, pointer: _Pointer) -> Iterator[str]:
+        """Yield the gutter, the line of a mark and what points at it; nothing for an empty line."""
+        line, column = masked(document, self.source(document), mark)
+        if not line.strip():
+            return
+        shown, indent, length = window(line, column)
+        blank = self.paint(_GUTTER, " " * (size + 2) + "|")
+        below = self.paint(pointer.style, f"{pointer.sign * length} {pointer.text}".rstrip())
+        yield f"{blank}\n"
+        yield f"{self.paint(_GUTTER, f' {mark.line:>{size}} |')} {shown.rstrip()}\n"
+        yield f"{blank} {' ' * indent}{below}\n"
+
+    def notes(self, finding: Diagnostic, size: int) -> Iterator[str]:
+        values = (("found", finding.found, VALUE_WIDTH), ("expected", finding.expected, VALUE_WIDTH))
+        for name, value, limit in (*values, ("hint", finding.hint, HINT_WIDTH)):
+            if value is not None:
+                sign = self.paint(_GUTTER, " " * (size + 2) + "=")
+                yield f"{sign} {self.paint(_BOLD, name)}: {one_line(value, limit)}\n"
+
+
+class _Pointer(NamedTuple):
+    """What stands below a line: a sign repeated below what is meant, and a text."""
+
+    style: str
+    sign: str
+    text: str
+
+
+def _place(document: Document, mark: Mark) -> str:
+    return f"{one_line(document.source.name)}:{mark.line}:{mark.column}"
