@@ -9,7 +9,7 @@ from textwrap import fill
 
 from trainc import Build, Options, Source
 from trainc.diagnostics import Severity
-from trainc.emit import emit
+from trainc.documents.emit import emit
 from trainc.options import FIXES, Fix
 from trainc.pipeline import compile as compile_sources
 

@@ -13,7 +13,7 @@ from trainc.checks import check_model, check_objects, check_result
 from trainc.checks.jobset import check_jobset
 from trainc.contents import Content
 from trainc.diagnostics import Diagnostic, Severity, has_errors, report
-from trainc.documents import Key
+from trainc.documents.classify import Key
 from trainc.findings.ruling import Ruling
 from trainc.gitops import content, passes
 from trainc.gitops.base import jobset_of, with_jobset

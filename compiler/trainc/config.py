@@ -9,11 +9,11 @@ from trainc.configdeploy import faults as deployment_faults
 from trainc.configschema import misfits
 from trainc.diagnostics import Diagnostic, has_errors, report, sort_key, suggest
 from trainc.diagnostics.plaintext import spilled
+from trainc.documents.problems import Problem, Refused
+from trainc.documents.yamlread import read_yaml
 from trainc.findings import severities
 from trainc.findings.severities import Problem as Fault
 from trainc.imagelock import Lock
-from trainc.kube.decode import Problem, Refused
-from trainc.kube.yamlread import read_yaml
 from trainc.options import FIXES, Options, Revision
 from trainc.records import dataclass, field
 from trainc.regex import lazy
@@ -103,7 +103,7 @@ def read_document(source: Source) -> tuple[Json, Document, tuple[Diagnostic, ...
 
 def _marks(text: str) -> Callable[[], Mapping[Path, Mark]]:
     def marks() -> Mapping[Path, Mark]:
-        from trainc.kube.yamlplaces import offsets  # only to place a finding
+        from trainc.documents.yamlplaces import offsets  # only to place a finding
 
         return {path: _mark(text, offset) for path, offset in offsets(text).items()}
 

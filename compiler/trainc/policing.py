@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from trainc.base import Base
 from trainc.diagnostics import Diagnostic, Related, Severity, report
-from trainc.documents import POLICIES, Key, identity
+from trainc.documents.classify import POLICIES, Key, identity
+from trainc.documents.strings_positions import within
 from trainc.model import Model, Object
 from trainc.options import Options
 from trainc.origins import blamed
-from trainc.placing import within
 from trainc.previous import Previous
 from trainc.records import dataclass, field, replace
 from trainc.schema import Resource

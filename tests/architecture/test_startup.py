@@ -59,7 +59,7 @@ def test_a_run_with_warnings_loads_no_heavy_library(tmp_path: Path) -> None:
         path.write_text(re.sub("# trainc: ignore.*", "#", path.read_text(encoding="utf-8")), encoding="utf-8")
     shutil.copy(ROOT.parent / "images.lock.yaml", tmp_path)
     found = loaded("render", "--check", "--no-cache", root=tmp_path)
-    assert {"trainc.pipeline", "trainc.kube.yamlplaces", "trainc.plugins.flux.scripts"} <= found
+    assert {"trainc.pipeline", "trainc.documents.yamlplaces", "trainc.plugins.flux.scripts"} <= found
     assert {*HEAVY, "dataclasses", "inspect"} & found == set()
 
 

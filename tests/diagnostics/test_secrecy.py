@@ -12,7 +12,7 @@ from trainc.diagnostics import Related, report
 from trainc.diagnostics.display import VALUE_WIDTH
 from trainc.diagnostics.formats import FORMATS
 from trainc.diagnostics.secrecy import MASK, hidden, index, is_secret, looks_secret, redact
-from trainc.load import load
+from trainc.documents.load import load
 from trainc.source import Document, Json, JsonObject, Path
 
 SECRETS = (

@@ -9,9 +9,9 @@ from inputs import JOB, RUNTIME, XGBOOST, build, names, places, with_runtime
 
 from trainc import Options, Source, compile
 from trainc.diagnostics import CODES, Severity
+from trainc.documents.yamlcomments import yaml_comments
 from trainc.findings.comments import read
 from trainc.findings.severities import REFUSED
-from trainc.kube.yamlcomments import yaml_comments
 
 ONE = XGBOOST.format(name="one")
 WARNED = ("TC409", 10, "warning")

@@ -10,7 +10,7 @@ import pytest
 from oracle import goldens
 from trainc import Build, Options, Source, compile
 from trainc.diagnostics import Severity
-from trainc.emit import emit
+from trainc.documents.emit import emit
 from trainc.options import FIXES
 from trainc.source import Json, JsonObject, get
 

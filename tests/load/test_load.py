@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trainc.diagnostics import Diagnostic, Severity
-from trainc.load import load
+from trainc.documents.load import load
 from trainc.source import Document, JsonObject, Mark, Source
 
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n"

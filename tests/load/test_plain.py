@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from yaml_oracle import PIECES
 
-from trainc.kube.yamlplaces import offsets
-from trainc.kube.yamlplain import read_plain
-from trainc.kube.yamlread import read_yaml
-from trainc.kube.yamltext import read_events, yaml_offsets
-from trainc.load import load, load_any
+from trainc.documents.load import load, load_any
+from trainc.documents.yaml import read_events, yaml_offsets
+from trainc.documents.yamlplaces import offsets
+from trainc.documents.yamlplain import read_plain
+from trainc.documents.yamlread import read_yaml
 from trainc.source import Source
 
 ROOT = Path(__file__).parents[2]

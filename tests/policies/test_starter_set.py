@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from oracle import celrunner, policygoldens, policyours
-from trainc.documents import identity
+from trainc.documents.classify import identity
 from trainc.policing import creation
 from trainc.policytests.case import Case, read
 from trainc.policytests.run import Platform, load_platform, run, stored_case

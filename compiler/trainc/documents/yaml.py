@@ -10,8 +10,9 @@ import math
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from trainc.kube import scalars
-from trainc.kube.decode import (
+from trainc.documents import scalars
+from trainc.documents.libyaml import errors, is_bare, kinds, open_events, syntax_error, with_masks
+from trainc.documents.problems import (
     CONVERTING,
     MAX_ALIASED,
     MAX_DEPTH,
@@ -21,8 +22,7 @@ from trainc.kube.decode import (
     go_syntax,
     measure,
 )
-from trainc.kube.yamlevents import errors, is_bare, kinds, open_events, syntax_error, with_masks
-from trainc.kube.yamlread import YamlText
+from trainc.documents.yamlread import YamlText
 from trainc.records import NamedTuple
 from trainc.source import Json, JsonObject, Path, copied
 

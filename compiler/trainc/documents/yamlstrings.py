@@ -8,8 +8,8 @@ from contextlib import suppress
 from functools import lru_cache
 from operator import attrgetter
 
-from trainc.kube.decode import Refused
-from trainc.kube.yamlevents import errors, kinds, open_events
+from trainc.documents.libyaml import errors, kinds, open_events
+from trainc.documents.problems import Refused
 from trainc.records import NamedTuple
 from trainc.source import Mark
 

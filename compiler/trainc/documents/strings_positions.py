@@ -24,7 +24,7 @@ class Moved:
         value = get(self.document.data, *self.path)
         if mark is None or not isinstance(value, str):
             return known
-        from trainc.kube.yamlstrings import inside
+        from trainc.documents.yamlstrings import inside
 
         text = self.document.source.decoded()
         found = inside(text, mark, value, self.offset, key=isinstance(self.path[-1], str))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trainc.kube.decode import Problem
-from trainc.kube.yamlplain import read_plain
+from trainc.documents.problems import Problem
+from trainc.documents.yamlplain import read_plain
 from trainc.records import NamedTuple
 from trainc.source import Json
 
@@ -23,6 +23,6 @@ def read_yaml(text: str) -> YamlText:
     plain = read_plain(text)
     if plain is not None:
         return YamlText(plain, [])
-    from trainc.kube.yamltext import read_events
+    from trainc.documents.yaml import read_events
 
     return read_events(text)

@@ -8,8 +8,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from trainc.kube import scalars
-from trainc.kube.decode import MAX_DEPTH, Problem, Refused
+from trainc.documents import scalars
+from trainc.documents.problems import MAX_DEPTH, Problem, Refused
 from trainc.records import NamedTuple
 from trainc.regex import lazy
 from trainc.source import Json, JsonObject, Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from trainc.kube.decode import Refused
+from trainc.documents.problems import Refused
 from trainc.regex import lazy
 
 _HASH = lazy(r"(?<!\S)#")
@@ -26,7 +26,7 @@ def yaml_comments(text: str, word: str) -> list[tuple[int, str]]:
     """
     if not may_have(text, word):
         return []
-    from trainc.kube.yamlevents import with_masks
+    from trainc.documents.libyaml import with_masks
 
     try:
         scalars: list[tuple[int, int]] = with_masks(text, _scalars)
@@ -49,7 +49,7 @@ def yaml_comments(text: str, word: str) -> list[tuple[int, str]]:
 
 def _scalars(text: str, masks: str) -> list[tuple[int, int]]:
     """Return where each scalar begins and ends, in order."""
-    from trainc.kube.yamlevents import kinds, open_events
+    from trainc.documents.libyaml import kinds, open_events
 
     known = kinds()
     read = open_events(text, masks)

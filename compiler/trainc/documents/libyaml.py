@@ -12,7 +12,7 @@ from functools import cache, partial
 from itertools import islice
 from typing import Any
 
-from trainc.kube.decode import CONVERTING, Problem, Refused
+from trainc.documents.problems import CONVERTING, Problem, Refused
 from trainc.regex import lazy
 
 _BOM = "\ufeff"

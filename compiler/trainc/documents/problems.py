@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from trainc.kube import scalars
+from trainc.documents import scalars
 from trainc.records import dataclass
 from trainc.source import Json, Path
 

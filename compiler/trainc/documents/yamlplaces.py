@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from re import Match, Pattern
 
-from trainc.kube.yamlplain import FLOW_END, FLOW_PART, LINE, Block, read_plain
+from trainc.documents.yamlplain import FLOW_END, FLOW_PART, LINE, Block, read_plain
 from trainc.source import Path
 
 
@@ -15,7 +15,7 @@ def offsets(text: str) -> dict[Path, int]:
     """Map each path in text to the code point where its key, or list item, starts; as far as text can be read."""
     if read_plain(text) is not None:
         return plain_offsets(text)
-    from trainc.kube.yamltext import yaml_offsets
+    from trainc.documents.yaml import yaml_offsets
 
     return yaml_offsets(text)
 

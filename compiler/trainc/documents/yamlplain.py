@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final, TypeAlias
 
-from trainc.kube import scalars
+from trainc.documents import scalars
 from trainc.memo import Remembered
 from trainc.regex import lazy
 from trainc.source import Json, JsonObject

@@ -11,11 +11,11 @@ from collections.abc import Generator, Iterator, Mapping
 from functools import partial
 
 from trainc.diagnostics import Diagnostic, report
-from trainc.kube.decode import MAX_NODES, Problem, Refused, excess
-from trainc.kube.yamlcomments import may_have, yaml_comments
-from trainc.kube.yamlplain import read_plain
-from trainc.kube.yamlread import read_yaml
-from trainc.marks import BOM, Lines, Marks, Parts
+from trainc.documents.positions import BOM, Lines, Marks, Parts
+from trainc.documents.problems import MAX_NODES, Problem, Refused, excess
+from trainc.documents.yamlcomments import may_have, yaml_comments
+from trainc.documents.yamlplain import read_plain
+from trainc.documents.yamlread import read_yaml
 from trainc.records import dataclass, replace
 from trainc.source import START, Document, Json, JsonObject, Mark, Path, Source, dotted, existing
 
@@ -240,7 +240,7 @@ def _units(source: Source) -> Iterator[_Unit]:
 
 def _json_units(text: str, lines: Lines) -> Generator[_Unit, None, int]:
     """Yield JSON values that stand one after the other; return where YAML has to go on."""
-    from trainc.kube.jsontext import json_offsets, read_json, skip_space
+    from trainc.documents.json import json_offsets, read_json, skip_space
 
     end = count = 0
     while (start := skip_space(text, end)) < len(text):
@@ -289,13 +289,13 @@ def _yaml_units(text: str, start: int, lines: Lines) -> Iterator[_Unit]:
 
 
 def _offsets(text: str) -> Mapping[Path, int]:
-    from trainc.kube.yamlplaces import offsets  # only to place a finding
+    from trainc.documents.yamlplaces import offsets  # only to place a finding
 
     return offsets(text)
 
 
 def _plain_offsets(text: str) -> Mapping[Path, int]:
-    from trainc.kube.yamlplaces import plain_offsets
+    from trainc.documents.yamlplaces import plain_offsets
 
     return plain_offsets(text)
 
