@@ -6,7 +6,7 @@ import pytest
 
 from trainc import Source
 from trainc.documents.load import load
-from trainc.documents.strings_positions import within
+from trainc.documents.positions import within
 
 STYLES = {
     "plain": "rule: object.a == object.b\n",

@@ -10,7 +10,7 @@ from trainc.configschema import misfits
 from trainc.diagnostics import Diagnostic, has_errors, report, sort_key, suggest
 from trainc.diagnostics.plaintext import spilled
 from trainc.documents.problems import Problem, Refused
-from trainc.documents.yamlread import read_yaml
+from trainc.documents.yaml import offsets, read_yaml
 from trainc.findings import severities
 from trainc.findings.severities import Problem as Fault
 from trainc.imagelock import Lock
@@ -103,7 +103,6 @@ def read_document(source: Source) -> tuple[Json, Document, tuple[Diagnostic, ...
 
 def _marks(text: str) -> Callable[[], Mapping[Path, Mark]]:
     def marks() -> Mapping[Path, Mark]:
-        from trainc.documents.yamlplaces import offsets  # only to place a finding
 
         return {path: _mark(text, offset) for path, offset in offsets(text).items()}
 

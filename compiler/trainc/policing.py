@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from trainc.base import Base
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.documents.classify import POLICIES, Key, identity
-from trainc.documents.strings_positions import within
+from trainc.documents.positions import within
 from trainc.model import Model, Object
 from trainc.options import Options
 from trainc.origins import blamed

@@ -9,7 +9,7 @@ from inputs import JOB, RUNTIME, XGBOOST, build, names, places, with_runtime
 
 from trainc import Options, Source, compile
 from trainc.diagnostics import CODES, Severity
-from trainc.documents.yamlcomments import yaml_comments
+from trainc.documents.comments import yaml_comments
 from trainc.findings.comments import read
 from trainc.findings.severities import REFUSED
 

@@ -12,7 +12,7 @@ from yaml_oracle import ORACLE, ask, damaged_yaml, same, streams
 
 from trainc.documents.load import load
 from trainc.documents.problems import Problem, Refused
-from trainc.documents.yamlread import read_yaml
+from trainc.documents.yaml import read_yaml
 from trainc.source import Json, Source
 
 OURS = (

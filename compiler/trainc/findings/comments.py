@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from trainc.diagnostics import CODES, Diagnostic, report, suggest
-from trainc.documents.load import comments
+from trainc.documents.comments import comments
 from trainc.findings.severities import immovable
 from trainc.records import dataclass
 from trainc.regex import lazy

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from trainc.diagnostics import Diagnostic, Related, Severity
-from trainc.documents.strings_positions import Moved, within
+from trainc.documents.positions import Moved, within
 from trainc.source import Document
 
 Place: TypeAlias = tuple[str, int]
