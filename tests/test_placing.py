@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from trainc import Source
-from trainc.load import load
-from trainc.placing import within
+from trainc.documents.load import load
+from trainc.documents.positions import within
 
 STYLES = {
     "plain": "rule: object.a == object.b\n",

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import fill
 
 from trainc import Build, Options, Source
-from trainc.emit import emit
+from trainc.documents.emit import emit
 from trainc.findings import Severity
 from trainc.options import FIXES, Fix
 from trainc.pipeline import compile as compile_sources

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from trainc.contents import HEADER
-from trainc.emit import emit_file
+from trainc.documents.emit import emit_file
 from trainc.source import JsonObject, get
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from functools import cache, lru_cache
 from typing import TypeAlias
 
 from trainc.diagnostics import Diagnostic, Severity, report
-from trainc.documents import CLUSTER_SCOPED, classify
-from trainc.load import load
+from trainc.documents.classify import CLUSTER_SCOPED, classify
+from trainc.documents.load import load
 from trainc.options import Revision
 from trainc.records import dataclass, field, replace
 from trainc.source import Document, JsonObject, Source, get

@@ -13,7 +13,7 @@ from trainc.checks import check_model, check_result
 from trainc.contents import Content
 from trainc.controller import check_controller
 from trainc.diagnostics import Diagnostic, Severity, report
-from trainc.documents import Key
+from trainc.documents.classify import Key
 from trainc.findings.ruling import Ruling
 from trainc.gitops import passes
 from trainc.gitops.naming import numbered

@@ -8,11 +8,11 @@ from typing import Any
 
 from trainc.data import load_json
 from trainc.diagnostics import Diagnostic, suggest_by_words
-from trainc.documents import API_VERSION, GROUP, RUNTIMES, Key
-from trainc.emit import emit
+from trainc.documents.classify import API_VERSION, GROUP, RUNTIMES, Key
+from trainc.documents.emit import emit
+from trainc.documents.load import load
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.goorder import typed
-from trainc.load import load
 from trainc.plugins.base import refused
 from trainc.source import Document, JsonObject, Path, Source, as_object, get
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from trainc.compilejob import Job
 from trainc.contents import HEADER
-from trainc.emit import emit_file, visible
+from trainc.documents.emit import emit_file, visible
 from trainc.gitops.companions import FOLDER, Shared
 from trainc.lookup import BUILTIN
 from trainc.model import Object, Objects

@@ -14,7 +14,8 @@ from msgspec import Struct
 from trainc.compilejob import Job
 from trainc.contents import Content
 from trainc.diagnostics import Diagnostic, Silenced, has_errors, report, sort_key
-from trainc.documents import JOBS, classify, superseded
+from trainc.documents.classify import JOBS, classify, superseded
+from trainc.documents.load import load
 from trainc.findings.repeats import collapse
 from trainc.findings.ruling import Ruling
 from trainc.gitops.accounts import still_unknown
@@ -23,7 +24,6 @@ from trainc.gitops.companions import Shared, Use, collisions, idle, left_out, pl
 from trainc.gitops.environment import Placed, idle_patches, meetings, split
 from trainc.gitops.reruns import too_many
 from trainc.gitops.summary import Summary, summarize
-from trainc.load import load
 from trainc.model import Object
 from trainc.options import Options
 from trainc.output import files, shared_files

@@ -10,11 +10,11 @@ from msgspec import Struct, field
 
 from trainc.base import Base
 from trainc.diagnostics import Diagnostic, Related, Severity, report
-from trainc.documents import POLICIES, Key, identity
+from trainc.documents.classify import POLICIES, Key, identity
+from trainc.documents.positions import within
 from trainc.model import Model, Object
 from trainc.options import Options
 from trainc.origins import blamed
-from trainc.placing import within
 from trainc.previous import Previous
 from trainc.records import replace
 from trainc.schema import Resource

@@ -14,7 +14,7 @@ from trainc.admit.companions import Companions, admit_companions
 from trainc.base import Base
 from trainc.compilejob import Job, JobCompiler
 from trainc.diagnostics import Diagnostic
-from trainc.documents import Documents, Key, identity
+from trainc.documents.classify import Documents, Key, identity
 from trainc.findings.ruling import Ruling
 from trainc.gitops.summary import summarize
 from trainc.judges import Judges

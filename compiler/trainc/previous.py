@@ -5,7 +5,7 @@ from __future__ import annotations
 from trainc.admit.jobsetdefaults import default
 from trainc.base import BROKEN, Base, identify
 from trainc.diagnostics import Diagnostic, report
-from trainc.documents import RUNTIMES
+from trainc.documents.classify import RUNTIMES
 from trainc.kube.gotypes import GoDecodeError
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
 from trainc.records import dataclass, field, replace

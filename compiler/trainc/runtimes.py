@@ -12,7 +12,7 @@ from trainc.admit.trainer import validate_runtime
 from trainc.base import Base
 from trainc.checks.devices import check_listed
 from trainc.diagnostics import Diagnostic, Related, Severity, report
-from trainc.documents import GROUP, Key, identity
+from trainc.documents.classify import GROUP, Key, identity
 from trainc.lookup import builtin, not_found, reference
 from trainc.options import Options
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH

@@ -15,7 +15,7 @@ from trainc.base import Base, identify
 from trainc.changes import Change, changes, contains, holds, is_text_of, same, undone
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.diagnostics.concealing import concealed
-from trainc.documents import RUNTIMES, TRAINJOB
+from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.gitops.naming import run_of, way_forward
 from trainc.kube.gotypes import GoDecodeError
 from trainc.model import Model, Object

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from trainc.documents.problems import Problem, Refused
+from trainc.documents.yaml import read_yaml
 from trainc.findings import Diagnostic, report, suggest
-from trainc.kube.decode import Problem, Refused
-from trainc.kube.yamlread import read_yaml
 from trainc.source import Document, Json, Mark, Path, Source, dotted
 
 _BOM = "\ufeff"
@@ -52,7 +52,7 @@ def read_document(source: Source) -> tuple[Json, Document, tuple[Diagnostic, ...
 
 def _marks(text: str) -> Callable[[], Mapping[Path, Mark]]:
     def marks() -> Mapping[Path, Mark]:
-        from trainc.kube.yamlplaces import offsets  # only to place a finding
+        from trainc.documents.yaml import offsets  # only to place a finding
 
         return {path: _mark(text, offset) for path, offset in offsets(text).items()}
 

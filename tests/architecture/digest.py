@@ -14,7 +14,7 @@ sys.path.insert(0, sys.argv[1])
 from trainc import Build, Options, Source, compile
 from trainc.diagnostics import json as findings_json
 from trainc.diagnostics import text as findings_text
-from trainc.emit import emit
+from trainc.documents.emit import emit
 
 
 def parts(build: Build) -> list[str]:

@@ -16,7 +16,7 @@ from test_argocd_health import STATUSES, script
 
 from trainc.applications import objects
 from trainc.cli.root import trainc
-from trainc.emit import emit
+from trainc.documents.emit import emit
 from trainc.gitops.argocd.applicationset import applicationset
 from trainc.source import JsonObject
 

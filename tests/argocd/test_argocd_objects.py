@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.applications import files, objects
-from trainc.emit import emit
+from trainc.documents.emit import emit
 from trainc.gitops.argocd.applicationset import applicationset
 from trainc.gitops.argocd.health import health_checks
 from trainc.gitops.argocd.plugin import plugin_definition

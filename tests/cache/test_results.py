@@ -316,7 +316,14 @@ def test_a_known_result_loads_nothing_of_the_compiler(place: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=_environment(place))
     loaded = set(json.loads(done.stderr.splitlines()[-1]))
     assert "trainc.cache.results" in loaded
-    heavy = {"trainc.pipeline", "trainc.prepared", "trainc.load", "trainc.emit", "trainc.config", "trainc.cli.work"}
+    heavy = {
+        "trainc.pipeline",
+        "trainc.prepared",
+        "trainc.documents.load",
+        "trainc.documents.emit",
+        "trainc.config",
+        "trainc.cli.work",
+    }
     assert not heavy & loaded
 
 

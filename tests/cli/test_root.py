@@ -18,7 +18,15 @@ from trainc.cli.root import COMMANDS, trainc
 from trainc.diagnostics import CODES
 from trainc.diagnostics.explain import page
 
-HEAVY = ("jsonschema", "jinja2", "ruamel.yaml", "_ruamel_yaml", "trainc.pipeline", "trainc.read", "trainc.load")
+HEAVY = (
+    "jsonschema",
+    "jinja2",
+    "ruamel.yaml",
+    "_ruamel_yaml",
+    "trainc.pipeline",
+    "trainc.read",
+    "trainc.documents.load",
+)
 
 
 def command(name: str) -> click.Command:

@@ -8,11 +8,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from trainc import Options, Source, compile
+from trainc.documents.load import load
 from trainc.findings import Related, report
 from trainc.findings.display import VALUE_WIDTH
 from trainc.findings.formats import FORMATS
 from trainc.findings.secrecy import MASK, hidden, index, is_secret, looks_secret, redact
-from trainc.load import load
 from trainc.source import Document, Json, JsonObject, Path
 
 SECRETS = (

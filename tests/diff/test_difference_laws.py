@@ -120,7 +120,7 @@ def test_swapped_sides_mirror_each_other(one: set[object], other: set[object]) -
 
 @pytest.mark.parametrize("name", [name for name in TREE if is_jobset(name.rpartition("/")[2])])
 def test_the_outline_of_a_jobset_takes_what_the_jobset_takes(name: str) -> None:
-    from trainc.load import load
+    from trainc.documents.load import load
 
     outline = usage._outline(TREE[name])
     assert len(outline) < len(TREE[name]) / 2
@@ -133,7 +133,7 @@ def test_the_outline_of_a_jobset_takes_what_the_jobset_takes(name: str) -> None:
 
 @given(edited())
 def test_the_outline_of_an_edited_jobset_is_not_believed_blindly(data: bytes) -> None:
-    from trainc.load import load
+    from trainc.documents.load import load
 
     documents, findings = load(Source("jobset-j.yaml", data))
     if len(documents) == 1 and not findings and documents[0].data["kind"] == "JobSet":

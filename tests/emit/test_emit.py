@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from trainc.emit import emit, emit_file
+from trainc.documents.emit import emit, emit_file
 from trainc.source import Json, JsonObject
 
 

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from trainc.emit import emit
+from trainc.documents.emit import emit
+from trainc.documents.load import load
 from trainc.kube.fieldorder import ordered_object
-from trainc.load import load
 from trainc.memo import last
 from trainc.source import Json, JsonObject, Source
 

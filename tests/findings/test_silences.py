@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from inputs import JOB, RUNTIME, XGBOOST, build, names, places, with_runtime
 
 from trainc import Options, Source, compile
+from trainc.documents.comments import yaml_comments
 from trainc.findings import CODES, Severity
 from trainc.findings.comments import read
 from trainc.findings.severities import REFUSED
-from trainc.kube.yamlcomments import yaml_comments
 
 ONE = XGBOOST.format(name="one")
 WARNED = ("TC409", 10, "warning")

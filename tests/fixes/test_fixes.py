@@ -9,7 +9,7 @@ import pytest
 
 from oracle import goldens
 from trainc import Build, Options, Source, compile
-from trainc.emit import emit
+from trainc.documents.emit import emit
 from trainc.findings import Severity
 from trainc.options import FIXES
 from trainc.source import Json, JsonObject, get

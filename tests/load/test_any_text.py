@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from yaml_oracle import PIECES, STREAM_PIECES
 
 from trainc.diagnostics import has_errors, sort_key
-from trainc.load import NAMELESS, load
+from trainc.documents.load import NAMELESS, load
 from trainc.source import Json, Source, get
 
 OBJECT = b"""\

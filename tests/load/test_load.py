@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from trainc.diagnostics import Diagnostic, Severity
-from trainc.load import load
+from trainc.documents.load import load
+from trainc.documents.yaml import read_yaml
 from trainc.source import Document, JsonObject, Mark, Source
 
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n"
@@ -137,6 +138,52 @@ def test_quoted_scalars_are_not_ambiguous() -> None:
         "version": 1.1,
         "at": "1:30",
     }
+
+
+def test_text_as_people_write_it() -> None:
+    text = """\
+# a comment
+a: b c:d  # another
+
+list:
+- name: x
+  args: [--lr, "0.1", {k: 'v w', m: [1, 2.5]}]
+-   key: -1
+    other: null
+map:
+    deep: $(HOME)/x
+    empty: [{}, []]
+ghcr.io/a:1.2: sha256:0f
+script: |  # a comment
+  #!/bin/sh
+    echo "a: b"
+
+  - c
+# the end of it
+texts:
+- >-
+  one
+  two
+- |+
+  three
+
+- |-
+    four
+
+last: ^x
+"""
+    assert read_yaml(text) == (
+        {
+            "a": "b c:d",
+            "list": [{"name": "x", "args": ["--lr", "0.1", {"k": "v w", "m": [1, 2.5]}]}, {"key": -1, "other": None}],
+            "map": {"deep": "$(HOME)/x", "empty": [{}, []]},
+            "ghcr.io/a:1.2": "sha256:0f",
+            "script": '#!/bin/sh\n  echo "a: b"\n\n- c\n',
+            "texts": ["one two", "three\n\n", "four"],
+            "last": "^x",
+        },
+        [],
+    )
 
 
 # What JSON cannot hold

@@ -10,9 +10,9 @@ import pytest
 from scalar_vectors import FILE, record
 from yaml_oracle import ORACLE, ask, damaged_yaml, same, streams
 
-from trainc.kube.decode import Problem, Refused
-from trainc.kube.yamlread import read_yaml
-from trainc.load import load
+from trainc.documents.load import load
+from trainc.documents.problems import Problem, Refused
+from trainc.documents.yaml import read_yaml
 from trainc.source import Json, Source
 
 OURS = (

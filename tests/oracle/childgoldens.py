@@ -123,7 +123,7 @@ def jobsets() -> list[Json]:
     """Return JobSets as a cluster stores them: those above, and some of the repository's own."""
     from trainc import Source
     from trainc.admit.generated import admit_jobset
-    from trainc.load import load
+    from trainc.documents.load import load
 
     paths = [path for name in COMMITTED for path in sorted((ROOT / "out").rglob(f"jobset-{name}.yaml"))]
     given = [load(Source(path.name, path.read_text(encoding="utf-8")))[0][0].data for path in paths]

@@ -9,7 +9,7 @@ from trainc.admit.policy.cluster import Cluster
 from trainc.admit.policy.documents import Stored, read
 from trainc.admit.policy.expressions import Bound, Expressions
 from trainc.admit.policy.policyset import PolicySet
-from trainc.documents import identity
+from trainc.documents.classify import identity
 from trainc.schema import Resource, resource
 from trainc.schema.registry import Registry
 from trainc.source import Document, JsonObject, Source

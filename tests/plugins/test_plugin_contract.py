@@ -10,8 +10,8 @@ import pytest
 
 from trainc import compilejob
 from trainc.compilejob import JobCompiler
-from trainc.documents import classify
-from trainc.load import load
+from trainc.documents.classify import classify
+from trainc.documents.load import load
 from trainc.model import Model
 from trainc.options import Options
 from trainc.plugins import BUILDS, CHECKS, PLUGINS, SHAPES, Builds, Checks, Shapes

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from oracle import celrunner, policygoldens, policyours
-from trainc.documents import identity
+from trainc.documents.classify import identity
 from trainc.policing import creation
 from trainc.policytests.case import Case, read
 from trainc.policytests.run import Platform, load_platform, run, stored_case

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from trainc.data import load_json
-from trainc.load import load
+from trainc.documents.load import load
 from trainc.source import Source
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ import trainc
 from trainc import Build, Options, Source
 from trainc.config import parse
 from trainc.diagnostics import Severity
-from trainc.load import load
+from trainc.documents.load import load
 from trainc.plugins import PLUGINS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ from schema_cases import ALL_KINDS, Data, Objects
 
 from trainc import Options, Source, compile, compilejob
 from trainc.admit.generated import admit_jobset
-from trainc.load import load
+from trainc.documents.load import load
 from trainc.memo import last
 
 ROOT = Path(__file__).parents[2]

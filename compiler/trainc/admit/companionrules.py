@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trainc.diagnostics import Diagnostic, report
-from trainc.placing import within
+from trainc.documents.positions import within
 from trainc.schema import Admitted, Resource, has_rules
 from trainc.source import Document, existing
 

@@ -23,13 +23,13 @@ from trainc.cache.store import Stored
 from trainc.compilejob import Job
 from trainc.contents import digest_of
 from trainc.diagnostics import Diagnostic
-from trainc.documents import COMPANIONS, RUNTIMES, with_namespace
+from trainc.documents.classify import COMPANIONS, RUNTIMES, with_namespace
+from trainc.documents.load import load as load_source
 from trainc.findings import plain
 from trainc.findings.plain import Place, place_of
 from trainc.gitops.base import JOBSET
 from trainc.gitops.summary import Summary
 from trainc.jobcodec import Places, Unplaced
-from trainc.load import load as load_source
 from trainc.lookup import BUILTIN
 from trainc.pipeline import Loaded, load_all
 from trainc.prepared import Executor, Prepared

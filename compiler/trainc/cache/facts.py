@@ -12,7 +12,7 @@ import marshal
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
-from trainc.documents import COMPANIONS
+from trainc.documents.classify import COMPANIONS
 from trainc.gitops.base import JOBSET
 from trainc.records import NamedTuple, dataclass, field
 from trainc.settings import Settings

@@ -82,7 +82,7 @@ class Finder:
             from trainc.typedfiles import read_document
 
             return (read_document(self._source(name))[1],)
-        from trainc.documents import with_namespace
-        from trainc.load import load
+        from trainc.documents.classify import with_namespace
+        from trainc.documents.load import load
 
         return tuple(with_namespace(document)[0] for document in load(self._source(name))[0])

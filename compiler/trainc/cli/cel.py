@@ -18,7 +18,7 @@ from trainc.cli.failure import ENVIRONMENT
 from trainc.diagnostics import has_errors
 from trainc.diagnostics.display import one_line
 from trainc.diagnostics.text import render
-from trainc.load import load
+from trainc.documents.load import load
 from trainc.questions import Answer, Question, QuestionError, answer, evaluate, read_question
 from trainc.questions.question import read_json, strange_keys
 from trainc.questions.rule import evaluate as evaluate_rule

@@ -8,7 +8,7 @@ from trainc.applications import files, flux_files
 from trainc.cli.echo import echo
 from trainc.cli.work import Outcome
 from trainc.config import Config
-from trainc.emit import emit_inert
+from trainc.documents.emit import emit_inert
 from trainc.gitops.argocd.tree import Tree
 from trainc.gitops.flux import kustomization
 from trainc.options import Options

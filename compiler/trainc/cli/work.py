@@ -11,6 +11,7 @@ from trainc.cli.declared import Option
 from trainc.config import Config, parse
 from trainc.contents import Content
 from trainc.diagnostics import Diagnostic, Severity, Silenced, has_errors, report, sort_key
+from trainc.documents.load import load
 from trainc.findings import severities
 from trainc.findings.repeats import across
 from trainc.findings.silences import UNUSED
@@ -18,7 +19,6 @@ from trainc.gitops.companions import IDLE
 from trainc.gitops.environment import WITHOUT_TARGET, idle_registries, nowhere, unheard
 from trainc.gitops.lock import remarks
 from trainc.gitops.summary import Summary
-from trainc.load import load
 from trainc.lockfile import parse_lock
 from trainc.options import Options, Revision
 from trainc.pipeline import Build, Job, load_all, run

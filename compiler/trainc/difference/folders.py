@@ -7,8 +7,8 @@ from typing import Final
 
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.difference.model import Place
+from trainc.documents.load import load
 from trainc.foreign import OWNED, Kind, foreign, is_own, is_placed
-from trainc.load import load
 from trainc.source import Document, Source
 
 UNREADABLE: Final = "TC904"

@@ -22,7 +22,7 @@ from trainc.difference.model import (
     Usage,
     Word,
 )
-from trainc.emit import emit
+from trainc.documents.emit import emit
 from trainc.gitops.companions import FOLDER
 from trainc.source import Json
 

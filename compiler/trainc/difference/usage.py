@@ -14,10 +14,10 @@ from typing import Final
 
 from trainc.difference.folders import is_jobset
 from trainc.difference.model import Place, Pods, Total, Totals, Usage
+from trainc.documents.load import load
 from trainc.gitops.queue import QUEUE_LABEL
 from trainc.kube.podrequests import pod_requests
 from trainc.kube.quantity import QuantityError
-from trainc.load import load
 from trainc.plugins.base import is_gpu
 from trainc.records import NamedTuple
 from trainc.source import Json, JsonObject, Source, as_object, get, objects

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from trainc.compilejob import Job
 from trainc.config import parse
-from trainc.documents import classify, with_namespace
+from trainc.documents.classify import classify, with_namespace
+from trainc.documents.load import load
 from trainc.executors.chunks import lost, pack, ranges, unpack
 from trainc.findings.comments import WORD
 from trainc.jobcodec import Places
-from trainc.load import load
 from trainc.lockfile import parse_lock
 from trainc.pipeline import load_all
 from trainc.prepared import Executor, Keep, Prepared, in_order

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from trainc.documents import RUNTIMES, TRAINJOB
+from trainc.documents.classify import RUNTIMES, TRAINJOB
+from trainc.documents.load import load
 from trainc.gitops.base import option_place
-from trainc.load import load
 from trainc.model import Origin
 from trainc.options import Options
 from trainc.records import dataclass

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from trainc.diagnostics.display import one_line, width
-from trainc.emit import emit
+from trainc.documents.emit import emit
 from trainc.explaining.origins import Provenance
 from trainc.explaining.rows import Row, Table
 from trainc.records import NamedTuple

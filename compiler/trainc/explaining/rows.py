@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from trainc.diagnostics.secrecy import MASK, hidden
-from trainc.emit import emit
+from trainc.documents.emit import emit
 from trainc.explaining.origins import Provenance, provenances
 from trainc.kube.fieldorder import ordered_object
 from trainc.model import Object, Origin

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from trainc.documents.comments import comments
 from trainc.findings import CODES, Diagnostic, report, suggest
 from trainc.findings.severities import immovable
-from trainc.load import comments
 from trainc.records import dataclass
 from trainc.regex import lazy
 from trainc.source import Document, Mark, Source

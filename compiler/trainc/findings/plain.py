@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from trainc.documents.positions import Moved, within
 from trainc.findings import Diagnostic, Related, Severity
-from trainc.placing import Moved, within
 from trainc.source import Document
 
 Place: TypeAlias = tuple[str, int]

@@ -13,7 +13,16 @@ from msgspec.structs import replace
 
 from trainc.base import Identity, identify
 from trainc.diagnostics import Diagnostic, Related, report
-from trainc.documents import CLUSTER_SCOPED, COMPANIONS, POLICIES, RUNTIMES, SUPERSEDED, TRAINJOB, Key, identity
+from trainc.documents.classify import (
+    CLUSTER_SCOPED,
+    COMPANIONS,
+    POLICIES,
+    RUNTIMES,
+    SUPERSEDED,
+    TRAINJOB,
+    Key,
+    identity,
+)
 from trainc.gitops import flux
 from trainc.gitops.base import by_option
 from trainc.gitops.patches import patched_companion, problems

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from trainc.admit.jobsetdefaults import overlay
-from trainc.documents import CLAIM_SPEC
+from trainc.documents.classify import CLAIM_SPEC
 from trainc.kube.gotypes import JOB_SET_SPEC, GoDecodeError, decode
 from trainc.source import JsonObject
 

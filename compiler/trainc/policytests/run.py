@@ -10,10 +10,10 @@ from trainc.admit.crd import admit_document
 from trainc.admit.generated import admit_jobset
 from trainc.admit.policy import Decision, PolicySet
 from trainc.diagnostics import Diagnostic, Severity, has_errors, report, suggest
-from trainc.documents import POLICIES, RUNTIMES, TRAINJOB, Key, classify, identity
+from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB, Key, classify, identity
+from trainc.documents.load import load
 from trainc.findings.repeats import collapse
 from trainc.kube.gotypes import GoDecodeError
-from trainc.load import load
 from trainc.policing import creation, is_policy
 from trainc.policytests.case import PASS, Case, Failure
 from trainc.records import dataclass, replace

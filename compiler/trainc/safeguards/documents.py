@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from trainc.admit.policy.documents import BINDING, POLICY, is_policy, read
 from trainc.changes import changes
-from trainc.documents import JOBS, Key, classify, identity
+from trainc.documents.classify import JOBS, Key, classify, identity
+from trainc.documents.load import load
 from trainc.findings import Diagnostic, report
-from trainc.load import load
 from trainc.options import Revision
 from trainc.records import replace
 from trainc.safeguards.policies import less_by_binding, less_by_policy

@@ -17,13 +17,13 @@ from trainc.checks.job import job_problems
 from trainc.checks.pod import pod_problems, template_problems
 from trainc.checks.problem import Place
 from trainc.data import load_text
-from trainc.emit import emit
+from trainc.documents.emit import emit
+from trainc.documents.load import load
 from trainc.gitops import sealing
 from trainc.gitops.base import jobset_of
 from trainc.gitops.keys.launcher import launcher_of
 from trainc.kube.names import is_dns1123_label
 from trainc.kube.poddefaults import default_job
-from trainc.load import load
 from trainc.model import Object
 from trainc.origins import nearest
 from trainc.schema import admit

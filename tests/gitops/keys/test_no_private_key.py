@@ -13,7 +13,7 @@ import pytest
 from mpijob import build
 
 from trainc import Options, Source, compile
-from trainc.emit import emit
+from trainc.documents.emit import emit
 from trainc.source import JsonObject
 
 ROOT = Path(__file__).parents[3]

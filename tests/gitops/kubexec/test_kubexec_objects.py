@@ -14,7 +14,7 @@ from trainc.checks.pod import pod_problems, template_problems
 from trainc.checks.problem import Place
 from trainc.children import children
 from trainc.data import load_text
-from trainc.emit import emit
+from trainc.documents.emit import emit
 from trainc.kube.poddefaults import default_pod
 from trainc.model import Object
 from trainc.origins import nearest

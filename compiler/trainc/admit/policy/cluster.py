@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trainc.admit.policy.selectors import Labels, labels_of
-from trainc.documents import Key
+from trainc.documents.classify import Key
 from trainc.records import dataclass
 from trainc.schema.registry import Registry
 from trainc.source import Document, JsonObject, as_object

@@ -22,7 +22,7 @@ from trainc.admit.policy.request import names, namespace_value, object_names
 from trainc.admit.policy.wording import upstream
 from trainc.cel.values import Undecided, Value
 from trainc.diagnostics import Diagnostic, has_errors
-from trainc.documents import Key, identity
+from trainc.documents.classify import Key, identity
 from trainc.records import dataclass, field, replace
 from trainc.schema.registry import BUILT_IN, Registry
 from trainc.source import Document, Path, as_object

@@ -8,9 +8,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from trainc.kube import scalars
-from trainc.kube.decode import MAX_DEPTH, Problem, Refused
-from trainc.records import NamedTuple
+from trainc.documents import scalars
+from trainc.documents.bounds import MAX_DEPTH, TOO_DEEP
+from trainc.documents.problems import Problem, Refused, duplicate_key
 from trainc.regex import lazy
 from trainc.source import Json, JsonObject, Path
 
@@ -21,16 +21,8 @@ _SURROGATE = lazy(
 _SPACE = lazy(r"[ \t\n\r]*")
 
 
-class JsonText(NamedTuple):
-    """One value, what is wrong with it, and where it ends in the text."""
-
-    data: Json
-    problems: list[Problem]
-    end: int
-
-
-def read_json(text: str, start: int = 0) -> JsonText | None:
-    """Read one value from start on; None if the text there is not JSON.
+def read_json(text: str, start: int = 0) -> tuple[Json, list[Problem], int] | None:
+    """Read one value from start on: the value, what is wrong with it, and where it ends; None if it is not JSON.
 
     Raises Refused (TC001, TC004, TC012) where a value is JSON but cannot be used.
     """
@@ -60,13 +52,12 @@ def read_json(text: str, start: int = 0) -> JsonText | None:
         return None
     _check_depth(text, start, end)
     _check_characters(text, start, end)
-    repeated = _repeated(text, start) if duplicates else []
-    problems = [Problem("TC003", path, f'the key "{path[-1]}" stands here twice', fatal=False) for path in repeated]
+    problems = [duplicate_key(path) for path in (_repeated(text, start) if duplicates else ())]
     problems += [
         Problem("TC004", path, f"a number too large for 64 bits: {digits[:40]}")
         for path, digits in (_numbers(text, start, huge) if huge else ())
     ]
-    return JsonText(data, problems, end)
+    return data, problems, end
 
 
 def skip_space(text: str, start: int) -> int:
@@ -101,8 +92,7 @@ def _check_depth(text: str, start: int, end: int) -> None:
         if token in "{[":
             depth += 1
             if depth > MAX_DEPTH:
-                problem = Problem("TC012", (), f"more than {MAX_DEPTH} collections inside each other")
-                raise Refused(problem, match.start())
+                raise Refused(Problem("TC012", (), TOO_DEEP), match.start())
         elif token in "}]":
             depth -= 1
 
@@ -120,7 +110,7 @@ def _check_characters(text: str, start: int, end: int) -> None:
                 raise Refused(problem, start + match.start())
 
 
-def _places(text: str, start: int) -> list[tuple[Path, int]]:
+def _positions(text: str, start: int) -> list[tuple[Path, int]]:
     """List path and offset of each key and list item of the JSON value at start, repeated keys too."""
     out: list[tuple[Path, int]] = []
     path: list[str | int] = []
@@ -154,18 +144,18 @@ def _places(text: str, start: int) -> list[tuple[Path, int]]:
 
 def _numbers(text: str, start: int, wanted: list[str]) -> Iterator[tuple[Path, str]]:
     """Yield path and digits of each wanted number of the JSON value at start; they are wanted in order."""
-    places = _places(text, start)
-    offsets = [offset for _, offset in places]
+    positions = _positions(text, start)
+    offsets = [offset for _, offset in positions]
     tokens = _TOKEN.finditer(text, start)
     for digits in wanted:
         token = next(token for token in tokens if token[0] == digits)
-        yield places[bisect_right(offsets, token.start()) - 1][0], digits
+        yield positions[bisect_right(offsets, token.start()) - 1][0], digits
 
 
 def _repeated(text: str, start: int) -> list[Path]:
     seen: set[Path] = set()
     twice: dict[Path, None] = {}
-    for path, _ in _places(text, start):
+    for path, _ in _positions(text, start):
         if path in seen and not any(path[:end] in twice for end in range(1, len(path))):
             twice[path] = None
         seen.add(path)
@@ -174,4 +164,4 @@ def _repeated(text: str, start: int) -> list[Path]:
 
 def json_offsets(text: str, start: int = 0) -> dict[Path, int]:
     """Map each path of the JSON value at start to the code point where its key, or list item, starts."""
-    return dict(_places(text, start))
+    return dict(_positions(text, start))

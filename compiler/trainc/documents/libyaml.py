@@ -1,19 +1,30 @@
-"""Events of one YAML text as go-yaml's parser would make them, from libyaml through ruamel.yaml.clib.
+"""The events of one YAML text as go-yaml's parser produces them, from libyaml through ruamel.yaml.clib.
 
-go-yaml is a port of libyaml. The differences are made up for here: libyaml refuses ``[a:b]`` and the escape
-``\\'``, takes the escape ``\\/``, skips byte order marks inside a text, and does not tell the tag ``!``.
+go-yaml is a port of libyaml. This module makes up for the differences: libyaml refuses ``[a:b]`` and the escape
+``\\'``, accepts the escape ``\\/``, skips byte order marks inside a text, and does not report the tag ``!``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cache, partial
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
-from trainc.kube.decode import CONVERTING, Problem, Refused
+import msgspec
+from _ruamel_yaml import CParser, ScalarEvent, StreamEndEvent  # type: ignore[import-not-found]  # no types
+from ruamel.yaml.error import YAMLError
+
+from trainc.documents.problems import CONVERTING, Problem, Refused
 from trainc.regex import lazy
+
+Read = Callable[[], Any]
+"""Returns the next event of a text, beginning with the start of the stream."""
+T = TypeVar("T")
+
+ERRORS = YAMLError, UnicodeEncodeError
+"""What reading an event may raise; ``syntax_error`` takes it."""
 
 _BOM = "\ufeff"
 _INNER_BOM = lazy(r"(?<=[\n\r\u0085\u2028\u2029])\ufeff|\A\ufeff")
@@ -25,55 +36,39 @@ _ESCAPE = "found unknown escape character"
 _WORD_COLON = lazy(r"![^\s\[\]{},]*|(?<=[^\s\"'\[\]{},?:]):(?=\S)")
 _QUOTED_REST = lazy(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _PAIR = lazy(r"\\(.)", re.DOTALL)
-_MOST_READ = 1_500_000  # characters, all attempts together
-
 _SLASH_ESCAPE = lazy(r'"[^"\\]*+(?:\\[^/][^"\\]*+)*+\\/')
+_MOST_READ = 1_500_000
+"""Characters that all attempts to read a text may read together."""
 
 
-@cache
-def kinds() -> Any:
-    """Return the module that defines the parser and the classes of its events."""
-    import _ruamel_yaml  # type: ignore[import-not-found]  # a C extension without types
-
-    return _ruamel_yaml
-
-
-@cache
-def errors() -> tuple[type[Exception], ...]:
-    """Return what reading an event may raise; ``syntax_error`` takes it."""
-    from ruamel.yaml.error import YAMLError
-
-    return YAMLError, UnicodeEncodeError
-
-
-def open_events(text: str, masks: str = "") -> Callable[[], Any]:
-    """Return a function that gives the next event of text, the stream's start first.
+def open_events(text: str, masks: str = "") -> Read:
+    """Return a function that returns the next event of text.
 
     ``masks`` are three characters that stand in text for a colon, nothing and a single quote; no event shows
     them. Raises Refused (TC002) for a byte order mark at the start of any line.
     """
     if _BOM in text and (found := _INNER_BOM.search(text)):
         raise Refused(Problem("TC002", (), "a byte order mark inside the text"), found.start())
-    read: Callable[[], Any] = kinds().CParser(text).get_event
+    read: Read = CParser(text).get_event
     if masks:
         table = dict(zip(map(ord, masks), (":", None, "'"), strict=True))
         read = partial(_unmasked, read, table)
     return partial(_slash_checked, read, text) if "\\/" in text else read
 
 
-def _unmasked(read: Callable[[], Any], table: dict[int, str | None]) -> Any:
+def _unmasked(read: Read, table: dict[int, str | None]) -> Any:
     event = read()
     for name in ("value", "anchor"):
-        if held := getattr(event, name, None):
-            setattr(event, name, held.translate(table))
+        if text := getattr(event, name, None):
+            setattr(event, name, text.translate(table))
     return event
 
 
-def _slash_checked(read: Callable[[], Any], text: str) -> Any:
+def _slash_checked(read: Read, text: str) -> Any:
     event = read()
     if getattr(event, "style", None) == '"':
-        source = text[event.start_mark.index : event.end_mark.index]
-        if found := _SLASH_ESCAPE.search(source):
+        scalar = text[event.start_mark.index : event.end_mark.index]
+        if found := _SLASH_ESCAPE.search(scalar):
             offset = event.start_mark.index + found.end() - 2
             line = text.count("\n", 0, offset)
             upstream = f"{CONVERTING}yaml: {f'line {line + 1}: ' if line else ''}{_ESCAPE}"
@@ -81,7 +76,7 @@ def _slash_checked(read: Callable[[], Any], text: str) -> Any:
     return event
 
 
-def with_masks(text: str, parse: Callable[[str, str], Any]) -> Any:
+def with_masks(text: str, parse: Callable[[str, str], T]) -> T:
     """Call ``parse(text, masks)``, again with masks in text where libyaml refuses what go-yaml reads.
 
     Masks are as long as what they stand for, so all positions stay. Raises Refused for every error of the parser.
@@ -90,9 +85,9 @@ def with_masks(text: str, parse: Callable[[str, str], Any]) -> Any:
     while read <= _MOST_READ:
         try:
             return parse(text, masks)
-        except errors() as error:
+        except ERRORS as error:
             problem = getattr(error, "problem", None)
-            offset = _offset(error) if problem in (_FLOW_COLON, _ESCAPE) else 0
+            offset = error.problem_mark.index if problem in (_FLOW_COLON, _ESCAPE) else 0  # type: ignore[union-attr]
             escaped = problem == _ESCAPE and text[offset : offset + 2] == "\\'"
             if problem != _FLOW_COLON and not escaped:
                 raise syntax_error(error, text) from None
@@ -105,16 +100,12 @@ def with_masks(text: str, parse: Callable[[str, str], Any]) -> Any:
     raise Refused(Problem("TC012", (), "too many colons and escapes in flow collections to read them all"), offset)
 
 
-def _offset(error: Any) -> int:
-    return int(error.problem_mark.index)
-
-
 def _mask_colons(text: str, mask: str) -> str:
     return _WORD_COLON.sub(lambda match: mask if match[0] == ":" else match[0], text)
 
 
 def _mask_quotes(text: str, offset: int, mask: str) -> str:
-    """Mask the escapes ``\\'`` from offset to the end of the double-quoted scalar that it lies in."""
+    """Mask the escapes ``\\'`` from offset to the end of the double-quoted scalar around it."""
     match = _QUOTED_REST.match(text, offset)
     end = match.end() if match else offset
     masked = _PAIR.sub(lambda pair: mask if pair[1] == "'" else pair[0], text[offset:end])
@@ -122,12 +113,32 @@ def _mask_quotes(text: str, offset: int, mask: str) -> str:
 
 
 def _free_characters(text: str) -> str:
-    """Return three characters of the private use area that text does not hold."""
+    """Return three characters of the private use area that text does not contain."""
     return "".join(islice((character for character in map(chr, range(0xE000, 0xF8FF)) if character not in text), 3))
 
 
+class Scalar(msgspec.Struct, frozen=True, eq=False):
+    """Where a scalar begins and ends, its style, and whether the event before it is a scalar, too."""
+
+    begin: int
+    end: int
+    style: str
+    follows: bool
+
+
+def scalar_events(text: str, masks: str = "") -> Iterator[Scalar]:
+    """Yield the scalars of a text in order. Raises Refused, and ERRORS."""
+    read = open_events(text, masks)
+    follows = False
+    while type(event := read()) is not StreamEndEvent:
+        is_scalar = type(event) is ScalarEvent
+        if is_scalar:
+            yield Scalar(event.start_mark.index, event.end_mark.index, event.style or "", follows)
+        follows = is_scalar
+
+
 def is_bare(event: Any, text: str) -> bool:
-    """Tell whether the tag ``!`` stands before a scalar: that makes it a string."""
+    """Tell whether an untagged scalar is a string because of its quotes or of the tag ``!`` before it."""
     if event.style:
         return True
     start = event.start_mark.index
@@ -152,7 +163,7 @@ def syntax_error(error: Exception, text: str) -> Refused:
         offset = len(text.encode()[: marked.position].decode(errors="ignore"))
         upstream = f"{CONVERTING}yaml: {marked.reason}"
         return Refused(Problem("TC002", (), marked.reason, repr(text[offset : offset + 1]), upstream=upstream), offset)
-    # go-yaml's own count: the scanner's lines are one short, and line 0 is not told.
+    # go-yaml's own count: the scanner's lines are one short, and line 0 is omitted.
     line = marked.problem_mark.line
     if line:
         line += type(error).__name__ == "ScannerError"

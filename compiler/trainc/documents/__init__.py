@@ -1,0 +1,1 @@
+"""Text to documents, and objects to canonical text."""

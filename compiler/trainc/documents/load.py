@@ -1,0 +1,266 @@
+"""Text to Documents, read as kubectl reads it.
+
+A text is cut at lines that begin with ``---``, as kubectl cuts it; a text that begins with ``{`` is tried as
+JSON first. Each List is opened. No positions are computed until a finding needs one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+
+import msgspec
+from msgspec.structs import replace
+
+from trainc.diagnostics import Diagnostic, report
+from trainc.documents.bounds import MAX_DOCUMENTS, SMALL_TEXT, excess
+from trainc.documents.positions import BOM, Lines, Marks, divide
+from trainc.documents.problems import Problem, Refused
+from trainc.documents.yaml import offsets, read_yaml
+from trainc.source import START, Document, Json, JsonObject, Mark, Path, Source, dotted, existing
+
+_SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
+_BLANK = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)+[ \t]*")
+
+NAMELESS = {"TrainJob": "crd", "TrainingRuntime": "runtime-crd", "ClusterTrainingRuntime": "runtime-crd"}
+"""Where an API server refuses a custom resource without a name."""
+
+
+class _Unit(msgspec.Struct, frozen=True, eq=False):
+    """One document of a text: a List counts as one.
+
+    ``large`` is where it begins if an object in it may be too large: computing other marks of such a text takes long.
+    """
+
+    data: Json
+    problems: list[Problem]
+    marks: Marks
+    large: Mark | None = None
+
+
+_EMPTY = _Unit(None, [], dict)
+"""A document without content."""
+
+
+def load(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
+    """Read every document of a source.
+
+    Returns the documents that are Kubernetes objects, in order, and what is wrong or doubtful: TC001 to TC006
+    and TC012; TC005 is a warning, all others are errors. A document with a repeated key is returned (the last
+    one counts, as for kubectl); one with any other error is not. Documents without content are skipped.
+    """
+    documents: list[Document] = []
+    findings: list[Diagnostic] = []
+    index = 0
+    for unit in _bounded(_units(source)):
+        objects = list(_objects(unit))
+        whole = len(objects) == 1 and not objects[0][0]
+        parts = {(): unit.marks} if whole else divide(unit.marks, [prefix for prefix, _, _ in objects])
+        for prefix, data, problems in objects:
+            too_large = data is None and unit.large is not None and not prefix
+            marks = partial(dict[Path, Mark], {(): unit.large}) if too_large else parts[prefix]
+            document = Document(source, data if isinstance(data, dict) else {}, index, marks)
+            index += 1
+            findings += [_finding(document, problem) for problem in problems]
+            if not any(problem.fatal for problem in problems):
+                documents.append(document)
+    return tuple(documents), tuple(findings)
+
+
+def _bounded(units: Iterator[_Unit]) -> Iterator[_Unit]:
+    """Yield the units that have content, and after MAX_DOCUMENTS of any kind a refusal of the next one."""
+    for number, unit in enumerate(units):
+        if number == MAX_DOCUMENTS:
+            mark = unit.marks().get((), START)
+            yield _refused(Problem("TC012", (), f"more than {MAX_DOCUMENTS} documents in one file"), mark)
+            return
+        if unit is not _EMPTY:
+            yield unit
+
+
+def _finding(document: Document, problem: Problem) -> Diagnostic:
+    refused = problem.upstream is not None or problem.code in ("TC002", "TC006")
+    return report(
+        problem.code,
+        document,
+        existing(document.data, problem.path),  # a repeated key may have taken the rest away
+        problem.message,
+        found=problem.found,
+        hint=problem.hint,
+        stage=problem.stage if refused else None,
+        upstream=problem.upstream,
+    )
+
+
+def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:
+    """Open Lists and share out the problems; those of a List itself come with an object that no one can use."""
+    if any(problem.fatal and not problem.path for problem in unit.problems):
+        yield (), unit.data, unit.problems
+        return
+    if not unit.problems and unit.large is None and not _is_list(unit.data):
+        yield (), unit.data, _identity(unit.data)
+        return
+    items = list(_items(unit.data, ()))
+    shares: dict[Path, list[Problem]] = {prefix: [] for prefix, _ in items}
+    rest: list[Problem] = []
+    for problem in unit.problems:
+        path = problem.path
+        prefix = next((path[:size] for size in range(len(path) + 1) if path[:size] in shares), None)
+        if prefix is None:
+            rest.append(replace(problem, fatal=True))
+        else:
+            shares[prefix].append(replace(problem, path=path[len(prefix) :]))
+    for prefix, data in items:
+        problems = shares[prefix]
+        if unit.large is not None and (message := excess(data)) is not None:
+            yield prefix, None, [*problems, Problem("TC012", (), message)]
+            continue
+        yield prefix, data, problems if any(problem.fatal for problem in problems) else problems + _identity(data)
+    if rest:
+        yield (), unit.data, rest
+
+
+def _items(data: Json, prefix: Path) -> Iterator[tuple[Path, Json]]:
+    """Open a List, v1 or typed: as for kubectl, an item of a TrainJobList without a kind is a TrainJob."""
+    if not isinstance(data, dict) or not _is_list(data):
+        yield prefix, data
+        return
+    items, version, kind = data.get("items"), data.get("apiVersion"), str(data.get("kind"))
+    if not isinstance(items, list) and not (items is None and (version, kind) == ("v1", "List")):
+        yield prefix, data
+        return
+    inherited: JsonObject = {"apiVersion": version, "kind": kind.removesuffix("List")} if kind != "List" else {}
+    for index, item in enumerate(items or ()):
+        bare = isinstance(item, dict) and item.get("kind") is None and item.get("apiVersion") is None
+        typed: Json = {**item, **inherited} if isinstance(item, dict) and bare else item
+        yield from _items(typed, (*prefix, "items", index))
+
+
+def _is_list(data: Json) -> bool:
+    kind = data.get("kind") if isinstance(data, dict) else None
+    return isinstance(kind, str) and kind.endswith("List")
+
+
+def _identity(data: Json) -> list[Problem]:
+    """Check that data names an object: apiVersion, kind and metadata.name, all of them non-empty strings."""
+    if not isinstance(data, dict):
+        return [Problem("TC006", (), "the document is not a mapping")]
+    metadata = data.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        return [Problem("TC006", ("metadata",), "metadata is not a mapping")]
+    version, kind, name = data.get("apiVersion"), data.get("kind"), (metadata or {}).get("name")
+    if all(isinstance(value, str) and value for value in (version, kind, name)):
+        return []
+    if name == "" and kind in NAMELESS:  # a server sees no difference
+        name = None
+    values: dict[Path, Json] = {("apiVersion",): version, ("kind",): kind, ("metadata", "name"): name}
+    wrong = [
+        Problem("TC006", path, f"{dotted(path)} is {'not a string' if value != '' else 'empty'}", str(value)[:80])
+        for path, value in values.items()
+        if value is not None and not (isinstance(value, str) and value)
+    ]
+    missing = [dotted(path) for path, value in values.items() if value is None]
+    return [*wrong, _missing(missing, metadata or {}, str(kind))] if missing else wrong
+
+
+def _missing(names: list[str], metadata: JsonObject, kind: str) -> Problem:
+    hint = None
+    upstream = "resource name may not be empty" if names == ["metadata.name"] else None
+    stage = "decode"
+    if "generateName" in metadata and "metadata.name" in names:
+        hint = "generateName makes another name at every apply; a committed object has one name"
+    elif names == ["metadata.name"] and kind in NAMELESS:
+        upstream = "metadata.name: Required value: name or generateName is required"
+        stage = NAMELESS[kind]
+    path: Path = ("metadata",) if names == ["metadata.name"] and metadata else ()
+    verb = "is" if len(names) == 1 else "are"
+    return Problem("TC006", path, f"{', '.join(names)} {verb} missing", hint=hint, upstream=upstream, stage=stage)
+
+
+def _units(source: Source) -> Iterator[_Unit]:
+    text = source.text
+    if isinstance(text, bytes):
+        if text[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in text[:4]:
+            yield _refused(Problem("TC001", (), "the file looks like UTF-16 or UTF-32"), Mark(1, 1))
+            return
+        # What is not UTF-8 becomes lone surrogates, which the readers find and report.
+        text = text.decode("utf-8", "surrogateescape")
+    lines = Lines(text)
+    units, start = _json_units(text, lines)
+    yield from units
+    for first, end, junk in _chunks(text, start):
+        begin = first + (first == 0 and text.startswith(BOM))
+        if junk:
+            message = "only a comment may stand behind --- for kubectl"
+            problem = Problem("TC002", (), message, junk, upstream=f"invalid Yaml document separator: {junk}")
+            yield _refused(problem, lines.mark(begin))
+        else:
+            yield _yaml_unit(text[begin:end], begin, lines)
+
+
+def yaml_chunks(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each YAML document of a text begins and ends; JSON at the start of the text is none."""
+    _, start = _json_units(text, Lines(text))
+    for begin, end, junk in _chunks(text, max(start, int(text.startswith(BOM)))):
+        if not junk:
+            yield begin, end
+
+
+def _json_units(text: str, lines: Lines) -> tuple[list[_Unit], int]:
+    """Return the JSON values at the start of a text, one after the other, and where YAML has to go on."""
+    if not text.lstrip().startswith("{"):
+        return [], 0
+    from trainc.documents.json import json_offsets, read_json, skip_space
+
+    units: list[_Unit] = []
+    end = 0
+    while (start := skip_space(text, end)) < len(text):
+        try:
+            value = read_json(text, start)
+        except Refused as refusal:
+            return [*units, _refused(refusal.problem, lines.mark(refusal.offset))], len(text)
+        if value is None:
+            break
+        data, problems, end = value
+        large = lines.mark(start) if end - start > SMALL_TEXT else None
+        units.append(_Unit(data, problems, lines.marks(partial(json_offsets, text, start), 0), large))
+    if start < len(text) and len(units) > 1:
+        problem = Problem("TC002", (), "neither JSON nor the end after several JSON values")
+        return [*units, _refused(problem, lines.mark(start))], len(text)
+    newline = text.find("\n", end, start) + 1  # blanks further on are YAML's
+    return units, newline if newline and start < len(text) else start
+
+
+def _yaml_unit(chunk: str, begin: int, lines: Lines) -> _Unit:
+    if not chunk.endswith("\n"):
+        chunk += "\n"  # as kubectl does: it decides the end of a literal block
+    try:
+        data, problems = read_yaml(chunk)
+    except Refused as refusal:
+        return _refused(refusal.problem, lines.mark(begin + refusal.offset))
+    if data is None and not problems:
+        return _EMPTY
+    large = None
+    if len(chunk) > SMALL_TEXT or "*" in chunk:  # aliases make more of a text
+        large = lines.mark(begin + len(chunk) - len(_BLANK.sub("", chunk, 1)))
+    return _Unit(data, problems, lines.marks(partial(offsets, chunk), begin), large)
+
+
+def _chunks(text: str, start: int) -> Iterator[tuple[int, int, str]]:
+    """Cut text at its ``---`` lines: begin, end, and what follows a ``---`` where that spoils the document."""
+    begin, junk = start, ""
+    for match in _SEPARATOR.finditer(text[start:] if start else text):
+        rest = match[1].strip()
+        at = start + match.start()
+        if at > begin or junk:
+            yield begin, at, junk
+            begin, junk = start + match.end(), ""
+        if rest and not rest.startswith("#"):
+            begin, junk = at, rest
+    if begin < len(text) or junk:
+        yield begin, len(text), junk
+
+
+def _refused(problem: Problem, mark: Mark) -> _Unit:
+    return _Unit(None, [replace(problem, path=())], lambda: {(): mark})

@@ -1,0 +1,366 @@
+"""One YAML text to plain JSON, as kubectl decodes it: go.yaml.in/yaml v2, then sigs.k8s.io/yaml.
+
+libyaml produces the events, since go-yaml is a port of it; scalars, keys, merges, tags and aliases are decided here.
+The rules are those of go-yaml v2.4.3 and were run against it. The same reader finds the positions of keys and items,
+in a second run when a finding needs them: keeping them for 10,000 files would cost memory.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from typing import Any, Final, NoReturn
+
+import msgspec
+from _ruamel_yaml import (  # type: ignore[import-not-found]  # a C extension without types
+    AliasEvent,
+    DocumentEndEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from trainc.documents import scalars
+from trainc.documents.bounds import MAX_ALIASED, MAX_DEPTH, TOO_DEEP, measure, too_many_aliases
+from trainc.documents.libyaml import ERRORS, is_bare, open_events, syntax_error, with_masks
+from trainc.documents.problems import CONVERTING, Problem, Refused, ambiguous, duplicate_key, go_syntax
+from trainc.memo import Remembered
+from trainc.source import Json, JsonObject, Path, copied
+
+_SCALAR_TAGS = {scalars.TAG_PREFIX + name: name for name in ("str", "int", "float", "bool", "null")}
+_COLLECTION_TAGS = frozenset((None, scalars.TAG_PREFIX + "map", scalars.TAG_PREFIX + "seq"))
+_MERGE_TAG = scalars.TAG_PREFIX + "merge"
+_WANT_MAP = "map merge requires map or sequence of maps as the value"
+
+
+def _plain(text: str) -> Json:
+    reading = scalars.kubernetes(text)
+    return reading.value if reading.finite and reading.other is None else _UNUSUAL
+
+
+_UNUSUAL: Final[Any] = object()
+_PLAIN: Final = Remembered(_plain, 4096)
+"""The values of plain scalars, _UNUSUAL for those that are a problem."""
+
+_IS_KEY: Final = Remembered(lambda text: bool(text != "<<" and _PLAIN[text] == text), 4096)
+"""Whether a plain scalar is a key that is a string for every reader of YAML."""
+
+
+class _Anchor(msgspec.Struct, frozen=True, eq=False):
+    value: Json
+    nodes: int
+    weight: int
+    height: int
+
+
+def read_yaml(text: str) -> tuple[Json, list[Problem]]:
+    """Read the one document of text: what it contains, and what is wrong with it. A text without a document is null.
+
+    Raises Refused (TC001, TC002, TC004, TC012) where the document cannot be read at all.
+    """
+
+    def read(masked: str, masks: str) -> tuple[Json, list[Problem]]:
+        reader = _Reader(masked, masks, None)
+        return reader.document(), reader.problems
+
+    return with_masks(text, read)
+
+
+def offsets(text: str) -> dict[Path, int]:
+    """Map each path in text to the code point where its key, or list item, starts; as far as text can be read."""
+    found: dict[Path, int] = {}
+    with suppress(Refused):
+        with_masks(text, lambda masked, masks: _Reader(masked, masks, found).document())
+    return found
+
+
+class _Reader:
+    """Reads one document; ``path`` leads to the value that is being read."""
+
+    __slots__ = ("aliased", "anchors", "has_tags", "next", "nodes", "offsets", "path", "problems", "text", "weight")
+
+    def __init__(self, text: str, masks: str, found: dict[Path, int] | None) -> None:
+        self.text = text
+        self.has_tags = "!" in text
+        self.next = open_events(text, masks)
+        self.path: list[str | int] = []
+        self.problems: list[Problem] = []
+        self.anchors: dict[str, _Anchor] = {}
+        self.nodes = 1  # decode calls, as go-yaml counts them for its alias rule
+        self.aliased = 0  # those that aliases repeat
+        self.weight = 0  # characters that aliases repeat
+        self.offsets = found
+
+    def document(self) -> Json:
+        self.next()
+        if type(self.next()) is StreamEndEvent:
+            return None
+        event = self.next()
+        if self.offsets is not None:
+            self.offsets[()] = event.start_mark.index
+        try:
+            value = self.value(event)
+        except Refused as refusal:
+            # go-yaml parses to the end before it decodes, so a syntax error comes first.
+            if refusal.problem.code != "TC012" and not refusal.problem.message.startswith("unknown anchor"):
+                self.drain()
+            raise
+        self.next()
+        self.end()
+        return value
+
+    def drain(self) -> None:
+        anchors: set[str | None] = set(self.anchors)
+        while type(event := self.next()) is not DocumentEndEvent:
+            anchor = getattr(event, "anchor", None)
+            if type(event) is not AliasEvent:
+                anchors.add(anchor)
+            elif anchor not in anchors:
+                self.unknown_anchor(event)
+
+    def end(self) -> None:
+        """Make sure that nothing follows: kubectl would drop it silently."""
+        message = "kubectl reads only what stands before this line"
+        hint = "put a line --- between documents"
+        try:
+            event = self.next()
+        except ERRORS as error:
+            offset = syntax_error(error, self.text).offset
+            raise Refused(Problem("TC002", (), message, hint=hint), offset) from None
+        if type(event) is not StreamEndEvent:
+            self.refuse(event, "TC002", message, hint=hint)
+
+    def value(self, event: Any) -> Json:
+        self.nodes += 1
+        kind = type(event)
+        if kind is ScalarEvent:
+            value = self.scalar(event)
+            if event.anchor is not None:
+                self.anchors[event.anchor] = _Anchor(value, 1, *measure(value))
+            return value
+        if kind is AliasEvent:
+            return self.alias(event)
+        if len(self.path) >= MAX_DEPTH:
+            self.refuse(event, "TC012", TOO_DEEP)
+        if event.tag not in _COLLECTION_TAGS:
+            self.tag(event.tag)
+        if event.anchor is None:
+            return self.mapping() if kind is MappingStartEvent else self.sequence()
+        # Compared by identity: an anchor of the same name inside wins, as it stands later.
+        marker = self.anchors[event.anchor] = _Anchor(None, 0, 0, 0)
+        before = self.nodes
+        value = self.mapping() if kind is MappingStartEvent else self.sequence()
+        if self.anchors[event.anchor] is marker:
+            self.anchors[event.anchor] = _Anchor(value, 1 + self.nodes - before, *measure(value))
+        return value
+
+    def scalar(self, event: Any) -> Json:
+        text: str = event.value
+        if not event.implicit[0]:
+            return text if event.tag is None else scalars.to_json(self.tagged(event))
+        if (text and text[0] not in scalars.HINTS) or (self.has_tags and is_bare(event, self.text)):
+            return text
+        value = _PLAIN[text]
+        return value if value is not _UNUSUAL else self.unusual(text)
+
+    def unusual(self, text: str) -> Json:
+        """Return the value of a plain scalar that JSON does not have, or that readers of YAML take differently."""
+        reading = scalars.kubernetes(text)
+        if not reading.finite:
+            name = "NaN" if text.lower() == ".nan" else "-Inf" if text[0] == "-" else "+Inf"
+            self.problem("TC004", f"JSON has no number {text}", f"json: unsupported value: {name}")
+            return None
+        self.problems.append(ambiguous(tuple(self.path), text, reading))
+        return reading.value
+
+    def tagged(self, event: Any) -> scalars.Scalar:
+        name = _SCALAR_TAGS.get(event.tag)
+        if name is None:
+            self.tag(event.tag)
+            return str(event.value)
+        try:
+            value = scalars.resolve_tagged(name, event.value)
+        except ValueError as error:
+            self.refuse(event, "TC004", f"the text does not fit its tag !!{name}", f"yaml: {error}")
+        if isinstance(value, float) and not math.isfinite(value):
+            self.problem("TC004", f"JSON has no number {event.value}")
+            return None
+        return value
+
+    def tag(self, tag: str) -> None:
+        shown = tag.replace(scalars.TAG_PREFIX, "!!", 1)
+        self.problem("TC004", f"JSON has nothing for the tag {shown}, so it would be lost on the way to the cluster")
+
+    def alias(self, event: Any) -> Json:
+        anchor = self.anchors.get(event.anchor)
+        if anchor is None:
+            self.unknown_anchor(event)
+        if anchor.nodes == 0:
+            text = f"anchor '{event.anchor}' value contains itself"
+            self.refuse(event, "TC004", text, f"yaml: {text}")
+        self.nodes += anchor.nodes
+        self.aliased += anchor.nodes
+        self.weight += anchor.weight
+        if too_many_aliases(self.aliased, self.nodes):
+            text = "document contains excessive aliasing"
+            self.refuse(event, "TC012", text, f"yaml: {text}")
+        if self.weight > MAX_ALIASED:
+            self.refuse(event, "TC012", f"aliases repeat more than {MAX_ALIASED} characters")
+        if len(self.path) + anchor.height > MAX_DEPTH:
+            self.refuse(event, "TC012", TOO_DEEP)
+        return copied(anchor.value)
+
+    def unknown_anchor(self, event: Any) -> NoReturn:
+        text = f"unknown anchor '{event.anchor}' referenced"
+        self.refuse(event, "TC002", text, f"yaml: {text}", "quote a text that starts with *")
+
+    def sequence(self) -> list[Json]:
+        out: list[Json] = []
+        path, found, read = self.path, self.offsets, self.next
+        path.append(0)
+        while type(event := read()) is not SequenceEndEvent:
+            path[-1] = len(out)
+            if found is not None:
+                found[tuple(path)] = event.start_mark.index
+            out.append(self.value(event))
+        path.pop()
+        return out
+
+    def mapping(self) -> JsonObject:
+        out: JsonObject = {}
+        merged: set[str] = set()
+        raw_keys: dict[str, scalars.Scalar] = {}
+        path, found, read = self.path, self.offsets, self.next
+        path.append("")
+        while type(event := read()) is not MappingEndEvent:
+            if type(event) is ScalarEvent and event.implicit[0] and _IS_KEY[event.value]:
+                key = raw = event.value
+                if event.anchor is not None:
+                    self.anchors[event.anchor] = _Anchor(key, 1, *measure(key))
+            elif type(event) is ScalarEvent and _is_merge(event):
+                self.merge(out, merged, event)
+                continue
+            else:
+                key, raw = self.key(event)
+            self.nodes += 1
+            path[-1] = key
+            if found is not None:
+                found[tuple(path)] = event.start_mark.index
+            event = read()
+            if key in out:
+                self.repeated(key, raw_keys.get(key, key), raw, merged, event)
+            value = out[key] = self.value(event)
+            if raw is not key:
+                raw_keys[key] = raw
+                self.check_key(raw, value)
+        path.pop()
+        return out
+
+    def repeated(self, key: str, first: scalars.Scalar, raw: scalars.Scalar, merged: set[str], event: Any) -> None:
+        """Report a key that the mapping has already, unless it overrides a merged one."""
+        if key in merged:
+            merged.discard(key)
+            return
+        upstream = None
+        if type(first) is type(raw) and first == raw:
+            shown = f"{raw:g}" if isinstance(raw, float) else go_syntax(raw)
+            line = event.start_mark.line + 1
+            upstream = f"{CONVERTING}yaml: unmarshal errors:\n  line {line}: key {shown} already set in map"
+        self.problems.append(duplicate_key(tuple(self.path), upstream))
+
+    def key(self, event: Any) -> tuple[str, scalars.Scalar]:
+        """Read a key that is not a plain word: return the key in JSON, and its value in YAML."""
+        if type(event) is AliasEvent:
+            value = self.alias(event)
+            if isinstance(value, dict | list):
+                self.refuse_key(event, value)
+            raw: scalars.Scalar = value
+        elif type(event) is not ScalarEvent:
+            self.refuse_key(event, self.value(event))
+        else:
+            text = event.value
+            if event.implicit[0]:
+                raw = text if is_bare(event, self.text) else scalars.kubernetes(text).raw
+            else:
+                raw = text if event.tag is None else self.tagged(event)
+            if event.anchor is not None:
+                self.anchors[event.anchor] = _Anchor(scalars.to_json(raw), 1, *measure(text))
+        try:
+            key = scalars.key_text(raw)
+        except ValueError:
+            key = str(raw)  # check_key reports it
+        if type(event) is ScalarEvent and event.implicit[0] and not is_bare(event, self.text):
+            self.check_ambiguity(event.value, key)
+        return key, raw
+
+    def check_key(self, raw: scalars.Scalar, value: Json) -> None:
+        try:
+            scalars.key_text(raw)
+        except ValueError as error:
+            message = "null is no key in JSON" if raw is None else f"Kubernetes cannot take the number {raw} as a key"
+            spelling = "<nil>" if raw is None else f"{raw:#x}"
+            shown = "<nil>" if value is None else go_syntax(value)
+            upstream = f"unsupported map key of type: {error}, key: {spelling}, value: {shown}"
+            self.problem("TC004", message, None if shown is None else upstream)
+
+    def check_ambiguity(self, text: str, key: str) -> None:
+        try:
+            other = scalars.key_text(scalars.core(text))
+        except ValueError:
+            return
+        if other != key:
+            path = (*self.path[:-1], key)
+            self.problems.append(ambiguous(path, text, scalars.kubernetes(text), key=key))
+
+    def refuse_key(self, event: Any, value: Json) -> NoReturn:
+        shown = go_syntax(value)
+        upstream = None if shown is None else f"yaml: invalid map key: {shown}"
+        hint = "quote a text that starts with { or [, such as a template's {{ }}"
+        self.refuse(event, "TC004", "a list or a mapping is no key in JSON", upstream, hint)
+
+    def merge(self, out: JsonObject, merged: set[str], event: Any) -> None:
+        """Read the value of ``<<``. Go lets a merged key win over one that stands before ``<<``; others do not."""
+        self.path.pop()  # the keys belong to the mapping around
+        start = self.next()
+        if type(start) is SequenceStartEvent:
+            self.nodes += 1
+            parts: list[JsonObject] = []
+            while type(item := self.next()) is not SequenceEndEvent:
+                parts.append(self.merge_part(item))
+            parts.reverse()  # earlier ones take precedence
+        else:
+            parts = [self.merge_part(start)]
+        self.path.append("<<")
+        for part in parts:
+            for key, value in part.items():
+                if key in out and key not in merged and out[key] != value:
+                    self.path[-1] = key
+                    message = f'Kubernetes lets the merged "{key}" win over the one before <<, YAML 1.2 readers do not'
+                    self.problems.append(Problem("TC005", tuple(self.path), message, fatal=False))
+                out[key] = value
+                merged.add(key)
+                if self.offsets is not None:
+                    self.offsets[(*self.path[:-1], key)] = event.start_mark.index
+
+    def merge_part(self, event: Any) -> JsonObject:
+        value = self.value(event) if type(event) in (MappingStartEvent, AliasEvent) else None
+        if not isinstance(value, dict):
+            self.refuse(event, "TC002", "<< merges mappings only", f"yaml: {_WANT_MAP}")
+        return value
+
+    def refuse(
+        self, event: Any, code: str, message: str, upstream: str | None = None, hint: str | None = None
+    ) -> NoReturn:
+        full = None if upstream is None else CONVERTING + upstream
+        raise Refused(Problem(code, tuple(self.path), message, hint=hint, upstream=full), event.start_mark.index)
+
+    def problem(self, code: str, message: str, upstream: str | None = None) -> None:
+        full = None if upstream is None else CONVERTING + upstream
+        self.problems.append(Problem(code, tuple(self.path), message, upstream=full))
+
+
+def _is_merge(event: Any) -> bool:
+    return bool(event.value == "<<" and (event.implicit[0] or event.tag == _MERGE_TAG))
