@@ -10,9 +10,9 @@ import pytest
 from job_cases import CHANGES, changed, fine, mixed_specs
 from pods_oracle import ANSWERS, Answer
 
-from trainc.checks.job import job_problems
-from trainc.checks.pod import template_problems
-from trainc.checks.problem import Place, Problem
+from trainc.checks.fields import Place, Problem
+from trainc.checks.jobs import job_problems
+from trainc.checks.pods import template_problems
 from trainc.kube.gotypes import decode
 from trainc.source import Json, existing
 

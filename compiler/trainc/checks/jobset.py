@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from trainc.checks.claims import claim_problems
-from trainc.checks.created import created_job
-from trainc.checks.pod.volumes import TWO_SOURCES
-from trainc.checks.problem import Place, Problem
-from trainc.checks.sound import POD, is_sound, problems_of
+from trainc.checks.created_pods import created_job
+from trainc.checks.fields import Place, Problem
+from trainc.checks.jobs import POD, is_sound, problems_of
+from trainc.checks.pod_volumes import TWO_SOURCES, claim_problems
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.model import Model, Object
 from trainc.origins import blamed

@@ -13,9 +13,9 @@ from mpijob import build, of_kind, the
 
 from trainc import Build, Options, Source, compile, source
 from trainc.admit.companions import admit_companions
-from trainc.checks.job import job_problems
-from trainc.checks.pod import pod_problems, template_problems
-from trainc.checks.problem import Place
+from trainc.checks.fields import Place
+from trainc.checks.jobs import job_problems
+from trainc.checks.pods import pod_problems, template_problems
 from trainc.data import load_text
 from trainc.emit import emit
 from trainc.gitops import sealing

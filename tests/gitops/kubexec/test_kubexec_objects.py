@@ -10,9 +10,9 @@ from kubexecjob import ANNOTATED, build, of_kind, the
 
 from trainc import Build, Options, Source, compile
 from trainc.admit.companions import admit_companions
-from trainc.checks.pod import pod_problems, template_problems
-from trainc.checks.problem import Place
-from trainc.children import children
+from trainc.checks.created_pods import children
+from trainc.checks.fields import Place
+from trainc.checks.pods import pod_problems, template_problems
 from trainc.data import load_text
 from trainc.emit import emit
 from trainc.kube.poddefaults import default_pod

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from trainc.checks.problem import NOT_NEGATIVE, Place, Problem
-from trainc.checks.rules import dns_label, qualified_name, text
+from trainc.checks.fields import NOT_NEGATIVE, Place, Problem, dns_label, qualified_name, text
 from trainc.kube.names import is_qualified_name
 from trainc.kube.podrequests import pod_requests
 from trainc.kube.quantity import MILLI, Quantity, QuantityError, from_json, parse
