@@ -31,45 +31,45 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Field:
     """A place of an object: its path, and its name as the server's Go code spells it, which is not always the same."""
 
     code: str
     path: Path
-    field: str
+    name: str
 
-    def coded(self, code: str) -> Place:
+    def coded(self, code: str) -> Field:
         """Return the place, with another code for what is wrong there."""
-        return Place(code, self.path, self.field)
+        return Field(code, self.path, self.name)
 
-    def child(self, *names: str) -> Place:
+    def child(self, *names: str) -> Field:
         """Return the field of that name, or the one below it for further names."""
-        return Place(self.code, (*self.path, *names), ".".join((self.field, *names)))
+        return Field(self.code, (*self.path, *names), ".".join((self.name, *names)))
 
-    def index(self, index: int) -> Place:
+    def index(self, index: int) -> Field:
         """Return an item of the list."""
-        return Place(self.code, (*self.path, index), f"{self.field}[{index}]")
+        return Field(self.code, (*self.path, index), f"{self.name}[{index}]")
 
-    def key(self, key: str) -> Place:
+    def key(self, key: str) -> Field:
         """Return an entry of the map."""
-        return Place(self.code, (*self.path, key), f"{self.field}[{key}]")
+        return Field(self.code, (*self.path, key), f"{self.name}[{key}]")
 
-    def within(self, *path: str | int) -> Place:
+    def within(self, *path: str | int) -> Field:
         """Return a place further in that the server calls by the name of this one."""
-        return Place(self.code, (*self.path, *path), self.field)
+        return Field(self.code, (*self.path, *path), self.name)
 
-    def named(self, field: str) -> Place:
+    def named(self, field: str) -> Field:
         """Return this place under the name that the server has for it."""
-        return Place(self.code, self.path, field)
+        return Field(self.code, self.path, field)
 
     def required(self, detail: str = "") -> Problem:
         """Something is missing or empty."""
-        text = f"{self.field}: Required value"
+        text = f"{self.name}: Required value"
         return Problem(self.code, self.path, detail or "a value is required", f"{text}: {detail}" if detail else text)
 
     def forbidden(self, detail: str) -> Problem:
         """Something may not be there."""
-        return Problem(self.code, self.path, detail, f"{self.field}: Forbidden: {detail}")
+        return Problem(self.code, self.path, detail, f"{self.name}: Forbidden: {detail}")
 
     def invalid(self, value: Json, detail: str, *, typed: bool = False) -> Problem:
         """A value is wrong. ``typed``: its Go type is a string by another name, which Go writes as JSON."""
@@ -101,7 +101,7 @@ class Place:
     def too_long(self, limit: int) -> Problem:
         """A text has too many bytes."""
         detail = f"may not be more than {limit} bytes"
-        return Problem(self.code, self.path, detail, f"{self.field}: Too long: {detail}")
+        return Problem(self.code, self.path, detail, f"{self.name}: Too long: {detail}")
 
     def not_negative(self, value: Json) -> Iterator[Problem]:
         """Yield the problem of a number below 0; none for what is no number."""
@@ -109,7 +109,7 @@ class Place:
             yield self.invalid(value, NOT_NEGATIVE)
 
     def _valued(self, kind: str, shown: str, detail: str, value: Json, ours: str = "") -> Problem:
-        text = f"{self.field}: {kind}: {shown}"
+        text = f"{self.name}: {kind}: {shown}"
         found = value if isinstance(value, str) else str(value) if isinstance(value, int) else None
         said = ours or detail or kind.lower()
         return Problem(self.code, self.path, said, f"{text}: {detail}" if detail else text, found)
@@ -141,24 +141,24 @@ def between(low: int, high: int) -> str:
     return f"must be between {low} and {high}, inclusive"
 
 
-def dns_label(place: Place, value: str) -> Iterator[Problem]:
+def dns_label(field: Field, value: str) -> Iterator[Problem]:
     """Check a DNS label."""
-    return place.each_invalid(value, is_dns1123_label(value))
+    return field.each_invalid(value, is_dns1123_label(value))
 
 
-def dns_subdomain(place: Place, value: str) -> Iterator[Problem]:
+def dns_subdomain(field: Field, value: str) -> Iterator[Problem]:
     """Check a DNS subdomain, the name of most objects."""
-    return place.each_invalid(value, is_dns1123_subdomain(value))
+    return field.each_invalid(value, is_dns1123_subdomain(value))
 
 
-def qualified_name(place: Place, value: str) -> Iterator[Problem]:
+def qualified_name(field: Field, value: str) -> Iterator[Problem]:
     """Check the key of a label."""
-    return place.each_invalid(value, map(_as_in_134, is_qualified_name(value)))
+    return field.each_invalid(value, map(_as_in_134, is_qualified_name(value)))
 
 
-def label_value(place: Place, value: str) -> Iterator[Problem]:
+def label_value(field: Field, value: str) -> Iterator[Problem]:
     """Check the value of a label."""
-    return place.each_invalid(value, label_value_details(value))
+    return field.each_invalid(value, label_value_details(value))
 
 
 def label_value_details(value: str) -> list[str]:
@@ -166,11 +166,11 @@ def label_value_details(value: str) -> list[str]:
     return [_as_in_134(detail) for detail in is_valid_label_value(value)]
 
 
-def labels(place: Place, values: Mapping[str, Json]) -> Iterator[Problem]:
+def labels(field: Field, values: Mapping[str, Json]) -> Iterator[Problem]:
     """Check labels, in order of their keys; each problem lies at its key, and is named after all of them."""
     for key in sorted(values):
-        yield from qualified_name(place.within(key), key)
-        yield from label_value(place.within(key), str(values[key]))
+        yield from qualified_name(field.within(key), key)
+        yield from label_value(field.within(key), str(values[key]))
 
 
 def _as_in_134(detail: str) -> str:
@@ -178,17 +178,17 @@ def _as_in_134(detail: str) -> str:
     return detail.replace(" bytes", " characters").replace("a valid label key must", "a qualified name must")
 
 
-def label_selector(place: Place, selector: Json) -> Iterator[Problem]:
+def label_selector(field: Field, selector: Json) -> Iterator[Problem]:
     """Check a label selector; an absent one is fine."""
-    yield from labels(place.child("matchLabels"), as_object(get(selector, "matchLabels")))
+    yield from labels(field.child("matchLabels"), as_object(get(selector, "matchLabels")))
     for index, requirement in enumerate(objects(get(selector, "matchExpressions"))):
-        yield from selector_requirement(place.child("matchExpressions").index(index), requirement)
+        yield from selector_requirement(field.child("matchExpressions").index(index), requirement)
 
 
-def selector_requirement(place: Place, requirement: JsonObject, *, node: bool = False) -> Iterator[Problem]:
+def selector_requirement(field: Field, requirement: JsonObject, *, node: bool = False) -> Iterator[Problem]:
     """Check one expression of a selector; ``node`` allows those that only nodes are selected by."""
     operator, values = text(requirement, "operator"), as_list(requirement.get("values"))
-    at = place.child("values")
+    at = field.child("values")
     if operator in ("In", "NotIn"):
         if not values:
             yield at.required("must be specified when `operator` is 'In' or 'NotIn'")
@@ -199,39 +199,39 @@ def selector_requirement(place: Place, requirement: JsonObject, *, node: bool = 
         if len(values) != 1:
             yield at.required("must be specified single value when `operator` is 'Lt' or 'Gt'")
     else:
-        yield place.child("operator").invalid(operator, "not a valid selector operator", typed=True)
-    yield from qualified_name(place.child("key"), text(requirement, "key"))
+        yield field.child("operator").invalid(operator, "not a valid selector operator", typed=True)
+    yield from qualified_name(field.child("key"), text(requirement, "key"))
     for index, value in enumerate(values):
         yield from label_value(at.index(index), str(value))
 
 
-def id_in_range(place: Place, value: Json) -> Iterator[Problem]:
+def id_in_range(field: Field, value: Json) -> Iterator[Problem]:
     """Check the number of a user or a group."""
     if isinstance(value, int) and not 0 <= value <= MAX_ID:
-        yield place.invalid(value, between(0, MAX_ID))
+        yield field.invalid(value, between(0, MAX_ID))
 
 
-def mode(place: Place, value: Json) -> Iterator[Problem]:
+def mode(field: Field, value: Json) -> Iterator[Problem]:
     """Check the permissions of a file."""
     if isinstance(value, int) and not 0 <= value <= MAX_MODE:
-        yield place.invalid(value, MODE)
+        yield field.invalid(value, MODE)
 
 
-def no_backsteps(place: Place, path: str) -> Iterator[Problem]:
+def no_backsteps(field: Field, path: str) -> Iterator[Problem]:
     """Check that no step of a path goes up."""
     if ".." in path.split("/"):
-        yield place.invalid(path, "must not contain '..'")
+        yield field.invalid(path, "must not contain '..'")
 
 
-def descending(place: Place, path: str) -> Iterator[Problem]:
+def descending(field: Field, path: str) -> Iterator[Problem]:
     """Check a path that stays below where it starts."""
     if path.startswith("/"):
-        yield place.invalid(path, "must be a relative path")
-    yield from no_backsteps(place, path)
+        yield field.invalid(path, "must be a relative path")
+    yield from no_backsteps(field, path)
 
 
-def file_below(place: Place, path: str) -> Iterator[Problem]:
+def file_below(field: Field, path: str) -> Iterator[Problem]:
     """Check the path of a file that Kubernetes writes into a volume."""
-    yield from descending(place, path)
+    yield from descending(field, path)
     if path.startswith("..") and not path.startswith("../"):
-        yield place.invalid(path, "must not start with '..'")
+        yield field.invalid(path, "must not start with '..'")

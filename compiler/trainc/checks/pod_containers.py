@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from trainc.checks.fields import MAX_PORT, Place, Problem, between, descending, dns_label, id_in_range, number, text
+from trainc.checks.fields import MAX_PORT, Field, Problem, between, descending, dns_label, id_in_range, number, text
 from trainc.checks.pod_environment import env_from_problems, env_problems
 from trainc.checks.pod_resources import device_problems, requirement_problems
 from trainc.checks.pod_volumes import mount_problems
@@ -31,10 +31,10 @@ class Surroundings:
     host_users: bool
 
 
-def container_problems(place: Place, spec: JsonObject, around: Surroundings) -> Iterator[Problem]:
+def container_problems(field: Field, spec: JsonObject, around: Surroundings) -> Iterator[Problem]:
     """Check the containers and init containers of a pod's spec."""
     containers, init_containers = (objects(spec.get(kind)) for kind in ("containers", "initContainers"))
-    at = place.coded(CONTAINER).child("containers")
+    at = field.coded(CONTAINER).child("containers")
     if not containers:
         yield at.required()
     names: set[str] = set()
@@ -44,7 +44,7 @@ def container_problems(place: Place, spec: JsonObject, around: Surroundings) -> 
         yield from lifecycle_problems(at.index(index), container, around.grace)
         yield from probe_problems(at.index(index), container)
     yield from host_port_conflicts(at, containers, host_network=False)
-    at = place.coded(CONTAINER).child("initContainers")
+    at = field.coded(CONTAINER).child("initContainers")
     for index, container in enumerate(init_containers):
         yield from _container(at.index(index), container, around)
         yield from _init(at.index(index), container, around)
@@ -59,44 +59,44 @@ def _renumbered(problem: Problem, index: int) -> Problem:
     return replace(problem, path=tuple(steps))
 
 
-def _unique(place: Place, name: str, names: set[str], *, init: bool = False) -> Iterator[Problem]:
+def _unique(field: Field, name: str, names: set[str], *, init: bool = False) -> Iterator[Problem]:
     if name in names:
-        yield place.child("name").duplicate(name)
+        yield field.child("name").duplicate(name)
     if name or not init:
         names.add(name)
 
 
-def _container(place: Place, container: JsonObject, around: Surroundings) -> Iterator[Problem]:
+def _container(field: Field, container: JsonObject, around: Surroundings) -> Iterator[Problem]:
     name = text(container, "name")
-    yield from dns_label(place.child("name"), name) if name else (place.child("name").required(),)
+    yield from dns_label(field.child("name"), name) if name else (field.child("name").required(),)
     if not text(container, "image"):
-        yield place.child("image").required()
+        yield field.child("image").required()
     policy = text(container, "terminationMessagePolicy")
     if policy and policy not in MESSAGE_POLICIES:
-        yield place.child("terminationMessagePolicy").unsupported(policy, MESSAGE_POLICIES)
-    yield from port_problems(place.child("ports"), container.get("ports"))
-    yield from env_problems(place.coded(ENVIRONMENT).child("env"), container.get("env"))
-    yield from env_from_problems(place.coded(ENVIRONMENT).child("envFrom"), container.get("envFrom"))
-    yield from mount_problems(place.coded(MOUNTS), container, around.volumes)
+        yield field.child("terminationMessagePolicy").unsupported(policy, MESSAGE_POLICIES)
+    yield from port_problems(field.child("ports"), container.get("ports"))
+    yield from env_problems(field.coded(ENVIRONMENT).child("env"), container.get("env"))
+    yield from env_from_problems(field.coded(ENVIRONMENT).child("envFrom"), container.get("envFrom"))
+    yield from mount_problems(field.coded(MOUNTS), container, around.volumes)
     pull = text(container, "imagePullPolicy")
     if pull and pull not in PULL_POLICIES:
-        yield place.child("imagePullPolicy").unsupported(pull, PULL_POLICIES)
-    resources, at = as_object(container.get("resources")), place.coded(RESOURCES).child("resources")
+        yield field.child("imagePullPolicy").unsupported(pull, PULL_POLICIES)
+    resources, at = as_object(container.get("resources")), field.coded(RESOURCES).child("resources")
     yield from requirement_problems(at, resources)
     yield from device_problems(at.child("claims"), resources, around.claims)
-    yield from _resizing(place.coded(RESOURCES).child("resizePolicy"), container, around.restart_policy)
+    yield from _resizing(field.coded(RESOURCES).child("resizePolicy"), container, around.restart_policy)
     if isinstance(context := container.get("securityContext"), dict):
-        at = place.coded(SECURITY).child("securityContext")
+        at = field.coded(SECURITY).child("securityContext")
         yield from container_security(at, context, host_users=around.host_users)
 
 
-def _resizing(place: Place, container: JsonObject, restart_policy: str) -> Iterator[Problem]:
+def _resizing(field: Field, container: JsonObject, restart_policy: str) -> Iterator[Problem]:
     """Check what happens when resources change; the server's names lack the number of the item."""
     seen: set[str] = set()
     for index, policy in enumerate(objects(container.get("resizePolicy"))):
-        name, restart, at = text(policy, "resourceName"), text(policy, "restartPolicy"), place.within(index)
+        name, restart, at = text(policy, "resourceName"), text(policy, "restartPolicy"), field.within(index)
         if name in seen:
-            yield place.index(index).duplicate(name)
+            yield field.index(index).duplicate(name)
         seen.add(name)
         for value, supported in ((name, RESIZED), (restart, RESIZE_POLICIES)):
             if not value:
@@ -107,13 +107,13 @@ def _resizing(place: Place, container: JsonObject, restart_policy: str) -> Itera
             yield at.invalid(restart, "must be 'NotRequired' when `restartPolicy` is 'Never'", typed=True)
 
 
-def _init(place: Place, container: JsonObject, around: Surroundings) -> Iterator[Problem]:
+def _init(field: Field, container: JsonObject, around: Surroundings) -> Iterator[Problem]:
     # Other policies, and any of a container proper, are behind a gate that is off: the server drops them.
     if container.get("restartPolicy") == "Always":
-        yield from lifecycle_problems(place, container, around.grace)
-        yield from probe_problems(place, container)
+        yield from lifecycle_problems(field, container, around.grace)
+        yield from probe_problems(field, container)
     else:
-        yield from forbidden_in_init(place, container)
+        yield from forbidden_in_init(field, container)
 
 
 # Probes and lifecycle hooks of containers.
@@ -130,51 +130,51 @@ _HEADER_TEXT = (
 )
 
 
-def probe_problems(place: Place, container: JsonObject) -> Iterator[Problem]:
+def probe_problems(field: Field, container: JsonObject) -> Iterator[Problem]:
     """Check the three probes of a container."""
     for kind in PROBES:
         if isinstance(probe := container.get(kind), dict):
-            yield from _probe(place.child(kind), probe, kind)
+            yield from _probe(field.child(kind), probe, kind)
 
 
-def _probe(place: Place, probe: JsonObject, kind: str) -> Iterator[Problem]:
-    yield from handler_problems(place, probe, ("exec", "httpGet", "tcpSocket", "grpc"))
-    for field in COUNTS:
-        yield from place.child(field).not_negative(probe.get(field))
-    grace, at = number(probe, "terminationGracePeriodSeconds"), place.child("terminationGracePeriodSeconds")
+def _probe(field: Field, probe: JsonObject, kind: str) -> Iterator[Problem]:
+    yield from handler_problems(field, probe, ("exec", "httpGet", "tcpSocket", "grpc"))
+    for key in COUNTS:
+        yield from field.child(key).not_negative(probe.get(key))
+    grace, at = number(probe, "terminationGracePeriodSeconds"), field.child("terminationGracePeriodSeconds")
     if grace is not None and grace <= 0:
         yield at.invalid(grace, "must be greater than 0")
     if kind == "readinessProbe":
         if grace is not None:
             yield at.invalid(grace, "must not be set for readinessProbes")
     elif (threshold := number(probe, "successThreshold") or 1) != 1:
-        yield place.child("successThreshold").invalid(threshold, "must be 1")
+        yield field.child("successThreshold").invalid(threshold, "must be 1")
 
 
-def lifecycle_problems(place: Place, container: JsonObject, grace: int | None) -> Iterator[Problem]:
+def lifecycle_problems(field: Field, container: JsonObject, grace: int | None) -> Iterator[Problem]:
     """Check the hooks of a container; ``grace`` is the pod's terminationGracePeriodSeconds."""
     for hook in ("postStart", "preStop"):
         if isinstance(handler := get(container, "lifecycle", hook), dict):
-            at = place.child("lifecycle", hook)
+            at = field.child("lifecycle", hook)
             yield from handler_problems(at, handler, ("exec", "httpGet", "tcpSocket", "sleep"), grace)
 
 
-def forbidden_in_init(place: Place, container: JsonObject) -> Iterator[Problem]:
+def forbidden_in_init(field: Field, container: JsonObject) -> Iterator[Problem]:
     """Report probes and hooks of an init container that runs to its end."""
-    for field in ("lifecycle", *PROBES):
-        if container.get(field) is not None:
-            yield place.child(field).forbidden(NOT_FOR_INIT)
+    for key in ("lifecycle", *PROBES):
+        if container.get(key) is not None:
+            yield field.child(key).forbidden(NOT_FOR_INIT)
 
 
 def handler_problems(
-    place: Place, handler: JsonObject, kinds: tuple[str, ...], grace: int | None = None
+    field: Field, handler: JsonObject, kinds: tuple[str, ...], grace: int | None = None
 ) -> Iterator[Problem]:
     """Check that a probe or hook does one thing, which is whole."""
     given = [kind for kind in kinds if isinstance(handler.get(kind), dict)]
     if not given:
-        yield place.required("must specify a handler type")
+        yield field.required("must specify a handler type")
     for position, kind in enumerate(given):
-        at = place.child(kind)
+        at = field.child(kind)
         if position:
             yield at.forbidden("may not specify more than 1 handler type")
         elif kind == "sleep":
@@ -183,32 +183,32 @@ def handler_problems(
             yield from _HANDLERS[kind](at, as_object(handler[kind]))
 
 
-def _exec(place: Place, action: JsonObject) -> Iterator[Problem]:
+def _exec(field: Field, action: JsonObject) -> Iterator[Problem]:
     if not action.get("command"):
-        yield place.child("command").required()
+        yield field.child("command").required()
 
 
-def _http_get(place: Place, action: JsonObject) -> Iterator[Problem]:
-    yield from port_or_name(place.child("port"), action.get("port"))
+def _http_get(field: Field, action: JsonObject) -> Iterator[Problem]:
+    yield from port_or_name(field.child("port"), action.get("port"))
     scheme = text(action, "scheme") or "HTTP"
     if scheme not in SCHEMES:
-        yield place.child("scheme").unsupported(scheme, SCHEMES)
+        yield field.child("scheme").unsupported(scheme, SCHEMES)
     for index, header in enumerate(objects(action.get("httpHeaders"))):
         if not re.fullmatch(_HEADER, name := text(header, "name")):
-            yield place.child("httpHeaders").within(index, "name").invalid(name, _HEADER_TEXT)
+            yield field.child("httpHeaders").within(index, "name").invalid(name, _HEADER_TEXT)
 
 
-def _port(place: Place, action: JsonObject) -> Iterator[Problem]:
-    return port_or_name(place.child("port"), action.get("port"))
+def _port(field: Field, action: JsonObject) -> Iterator[Problem]:
+    return port_or_name(field.child("port"), action.get("port"))
 
 
-def _sleep(place: Place, seconds: int, grace: int | None) -> Iterator[Problem]:
+def _sleep(field: Field, seconds: int, grace: int | None) -> Iterator[Problem]:
     if grace is not None and not 0 <= seconds <= grace:
         detail = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
-        yield place.within("seconds").invalid(seconds, detail)
+        yield field.within("seconds").invalid(seconds, detail)
 
 
-_HANDLERS: dict[str, Callable[[Place, JsonObject], Iterator[Problem]]] = {
+_HANDLERS: dict[str, Callable[[Field, JsonObject], Iterator[Problem]]] = {
     "exec": _exec,
     "httpGet": _http_get,
     "tcpSocket": _port,
@@ -222,11 +222,11 @@ _HANDLERS: dict[str, Callable[[Place, JsonObject], Iterator[Problem]]] = {
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 
 
-def port_problems(place: Place, ports: Json) -> Iterator[Problem]:
+def port_problems(field: Field, ports: Json) -> Iterator[Problem]:
     """Check the ports of one container: names and numbers."""
     names: set[str] = set()
     for index, port in enumerate(objects(ports)):
-        at = place.index(index)
+        at = field.index(index)
         yield from _name(at.child("name"), text(port, "name"), names)
         container_port = number(port, "containerPort") or 0
         if container_port == 0:
@@ -240,31 +240,31 @@ def port_problems(place: Place, ports: Json) -> Iterator[Problem]:
             yield at.child("protocol").unsupported(protocol, PROTOCOLS)
 
 
-def _name(place: Place, name: str, names: set[str]) -> Iterator[Problem]:
+def _name(field: Field, name: str, names: set[str]) -> Iterator[Problem]:
     if not name:
         return
     if details := is_valid_port_name(name):
-        yield from place.each_invalid(name, details)
+        yield from field.each_invalid(name, details)
     elif name in names:
-        yield place.duplicate(name)
+        yield field.duplicate(name)
     names.add(name)
 
 
-def in_range(place: Place, port: int) -> Iterator[Problem]:
+def in_range(field: Field, port: int) -> Iterator[Problem]:
     """Check the number of a port."""
     if not 1 <= port <= MAX_PORT:
-        yield place.invalid(port, between(1, MAX_PORT))
+        yield field.invalid(port, between(1, MAX_PORT))
 
 
-def port_or_name(place: Place, value: Json) -> Iterator[Problem]:
+def port_or_name(field: Field, value: Json) -> Iterator[Problem]:
     """Check a reference to a port, a number or a name."""
     if isinstance(value, str):
-        yield from place.each_invalid(value, is_valid_port_name(value))
+        yield from field.each_invalid(value, is_valid_port_name(value))
     else:
-        yield from in_range(place, value if isinstance(value, int) else 0)
+        yield from in_range(field, value if isinstance(value, int) else 0)
 
 
-def host_port_conflicts(place: Place, containers: Iterable[JsonObject], *, host_network: bool) -> Iterator[Problem]:
+def host_port_conflicts(field: Field, containers: Iterable[JsonObject], *, host_network: bool) -> Iterator[Problem]:
     """Report host ports that two ports of a pod want; with ``host_network`` every port is one of the host."""
     taken: dict[str, None] = {}
     for index, container in enumerate(containers):
@@ -274,17 +274,17 @@ def host_port_conflicts(place: Place, containers: Iterable[JsonObject], *, host_
                 continue
             key = f"{text(port, 'protocol') or 'TCP'}/{text(port, 'hostIP')}/{host_port}"
             if key in taken:
-                yield place.index(index).child("ports").index(i).child("hostPort").duplicate(key)
+                yield field.index(index).child("ports").index(i).child("hostPort").duplicate(key)
             taken[key] = None
 
 
-def host_network_ports(place: Place, containers: Iterable[JsonObject]) -> Iterator[Problem]:
+def host_network_ports(field: Field, containers: Iterable[JsonObject]) -> Iterator[Problem]:
     """Report host ports that differ from the container's where the pod is in the host's network."""
     for index, container in enumerate(containers):
         for i, port in enumerate(objects(container.get("ports"))):
             host_port = number(port, "hostPort") or 0
             if host_port not in (0, number(port, "containerPort")):
-                at = place.index(index).child("ports").index(i).child("hostPort")
+                at = field.index(index).child("ports").index(i).child("hostPort")
                 yield at.invalid(host_port, "must match `containerPort` when `hostNetwork` is true")
 
 
@@ -318,24 +318,24 @@ _CONTEXT = (
 )
 
 
-def container_security(place: Place, context: JsonObject, *, host_users: bool) -> Iterator[Problem]:
+def container_security(field: Field, context: JsonObject, *, host_users: bool) -> Iterator[Problem]:
     """Check a container's security context. That the cluster allows privileged containers is taken for granted."""
-    for field in ("runAsUser", "runAsGroup"):
-        yield from id_in_range(place.child(field), context.get(field))
+    for key in ("runAsUser", "runAsGroup"):
+        yield from id_in_range(field.child(key), context.get(key))
     if "procMount" in context:
-        proc_mount, at = text(context, "procMount"), place.child("procMount")
+        proc_mount, at = text(context, "procMount"), field.child("procMount")
         if proc_mount not in PROC_MOUNTS:
             yield at.unsupported(proc_mount, PROC_MOUNTS)
         if host_users and proc_mount == "Unmasked":
             yield at.invalid(proc_mount, "`hostUsers` must be false to use `Unmasked`", typed=True)
-    yield from seccomp(place.child("seccompProfile"), context.get("seccompProfile"))
+    yield from seccomp(field.child("seccompProfile"), context.get("seccompProfile"))
     if context.get("allowPrivilegeEscalation") is False:
-        yield from _no_escalation(place, context)
-    yield from _app_armor(place.child("appArmorProfile"), context.get("appArmorProfile"))
+        yield from _no_escalation(field, context)
+    yield from _app_armor(field.child("appArmorProfile"), context.get("appArmorProfile"))
 
 
-def _no_escalation(place: Place, context: JsonObject) -> Iterator[Problem]:
-    at = place.within("allowPrivilegeEscalation")
+def _no_escalation(field: Field, context: JsonObject) -> Iterator[Problem]:
+    at = field.within("allowPrivilegeEscalation")
     if context.get("privileged") is True:
         yield at.invalid(_struct(context), "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
     for capability in as_list(get(context, "capabilities", "add")):
@@ -367,30 +367,30 @@ def _go_name(field: str) -> str:
     return f"SELinux{field[7:]}" if field.startswith("seLinux") else field[0].upper() + field[1:]
 
 
-def pod_security(place: Place, spec: JsonObject) -> Iterator[Problem]:
+def pod_security(field: Field, spec: JsonObject) -> Iterator[Problem]:
     """Check a pod's security context."""
     context = spec.get("securityContext")
     if not isinstance(context, dict):
         return
-    for field in ("fsGroup", "runAsUser", "runAsGroup"):
-        yield from id_in_range(place.child(field), context.get(field))
+    for key in ("fsGroup", "runAsUser", "runAsGroup"):
+        yield from id_in_range(field.child(key), context.get(key))
     for index, group in enumerate(as_list(context.get("supplementalGroups"))):
-        yield from id_in_range(place.child("supplementalGroups").index(index), group)
-    yield from _sysctls(place.child("sysctls"), context, spec)
-    for field, policies in (
+        yield from id_in_range(field.child("supplementalGroups").index(index), group)
+    yield from _sysctls(field.child("sysctls"), context, spec)
+    for key, policies in (
         ("fsGroupChangePolicy", GROUP_POLICIES),
         ("supplementalGroupsPolicy", SUPPLEMENTAL_POLICIES),
     ):
-        if field in context and context[field] not in policies:
-            yield place.child(field).unsupported(context[field], policies)
-    yield from seccomp(place.child("seccompProfile"), context.get("seccompProfile"))
-    yield from _app_armor(place.child("appArmorProfile"), context.get("appArmorProfile"))
+        if key in context and context[key] not in policies:
+            yield field.child(key).unsupported(context[key], policies)
+    yield from seccomp(field.child("seccompProfile"), context.get("seccompProfile"))
+    yield from _app_armor(field.child("appArmorProfile"), context.get("appArmorProfile"))
 
 
-def _sysctls(place: Place, context: JsonObject, spec: JsonObject) -> Iterator[Problem]:
+def _sysctls(field: Field, context: JsonObject, spec: JsonObject) -> Iterator[Problem]:
     names: set[str] = set()
     for index, sysctl in enumerate(objects(context.get("sysctls"))):
-        at, name = place.index(index).child("name"), text(sysctl, "name")
+        at, name = field.index(index).child("name"), text(sysctl, "name")
         if not name:
             yield at.required()
         elif len(name.encode()) > MAX_SYSCTL or not re.fullmatch(_SYSCTL_NAME, name):
@@ -403,15 +403,15 @@ def _sysctls(place: Place, context: JsonObject, spec: JsonObject) -> Iterator[Pr
                 yield at.invalid(name, f"may not be specified when '{host}' is true")
 
 
-def seccomp(place: Place, profile: Json) -> Iterator[Problem]:
+def seccomp(field: Field, profile: Json) -> Iterator[Problem]:
     """Check a seccomp profile; an absent one is fine."""
     if not isinstance(profile, dict):
         return
-    kind, at = text(profile, "type"), place.child("localhostProfile")
+    kind, at = text(profile, "type"), field.child("localhostProfile")
     if not kind:
-        yield place.child("type").required("type is required when seccompProfile is set")
+        yield field.child("type").required("type is required when seccompProfile is set")
     elif kind not in SECCOMP_TYPES:
-        yield place.child("type").unsupported(kind, SECCOMP_TYPES)
+        yield field.child("type").unsupported(kind, SECCOMP_TYPES)
     path = profile.get("localhostProfile")
     if kind == "Localhost":
         if isinstance(path, str):
@@ -423,10 +423,10 @@ def seccomp(place: Place, profile: Json) -> Iterator[Problem]:
         yield at.invalid(shown, "can only be set when seccomp type is Localhost")
 
 
-def _app_armor(place: Place, profile: Json) -> Iterator[Problem]:
+def _app_armor(field: Field, profile: Json) -> Iterator[Problem]:
     if not isinstance(profile, dict):
         return
-    kind, path, at = text(profile, "type"), profile.get("localhostProfile"), place.child("localhostProfile")
+    kind, path, at = text(profile, "type"), profile.get("localhostProfile"), field.child("localhostProfile")
     if kind == "Localhost":
         if not isinstance(path, str) or not path:
             yield at.required("must be set when AppArmor type is Localhost")
@@ -435,8 +435,8 @@ def _app_armor(place: Place, profile: Json) -> Iterator[Problem]:
         if isinstance(path, str) and len(path.encode()) > MAX_PROFILE:
             yield at.too_long(MAX_PROFILE)
     elif not kind:
-        yield place.child("type").required("type is required when appArmorProfile is set")
+        yield field.child("type").required("type is required when appArmorProfile is set")
     elif kind not in SECCOMP_TYPES:
-        yield place.child("type").unsupported(kind, SECCOMP_TYPES)
+        yield field.child("type").unsupported(kind, SECCOMP_TYPES)
     elif path is not None:
         yield at.invalid(path, "can only be set when AppArmor type is Localhost")

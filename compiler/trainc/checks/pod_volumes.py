@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from trainc.checks.fields import (
-    Place,
+    Field,
     Problem,
     descending,
     dns_label,
@@ -38,10 +38,10 @@ _HOST_PATH_TYPES = (
 )
 _TOKEN_SECONDS = (600, 2**32)
 
-Check = Callable[[Place, JsonObject], Iterator[Problem]]
+Check = Callable[[Field, JsonObject], Iterator[Problem]]
 
 
-def volume_problems(place: Place, volumes: Json) -> tuple[dict[str, JsonObject], list[Problem]]:
+def volume_problems(field: Field, volumes: Json) -> tuple[dict[str, JsonObject], list[Problem]]:
     """Return the volumes that can be mounted, by name, and what is wrong with the others.
 
     A volume that is refused counts as missing where it is mounted, as the server has it.
@@ -49,7 +49,7 @@ def volume_problems(place: Place, volumes: Json) -> tuple[dict[str, JsonObject],
     found: dict[str, JsonObject] = {}
     problems: list[Problem] = []
     for index, volume in enumerate(objects(volumes)):
-        at, name = place.index(index), text(volume, "name")
+        at, name = field.index(index), text(volume, "name")
         wrong = [*_sources(at, volume)]
         wrong += dns_label(at.child("name"), name) if name else (at.child("name").required(),)
         if name in found:
@@ -60,82 +60,82 @@ def volume_problems(place: Place, volumes: Json) -> tuple[dict[str, JsonObject],
     return found, problems
 
 
-def _sources(place: Place, volume: JsonObject) -> Iterator[Problem]:
+def _sources(field: Field, volume: JsonObject) -> Iterator[Problem]:
     """Check the first source, in the server's order, and refuse the others; without any it is an emptyDir."""
     given = [kind for kind in SOURCES if isinstance(volume.get(kind), dict)]
     for position, kind in enumerate(given):
-        source, at = as_object(volume[kind]), place.child(kind)
+        source, at = as_object(volume[kind]), field.child(kind)
         if position:
-            yield at.named(f"{place.field}.{_MISSPELT.get(kind, kind)}").forbidden(TWO_SOURCES)
+            yield at.named(f"{field.name}.{_MISSPELT.get(kind, kind)}").forbidden(TWO_SOURCES)
         else:
-            named = at.named(f"{place.field}.{_CALLED.get(kind, kind)}")
+            named = at.named(f"{field.name}.{_CALLED.get(kind, kind)}")
             yield from SOURCES[kind](named, source)
 
 
-def _empty_dir(place: Place, source: JsonObject) -> Iterator[Problem]:
+def _empty_dir(field: Field, source: JsonObject) -> Iterator[Problem]:
     limit = source.get("sizeLimit")
     if limit is not None and from_json(limit).sign() < 0:
-        yield place.child("sizeLimit").forbidden("SizeLimit field must be a valid resource quantity")
+        yield field.child("sizeLimit").forbidden("SizeLimit field must be a valid resource quantity")
 
 
-def _host_path(place: Place, source: JsonObject) -> Iterator[Problem]:
+def _host_path(field: Field, source: JsonObject) -> Iterator[Problem]:
     path, kind = text(source, "path"), text(source, "type")
     if not path:
-        yield place.child("path").required()
+        yield field.child("path").required()
         return
-    yield from no_backsteps(place.child("path"), path)
+    yield from no_backsteps(field.child("path"), path)
     if kind not in _HOST_PATH_TYPES:
-        yield place.child("type").unsupported(kind, _HOST_PATH_TYPES)
+        yield field.child("type").unsupported(kind, _HOST_PATH_TYPES)
 
 
-def _secret(place: Place, source: JsonObject) -> Iterator[Problem]:
-    yield from _required(place, source, "secretName")
-    yield from _files(place, source)
+def _secret(field: Field, source: JsonObject) -> Iterator[Problem]:
+    yield from _required(field, source, "secretName")
+    yield from _files(field, source)
 
 
-def _config_map(place: Place, source: JsonObject) -> Iterator[Problem]:
-    yield from _required(place, source, "name")
-    yield from _files(place, source)
+def _config_map(field: Field, source: JsonObject) -> Iterator[Problem]:
+    yield from _required(field, source, "name")
+    yield from _files(field, source)
 
 
-def _files(place: Place, source: JsonObject) -> Iterator[Problem]:
-    yield from mode(place.child("defaultMode"), source.get("defaultMode"))
+def _files(field: Field, source: JsonObject) -> Iterator[Problem]:
+    yield from mode(field.child("defaultMode"), source.get("defaultMode"))
     for index, item in enumerate(objects(source.get("items"))):
-        yield from _item(place.child("items").index(index), item)
+        yield from _item(field.child("items").index(index), item)
 
 
-def _item(place: Place, item: JsonObject) -> Iterator[Problem]:
-    yield from _required(place, item, "key", "path")
-    yield from file_below(place.child("path"), text(item, "path"))
-    yield from mode(place.child("mode"), item.get("mode"))
+def _item(field: Field, item: JsonObject) -> Iterator[Problem]:
+    yield from _required(field, item, "key", "path")
+    yield from file_below(field.child("path"), text(item, "path"))
+    yield from mode(field.child("mode"), item.get("mode"))
 
 
-def _required(place: Place, source: JsonObject, *fields: str) -> Iterator[Problem]:
-    return (place.child(field).required() for field in fields if not source.get(field))
+def _required(field: Field, source: JsonObject, *fields: str) -> Iterator[Problem]:
+    return (field.child(key).required() for key in fields if not source.get(key))
 
 
 def _needs(*fields: str) -> Check:
-    return lambda place, source: _required(place, source, *fields)
+    return lambda field, source: _required(field, source, *fields)
 
 
-def _nfs(place: Place, source: JsonObject) -> Iterator[Problem]:
-    yield from _required(place, source, "server", "path")
+def _nfs(field: Field, source: JsonObject) -> Iterator[Problem]:
+    yield from _required(field, source, "server", "path")
     if not (path := text(source, "path")).startswith("/"):
-        yield place.child("path").invalid(path, "must be an absolute path")
+        yield field.child("path").invalid(path, "must be an absolute path")
 
 
-def _disk(field: str) -> Check:
-    def check(place: Place, source: JsonObject) -> Iterator[Problem]:
-        yield from _required(place, source, field)
+def _disk(key: str) -> Check:
+    def check(field: Field, source: JsonObject) -> Iterator[Problem]:
+        yield from _required(field, source, key)
         partition = number(source, "partition") or 0
         if not 0 <= partition <= 255:
-            yield place.child("partition").invalid(partition, "must be between 1 and 255, inclusive")
+            yield field.child("partition").invalid(partition, "must be between 1 and 255, inclusive")
 
     return check
 
 
-def _csi(place: Place, source: JsonObject) -> Iterator[Problem]:
-    driver, at = text(source, "driver"), place.child("driver")
+def _csi(field: Field, source: JsonObject) -> Iterator[Problem]:
+    driver, at = text(source, "driver"), field.child("driver")
     if not driver:
         yield at.required()
     if len(driver.encode()) > MAX_DRIVER:
@@ -144,14 +144,14 @@ def _csi(place: Place, source: JsonObject) -> Iterator[Problem]:
         yield at.invalid(driver, problem.detail)
     if isinstance(source.get("nodePublishSecretRef"), dict):
         if not (secret := text(source, "nodePublishSecretRef", "name")):
-            yield place.child("nodePublishSecretRef", "name").required()
+            yield field.child("nodePublishSecretRef", "name").required()
         else:
-            named = place.within("nodePublishSecretRef", "name").named(f"{place.field}.name")
+            named = field.within("nodePublishSecretRef", "name").named(f"{field.name}.name")
             yield from dns_subdomain(named, secret)
 
 
-def _ephemeral(place: Place, source: JsonObject) -> Iterator[Problem]:
-    template, at = source.get("volumeClaimTemplate"), place.child("volumeClaimTemplate")
+def _ephemeral(field: Field, source: JsonObject) -> Iterator[Problem]:
+    template, at = source.get("volumeClaimTemplate"), field.child("volumeClaimTemplate")
     if not isinstance(template, dict):
         yield at.required()
         return
@@ -159,66 +159,66 @@ def _ephemeral(place: Place, source: JsonObject) -> Iterator[Problem]:
     yield from claim_problems(at.child("spec"), as_object(template.get("spec")))
 
 
-def _downward(place: Place, source: JsonObject) -> Iterator[Problem]:
-    yield from mode(place.child("defaultMode"), source.get("defaultMode"))
+def _downward(field: Field, source: JsonObject) -> Iterator[Problem]:
+    yield from mode(field.child("defaultMode"), source.get("defaultMode"))
     for index, file in enumerate(objects(source.get("items"))):
         # The server leaves the number of the item out.
-        yield from _downward_file(place.within("items", index), file)
+        yield from _downward_file(field.within("items", index), file)
 
 
-def _downward_file(place: Place, file: JsonObject) -> Iterator[Problem]:
-    yield from _required(place, file, "path")
-    yield from file_below(place.child("path"), text(file, "path"))
-    field, resource = file.get("fieldRef"), file.get("resourceFieldRef")
-    if isinstance(field, dict):
-        yield from field_problems(place.child("fieldRef"), field, VOLUME_FIELDS)
+def _downward_file(field: Field, file: JsonObject) -> Iterator[Problem]:
+    yield from _required(field, file, "path")
+    yield from file_below(field.child("path"), text(file, "path"))
+    key, resource = file.get("fieldRef"), file.get("resourceFieldRef")
+    if isinstance(key, dict):
+        yield from field_problems(field.child("fieldRef"), key, VOLUME_FIELDS)
         if isinstance(resource, dict):
-            yield place.invalid("resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
+            yield field.invalid("resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
     elif isinstance(resource, dict):
-        yield from resource_problems(place.child("resourceFieldRef"), resource, volume=True)
+        yield from resource_problems(field.child("resourceFieldRef"), resource, volume=True)
     else:
-        yield place.required("one of fieldRef and resourceFieldRef is required")
-    yield from mode(place.child("mode"), file.get("mode"))
+        yield field.required("one of fieldRef and resourceFieldRef is required")
+    yield from mode(field.child("mode"), file.get("mode"))
 
 
-def _projected(place: Place, source: JsonObject) -> Iterator[Problem]:
-    yield from mode(place.child("defaultMode"), source.get("defaultMode"))
+def _projected(field: Field, source: JsonObject) -> Iterator[Problem]:
+    yield from mode(field.child("defaultMode"), source.get("defaultMode"))
     taken: set[str] = set()
     for index, part in enumerate(objects(source.get("sources"))):
-        at = place.child("sources").index(index)
+        at = field.child("sources").index(index)
         for kind in ("secret", "configMap"):
             if isinstance(own := part.get(kind), dict):
                 yield from _required(at.child(kind), own, "name")
                 for i, item in enumerate(objects(own.get("items"))):
                     yield from _item(at.child(kind, "items").index(i), item)
-                    inside = place.within("sources", index, kind, "items", i)
+                    inside = field.within("sources", index, kind, "items", i)
                     yield from _taken(inside, text(item, "path"), text(own, "name"), taken)
         if isinstance(own := part.get("downwardAPI"), dict):
             for i, file in enumerate(objects(own.get("items"))):
                 yield from _downward_file(at.child("downwardAPI").within("items", i), file)
-                inside = place.within("sources", index, "downwardAPI", "items", i)
+                inside = field.within("sources", index, "downwardAPI", "items", i)
                 yield from _taken(inside, text(file, "path"), text(file, "path"), taken)
         if isinstance(own := part.get("serviceAccountToken"), dict):
-            yield from _token(at.child("serviceAccountToken"), own, place.field)
+            yield from _token(at.child("serviceAccountToken"), own, field.name)
         if sum(isinstance(part.get(kind), dict) for kind in PROJECTIONS) > 1:
             yield at.forbidden("may not specify more than 1 volume type per source")
 
 
-def _taken(place: Place, path: str, shown: str, taken: set[str]) -> Iterator[Problem]:
+def _taken(field: Field, path: str, shown: str, taken: set[str]) -> Iterator[Problem]:
     if path and path in taken:
-        yield place.invalid(shown, "conflicting duplicate paths")
+        yield field.invalid(shown, "conflicting duplicate paths")
     taken.add(path)
 
 
-def _token(place: Place, token: JsonObject, volume: str) -> Iterator[Problem]:
+def _token(field: Field, token: JsonObject, volume: str) -> Iterator[Problem]:
     seconds, path = number(token, "expirationSeconds"), text(token, "path")
     least, most = _TOKEN_SECONDS
-    at = place.child("expirationSeconds")
+    at = field.child("expirationSeconds")
     if seconds is not None and seconds < least:
         yield at.invalid(seconds, "may not specify a duration less than 10 minutes")
     if seconds is not None and seconds > most:
         yield at.invalid(seconds, "may not specify a duration larger than 2^32 seconds")
-    named = place.child("path").named(f"{volume}.path")
+    named = field.child("path").named(f"{volume}.path")
     if not path:
         yield named.required()
     else:
@@ -230,7 +230,7 @@ def sources_of(volume: Mapping[str, Json]) -> list[str]:
     return [kind for kind in SOURCES if isinstance(volume.get(kind), dict)]
 
 
-def _unchecked(place: Place, source: JsonObject) -> Iterator[Problem]:
+def _unchecked(field: Field, source: JsonObject) -> Iterator[Problem]:
     return iter(())
 
 
@@ -286,86 +286,86 @@ READ_ONLY = ("Disabled", "Enabled", "IfPossible")
 Volumes = Mapping[str, JsonObject]
 
 
-def mount_problems(place: Place, container: JsonObject, volumes: Volumes) -> Iterator[Problem]:
+def mount_problems(field: Field, container: JsonObject, volumes: Volumes) -> Iterator[Problem]:
     """Check the volume mounts and devices of a container; ``volumes`` are those that can be mounted, by name."""
     mounts, devices = objects(container.get("volumeMounts")), objects(container.get("volumeDevices"))
     device_paths = {text(device, "name"): text(device, "devicePath") for device in devices}
     mount_paths = {text(mount, "name"): text(mount, "mountPath") for mount in mounts}
     privileged = get(container, "securityContext", "privileged") is True
-    at = place.child("volumeMounts")
+    at = field.child("volumeMounts")
     seen: set[str] = set()
     for index, mount in enumerate(mounts):
         yield from _mount(at.index(index), mount, volumes, seen)
         yield from _overlap(at.index(index), mount, device_paths, "mountPath", "volumeDevices")
         yield from _options(at, index, mount, privileged=privileged)
-    yield from _devices(place.child("volumeDevices"), devices, volumes, mount_paths)
+    yield from _devices(field.child("volumeDevices"), devices, volumes, mount_paths)
 
 
-def _mount(place: Place, mount: JsonObject, volumes: Volumes, seen: set[str]) -> Iterator[Problem]:
+def _mount(field: Field, mount: JsonObject, volumes: Volumes, seen: set[str]) -> Iterator[Problem]:
     name, path = text(mount, "name"), text(mount, "mountPath")
     if not name:
-        yield place.child("name").required()
+        yield field.child("name").required()
     if name not in volumes:
-        yield _missing(place.child("name"), name, volumes)
+        yield _missing(field.child("name"), name, volumes)
     if not path:
-        yield place.child("mountPath").required()
+        yield field.child("mountPath").required()
     if path in seen:
-        yield place.child("mountPath").invalid(path, "must be unique")
+        yield field.child("mountPath").invalid(path, "must be unique")
     seen.add(path)
 
 
-def _missing(place: Place, name: str, volumes: Volumes) -> Problem:
-    return replace(place.not_found(name, ours="the pod has no such volume"), hint=suggest(name, volumes))
+def _missing(field: Field, name: str, volumes: Volumes) -> Problem:
+    return replace(field.not_found(name, ours="the pod has no such volume"), hint=suggest(name, volumes))
 
 
-def _overlap(place: Place, item: JsonObject, others: Mapping[str, str], field: str, kind: str) -> Iterator[Problem]:
+def _overlap(field: Field, item: JsonObject, others: Mapping[str, str], key: str, kind: str) -> Iterator[Problem]:
     """Report a volume, or a path, that is mounted both as files and as a block device."""
-    name, path = text(item, "name"), text(item, field)
+    name, path = text(item, "name"), text(item, key)
     if name in others:
-        yield place.child("name").invalid(name, f"must not already exist in {kind}")
+        yield field.child("name").invalid(name, f"must not already exist in {kind}")
     if path in others.values():
-        yield place.child(field).invalid(path, f"must not already exist as a path in {kind}")
+        yield field.child(key).invalid(path, f"must not already exist as a path in {kind}")
 
 
-def _options(place: Place, index: int, mount: JsonObject, *, privileged: bool) -> Iterator[Problem]:
+def _options(field: Field, index: int, mount: JsonObject, *, privileged: bool) -> Iterator[Problem]:
     """Check what a mount may have besides; for some of it the server leaves the number of the mount out."""
     sub_path, expression = text(mount, "subPath"), text(mount, "subPathExpr")
     if sub_path:
-        yield from descending(_unnumbered(place, index, "subPath"), sub_path)
+        yield from descending(_unnumbered(field, index, "subPath"), sub_path)
     if expression:
         if sub_path:
             detail = "subPathExpr and subPath are mutually exclusive"
-            yield place.index(index).child("subPathExpr").invalid(expression, detail)
-        yield from descending(_unnumbered(place, index, "subPathExpr"), expression)
-    propagation, at = text(mount, "mountPropagation"), _unnumbered(place, index, "mountPropagation")
+            yield field.index(index).child("subPathExpr").invalid(expression, detail)
+        yield from descending(_unnumbered(field, index, "subPathExpr"), expression)
+    propagation, at = text(mount, "mountPropagation"), _unnumbered(field, index, "mountPropagation")
     if "mountPropagation" in mount and propagation not in PROPAGATIONS:
         yield at.unsupported(propagation, PROPAGATIONS)
     if propagation == "Bidirectional" and not privileged:
         yield at.forbidden("Bidirectional mount propagation is available only to privileged containers")
     if "recursiveReadOnly" in mount:
-        yield from _recursive(_unnumbered(place, index, "recursiveReadOnly"), mount)
+        yield from _recursive(_unnumbered(field, index, "recursiveReadOnly"), mount)
 
 
-def _unnumbered(place: Place, index: int, field: str) -> Place:
-    return place.within(index, field).named(f"{place.field}.{field}")
+def _unnumbered(field: Field, index: int, key: str) -> Field:
+    return field.within(index, key).named(f"{field.name}.{key}")
 
 
-def _recursive(place: Place, mount: JsonObject) -> Iterator[Problem]:
+def _recursive(field: Field, mount: JsonObject) -> Iterator[Problem]:
     value = text(mount, "recursiveReadOnly")
     if value not in READ_ONLY:
-        yield place.unsupported(value, ("Disabled", "Enabled", "IfPossible"))
+        yield field.unsupported(value, ("Disabled", "Enabled", "IfPossible"))
     elif value != "Disabled":
         if mount.get("readOnly") is not True:
-            yield place.forbidden("may only be specified when readOnly is true")
+            yield field.forbidden("may only be specified when readOnly is true")
         if text(mount, "mountPropagation") not in ("", "None"):
-            yield place.forbidden("may only be specified when mountPropagation is None or not specified")
+            yield field.forbidden("may only be specified when mountPropagation is None or not specified")
 
 
-def _devices(place: Place, devices: list[JsonObject], volumes: Volumes, mounts: Mapping[str, str]) -> Iterator[Problem]:
+def _devices(field: Field, devices: list[JsonObject], volumes: Volumes, mounts: Mapping[str, str]) -> Iterator[Problem]:
     names: set[str] = set()
     paths: set[str] = set()
     for index, device in enumerate(devices):
-        at, name, path = place.index(index), text(device, "name"), text(device, "devicePath")
+        at, name, path = field.index(index), text(device, "name"), text(device, "devicePath")
         if not name:
             yield at.child("name").required()
         if name in names:
@@ -395,31 +395,31 @@ VOLUME_MODES = ("Block", "Filesystem")
 ALONE = "ReadWriteOncePod"
 
 
-def claim_problems(place: Place, spec: JsonObject) -> Iterator[Problem]:
+def claim_problems(field: Field, spec: JsonObject) -> Iterator[Problem]:
     """Check a claim's spec.
 
     Source: k8s.io/kubernetes v1.34.4 pkg/apis/core/validation, ValidatePersistentVolumeClaimSpec, without data sources.
     """
-    modes, at = as_list(spec.get("accessModes")), place.child("accessModes")
+    modes, at = as_list(spec.get("accessModes")), field.child("accessModes")
     if not modes:
         yield at.required("at least 1 access mode is required")
-    yield from label_selector(place.child("selector"), spec.get("selector"))
+    yield from label_selector(field.child("selector"), spec.get("selector"))
     for index, access in enumerate(modes):
         if access not in ACCESS_MODES:
             yield at.within(index).unsupported(access, ACCESS_MODES)
     if ALONE in modes and any(access in ACCESS_MODES and access != ALONE for access in modes):
         yield at.forbidden(f"may not use {ALONE} with other access modes")
-    yield from _storage(place, spec)
+    yield from _storage(field, spec)
     if storage_class := text(spec, "storageClassName"):
-        yield from dns_subdomain(place.child("storageClassName"), storage_class)
+        yield from dns_subdomain(field.child("storageClassName"), storage_class)
     volume_mode = spec.get("volumeMode")
     if volume_mode is not None and volume_mode not in VOLUME_MODES:
-        yield place.child("volumeMode").unsupported(volume_mode, VOLUME_MODES)
+        yield field.child("volumeMode").unsupported(volume_mode, VOLUME_MODES)
 
 
-def _storage(place: Place, spec: JsonObject) -> Iterator[Problem]:
+def _storage(field: Field, spec: JsonObject) -> Iterator[Problem]:
     # The server's name for the field lacks a step.
-    at = place.child("resources").within("requests").named(f"{place.field}.resources[storage]")
+    at = field.child("resources").within("requests").named(f"{field.name}.resources[storage]")
     storage = get(spec, "resources", "requests", "storage")
     if storage is None:
         yield at.required()
