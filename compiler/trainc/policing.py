@@ -23,7 +23,7 @@ from trainc.source import Document, JsonObject, Path, as_object, existing, get, 
 
 if TYPE_CHECKING:
     from trainc.admit.policy import Decision, PolicySet, Request
-    from trainc.children import Child
+    from trainc.checks.created_pods import Child
 
 STAGE: Final = "policy"
 """Where a cluster refuses what a bound policy denies."""
@@ -120,7 +120,7 @@ class Policing(Struct, frozen=True, eq=False):
         for made in objects:
             found += self._said(made.data, self.previous.emitted(made.data), partial(blamed, model, made))
             if self.pods and made.kind == "JobSet":
-                from trainc.children import children
+                from trainc.checks.created_pods import children
 
                 for child in children(made.data):
                     found += self._of_child(model, made, child)

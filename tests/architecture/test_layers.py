@@ -29,7 +29,6 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (4, ("previous",)),
     (5, ("gitops", "questions")),
     (5, ("checks",)),
-    (5, ("children",)),
     (6, ("runtimes", "trace", "policing", "transitions")),
     (6, ("judges", "replay")),
     (6, ("controller", "objects")),

@@ -10,9 +10,9 @@ import pytest
 from job_cases import CHANGES, changed, fine, mixed_specs
 from pods_oracle import ANSWERS, Answer
 
-from trainc.checks.job import job_problems
-from trainc.checks.pod import template_problems
-from trainc.checks.problem import Place, Problem
+from trainc.checks.fields import Field, Problem
+from trainc.checks.jobs import job_problems
+from trainc.checks.pods import template_problems
 from trainc.kube.gotypes import decode
 from trainc.source import Json, existing
 
@@ -22,7 +22,7 @@ RANDOM = 3000
 def problems(spec: dict[str, Any]) -> list[Problem]:
     typed = decode(spec, "v1.JobSpec")
     assert isinstance(typed, dict)
-    place = Place("TC803", ("spec",), "spec")
+    place = Field("TC803", ("spec",), "spec")
     template = typed["template"]
     assert isinstance(template, dict)
     return [*job_problems(place, typed), *template_problems(place.child("template"), template)]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from job_cases import changed, fine, mixed_specs, single_specs
 
-from trainc.checks.sound import abridged, is_sound, problems_of
+from trainc.checks.jobs import abridged, is_sound, problems_of
 from trainc.kube.gotypes import decode
 from trainc.source import JsonObject, paths
 

@@ -15,7 +15,7 @@ from simulator.manifests import read
 from simulator.objects import identity
 from simulator.pods import admit, pod
 
-from trainc.children import children
+from trainc.checks.created_pods import children
 
 ROOT = Path(__file__).resolve().parents[2]
 ZEROS = "00000000-0000-0000-0000-000000000000"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oracle import celrunner, childgoldens
-from trainc.children import children
+from trainc.checks.created_pods import children
 from trainc.kube.poddefaults import default_pod
 from trainc.source import Path
 

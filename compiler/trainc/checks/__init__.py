@@ -1,4 +1,4 @@
-"""Checks that upstream lacks, one file a subject: what is accepted all the way and yet never runs, or runs badly.
+"""Checks that upstream lacks: what every API accepts, and what then never runs, or runs badly.
 
 ``check_model`` looks at a TrainJob joined with its runtime, ``check_objects`` at the JobSet that they become,
 ``check_result`` at what is finally applied, environment included.
@@ -6,17 +6,13 @@
 
 from __future__ import annotations
 
-from trainc.checks.ancestors import check_ancestors
-from trainc.checks.counts import check_counts
-from trainc.checks.hostnames import check_hostnames
-from trainc.checks.images import check_images
-from trainc.checks.initializers import check_initializers
+from trainc.checks.containers import check_containers, check_secrets
+from trainc.checks.devices import check_devices, check_gangs
+from trainc.checks.images import check_images, check_pullable
 from trainc.checks.jobset import check_jobset
-from trainc.checks.launching import check_launching
-from trainc.checks.mpi import check_mpi
-from trainc.checks.pullable import check_pullable
-from trainc.checks.secrets import check_secrets
-from trainc.checks.unmeant import check_unmeant
+from trainc.checks.mpi import check_launching, check_mpi
+from trainc.checks.network import check_hostnames, check_rendezvous
+from trainc.checks.trainer import check_ancestors, check_counts, check_initializers
 from trainc.diagnostics import Diagnostic
 from trainc.model import Model, Object, Objects
 
@@ -28,13 +24,16 @@ def check_model(model: Model) -> list[Diagnostic]:
 
 def check_objects(model: Model, jobset: Object) -> list[Diagnostic]:
     """Return findings on an admitted JobSet, each at the line that caused it."""
-    return [*check_jobset(model, jobset), *check_images(model, jobset.data), *check_unmeant(model, jobset)]
+    refused = [*check_jobset(model, jobset), *check_images(model, jobset.data)]
+    doubtful = [*check_containers(model, jobset), *check_rendezvous(model, jobset)]
+    doubtful += [*check_gangs(model, jobset), *check_devices(model)]
+    return [*refused, *dict.fromkeys(doubtful)]
 
 
-def check_result(model: Model, made: Objects) -> list[Diagnostic]:
+def check_result(model: Model, objects: Objects) -> list[Diagnostic]:
     """Return findings on the objects of a job as they are applied: what every API accepts and no node ever runs."""
-    findings = [*check_ancestors(model), *check_launching(model), *check_pullable(model, made)]
-    for jobset in made:
+    findings = [*check_ancestors(model), *check_launching(model), *check_pullable(model, objects)]
+    for jobset in objects:
         if jobset.kind == "JobSet":
             findings += (*check_initializers(model, jobset), *check_hostnames(model, jobset))
     return list(dict.fromkeys(findings))

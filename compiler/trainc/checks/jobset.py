@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from trainc.checks.claims import claim_problems
-from trainc.checks.created import created_job
-from trainc.checks.pod.volumes import TWO_SOURCES
-from trainc.checks.problem import Place, Problem
-from trainc.checks.sound import POD, is_sound, problems_of
+from trainc.checks.created_pods import created_job
+from trainc.checks.fields import Field, Problem
+from trainc.checks.jobs import POD, is_sound, problems_of
+from trainc.checks.pod_volumes import TWO_SOURCES, claim_problems
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.model import Model, Object
 from trainc.origins import blamed
@@ -65,7 +64,7 @@ def _once(problems: Iterable[Problem]) -> list[Problem]:
 def _claims(jobset: JsonObject) -> Iterator[tuple[Problem, Path]]:
     for i, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
         for j, template in enumerate(objects(policy.get("templates"))):
-            for problem in claim_problems(Place(CLAIM, ("spec",), "spec"), as_object(template.get("spec"))):
+            for problem in claim_problems(Field(CLAIM, ("spec",), "spec"), as_object(template.get("spec"))):
                 yield problem, ("spec", "volumeClaimPolicies", i, "templates", j)
 
 

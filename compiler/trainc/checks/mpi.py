@@ -1,11 +1,119 @@
-"""What a TrainJob sets for MPI's launcher alone, although it reads as if it were for every node."""
+"""Runtimes of MPI whose jobs cannot start, or cannot end.
+
+Source: Trainer v2.3.0 pkg/runtime/framework/plugins/mpi/mpi.go, which finds the replicated jobs by name, and JobSet
+v0.12.0: success policy, dependsOn and startup policy.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
-from trainc.diagnostics import Diagnostic, report
+from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.model import LAUNCHER, NODE, Model
+from trainc.plugins.base import pod_containers
+from trainc.plugins.mpi.transport import by_kubexec
+from trainc.regex import lazy
+from trainc.source import JsonObject, Path, as_list, existing, get, objects
+
+INCOMPLETE: Final = "TC822"
+ENDLESS: Final = "TC825"
+UNORDERED: Final = "TC826"
+JOBSET: Final[Path] = ("spec", "template", "spec")
+
+_MPIRUN = lazy(r"\b(?:mpirun|mpiexec|orterun|prterun|horovodrun)\b")
+_OWN_HOSTS = lazy(r"(?:^|[\s\"'=])(?:--?(?:hostfile|machinefile|hosts?|H)\b|-f\s+\S*host)|host_?file", re.I)
+
+
+def check_launching(model: Model) -> Iterator[Diagnostic]:
+    """Yield what is wrong with the jobs of a runtime of MPI, where the runtime has it or lacks it."""
+    policy = model.policy("mpi")
+    if policy is None:
+        return
+    missing = [name for name in (LAUNCHER, NODE) if model.pod_set(name) is None]
+    if missing:
+        if not _one_will_do(model, policy, missing):
+            yield _incomplete(model, missing)
+        return
+    if _waits_for_nodes(model):
+        message = "the JobSet ends only when the pods of job 'node' do, and these run until they are stopped"
+        place = existing(model.runtime.data, (*JOBSET, "successPolicy"))
+        yield report(ENDLESS, model.runtime, place, message)
+    if not by_kubexec(model) and (ahead := _starts_early(model)):  # its script waits for the pods
+        yield ahead
+
+
+def _one_will_do(model: Model, policy: JsonObject, missing: list[str]) -> bool:
+    """Tell whether one pod may be launcher and node: upstream refuses more of them (TC404)."""
+    nodes = model.num_nodes if model.num_nodes is not None else get(model.ml_policy, "numNodes")
+    return len(missing) == 1 and policy.get("runLauncherAsNode") is True and nodes in (None, 1)
+
+
+def _incomplete(model: Model, missing: list[str]) -> Diagnostic:
+    what = {
+        LAUNCHER: "no replicated job is called 'launcher', so nothing gets the hostfile and starts the ranks",
+        NODE: "no replicated job is called 'node', so the hostfile lists no workers",
+    }
+    hint = f"add the replicated job{'s' * (len(missing) - 1)} {' and '.join(map(repr, missing))}"
+    others = [str(job.get("name")) for job in model.jobs if job.get("name") not in (LAUNCHER, NODE)]
+    if len(missing) == len(others) == 1:
+        hint = f"rename replicated job {others[0]!r} to {missing[0]!r}"
+    if len(missing) == 1:
+        hint += ", or set runLauncherAsNode: true if all ranks run in one pod"
+    elif others:
+        hint += ", or rename those that do their work"
+    severity = Severity.WARNING if model.options.faithful or _launches_itself(model) else None
+    found = ", ".join(str(job.get("name")) for job in model.jobs)
+    place = existing(model.runtime.data, (*JOBSET, "replicatedJobs"))
+    message = "; ".join(what[name] for name in missing)
+    return report(INCOMPLETE, model.runtime, place, message, severity=severity, found=found, hint=hint)
+
+
+def _launches_itself(model: Model) -> bool:
+    """Tell whether a command runs mpirun with a list of hosts of its own: Trainer's hostfile is then not needed."""
+    lines = [[*(model.command or ()), *(model.args or ())]]
+    for container in (each for job in model.jobs for each in pod_containers(job)):
+        words = [str(word) for key in ("command", "args") for word in as_list(container.get(key))]
+        lines.append([*words, *(str(variable.get("name")) for variable in objects(container.get("env")))])
+    return any(_MPIRUN.search(line) and _OWN_HOSTS.search(line) for line in map(" ".join, lines))
+
+
+def _waits_for_nodes(model: Model) -> bool:
+    """Tell whether the success policy waits for job node, whose pods run until the launcher has ended."""
+    policy = model.spec.get("successPolicy")
+    targets = as_list(get(policy, "targetReplicatedJobs"))
+    if get(policy, "operator") == "Any":
+        return bool(targets) and LAUNCHER not in targets
+    return not targets or NODE in targets
+
+
+def _starts_early(model: Model) -> Diagnostic | None:
+    """Return the finding of a launcher that may start before its nodes are ready, or never starts."""
+    names = [job.get("name") for job in model.jobs]
+    launcher = model.jobs[names.index(LAUNCHER)]
+    depends = next((one for one in objects(launcher.get("dependsOn")) if one.get("name") == NODE), None)
+    if get(depends, "status") == "Ready":
+        return None
+    in_order = get(model.spec, "startupPolicy", "startupPolicyOrder") == "InOrder"
+    if depends is None and in_order and names.index(NODE) < names.index(LAUNCHER):
+        return None
+    message, hint = "the launcher starts without waiting until its nodes are ready", None
+    if depends is not None:
+        message = "the launcher waits until the pods of job 'node' are complete, and these run until they are stopped"
+    elif in_order:  # JobSet refuses dependsOn then
+        message = "the launcher starts before its nodes: it comes first in replicatedJobs"
+        hint = "put replicated job node first"
+    elif names.index(NODE) > names.index(LAUNCHER):  # and dependsOn of what comes later
+        hint = "put replicated job node first, and write dependsOn: [{name: node, status: Ready}] in launcher"
+    jobs = objects(get(model.runtime.data, *JOBSET, "replicatedJobs"))
+    index = next((index for index, job in enumerate(jobs) if job.get("name") == LAUNCHER), 0)
+    place = existing(model.runtime.data, (*JOBSET, "replicatedJobs", index, "dependsOn"))
+    return report(UNORDERED, model.runtime, place, message, hint=hint)
+
+
+# What a TrainJob sets for MPI's launcher alone, although it reads as if it were for every node.
+
 
 CODE = "TC413"
 

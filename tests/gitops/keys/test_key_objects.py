@@ -13,9 +13,9 @@ from mpijob import build, of_kind, the
 
 from trainc import Build, Options, Source, compile, source
 from trainc.admit.companions import admit_companions
-from trainc.checks.job import job_problems
-from trainc.checks.pod import pod_problems, template_problems
-from trainc.checks.problem import Place
+from trainc.checks.fields import Field
+from trainc.checks.jobs import job_problems
+from trainc.checks.pods import pod_problems, template_problems
 from trainc.data import load_text
 from trainc.documents.emit import emit
 from trainc.documents.load import load
@@ -99,12 +99,12 @@ def test_a_wrong_shape_is_seen_by_the_crds() -> None:
 def test_the_job_can_have_pods(mode: str) -> None:
     job = the(build(MODES[mode]), "Job")
     spec = as_object(default_job(job)["spec"])
-    assert list(job_problems(Place("TC803", ("spec",), "spec"), spec)) == []
+    assert list(job_problems(Field("TC803", ("spec",), "spec"), spec)) == []
     template = as_object(spec["template"])
-    assert list(template_problems(Place("TC803", ("t",), "t"), template)) == []
-    assert list(pod_problems(Place("TC803", ("p",), "p"), as_object(template["spec"]))) == []
+    assert list(template_problems(Field("TC803", ("t",), "t"), template)) == []
+    assert list(pod_problems(Field("TC803", ("p",), "p"), as_object(template["spec"]))) == []
     broken: JsonObject = {**template, "spec": {**pod_of(job), "containers": []}}
-    assert list(template_problems(Place("TC803", ("t",), "t"), broken))
+    assert list(template_problems(Field("TC803", ("t",), "t"), broken))
 
 
 def test_the_pod_is_restricted() -> None:

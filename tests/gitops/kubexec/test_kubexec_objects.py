@@ -10,9 +10,9 @@ from kubexecjob import ANNOTATED, build, of_kind, the
 
 from trainc import Build, Options, Source, compile
 from trainc.admit.companions import admit_companions
-from trainc.checks.pod import pod_problems, template_problems
-from trainc.checks.problem import Place
-from trainc.children import children
+from trainc.checks.created_pods import children
+from trainc.checks.fields import Field
+from trainc.checks.pods import pod_problems, template_problems
 from trainc.data import load_text
 from trainc.documents.emit import emit
 from trainc.kube.poddefaults import default_pod
@@ -85,8 +85,8 @@ def test_a_server_takes_them_and_adds_nothing(case: str) -> None:
     for name in ("launcher", "node"):
         pod = default_pod(pod_of(made, name))
         template: JsonObject = {"spec": pod}
-        assert list(pod_problems(Place("TC803", ("p",), "p"), pod)) == []
-        assert list(template_problems(Place("TC803", ("t",), "t"), template)) == []
+        assert list(pod_problems(Field("TC803", ("p",), "p"), pod)) == []
+        assert list(template_problems(Field("TC803", ("t",), "t"), template)) == []
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from trainc.checks.problem import NOT_NEGATIVE, Place, Problem
-from trainc.checks.rules import dns_label, qualified_name, text
+from trainc.checks.fields import NOT_NEGATIVE, Field, Problem, dns_label, qualified_name, text
 from trainc.kube.names import is_qualified_name
 from trainc.kube.podrequests import pod_requests
 from trainc.kube.quantity import MILLI, Quantity, QuantityError, from_json, parse
@@ -25,7 +24,7 @@ STANDARD = {
 }
 """What needs no prefix. Source: k8s.io/kubernetes v1.34.4 pkg/apis/core/helper."""
 
-NameCheck = Callable[[Place, str], Iterable[Problem]]
+NameCheck = Callable[[Field, str], Iterable[Problem]]
 
 
 def is_native(name: str) -> bool:
@@ -43,76 +42,76 @@ def can_overcommit(name: str) -> bool:
     return is_native(name) and not name.startswith(HUGE_PAGES)
 
 
-def container_resource(place: Place, name: str) -> Iterator[Problem]:
+def container_resource(field: Field, name: str) -> Iterator[Problem]:
     """Check the name of a resource of a container."""
-    problems = [*_resource(place, name)]
+    problems = [*_resource(field, name)]
     yield from problems
     if "/" not in name:
         if name not in CONTAINER_RESOURCES and not name.startswith(HUGE_PAGES):
-            yield place.invalid(name, "must be a standard resource for containers", typed=True)
+            yield field.invalid(name, "must be a standard resource for containers", typed=True)
     elif not is_native(name) and not is_extended(name):
-        yield place.invalid(name, "doesn't follow extended resource name standard", typed=True)
+        yield field.invalid(name, "doesn't follow extended resource name standard", typed=True)
 
 
-def pod_resource(place: Place, name: str) -> Iterator[Problem]:
+def pod_resource(field: Field, name: str) -> Iterator[Problem]:
     """Check the name of a resource of a whole pod."""
-    problems = [*_resource(place, name)]
+    problems = [*_resource(field, name)]
     if not problems and name not in POD_RESOURCES and not name.startswith(HUGE_PAGES):
-        problems = [place.unsupported(name, ("cpu", HUGE_PAGES, "memory"))]
+        problems = [field.unsupported(name, ("cpu", HUGE_PAGES, "memory"))]
     return iter(problems)
 
 
-def _resource(place: Place, name: str) -> Iterator[Problem]:
-    if problems := [*qualified_name(place, name)]:
+def _resource(field: Field, name: str) -> Iterator[Problem]:
+    if problems := [*qualified_name(field, name)]:
         yield from problems
     elif "/" not in name and name not in STANDARD and not name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}")):
-        yield place.invalid(name, "must be a standard resource type or fully qualified", typed=True)
+        yield field.invalid(name, "must be a standard resource type or fully qualified", typed=True)
 
 
 def requirement_problems(
-    place: Place, resources: JsonObject, *, names: NameCheck = container_resource
+    field: Field, resources: JsonObject, *, names: NameCheck = container_resource
 ) -> Iterator[Problem]:
     """Check requests and limits: names, amounts, and that no request exceeds its limit."""
     limits, requests = (_quantities(resources.get(kind)) for kind in ("limits", "requests"))
     for name, amount in limits.items():
-        yield from names(place.child("limits").key(name), name)
-        yield from _amount(place.child("limits").key(name), name, amount)
+        yield from names(field.child("limits").key(name), name)
+        yield from _amount(field.child("limits").key(name), name, amount)
     for name, amount in requests.items():
-        at = place.child("requests").key(name)
+        at = field.child("requests").key(name)
         yield from names(at, name)
         yield from _amount(at, name, amount)
-        yield from _against_limit(place, name, amount, limits.get(name))
+        yield from _against_limit(field, name, amount, limits.get(name))
     all_names = {*limits, *requests}
     if any(name.startswith(HUGE_PAGES) for name in all_names) and not all_names & {"cpu", "memory"}:
-        yield place.forbidden("HugePages require cpu or memory")
+        yield field.forbidden("HugePages require cpu or memory")
 
 
-def pod_level_problems(place: Place, resources: JsonObject, spec: JsonObject) -> Iterator[Problem]:
+def pod_level_problems(field: Field, resources: JsonObject, spec: JsonObject) -> Iterator[Problem]:
     """Check the resources of a whole pod: by themselves, and that its containers fit."""
-    yield from requirement_problems(place, resources, names=pod_resource)
+    yield from requirement_problems(field, resources, names=pod_resource)
     requests, limits = (_quantities(resources.get(kind)) for kind in ("requests", "limits"))
     containers: JsonObject = {kind: spec.get(kind) for kind in ("containers", "initContainers")}
     for name, amount in pod_requests(containers).items():
         if name in requests and amount.compare(requests[name]) > 0:
             detail = f"must be greater than or equal to aggregate container requests of {amount.canonical()}"
-            yield place.child("requests").key(name).invalid(requests[name].canonical(), detail)
+            yield field.child("requests").key(name).invalid(requests[name].canonical(), detail)
     for index, container in enumerate(objects(spec.get("containers"))):
         for name, amount in _quantities(get(container, "resources", "limits")).items():
             if name in limits and amount.compare(limits[name]) > 0:
                 # The server's name for the field is no path of the pod.
-                named = place.within("limits", name).named(f"{place.field}.containers[{index}][{name}].limits")
+                named = field.within("limits", name).named(f"{field.name}.containers[{index}][{name}].limits")
                 detail = f"must be less than or equal to pod limits of {limits[name].canonical()}"
                 yield named.invalid(amount.canonical(), detail)
 
 
-def _against_limit(place: Place, name: str, request: Quantity, limit: Quantity | None) -> Iterator[Problem]:
-    at = place.within("requests", name).named(f"{place.field}.requests")
+def _against_limit(field: Field, name: str, request: Quantity, limit: Quantity | None) -> Iterator[Problem]:
+    at = field.within("requests", name).named(f"{field.name}.requests")
     if limit is None:
         if not can_overcommit(name):
-            named = at.named(f"{place.field}.limits")
+            named = at.named(f"{field.name}.limits")
             yield named.required("Limit must be set for non overcommitable resources")
         return
-    compared, other = request.compare(limit), (*place.path, "limits", name)
+    compared, other = request.compare(limit), (*field.path, "limits", name)
     if compared != 0 and not can_overcommit(name):
         detail = f"must be equal to {name} limit of {limit.canonical()}"
     elif compared > 0:
@@ -122,14 +121,14 @@ def _against_limit(place: Place, name: str, request: Quantity, limit: Quantity |
     yield replace(at.invalid(request.canonical(), detail), other=other)
 
 
-def _amount(place: Place, name: str, amount: Quantity) -> Iterator[Problem]:
+def _amount(field: Field, name: str, amount: Quantity) -> Iterator[Problem]:
     if amount.sign() < 0:
-        yield place.invalid(amount.canonical(), NOT_NEGATIVE)
+        yield field.invalid(amount.canonical(), NOT_NEGATIVE)
     if is_extended(name) and amount.milli_value() % 1000:
-        yield place.invalid(amount.canonical(), "must be an integer")
+        yield field.invalid(amount.canonical(), "must be an integer")
     if name.startswith(HUGE_PAGES) and not _whole_pages(name, amount):
         detail = f"{amount.canonical()} is not positive integer multiple of {name}"
-        yield place.invalid(amount.canonical(), detail)
+        yield field.invalid(amount.canonical(), detail)
 
 
 def _whole_pages(name: str, amount: Quantity) -> bool:
@@ -154,12 +153,12 @@ def _in_thousandths(amount: Quantity) -> Quantity:
     return replace(amount, unscaled=rounded * amount.sign(), scale=MILLI, text="")
 
 
-def device_problems(place: Place, resources: JsonObject, claims: Iterable[str]) -> Iterator[Problem]:
+def device_problems(field: Field, resources: JsonObject, claims: Iterable[str]) -> Iterator[Problem]:
     """Check the resource claims that a container uses; ``claims`` are the pod's."""
     known = sorted(claims)
     taken: set[str] = set()
     for index, claim in enumerate(objects(resources.get("claims"))):
-        at, name, request = place.index(index), text(claim, "name"), text(claim, "request")
+        at, name, request = field.index(index), text(claim, "name"), text(claim, "request")
         if not name:
             yield at.required()
             continue

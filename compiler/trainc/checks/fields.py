@@ -1,0 +1,237 @@
+"""What is wrong at a place of an object, in the words of Kubernetes' field errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from trainc.kube.fielderror import go_value, quote
+from trainc.kube.gojson import go_json
+from trainc.kube.names import is_dns1123_label, is_dns1123_subdomain, is_qualified_name, is_valid_label_value
+from trainc.records import dataclass
+from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects
+
+NOT_NEGATIVE = "must be greater than or equal to 0"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that the API server refuses in an object that a controller creates.
+
+    ``path`` leads to it in the object, ``upstream`` is the server's text and ``detail`` what that says without the
+    field. ``found`` is the value at fault where that is a text or a number; ``other`` a second path involved.
+    """
+
+    code: str
+    path: Path
+    detail: str
+    upstream: str
+    found: str | None = None
+    other: Path | None = None
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A place of an object: its path, and its name as the server's Go code spells it, which is not always the same."""
+
+    code: str
+    path: Path
+    name: str
+
+    def coded(self, code: str) -> Field:
+        """Return the place, with another code for what is wrong there."""
+        return Field(code, self.path, self.name)
+
+    def child(self, *names: str) -> Field:
+        """Return the field of that name, or the one below it for further names."""
+        return Field(self.code, (*self.path, *names), ".".join((self.name, *names)))
+
+    def index(self, index: int) -> Field:
+        """Return an item of the list."""
+        return Field(self.code, (*self.path, index), f"{self.name}[{index}]")
+
+    def key(self, key: str) -> Field:
+        """Return an entry of the map."""
+        return Field(self.code, (*self.path, key), f"{self.name}[{key}]")
+
+    def within(self, *path: str | int) -> Field:
+        """Return a place further in that the server calls by the name of this one."""
+        return Field(self.code, (*self.path, *path), self.name)
+
+    def named(self, field: str) -> Field:
+        """Return this place under the name that the server has for it."""
+        return Field(self.code, self.path, field)
+
+    def required(self, detail: str = "") -> Problem:
+        """Something is missing or empty."""
+        text = f"{self.name}: Required value"
+        return Problem(self.code, self.path, detail or "a value is required", f"{text}: {detail}" if detail else text)
+
+    def forbidden(self, detail: str) -> Problem:
+        """Something may not be there."""
+        return Problem(self.code, self.path, detail, f"{self.name}: Forbidden: {detail}")
+
+    def invalid(self, value: Json, detail: str, *, typed: bool = False) -> Problem:
+        """A value is wrong. ``typed``: its Go type is a string by another name, which Go writes as JSON."""
+        shown = go_json(value) if typed else go_value(value, struct=True)
+        return self._valued("Invalid value", shown, detail, value)
+
+    def each_invalid(self, value: str, details: Iterable[str]) -> Iterator[Problem]:
+        """Yield a problem for everything that is wrong with a value."""
+        return (self.invalid(value, detail) for detail in details)
+
+    def unsupported(self, value: Json, supported: Sequence[str]) -> Problem:
+        """A value is none of those that there are, which are named in the order given."""
+        detail = f"supported values: {', '.join(map(quote, supported))}"
+        return self._valued("Unsupported value", go_json(value), detail, value)
+
+    def duplicate(self, value: Json) -> Problem:
+        """A value is there for the second time."""
+        return self._valued("Duplicate value", go_value(value), "", value, "is there twice")
+
+    def not_found(self, value: str, detail: str = "", ours: str = "") -> Problem:
+        """A value names something that is not there."""
+        return self._valued("Not found", quote(value), detail, value, ours)
+
+    def too_many(self, count: int, limit: int) -> Problem:
+        """A list has too many items."""
+        detail = f"must have at most {limit} item{'' if limit == 1 else 's'}"
+        return self._valued("Too many", str(count), detail, count)
+
+    def too_long(self, limit: int) -> Problem:
+        """A text has too many bytes."""
+        detail = f"may not be more than {limit} bytes"
+        return Problem(self.code, self.path, detail, f"{self.name}: Too long: {detail}")
+
+    def not_negative(self, value: Json) -> Iterator[Problem]:
+        """Yield the problem of a number below 0; none for what is no number."""
+        if isinstance(value, int) and value < 0:
+            yield self.invalid(value, NOT_NEGATIVE)
+
+    def _valued(self, kind: str, shown: str, detail: str, value: Json, ours: str = "") -> Problem:
+        text = f"{self.name}: {kind}: {shown}"
+        found = value if isinstance(value, str) else str(value) if isinstance(value, int) else None
+        said = ours or detail or kind.lower()
+        return Problem(self.code, self.path, said, f"{text}: {detail}" if detail else text, found)
+
+
+# Rules for values that many fields of a pod share, as Kubernetes 1.34 words them.
+
+
+MAX_ID = 2**31 - 1
+MAX_PORT = 65535
+MAX_MODE = 0o777
+MODE = "must be a number between 0 and 0777 (octal), both inclusive"
+
+
+def text(value: Json, *path: str | int) -> str:
+    """Return the string at path, empty where it is absent: Go's types know no difference."""
+    found = get(value, *path)
+    return found if isinstance(found, str) else ""
+
+
+def number(value: Json, *path: str | int) -> int | None:
+    """Return the integer at path, or None."""
+    found = get(value, *path)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def between(low: int, high: int) -> str:
+    """Return the detail of a number out of range."""
+    return f"must be between {low} and {high}, inclusive"
+
+
+def dns_label(field: Field, value: str) -> Iterator[Problem]:
+    """Check a DNS label."""
+    return field.each_invalid(value, is_dns1123_label(value))
+
+
+def dns_subdomain(field: Field, value: str) -> Iterator[Problem]:
+    """Check a DNS subdomain, the name of most objects."""
+    return field.each_invalid(value, is_dns1123_subdomain(value))
+
+
+def qualified_name(field: Field, value: str) -> Iterator[Problem]:
+    """Check the key of a label."""
+    return field.each_invalid(value, map(_as_in_134, is_qualified_name(value)))
+
+
+def label_value(field: Field, value: str) -> Iterator[Problem]:
+    """Check the value of a label."""
+    return field.each_invalid(value, label_value_details(value))
+
+
+def label_value_details(value: str) -> list[str]:
+    """Return what is wrong with the value of a label."""
+    return [_as_in_134(detail) for detail in is_valid_label_value(value)]
+
+
+def labels(field: Field, values: Mapping[str, Json]) -> Iterator[Problem]:
+    """Check labels, in order of their keys; each problem lies at its key, and is named after all of them."""
+    for key in sorted(values):
+        yield from qualified_name(field.within(key), key)
+        yield from label_value(field.within(key), str(values[key]))
+
+
+def _as_in_134(detail: str) -> str:
+    """Return a detail in the words of Kubernetes 1.34; kube/names.py has those of Trainer's own libraries (1.36)."""
+    return detail.replace(" bytes", " characters").replace("a valid label key must", "a qualified name must")
+
+
+def label_selector(field: Field, selector: Json) -> Iterator[Problem]:
+    """Check a label selector; an absent one is fine."""
+    yield from labels(field.child("matchLabels"), as_object(get(selector, "matchLabels")))
+    for index, requirement in enumerate(objects(get(selector, "matchExpressions"))):
+        yield from selector_requirement(field.child("matchExpressions").index(index), requirement)
+
+
+def selector_requirement(field: Field, requirement: JsonObject, *, node: bool = False) -> Iterator[Problem]:
+    """Check one expression of a selector; ``node`` allows those that only nodes are selected by."""
+    operator, values = text(requirement, "operator"), as_list(requirement.get("values"))
+    at = field.child("values")
+    if operator in ("In", "NotIn"):
+        if not values:
+            yield at.required("must be specified when `operator` is 'In' or 'NotIn'")
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            yield at.forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+    elif node and operator in ("Gt", "Lt"):
+        if len(values) != 1:
+            yield at.required("must be specified single value when `operator` is 'Lt' or 'Gt'")
+    else:
+        yield field.child("operator").invalid(operator, "not a valid selector operator", typed=True)
+    yield from qualified_name(field.child("key"), text(requirement, "key"))
+    for index, value in enumerate(values):
+        yield from label_value(at.index(index), str(value))
+
+
+def id_in_range(field: Field, value: Json) -> Iterator[Problem]:
+    """Check the number of a user or a group."""
+    if isinstance(value, int) and not 0 <= value <= MAX_ID:
+        yield field.invalid(value, between(0, MAX_ID))
+
+
+def mode(field: Field, value: Json) -> Iterator[Problem]:
+    """Check the permissions of a file."""
+    if isinstance(value, int) and not 0 <= value <= MAX_MODE:
+        yield field.invalid(value, MODE)
+
+
+def no_backsteps(field: Field, path: str) -> Iterator[Problem]:
+    """Check that no step of a path goes up."""
+    if ".." in path.split("/"):
+        yield field.invalid(path, "must not contain '..'")
+
+
+def descending(field: Field, path: str) -> Iterator[Problem]:
+    """Check a path that stays below where it starts."""
+    if path.startswith("/"):
+        yield field.invalid(path, "must be a relative path")
+    yield from no_backsteps(field, path)
+
+
+def file_below(field: Field, path: str) -> Iterator[Problem]:
+    """Check the path of a file that Kubernetes writes into a volume."""
+    yield from descending(field, path)
+    if path.startswith("..") and not path.startswith("../"):
+        yield field.invalid(path, "must not start with '..'")

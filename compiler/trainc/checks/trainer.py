@@ -1,0 +1,196 @@
+"""The label by which Trainer finds the jobs of a runtime that a TrainJob speaks of: misspelt, or on none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from trainc.diagnostics import Diagnostic, Severity, report
+from trainc.gitops.pods import pod_specs
+from trainc.model import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, Model, Object
+from trainc.origins import blamed
+from trainc.regex import lazy
+from trainc.source import Document, Json, JsonObject, Path, as_object, existing, get, objects
+
+MISSPELT: Final = "TC823"
+MISSING: Final = "TC824"
+ROLES: Final = (TRAINER, DATASET_INITIALIZER, MODEL_INITIALIZER)
+NEAR: Final = 0.8
+"""How much alike two texts must be for one to be a slip of the other; other values may have a meaning of their own."""
+
+JOBS: Final[Path] = ("spec", "template", "spec", "replicatedJobs")
+DROPPED: Final = ("image", "command", "args", "env", "resourcesPerNode")
+COUNTS: Final = ("numNodes", "numProcPerNode")
+
+
+def check_ancestors(model: Model) -> Iterator[Diagnostic]:
+    """Yield a finding for each misspelt label of the runtime; without one, a warning where no job has the trainer's."""
+    found = list(misspelt(model))
+    yield from found
+    if not found and model.trainer_set is None and _drops(model):
+        yield _missing_label(model)
+
+
+def misspelt(model: Model) -> Iterator[Diagnostic]:
+    """Yield a finding for each label of the runtime that is a slip of the one that Trainer reads."""
+    severity = Severity.WARNING if model.options.faithful else None
+    for index, job in enumerate(objects(get(model.runtime.data, *JOBS))):
+        pod_set = model.pod_set(str(job.get("name")))
+        if pod_set is not None and pod_set.ancestor in ROLES:
+            continue
+        labels: Path = (*JOBS, index, "template", "metadata", "labels")
+        for key, value in as_object(get(model.runtime.data, *labels)).items():
+            expected = _meant(key, str(value))
+            if expected is not None:
+                message = f"job {job.get('name')!r} has a misspelt ancestor label: Trainer passes it nothing"
+                found, hint = f"{key}: {value}", f"write {expected}"
+                place = (*labels, key)
+                yield report(MISSPELT, model.runtime, place, message, severity=severity, found=found, hint=hint)
+
+
+@lru_cache(maxsize=1024)
+def _meant(key: str, value: str) -> str | None:
+    """Return the label that a misspelt one stands for; None for any other label."""
+    step = ANCESTOR_LABEL.rpartition("/")[2]
+    if key != ANCESTOR_LABEL and not _near(key.rpartition("/")[2], (step,)):
+        return None
+    meant = _near(value, ROLES)
+    return f"{ANCESTOR_LABEL}: {meant}" if meant and (key, value) != (ANCESTOR_LABEL, meant) else None
+
+
+def _near(text: str, candidates: tuple[str, ...]) -> str | None:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(text.lower().replace("_", "-"), candidates, n=1, cutoff=NEAR)), None)
+
+
+def _drops(model: Model) -> bool:
+    """Tell whether anything is lost for want of the label."""
+    given = model.trainer or {}
+    led = any(model.policy(policy) is not None for policy in ("torch", "jax", "xgboost", "flux"))
+    if led and not get(model.ml_policy, "torch", "envInjection", "targets"):
+        return True
+    lost = DROPPED if model.policy("mpi") is not None else (*DROPPED, *COUNTS)
+    return any(given.get(field) is not None for field in lost)
+
+
+def _missing_label(model: Model) -> Diagnostic:
+    message = f"no replicated job has the label {ANCESTOR_LABEL}: {TRAINER}"
+    dropped = "image, command, variables, resources and numNodes"
+    if model.policy("mpi") is not None:  # whose number of nodes goes to job node by its name
+        dropped = "image, command, variables and resources"
+    message += f", so {dropped} of the TrainJob are dropped"
+    hint = "add it to template.metadata.labels of the replicated job that trains"
+    place = existing(model.runtime.data, JOBS)
+    for index, job in enumerate(objects(get(model.runtime.data, *JOBS))):
+        inner: Path = ("template", "spec", "template", "metadata", "labels", ANCESTOR_LABEL)
+        if get(job, *inner) == TRAINER:
+            place = (*JOBS, index, *inner)
+            hint = "move it from the pods' template to that of the job: replicatedJobs[].template.metadata.labels"
+            break
+    return report(MISSING, model.runtime, place, message, hint=hint)
+
+
+# Addresses of data sets and models that the initializers of Trainer do not know.
+# Source: Trainer v2.3.0 pkg/initializers/dataset/__main__.py and model/__main__.py: the scheme is that of Python's
+# urlparse, and any other than these raises an exception.
+
+
+ADDRESS: Final = "TC820"
+VARIABLE: Final = "STORAGE_URI"
+SCHEMES: Final = {"dataset": ("hf", "s3", "cache"), "model": ("hf", "s3")}
+NEWEST: Final = (2, 3)
+"""The version of the initializers that these are the schemes of; newer ones may know more."""
+
+_IMAGE = lazy(r"(?:.*/)?kubeflow/trainer/(dataset|model)-initializer(?::v?([0-9]+)\.([0-9]+)[^@]*|:[^@]*)?(?:@.*)?")
+_SCHEME_OF = lazy(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.-]*):")
+
+
+def check_initializers(model: Model, jobset: Object) -> Iterator[Diagnostic]:
+    """Yield a finding for each initializer of Trainer's that fails at its address, where that is written."""
+    for path, pod in pod_specs(jobset.data):
+        for index, container in enumerate(objects(pod.get("containers"))):
+            if get(container, "name") in ("dataset-initializer", "model-initializer"):
+                yield from _container(model, jobset, (*path, "containers", index), container)
+
+
+def _container(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Diagnostic]:
+    if container.get("command") or container.get("args"):
+        return
+    variables = objects(container.get("env"))
+    index = next((i for i in reversed(range(len(variables))) if variables[i].get("name") == VARIABLE), None)
+    if index is None:
+        kind = _kind(model, jobset, path, container)
+        if kind and not container.get("envFrom") and not any(misspelt(model)):  # without its label it gets none
+            yield _missing_variable(model, jobset, path, kind)
+        return
+    uri = variables[index].get("value")
+    if variables[index].get("valueFrom") is not None or not isinstance(uri or "", str) or "$(" in str(uri):
+        return
+    text = str(uri or "")
+    found = _SCHEME_OF.match(text)
+    scheme = found[1].lower() if found else ""
+    if scheme in SCHEMES["model"] or not (kind := _kind(model, jobset, path, container)) or scheme in SCHEMES[kind]:
+        return
+    place: Path = ("spec", "initializer", str(container["name"]).partition("-")[0], "storageUri")
+    document = model.job
+    if get(document.data, *place) != text:
+        document, place = blamed(model, jobset, (*path, "env", index, "value"))
+    known = SCHEMES[kind]
+    what = f"does not support {scheme}://" if scheme else "needs a scheme"
+    message = f"storageUri {text!r}: the {kind} initializer of Trainer v2.3.0 {what}"
+    expected = f"{', '.join(f'{name}://' for name in known[:-1])} or {known[-1]}://"
+    severity = Severity.WARNING if model.options.faithful else None
+    yield report(ADDRESS, document, place, message, severity=severity, found=text, expected=expected)
+
+
+def _missing_variable(model: Model, jobset: Object, path: Path, kind: str) -> Diagnostic:
+    message = f"the {kind} initializer gets no {VARIABLE}, without which it fails"
+    hint = f"set spec.initializer.{kind}.storageUri in the TrainJob, or {VARIABLE} in the runtime"
+    document, place = blamed(model, jobset, (*path, "name"))
+    return report(ADDRESS, document, place[:-1] or place, message, severity=Severity.WARNING, hint=hint)
+
+
+def _kind(model: Model, jobset: Object, path: Path, container: JsonObject) -> str | None:
+    """Return whether a container runs Trainer's initializer of data sets or of models, by the image; None if neither.
+
+    A registry of the environment may have another path, so the image as it is written counts as well.
+    """
+    image = str(container.get("image"))
+    found = _IMAGE.fullmatch(image)
+    if found is None:
+        document, place = blamed(model, jobset, (*path, "image"))
+        found = _IMAGE.fullmatch(str(get(document.data, *place)))
+    if found is None or (found[2] and (int(found[2]), int(found[3])) > NEWEST):
+        return None
+    return found[1]
+
+
+# Numbers of nodes and processes below one: every webhook accepts them, and nothing trains.
+
+
+COUNT = "TC410"
+
+
+def check_counts(model: Model) -> Iterator[Diagnostic]:
+    """Yield a finding for each count below one. Flux refuses its processes itself (TC405)."""
+    severity = Severity.WARNING if model.options.faithful else None
+    for document, path, value in _counts(model):
+        if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+            message = f"{path[-1]} {value}: no {'Pod' if path[-1] == 'numNodes' else 'process'} is started"
+            yield report(COUNT, document, path, message, severity=severity, found=str(value), expected="1 or more")
+
+
+def _counts(model: Model) -> Iterator[tuple[Document, Path, Json]]:
+    """Yield the counts that are in force.
+
+    The runtime's numNodes is not one of them where it is below 1: Trainer takes 1 for it.
+    """
+    yield model.job, ("spec", "trainer", "numNodes"), model.num_nodes
+    if model.policy("flux") is not None:
+        return
+    yield model.job, ("spec", "trainer", "numProcPerNode"), model.num_proc_per_node
+    if model.num_proc_per_node is None:
+        path: Path = ("spec", "mlPolicy", "mpi", "numProcPerNode")
+        yield model.runtime, path, get(model.runtime.data, *path)
