@@ -20,8 +20,11 @@ def loaded(*args: str, root: Path = ROOT) -> set[str]:
     """Return the modules that a run in this repository, or in another, has loaded at its end."""
     code = (
         "import json, sys\n"
-        "from trainc.cli.plain import run\n"
-        f"assert run({list(args)!r}) == 0\n"
+        "from trainc.cli.root import trainc\n"
+        "try:\n"
+        f"    trainc({list(args)!r})\n"
+        "except SystemExit as end:\n"
+        "    assert end.code == 0\n"
         "sys.stderr.write('\\n' + json.dumps(sorted(sys.modules)))\n"
     )
     surroundings = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from small import surroundings
+
+from trainc.cli.echo import echo
+from trainc.cli.root import trainc
 
 ROOT = Path(__file__).resolve().parents[2]
 JOB = "jobs/team-vision/mnist-cpu.yaml"
@@ -46,3 +52,30 @@ def test_a_full_disk_is_told() -> None:
         ended = _run(ENTRY, "build", "-q", JOB, stdout=full.fileno())
     assert ended.returncode != 0
     assert "No space left" in ended.stderr
+
+
+def test_a_reader_that_has_gone(repository: Path) -> None:
+    code = "import signal; from trainc.cli.root import trainc; signal.signal(signal.SIGPIPE, signal.SIG_IGN)\n"
+    code += "trainc(['build', 'jobs/a/one.yaml', '-q'])"
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False, env=surroundings())
+    os.close(writing)
+    assert repository == Path.cwd()
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_an_interrupt(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    assert repository == Path.cwd()
+    monkeypatch.setattr("trainc.cli.rendering.render", interrupted)
+    result = CliRunner().invoke(trainc, ["render", "--no-cache"], prog_name="trainc")
+    assert (result.exit_code, result.stderr) == (130, "\n")
+
+
+def test_echo_without_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    echo("nobody hears it")

@@ -59,13 +59,6 @@ def _hold_output() -> None:
 
 
 def _run() -> None:
-    import sys
-
-    from trainc.cli.plain import run
-
-    status = run(sys.argv[1:])
-    if status is not None:
-        sys.exit(status)
     from trainc.cli.root import trainc
 
     trainc(prog_name="trainc")

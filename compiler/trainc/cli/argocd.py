@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from trainc.applications import objects
-from trainc.cli.clicked import Command, with_options
-from trainc.cli.command import CLEAN, FINDINGS, Reporter
+from trainc.cli.command import CLEAN, Command
 from trainc.cli.deployment import print_objects, settings, trees
-from trainc.cli.project import ROOT, project_root
+from trainc.cli.options import findings_options, project_option
+from trainc.cli.project import project_root
 from trainc.cli.reading import read_platform
+from trainc.cli.reporter import Reporter
 from trainc.cli.work import JOBS, choose, compile_for, load_config
 from trainc.config import Config, without_repository
 from trainc.gitops.argocd.health import health_checks
@@ -31,7 +32,8 @@ Examples:
 @click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
 @click.option("--health", is_flag=True, help="Only the health checks, a part of ConfigMap argocd-cm.")
 @click.option("--cmp", "plugin", is_flag=True, help="Only the definition of the config management plugin.")
-@with_options(ROOT, *FINDINGS)
+@project_option
+@findings_options
 def command(
     *,
     environment: str | None,

@@ -8,12 +8,15 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from trainc.cli.caching import CACHE, open_result
-from trainc.cli.command import CLEAN, FINDINGS, Reporter, Words
-from trainc.cli.declared import Choice, Declared, Existing, Option, Paths
+import click
+
+from trainc.cli.caching import open_result
+from trainc.cli.command import CLEAN, Command
 from trainc.cli.echo import echo
-from trainc.cli.project import ROOT, project_root
-from trainc.cli.reading import CRDS, Read, read_platform
+from trainc.cli.options import cache_option, crds_option, findings_options, project_option
+from trainc.cli.project import project_root
+from trainc.cli.reading import Read, read_platform
+from trainc.cli.reporter import Reporter, Words
 from trainc.read import Inputs, has_config, merge, read_config, read_given, read_lock, read_stdin
 
 EPILOG = """\b
@@ -28,7 +31,16 @@ STDIN = "-"
 OUTPUTS = ("yaml", "json")
 
 
-def run(
+@click.command("build", cls=Command, epilog=EPILOG)
+@click.option("-o", "--output", type=click.Choice(OUTPUTS), default="yaml", show_default=True, help="How to print.")
+@click.option("--faithful", is_flag=True, help="Exactly what the API server, Trainer and JobSet make of the documents.")
+@click.option("--env", "environment", metavar="ENV", help="The environment of trainc.yaml; by default the first one.")
+@project_option
+@crds_option
+@cache_option
+@findings_options
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True))
+def command(
     *,
     output: str,
     faithful: bool,
@@ -97,26 +109,3 @@ def _read(root: Path, folder: Path, path: str) -> Inputs:
     if path == STDIN:
         return read_stdin(sys.stdin.buffer)
     return read_given(root, folder, path)
-
-
-command = Declared(
-    "build",
-    run,
-    (
-        Option(("-o", "--output"), "output", "How to print.", Choice(OUTPUTS), "yaml"),
-        Option(
-            ("--faithful",),
-            "faithful",
-            "Exactly what the API server, Trainer and JobSet make of the documents.",
-            default=False,
-            flag=True,
-        ),
-        Option(("--env",), "environment", "The environment of trainc.yaml; without it the first one.", metavar="ENV"),
-        ROOT,
-        CRDS,
-        CACHE,
-        *FINDINGS,
-    ),
-    Paths("FILE...", Existing(dash=True), required=True),
-    EPILOG,
-)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from trainc.cli.declared import Option
 from trainc.diagnostics import Diagnostic
 from trainc.read import Inputs, has_config
 from trainc.source import Document
@@ -17,15 +16,6 @@ if TYPE_CHECKING:
     from trainc.cache.whole import Whole
 
 T = TypeVar("T")
-
-
-CACHE = Option(
-    ("--no-cache",),
-    "cache",
-    "Compile every job, whatever the last run has left, and leave nothing.",
-    default=True,
-    flag=False,
-)
 
 
 def open_whole(root: Path, *, use: bool, by_bytes: bool) -> Whole | None:

@@ -11,10 +11,8 @@ import click
 
 from trainc.cel.display import display
 from trainc.cel.issues import Issue
-from trainc.cli.clicked import Command
-from trainc.cli.command import CLEAN, ERRORS
+from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, Command
 from trainc.cli.echo import echo, echo_line
-from trainc.cli.failure import ENVIRONMENT
 from trainc.diagnostics import has_errors
 from trainc.diagnostics.display import one_line
 from trainc.diagnostics.text import render

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.clicked import Command, with_options
-from trainc.cli.command import CLEAN, FINDINGS, Reporter
+from trainc.cli.command import CLEAN, Command
 from trainc.cli.echo import echo
+from trainc.cli.options import findings_options
 from trainc.cli.reading import read_platform
+from trainc.cli.reporter import Reporter
 from trainc.cli.work import JOBS, choose, compile_for, load_config, nothing
 from trainc.config import Config
 from trainc.contents import Content, bytes_of
@@ -38,7 +39,7 @@ VARIABLE = "ARGOCD_ENV_TRAINC_{}"
 
 
 @click.command("cmp", cls=Command, epilog=EPILOG)
-@with_options(*FINDINGS)
+@findings_options
 def command(*, format_: str, fail_on: str, quiet: bool, verbose: bool) -> int:
     """Print the objects of a namespace or a job, as a config management plugin of Argo CD.
 

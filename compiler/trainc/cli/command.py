@@ -1,164 +1,52 @@
-"""What all commands share: the options for findings, where findings go, and the exit status."""
+"""What every command is: a click command that returns an exit status, and turns exceptions into a short message."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterable
+from typing import Any, Final
 
-from trainc.cli.declared import Choice, Option
+import click
+
 from trainc.cli.echo import echo, echo_line
-from trainc.cli.failure import ENVIRONMENT
-from trainc.diagnostics import Diagnostic, Severity, Silenced, has_errors
-from trainc.diagnostics.formats import FORMATS, with_silenced
-from trainc.diagnostics.text import render_brief, summary
-from trainc.findings.limits import limited
-from trainc.records import NamedTuple, dataclass
 
-CLEAN = 0
-ERRORS = 1
-STALE = 3
-
-FAILING = {
-    "error": frozenset((Severity.ERROR,)),
-    "warning": frozenset((Severity.ERROR, Severity.WARNING)),
-}
-"""The values of --fail-on, and the severities that then fail a run."""
+CLEAN: Final = 0
+ERRORS: Final = 1
+ENVIRONMENT: Final = 2
+"""The exit status of a run that could not be carried out: wrong usage, nothing to compile, the system refused."""
+STALE: Final = 3
+INTERRUPTED: Final = 130
 
 
-class Words(NamedTuple):
-    """Findings as they are written, and the line that counts them, or nothing."""
+class Command(click.Command):
+    """A command whose exceptions become a short message; --verbose adds the traceback."""
 
-    findings: str
-    summary: str
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command and return its exit status."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except Exception as error:  # noqa: BLE001 - every failure is reported the same way
+            return failure(error, verbose=bool(ctx.params.get("verbose")))
 
 
-@dataclass(frozen=True, slots=True)
-class Reporter:
-    """Where findings and remarks go, and which findings fail the run.
+def failure(error: Exception, *, verbose: bool) -> int:
+    """Report on standard error why a run cannot go on, and return its exit status.
 
-    ``fail_on`` is the mildest severity that does. ``aside``: standard output
-    belongs to objects, so findings go to standard error.
+    An OSError comes from the environment; any other exception is a bug in trainc, and ``verbose`` adds its traceback.
     """
+    if isinstance(error, OSError) and error.strerror is not None:
+        place = f"{error.filename}: " if error.filename is not None else ""
+        echo_line(f"trainc: error: {place}{error.strerror}", err=True)
+        return ENVIRONMENT
+    from trainc.diagnostics import CODES
+    from trainc.diagnostics.display import one_line
 
-    format: str
-    fail_on: str
-    quiet: bool
-    verbose: bool
-    aside: bool = False
+    kind = type(error).__name__
+    echo(f"trainc: error[TC902]: {CODES['TC902'].title}: {one_line(f'{kind}: {error}')}", err=True)
+    if verbose:
+        import traceback
 
-    def fails(self, findings: Iterable[Diagnostic]) -> bool:
-        """Tell whether any finding fails the run: then nothing is written but findings."""
-        return any(finding.severity in FAILING[self.fail_on] for finding in findings)
-
-    def status(self, findings: Iterable[Diagnostic]) -> int:
-        """Return the exit status that findings mean.
-
-        An empty set of inputs, or a fault of trainc, is no fault of the inputs.
-        """
-        findings = tuple(findings)
-        if not has_errors(findings):
-            return ERRORS if self.fails(findings) else CLEAN
-        codes = {finding.code for finding in findings if finding.severity is Severity.ERROR}
-        return ENVIRONMENT if codes == {"TC014"} or "TC902" in codes else ERRORS
-
-    def findings(self, findings: Iterable[Diagnostic], silenced: Iterable[Silenced] = ()) -> None:
-        """Write the findings, only those that fail the run if quiet; in text, count them on standard error.
-
-        ``silenced`` are those that comments take away, which one format lists.
-        """
-        self.tell(self.worded(findings, silenced))
-
-    def worded(self, findings: Iterable[Diagnostic], silenced: Iterable[Silenced] = ()) -> Words:
-        """Return what is to be written of findings: a function of them and of the ``manner``."""
-        shown = [finding for finding in findings if not self.quiet or self.fails((finding,))]
-        counted = summary(shown) if self.format == "text" and shown else ""
-        if self.lists_silenced:
-            return Words(with_silenced(limited(shown), silenced), counted)
-        if self.brief:  # which has each code once
-            return Words(render_brief(shown, self.colour), counted)
-        return Words(FORMATS[self.format](limited(shown), self.colour), counted)
-
-    @property
-    def lists_silenced(self) -> bool:
-        """Whether the format lists what comments silence."""
-        return self.format == "sarif" and not self.quiet
-
-    def tell(self, words: Words) -> None:
-        """Write the findings that were worded in this manner."""
-        echo(words.findings, nl=False, err=self.aside, color=self.colour, form=self.format)
-        if words.summary:
-            self.remark(words.summary)
-
-    @property
-    def colour(self) -> bool:
-        """Whether findings are coloured."""
-        return _colour(self._terminal)
-
-    @property
-    def brief(self) -> bool:
-        """Whether of warnings and notes that repeat one is shown: to a person, who can ask for more."""
-        return self.format == "text" and not self.verbose and self._terminal
-
-    @property
-    def _terminal(self) -> bool:
-        stream = sys.stderr if self.aside else sys.stdout
-        return stream is not None and stream.isatty()  # a stream that the caller closed is None
-
-    @property
-    def manner(self) -> tuple[str | bool, ...]:
-        """All that decides how findings are told, and whether they fail the run."""
-        return self.format, self.fail_on, self.quiet, self.aside, self.colour, self.brief
-
-    def result(self, line: str) -> None:
-        """Write a line of a result that is not a finding; it must not get among findings for programs."""
-        echo_line(line, err=self.aside or self.format != "text")
-
-    def remark(self, line: str) -> None:
-        """Write a line about the run to standard error, unless quiet."""
-        if not self.quiet:
-            echo_line(line, err=True)
-
-    def detail(self, line: str) -> None:
-        """Write a line about the run to standard error if verbose."""
-        if self.verbose:
-            echo_line(line, err=True)
-
-
-def is_coloured() -> bool:
-    """Tell whether what a command prints on standard output may be coloured."""
-    return _colour(sys.stdout is not None and sys.stdout.isatty())
-
-
-def _colour(terminal: bool) -> bool:
-    return terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-FINDINGS = (
-    Option(
-        ("--format",),
-        "format_",
-        "How to write findings: for people, for programs, as a SARIF 2.1.0 log, as annotations of GitHub"
-        " Actions, as a JUnit report.",
-        Choice(tuple(FORMATS)),
-        "text",
-    ),
-    Option(
-        ("--fail-on",),
-        "fail_on",
-        "The mildest finding that fails the run: exit 1, and nothing is written.",
-        Choice(tuple(FAILING)),
-        "error",
-    ),
-    Option(
-        ("-q", "--quiet"), "quiet", "Show only findings that fail the run, and no remarks.", default=False, flag=True
-    ),
-    Option(
-        ("-v", "--verbose"),
-        "verbose",
-        "Say more: each file, every finding that repeats, the place of an internal error.",
-        default=False,
-        flag=True,
-    ),
-)
-"""--format, --fail-on, --quiet and --verbose."""
+        echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    else:
+        echo(f"{CODES['TC902'].text} --verbose shows where it happened.", err=True)
+    return ENVIRONMENT

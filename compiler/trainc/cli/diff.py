@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from trainc.cli.clicked import Command, with_options
-from trainc.cli.command import CLEAN, ERRORS, FINDINGS, STALE, Reporter, is_coloured
+from trainc.cli.command import CLEAN, ERRORS, STALE, Command
 from trainc.cli.echo import echo
-from trainc.cli.project import ROOT, project_root
+from trainc.cli.options import findings_options, project_option
+from trainc.cli.project import project_root
+from trainc.cli.reporter import Reporter, is_coloured
 from trainc.cli.sides import Side, with_sources
 from trainc.cli.work import load_config
 from trainc.diagnostics import Diagnostic, has_errors
@@ -47,7 +48,8 @@ Examples:
 @click.option("--head", metavar="REV", help="The git revision to compare; without it, the working tree.")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="text", show_default=True, help="How to write it.")
 @click.option("--exit-code", is_flag=True, help="Exit 1 if anything differs, as git diff does.")
-@with_options(ROOT, *FINDINGS)
+@project_option
+@findings_options
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 def command(
     *,

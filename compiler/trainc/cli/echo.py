@@ -1,6 +1,6 @@
-"""Writes to standard output and standard error as click does, which is asked only where there is more to it.
+"""Writes to standard output and standard error.
 
-All output of trainc goes through here but that of ``--help``: what an input holds is shown, and acts on nothing.
+All output of trainc except ``--help`` goes through here, so that text of an input never acts on a terminal or a CI log.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ import io
 import os
 import sys
 
+import click
+
 from trainc.diagnostics.display import one_line
 from trainc.diagnostics.inert import FORMS, for_people
-
-_PLAIN = frozenset(() if os.name == "nt" else ("utf-8", "utf8", "UTF-8"))
-"""Encodings of streams that need no help; a Windows console is one that does."""
-
 
 OUTPUT = "<stdout>"
 
@@ -54,27 +52,10 @@ def echo(
     if isinstance(message, str):
         message = for_people(message, bool(color)) if form == "text" else FORMS[form](message)
     try:
-        _echo(message, nl, err, color)
+        click.echo(message, nl=nl, err=err, color=color)
     except OSError as error:
         error.filename = error.filename or ("<stderr>" if err else OUTPUT)
         raise
-
-
-def _echo(message: str | bytes, nl: bool, err: bool, color: bool | None) -> None:
-    stream = sys.stderr if err else sys.stdout
-    if getattr(stream, "encoding", None) in _PLAIN:
-        if isinstance(message, str) and (color or "\x1b" not in message):
-            stream.write(message + "\n" if nl else message)
-            stream.flush()
-            return
-        if isinstance(message, bytes) and (buffer := getattr(stream, "buffer", None)) is not None:
-            stream.flush()
-            buffer.write(message + b"\n" if nl else message)
-            buffer.flush()
-            return
-    import click
-
-    click.echo(message, nl=nl, err=err, color=color)
 
 
 def allow_all_text() -> None:

@@ -5,29 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from trainc.cli.declared import Choice, Count, Option
-
 if TYPE_CHECKING:
     from trainc.compilejob import Job
     from trainc.executors.mpi import Ranks
     from trainc.prepared import Executor, Prepared
     from trainc.source import Document
-
-
-JOBS_OPTION = Option(
-    ("-j", "--jobs"),
-    "workers",
-    "Compile in N processes.  [default: one a core; one for few jobs]",
-    Count(),
-    metavar="N",
-)
-EXECUTOR = Option(
-    ("--executor",),
-    "executor",
-    "Who compiles: processes of this machine, or the ranks of mpiexec -n N trainc render --executor mpi.",
-    Choice(("local", "mpi")),
-    "local",
-)
 
 
 def ranks_of(executor: str) -> Ranks | None:

@@ -8,10 +8,10 @@ from typing import Final
 import click
 from click.shell_completion import CompletionItem
 
-from trainc.cli.clicked import Command, with_options
-from trainc.cli.command import CLEAN
+from trainc.cli.command import CLEAN, Command
 from trainc.cli.echo import echo
-from trainc.cli.project import ROOT, project_root
+from trainc.cli.options import project_option
+from trainc.cli.project import project_root
 from trainc.diagnostics import CODES
 from trainc.diagnostics.explain import listing, page
 
@@ -37,7 +37,7 @@ def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
 @click.command("explain", cls=Command, epilog=EPILOG)
 @click.option("--env", "environment", metavar="ENV", help="The environment; without it the first one with the job.")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="text", show_default=True, help="How to print.")
-@with_options(ROOT)
+@project_option
 @click.argument("what", metavar="[CODE|NAMESPACE/JOB]", required=False, shell_complete=_complete)
 @click.argument("field", metavar="[FIELD]", required=False)
 def command(*, environment: str | None, output: str, project: str | None, what: str | None, field: str | None) -> int:

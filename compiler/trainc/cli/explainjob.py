@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.command import CLEAN, Reporter
+from trainc.cli.command import CLEAN
 from trainc.cli.echo import echo
 from trainc.cli.reading import read_platform
+from trainc.cli.reporter import Reporter
 from trainc.cli.work import JOBS, choose, load_config
 from trainc.diagnostics import Diagnostic, Severity, has_errors, sort_key, suggest
 from trainc.documents.classify import TRAINJOB

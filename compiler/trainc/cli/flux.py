@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.clicked import Command, with_options
-from trainc.cli.command import FINDINGS, Reporter
+from trainc.cli.command import Command
 from trainc.cli.deployment import kustomizations, print_objects, settings
-from trainc.cli.project import ROOT, project_root
+from trainc.cli.options import findings_options, project_option
+from trainc.cli.project import project_root
 from trainc.cli.reading import read_platform
+from trainc.cli.reporter import Reporter
 from trainc.cli.work import JOBS, choose, compile_for, load_config
 from trainc.read import merge, read_tree
 
@@ -23,7 +24,8 @@ Examples:
 
 @click.command("flux", cls=Command, epilog=EPILOG)
 @click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
-@with_options(ROOT, *FINDINGS)
+@project_option
+@findings_options
 def command(
     *, environment: str | None, project: str | None, format_: str, fail_on: str, quiet: bool, verbose: bool
 ) -> int:

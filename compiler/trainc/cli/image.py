@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.clicked import Command, with_options
-from trainc.cli.command import CLEAN, STALE, Reporter
+from trainc.cli.command import CLEAN, STALE, Command
 from trainc.cli.echo import echo_line
 from trainc.cli.imagebuild import COMMANDS
-from trainc.cli.project import ROOT, project_root
+from trainc.cli.options import project_option
+from trainc.cli.project import project_root
+from trainc.cli.reporter import Reporter
 from trainc.diagnostics import has_errors
 from trainc.imagelock import DIGEST, FILE, key_of
 from trainc.layouts import LayoutError, read_layout
@@ -49,7 +50,7 @@ for each in COMMANDS:
 
 @command.command("lock", cls=Command, epilog=EPILOG)
 @click.option("--check", is_flag=True, help="Write nothing, and exit 3 if images.lock.yaml would change.")
-@with_options(ROOT)
+@project_option
 @click.argument("images", metavar="[IMAGE]...", nargs=-1)
 def lock(*, check: bool, project: str | None, images: tuple[str, ...]) -> int:
     """Write the digests of images to images.lock.yaml, by which render pins them.

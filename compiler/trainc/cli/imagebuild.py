@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from trainc.cli.clicked import Command, with_options
-from trainc.cli.command import CLEAN, ERRORS, Reporter
+from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, Command
 from trainc.cli.echo import echo_line
-from trainc.cli.failure import ENVIRONMENT
-from trainc.cli.project import ROOT, project_root
+from trainc.cli.options import project_option
+from trainc.cli.project import project_root
+from trainc.cli.reporter import Reporter
 from trainc.diagnostics import Diagnostic
 from trainc.files import leads_out
 from trainc.imagelock import FILE
@@ -58,7 +58,7 @@ class Impossible(click.ClickException):
 def _shared(function: F) -> F:
     """Add the options and arguments by which images, the cache and the package source are named."""
     for option in (
-        with_options(ROOT),
+        project_option,
         click.argument("images", metavar="[IMAGE]...", nargs=-1),
         click.option(
             "--mirror",
@@ -137,7 +137,7 @@ def update(*, project: str | None, images: tuple[str, ...], mirror: str | None, 
 
 
 @click.command("verify", cls=Command, epilog=VERIFY_EPILOG)
-@with_options(ROOT)
+@project_option
 @click.argument("layouts", metavar="[LAYOUT]...", nargs=-1, type=click.Path(path_type=Path))
 def verify(*, project: str | None, layouts: tuple[Path, ...]) -> int:
     """Compute the digest of every blob of OCI image layouts anew, and compare with images.lock.yaml.

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trainc.cli.clicked import Command, with_options
-from trainc.cli.command import FINDINGS, Reporter
+from trainc.cli.command import Command
 from trainc.cli.echo import echo
-from trainc.cli.project import ROOT, project_root
-from trainc.cli.reading import CRDS, POLICIES, read_platform
+from trainc.cli.options import crds_option, findings_options, project_option
+from trainc.cli.project import project_root
+from trainc.cli.reading import POLICIES, read_platform
+from trainc.cli.reporter import Reporter
 from trainc.cli.work import nothing, read_crds
 from trainc.diagnostics import Diagnostic, Severity, has_errors, sort_key
 from trainc.diagnostics.display import one_line
@@ -37,7 +38,9 @@ def command() -> None:
 
 
 @command.command("test", cls=Command, epilog=EPILOG)
-@with_options(ROOT, CRDS, *FINDINGS)
+@project_option
+@crds_option
+@findings_options
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
 def test(
     *,

@@ -5,17 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from trainc.cli.declared import Existing, Option
 from trainc.cli.echo import echo
-
-ROOT = Option(
-    ("--root",),
-    "project",
-    "The folder of the project; without it, the nearest one upward with a trainc.yaml that belongs to you or to the"
-    " owner of the working directory.",
-    Existing(file=False),
-    metavar="DIR",
-)
 
 
 def project_root(folder: Path, project: str | None) -> Path:

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trainc.cli.declared import Existing, Option
 from trainc.read import Inputs, merge, read_tree
 from trainc.records import NamedTuple
 
 RUNTIMES = "runtimes"
 POLICIES = "policies"
-
-CRDS = Option(
-    ("--crd-dir",),
-    "crd_dirs",
-    "A folder of CustomResourceDefinitions: objects of their kinds are checked, too. May be repeated.",
-    Existing(file=False),
-    (),
-    many=True,
-    metavar="DIR",
-)
 
 
 class Read(NamedTuple):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trainc.cli.caching import CACHE, open_whole
+import click
+
+from trainc.cli.caching import open_whole
 from trainc.cli.carrying import Mode, carry_out
-from trainc.cli.command import CLEAN, FINDINGS, Reporter
-from trainc.cli.declared import Declared, Existing, Option, Paths
-from trainc.cli.executing import EXECUTOR, JOBS_OPTION, ranks_of
-from trainc.cli.project import ROOT, project_root
+from trainc.cli.command import CLEAN, Command
+from trainc.cli.executing import ranks_of
+from trainc.cli.options import cache_option, executor_option, findings_options, project_option, workers_option
+from trainc.cli.project import project_root
+from trainc.cli.reporter import Reporter
 
 EPILOG = """\b
 Examples:
@@ -20,7 +23,16 @@ Examples:
 """
 
 
-def run(
+@click.command("render", cls=Command, epilog=EPILOG)
+@project_option
+@click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
+@click.option("--check", is_flag=True, help="Write nothing; name the files that differ and exit 3 if any does.")
+@cache_option
+@workers_option
+@executor_option
+@findings_options
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
+def command(
     *,
     project: str | None,
     environment: str | None,
@@ -65,26 +77,3 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
     from trainc.cli.rendering import render
 
     return render(root, paths, environment, known, mode)
-
-
-command = Declared(
-    "render",
-    run,
-    (
-        ROOT,
-        Option(("--env",), "environment", "Only this environment of trainc.yaml.", metavar="ENV"),
-        Option(
-            ("--check",),
-            "check",
-            "Write nothing; name the files that differ and exit 3 if any does.",
-            default=False,
-            flag=True,
-        ),
-        CACHE,
-        JOBS_OPTION,
-        EXECUTOR,
-        *FINDINGS,
-    ),
-    Paths("[PATH]...", Existing()),
-    EPILOG,
-)

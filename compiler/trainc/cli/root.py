@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 import click
 
 from trainc import __version__
+from trainc.cli.command import INTERRUPTED, failure
 from trainc.cli.echo import allow_all_text, echo
-from trainc.cli.failure import INTERRUPTED, failure
 
 COMMANDS = {
     "render": "Compile jobs/ to out/.",
@@ -59,10 +59,8 @@ class Root(click.Group):
         """Import the command's module; None where there is no such command."""
         if cmd_name not in COMMANDS:
             return None
-        from trainc.cli.clicked import clicked
-
-        command = importlib.import_module(f"trainc.cli.{cmd_name}").command
-        return command if isinstance(command, click.Command) else clicked(command)
+        command: click.Command = importlib.import_module(f"trainc.cli.{cmd_name}").command
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from trainc.cli.caching import open_memory, open_whole, recalled
 from trainc.cli.carrying import Mode
-from trainc.cli.command import Reporter
 from trainc.cli.rendering import Run
+from trainc.cli.reporter import Reporter
 from trainc.cli.work import JOBS
 from trainc.config import Config
 from trainc.diagnostics import has_errors

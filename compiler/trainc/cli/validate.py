@@ -7,16 +7,25 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trainc.cli.caching import CACHE, open_memory, recalled
-from trainc.cli.command import FINDINGS, Reporter
-from trainc.cli.declared import Declared, Existing, Paths
-from trainc.cli.executing import JOBS_OPTION, executor_of
-from trainc.cli.project import ROOT, project_root
-from trainc.cli.reading import CRDS, POLICIES, RUNTIMES, read_platform
+import click
+
+from trainc.cli.caching import open_memory, recalled
+from trainc.cli.command import Command
+from trainc.cli.executing import executor_of
+from trainc.cli.options import (
+    base_option,
+    cache_option,
+    crds_option,
+    findings_options,
+    policies_from_option,
+    project_option,
+    workers_option,
+)
+from trainc.cli.project import project_root
+from trainc.cli.reading import POLICIES, RUNTIMES, read_platform
+from trainc.cli.reporter import Reporter
 from trainc.cli.work import (
-    BASE,
     JOBS,
-    POLICIES_FROM,
     Outcome,
     compile_for,
     load_config,
@@ -49,7 +58,16 @@ Examples:
 """
 
 
-def run(
+@click.command("validate", cls=Command, epilog=EPILOG)
+@project_option
+@crds_option
+@base_option
+@policies_from_option
+@cache_option
+@workers_option
+@findings_options
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
+def command(
     *,
     project: str | None,
     crd_dirs: tuple[str, ...],
@@ -134,12 +152,3 @@ def _read(root: Path, folder: Path, path: str) -> Inputs:
     if name is not None and name.partition("/")[0] in (JOBS, RUNTIMES, POLICIES):
         return read_tree(root, name)
     return read_given(root, folder, path)
-
-
-command = Declared(
-    "validate",
-    run,
-    (ROOT, CRDS, BASE, POLICIES_FROM, CACHE, JOBS_OPTION, *FINDINGS),
-    Paths("[PATH]...", Existing()),
-    EPILOG,
-)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trainc.admit.companions import read_definitions
-from trainc.cli.declared import Option
 from trainc.config import Config, parse
 from trainc.contents import Content
 from trainc.diagnostics import Diagnostic, Severity, Silenced, has_errors, report, sort_key
@@ -43,23 +42,6 @@ if TYPE_CHECKING:
     from trainc.cache.memory import Memory
 
 JOBS = "jobs"
-
-BASE = Option(
-    ("--base",),
-    "base",
-    "A git revision (origin/main, HEAD~1): report changes since then that a cluster refuses. Taken as given;"
-    ' for the point where a branch began: --base "$(git merge-base origin/main HEAD)".',
-    metavar="REV",
-)
-
-
-POLICIES_FROM = Option(
-    ("--policies-from",),
-    "policies_from",
-    "A git revision whose policies and severities judge as well, and report what is less strict since then."
-    " Without it, that of --base.",
-    metavar="REV",
-)
 
 
 @dataclass(frozen=True, slots=True)
