@@ -45,7 +45,7 @@ def test_a_run_with_warnings_loads_no_heavy_library(tmp_path: Path) -> None:
     assert HEAVY & found == {"jinja2"}, "for the scripts of Flux"
 
 
-SELDOM = {"base64", "click", "getopt", "gettext"}
+SELDOM = {"getopt"}
 """Parts of the standard library, and click, that few runs need and that take a millisecond or more to load."""
 
 

@@ -18,7 +18,7 @@ from trainc.questions import answer, read_question
 _EXCERPT = re.compile(r"\n \| [^\n]*")
 
 
-def comparable(found: dict[str, Any], costs: bool) -> dict[str, Any]:
+def comparable(question: dict[str, Any], found: dict[str, Any], costs: bool) -> dict[str, Any]:
     text = found["error"]
     if isinstance(text, str):
         text = _EXCERPT.sub("", text)
@@ -33,7 +33,7 @@ def test_same_answers(name: str) -> None:
     differing = {}
     for question, expected in rows:
         costs = expected["cost"] is not None or expected["stage"] not in (None, "eval")
-        found = comparable(answer(read_question(question)), costs)
-        if found != comparable(expected, costs):
+        found = comparable(question, answer(read_question(question)), costs)
+        if found != comparable(question, expected, costs):
             differing[question["id"]] = (question["expr"], found, expected)
     assert not differing

@@ -9,26 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 
+import msgspec
+
 from trainc.cel import types
 from trainc.cel.escaping import RESERVED, escape
 from trainc.cel.types import Type
 from trainc.schema import Structural, parse
 from trainc.source import Json
 
-MAX_REQUEST = 3 * 1024 * 1024
-"""The bytes of a request, to which sizes without a limit are bounded (pkg/apis/cel/config.go)."""
-
-_DURATION, _DATE, _TIMES, _LONGEST_DURATION, _LONGEST_TIME = 3, 12, 21, 32, 32
-"""Least and greatest sizes in JSON, in bytes: pkg/cel/limits.go."""
-
-_FORMATS = {
-    "byte": (types.BYTES, 2),
-    "duration": (types.DURATION, _DURATION),
-    "date": (types.TIMESTAMP, _DATE),
-    "date-time": (types.TIMESTAMP, _TIMES),
-}
-_LONGEST = {"duration": _LONGEST_DURATION, "date": _DATE, "date-time": _LONGEST_TIME}
-_SCALARS = {"boolean": (types.BOOL, 4), "number": (types.DOUBLE, 1), "integer": (types.INT, 1)}
+_FORMATS = {"byte": types.BYTES, "duration": types.DURATION, "date": types.TIMESTAMP, "date-time": types.TIMESTAMP}
+_SCALARS = {"boolean": types.BOOL, "number": types.DOUBLE, "integer": types.INT}
 
 
 @cache
@@ -58,21 +48,13 @@ def _has_meta(own: Mapping[str, Structural]) -> bool:
     )  # fmt: skip
 
 
-class Declared:
-    """A schema as CEL sees it. ``type`` names objects by the way that leads to them: ``self.spec.jobs.@idx``.
+class Declared(msgspec.Struct, frozen=True, eq=False, dict=True):
+    """A schema as CEL sees it. ``type`` names objects by the path that leads to them: ``self.spec.jobs.@idx``."""
 
-    ``max_elements`` and ``min_size`` bound lengths and bytes in JSON; the estimate of cost is made of them.
-    """
-
-    def __init__(
-        self, schema: Structural, root: bool, name: str, *, type_: Type, max_elements: int, min_size: int
-    ) -> None:
-        self.schema = schema
-        self.root = root
-        self.name = name
-        self.type = type_
-        self.max_elements = max_elements
-        self._min_size = min_size
+    schema: Structural
+    root: bool
+    name: str
+    type: Type
 
     @cached_property
     def fields(self) -> Mapping[str, Declared]:
@@ -94,19 +76,6 @@ class Declared:
         assert inner is not None
         return declare(inner, inner.embedded, f"{self.name}.{step}")
 
-    @cached_property
-    def min_size(self) -> int:
-        """The least bytes in JSON: of objects the required properties that have no default."""
-        if self.type.kind is not types.Kind.STRUCT:
-            return self._min_size
-        size = self._min_size
-        required = self.schema.keywords.get("required", ())
-        for name, schema in properties(self.schema, self.root).items():
-            if name in required and schema.default is None:
-                field = declare(schema, schema.embedded, name)
-                size += len(name.encode()) + field.min_size + 4 if field is not None else 0
-        return size
-
     def field(self, identifier: str) -> Declared | None:
         """Return a field of an object; words that CEL reserves stand for themselves, too."""
         found = self.fields.get(identifier)
@@ -114,78 +83,30 @@ class Declared:
 
 
 def declare(schema: Structural, root: bool, name: str) -> Declared | None:
-    """Return what CEL knows of the values of schema, or None where it can tell nothing of them.
+    """Return the declaration of the values of ``schema``, or None where CEL knows no type for them.
 
-    ``root`` says that schema is that of a whole object, ``name`` what its type is called.
+    ``root``: it is the schema of a whole object. ``name``: the name of its type.
     """
+    type_ = _type(schema, name)
+    return None if type_ is None else Declared(schema, root, name, type_)
+
+
+def _type(schema: Structural, name: str) -> Type | None:
     if schema.int_or_string:
-        return Declared(schema, root, name, type_=types.DYN, max_elements=_text_limit(schema), min_size=1)
+        return types.DYN
     if schema.type == "array":
-        return _list(schema, root, name)
+        items = schema.items
+        element = declare(items, items.embedded, f"{name}.@idx") if items is not None else None
+        return None if element is None else types.list_of(element.type)
     if schema.type == "object":
-        return _object(schema, root, name)
+        values = schema.additional
+        if values is None:
+            return types.struct(name)
+        element = declare(values, values.embedded, f"{name}.@elem")
+        return None if element is None else types.map_of(types.STRING, element.type)
     if schema.type == "string":
-        return _string(schema, root, name)
-    if schema.type in _SCALARS:
-        kind, size = _SCALARS[schema.type]
-        return Declared(schema, root, name, type_=kind, max_elements=0, min_size=size)
-    return None
-
-
-def _list(schema: Structural, root: bool, name: str) -> Declared | None:
-    items = schema.items
-    element = declare(items, items.embedded, f"{name}.@idx") if items is not None else None
-    if element is None:
-        return None
-    most = _limit(schema, "maxItems")
-    if most is None:
-        most = (MAX_REQUEST - 2) // (element.min_size + 1)
-    return Declared(schema, root, name, type_=types.list_of(element.type), max_elements=most, min_size=2)
-
-
-def _object(schema: Structural, root: bool, name: str) -> Declared | None:
-    values = schema.additional
-    if values is None:
-        return Declared(schema, root, name, type_=types.struct(name), max_elements=0, min_size=2)
-    element = declare(values, values.embedded, f"{name}.@elem")
-    if element is None:
-        return None
-    most = _limit(schema, "maxProperties")
-    if most is None:
-        most = (MAX_REQUEST - 2) // (element.min_size + 6)
-    return Declared(schema, root, name, type_=types.map_of(types.STRING, element.type), max_elements=most, min_size=2)
-
-
-def _string(schema: Structural, root: bool, name: str) -> Declared:
-    kind, size = _FORMATS.get(str(schema.keywords.get("format", "")), (types.STRING, 2))
-    if kind is types.BYTES:
-        limit = _limit(schema, "maxLength")
-        most = limit if limit is not None else MAX_REQUEST - 2
-    elif kind is types.STRING:
-        most = _text_limit(schema)
-    else:
-        most = _longest(schema)
-    return Declared(schema, root, name, type_=kind, max_elements=most, min_size=size)
-
-
-def _text_limit(schema: Structural) -> int:
-    limit = _limit(schema, "maxLength")
-    if limit is not None:
-        return limit * 4  # bytes of a code point
-    choices = schema.keywords.get("enum")
-    if choices and not schema.int_or_string:
-        return max((len(choice.encode()) for choice in choices if isinstance(choice, str)), default=0)
-    return _longest(schema)
-
-
-def _limit(schema: Structural, keyword: str) -> int | None:
-    limit = schema.keywords.get(keyword)
-    return max(int(limit), 0) if limit is not None else None
-
-
-def _longest(schema: Structural) -> int:
-    unlimited = MAX_REQUEST - 2
-    return unlimited if schema.int_or_string else _LONGEST.get(str(schema.keywords.get("format", "")), unlimited)
+        return _FORMATS.get(str(schema.keywords.get("format", "")), types.STRING)
+    return _SCALARS.get(schema.type)
 
 
 class Objects(Mapping[str, Mapping[str, Type]]):

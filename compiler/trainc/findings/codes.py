@@ -221,7 +221,7 @@ RULES = {
         _E,
         "rule that is refused",
         "The API server refuses a CRD with this rule among its x-kubernetes-validations: the expression does not"
-        " compile for the schema at its place, is of another type than bool, or may cost too much.",
+        " compile for the schema at its place, or is not of type bool.",
     ),
     "TC204": Code(
         _E,
