@@ -12,8 +12,8 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 
 from trainc import Options, Source, compile
-from trainc.diagnostics import json as findings_json
 from trainc.diagnostics import text as findings_text
+from trainc.findings import json as findings_json
 
 TOUCHING = ("open", "os.", "socket.", "subprocess.", "shutil.", "tempfile.", "glob.", "ctypes.", "time.sleep")
 WRITER = "trainc.cel.written.program"

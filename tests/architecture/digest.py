@@ -12,9 +12,9 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 
 from trainc import Build, Options, Source, compile
-from trainc.diagnostics import json as findings_json
 from trainc.diagnostics import text as findings_text
 from trainc.documents.emit import emit
+from trainc.findings import json as findings_json
 
 
 def parts(build: Build) -> list[str]:

@@ -15,7 +15,7 @@ from ruamel.yaml.resolver import VersionedResolver
 from scalar_vectors import FILE
 from yaml_oracle import same
 
-from trainc.documents.classify import scalars
+from trainc.documents import scalars
 
 ROWS: list[tuple[str, Any, str, str | None, str]] = json.loads(FILE.read_text(encoding="utf-8"))
 
