@@ -207,6 +207,14 @@ def test_a_revision_is_not_a_path(base: Path, run: Run, words: str, hint: str) -
     assert effects(run, "jobs/b/three.yaml") == {"three": "deleted"}, "a path that was there is one"
 
 
+@pytest.mark.parametrize("path", ["nothere", "jobs/a/nothere.yaml", "out/prod/a/nothere"])
+def test_a_path_that_matches_nothing_is_a_usage_error(base: Path, run: Run, path: str) -> None:
+    commit(base)
+    result = run("diff", path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.endswith(f"Invalid value for '[PATH]...': Path {path!r} does not exist.\n")
+
+
 def test_what_others_put_into_out_leads_the_comment(base: Path, run: Run) -> None:
     put(base, "out/prod/a/evil/jobset-evil.yaml", "kind: JobSet\n")
     put(base, "out/prod/a/one/.argocd-source.yaml", "{}\n")

@@ -110,7 +110,7 @@ def _status(status: int, difference: Difference, exit_code: bool) -> int:
 
 
 def _require_paths(root: Path, names: Iterable[str], trees: Iterable[Files]) -> None:
-    """Raise BadParameter for a name that is a revision and no path: git diff takes revisions there."""
+    """Raise BadParameter for a name that matches nothing; git diff takes revisions there, so it may be one."""
     from trainc.revisions import is_revision
 
     for name in names:
@@ -120,6 +120,7 @@ def _require_paths(root: Path, names: Iterable[str], trees: Iterable[Files]) -> 
             first, dots, second = name.replace("...", "..").partition("..")
             wanted = f"--base {first or 'HEAD'}" + (f" --head {second or 'HEAD'}" if dots else "")
             raise click.BadParameter(f"{name!r} is a git revision.\nHint: trainc diff {wanted}", param_hint="PATH")
+        raise click.BadParameter(f"Path {name!r} does not exist.", param_hint="'[PATH]...'")
 
 
 def _below(root: Path, folder: Path, path: str) -> str:
