@@ -30,11 +30,11 @@ from trainc.options import Options
 from trainc.origins import blamed
 from trainc.plugins import BUILDS, CHECKS
 from trainc.plugins.jobset import runs_already
+from trainc.provenance.jobset import Trail, shape, trace_jobset, trace_owned
+from trainc.provenance.objects import traced
 from trainc.records import dataclass, field, replace
-from trainc.replay import traced
 from trainc.runtimes import Runtimes
 from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, get, objects
-from trainc.trace import Trail, shape, trace_jobset, trace_owned
 
 _NODES: Path = ("spec", "trainer", "numNodes")
 _CLAIM = "v1/PersistentVolumeClaim"

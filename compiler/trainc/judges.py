@@ -11,7 +11,7 @@ from trainc.records import dataclass, field
 from trainc.source import Document
 
 if TYPE_CHECKING:
-    from trainc.transitions import Transitions
+    from trainc.update_rules import Transitions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

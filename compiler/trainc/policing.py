@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
-from trainc.base import Base
+from trainc.base_revision import Base, Previous
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.documents.classify import POLICIES, Key, identity
 from trainc.documents.positions import within
 from trainc.model import Model, Object
 from trainc.options import Options
 from trainc.origins import blamed
-from trainc.previous import Previous
 from trainc.records import dataclass, field, replace
 from trainc.schema import Resource
 from trainc.schema.registry import BUILT_IN, Registry, split_version

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from trainc.changes import Difference, compare
+from trainc.changes.folders import Files
+from trainc.changes.origin import without_new_runs
+from trainc.changes.selection import is_below, select
 from trainc.cli.clicked import Command, with_options
 from trainc.cli.command import CLEAN, ERRORS, FINDINGS, STALE, Reporter, is_coloured
 from trainc.cli.echo import echo
@@ -15,10 +19,6 @@ from trainc.cli.project import ROOT, project_root
 from trainc.cli.sides import Side, with_sources
 from trainc.cli.work import load_config
 from trainc.diagnostics import Diagnostic, has_errors
-from trainc.difference import Difference, compare
-from trainc.difference.folders import Files
-from trainc.difference.origin import without_new_runs
-from trainc.difference.selection import is_below, select
 from trainc.foreign import Kind, unmanaged
 from trainc.read import OUT, name_below, read_given
 from trainc.records import NamedTuple, replace
@@ -174,13 +174,13 @@ def _unreadable(error: RevisionError, option: str) -> click.BadParameter:
 
 def _rendered(difference: Difference, output: str, base: str, head: str) -> str:
     if output == "json":
-        from trainc.difference.asjson import render as as_json
+        from trainc.changes.asjson import render as as_json
 
         return as_json(difference, base, head)
     if output == "markdown":
-        from trainc.difference.markdown import render as as_markdown
+        from trainc.changes.markdown import render as as_markdown
 
         return as_markdown(difference)
-    from trainc.difference.text import render
+    from trainc.changes.text import render
 
     return render(difference, is_coloured())

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from trainc.changes.folders import sources
+from trainc.changes.model import Place
+from trainc.changes.selection import is_below
 from trainc.cli.caching import open_memory, open_whole, recalled
 from trainc.cli.carrying import Mode
 from trainc.cli.command import Reporter
@@ -12,9 +15,6 @@ from trainc.cli.rendering import Run
 from trainc.cli.work import JOBS
 from trainc.config import Config
 from trainc.diagnostics import has_errors
-from trainc.difference.folders import sources
-from trainc.difference.model import Place
-from trainc.difference.selection import is_below
 from trainc.foreign import is_placed
 from trainc.records import NamedTuple
 

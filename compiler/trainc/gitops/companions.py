@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
-from trainc.base import Identity, identify
+from trainc.base_revision import Identity, identify
 from trainc.diagnostics import Diagnostic, Related, report
 from trainc.documents.classify import (
     CLUSTER_SCOPED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainc.base import Identity, identify
+from trainc.base_revision import Identity, identify
 from trainc.gitops.pods import image_names
 from trainc.model import Object
 from trainc.records import NamedTuple

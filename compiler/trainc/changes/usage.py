@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-from trainc.difference.folders import is_jobset
-from trainc.difference.model import Place, Pods, Total, Totals, Usage
+from trainc.changes.folders import is_jobset
+from trainc.changes.model import Place, Pods, Total, Totals, Usage
 from trainc.documents.load import load
 from trainc.gitops.queue import QUEUE_LABEL
 from trainc.kube.podrequests import pod_requests

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from trainc.difference.folders import Files, folders, sources
+from trainc.changes.folders import Files, folders, sources
 
 
 def select(before: Files, after: Files, names: Collection[str]) -> tuple[Files, Files]:

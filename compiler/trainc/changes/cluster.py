@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from trainc.difference.model import Effect, JobChange, Place, Usage
+from trainc.changes.model import Effect, JobChange, Place, Usage
 from trainc.gitops.companions import FOLDER
 from trainc.gitops.naming import RUN
 from trainc.settings import Settings

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from trainc.changes import same
+from trainc.changes.fields import field_changes
+from trainc.changes.folders import read
+from trainc.changes.model import Effect, ObjectChange, Place, Refusal
+from trainc.changes.refusals import refusals
+from trainc.changes.veil import Veil
 from trainc.diagnostics import Diagnostic
-from trainc.difference.fields import field_changes
-from trainc.difference.folders import read
-from trainc.difference.model import Effect, ObjectChange, Place, Refusal
-from trainc.difference.refusals import refusals
-from trainc.difference.veil import Veil
+from trainc.documents.compare import same
 from trainc.records import NamedTuple
 from trainc.source import Document, JsonObject, get
 

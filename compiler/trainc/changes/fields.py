@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainc.changes import Change, changes
-from trainc.difference.model import FieldChange
-from trainc.difference.veil import Veil
-from trainc.origins import key_of
+from trainc.changes.model import FieldChange
+from trainc.changes.veil import Veil
+from trainc.documents.compare import Change, changes, key_of
 from trainc.regex import lazy
 from trainc.source import Document, Json, JsonObject, Path, get
 

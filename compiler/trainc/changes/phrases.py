@@ -9,9 +9,7 @@ from difflib import unified_diff
 from json import dumps
 from typing import Final
 
-from trainc.diagnostics.display import one_line
-from trainc.diagnostics.secrecy import MASK
-from trainc.difference.model import (
+from trainc.changes.model import (
     Difference,
     Effect,
     FieldChange,
@@ -22,6 +20,8 @@ from trainc.difference.model import (
     Usage,
     Word,
 )
+from trainc.diagnostics.display import one_line
+from trainc.diagnostics.secrecy import MASK
 from trainc.documents.emit import emit
 from trainc.gitops.companions import FOLDER
 from trainc.source import Json

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from trainc.diagnostics.secrecy import MASK, hidden
 from trainc.documents.emit import emit
-from trainc.explaining.origins import Provenance, provenances
 from trainc.kube.fieldorder import ordered_object
 from trainc.model import Object, Origin
 from trainc.options import Options
 from trainc.origins import nearest
+from trainc.provenance.explaining.origins import Provenance, provenances
 from trainc.records import dataclass
 from trainc.source import Document, Json, JsonObject, Path, Source, as_object, dotted, get, paths
 

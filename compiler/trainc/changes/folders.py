@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
+from trainc.changes.model import Place
 from trainc.diagnostics import Diagnostic, Severity, report
-from trainc.difference.model import Place
 from trainc.documents.load import load
 from trainc.foreign import OWNED, Kind, foreign, is_own, is_placed
 from trainc.source import Document, Source

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import Final
 
-from trainc.difference.model import Word
-from trainc.difference.usage import pods_of
+from trainc.changes.model import Word
+from trainc.changes.usage import pods_of
 from trainc.gitops.queue import QUEUE_LABEL
 from trainc.plugins.base import is_gpu
 from trainc.records import NamedTuple

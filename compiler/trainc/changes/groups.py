@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from trainc.difference.model import Effect, FieldChange, JobChange, ObjectChange, Place, Word
-from trainc.difference.phrases import counted, word_text
+from trainc.changes.model import Effect, FieldChange, JobChange, ObjectChange, Place, Word
+from trainc.changes.phrases import counted, word_text
 from trainc.gitops.companions import FOLDER
 from trainc.records import NamedTuple, replace
 from trainc.source import Json

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from trainc.changes.model import Effect, JobChange, Pods
+from trainc.changes.phrases import effect_of
 from trainc.diagnostics.display import one_line
-from trainc.difference.model import Effect, JobChange, Pods
-from trainc.difference.phrases import effect_of
 
 MOST: Final = 20
 """So many jobs are drawn; more would be no picture."""

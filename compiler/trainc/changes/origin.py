@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from trainc.difference.cluster import NEW_RUN
-from trainc.difference.model import Difference, Effect, Place
+from trainc.changes.cluster import NEW_RUN
+from trainc.changes.model import Difference, Effect, Place
 from trainc.gitops.companions import FOLDER
 from trainc.records import replace
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from trainc.changes.model import Difference
 from trainc.diagnostics.display import one_line
-from trainc.difference.model import Difference
 
 _MOST: Final = 10
 _WIDTH: Final = 120

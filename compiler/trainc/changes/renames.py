@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from trainc.difference.model import Effect, JobChange, Place
-from trainc.difference.objects import Pair
+from trainc.changes.model import Effect, JobChange, Place
+from trainc.changes.objects import Pair
 from trainc.records import replace
 from trainc.source import Document, Json, get
 

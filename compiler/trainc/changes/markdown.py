@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
-from trainc.diagnostics.display import one_line
-from trainc.difference import mermaid
-from trainc.difference.groups import Group, grouped
-from trainc.difference.model import Difference, JobChange
-from trainc.difference.notices import advice, weakened_lines, weakened_title
-from trainc.difference.phrases import (
+from trainc.changes import mermaid
+from trainc.changes.groups import Group, grouped
+from trainc.changes.model import Difference, JobChange
+from trainc.changes.notices import advice, weakened_lines, weakened_title
+from trainc.changes.phrases import (
     effect_of,
     images,
     object_lines,
@@ -22,7 +21,8 @@ from trainc.difference.phrases import (
     total_rows,
     words_of,
 )
-from trainc.difference.remarks import warnings
+from trainc.changes.remarks import warnings
+from trainc.diagnostics.display import one_line
 
 LIMIT: Final = 65_535
 """The most characters of a comment on GitHub, in UTF-16."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from trainc.changes.model import Difference
+from trainc.changes.phrases import counted
 from trainc.diagnostics import Diagnostic
-from trainc.difference.model import Difference
-from trainc.difference.phrases import counted
 from trainc.source import JsonObject
 
 _SHOWN: Final = 10

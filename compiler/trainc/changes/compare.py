@@ -6,15 +6,15 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from trainc.changes.cluster import application, sentences
+from trainc.changes.folders import Files, folders, is_jobset, others, read, sources
+from trainc.changes.model import Difference, Effect, JobChange, Place, Word
+from trainc.changes.objects import Found, Pair, jobset_of, object_changes
+from trainc.changes.renames import renamed
+from trainc.changes.usage import graph, of_folder, totals
+from trainc.changes.veil import Veil
+from trainc.changes.words import words
 from trainc.diagnostics import Severity
-from trainc.difference.cluster import application, sentences
-from trainc.difference.folders import Files, folders, is_jobset, others, read, sources
-from trainc.difference.model import Difference, Effect, JobChange, Place, Word
-from trainc.difference.objects import Found, Pair, jobset_of, object_changes
-from trainc.difference.renames import renamed
-from trainc.difference.usage import graph, of_folder, totals
-from trainc.difference.veil import Veil
-from trainc.difference.words import words
 from trainc.foreign import Kind
 from trainc.gitops.companions import FOLDER
 from trainc.gitops.naming import RUN
