@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from trainc.changes import Effect, compare
-from trainc.changes.folders import OWNED
+from trainc.changes.trees import OWNED
 
 ROOT = Path(__file__).resolve().parents[2]
 JOBSET = yaml.safe_load((ROOT / "out/prod/team-vision/mnist-cpu/jobset-mnist-cpu.yaml").read_text(encoding="utf-8"))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from trainc.changes.model import Difference, JobChange, ObjectChange, Place, Total, Usage
-from trainc.changes.notices import weakened_json
+from trainc.changes.phrases import weakened_json
 from trainc.source import Json, JsonObject
 
 VERSION: Final = 1

@@ -1,26 +1,28 @@
-"""Compares two trees of out/: job by job, and then what the cluster does with each."""
+"""Compares two trees of out/: job by job, object by object, and then what the cluster does with each.
+
+A job that is gone and one that has come, and differs in nothing but the name, were renamed.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from trainc.changes.cluster import application, sentences
-from trainc.changes.folders import Files, folders, is_jobset, others, read, sources
-from trainc.changes.model import Difference, Effect, JobChange, Place, Word
-from trainc.changes.objects import Found, Pair, jobset_of, object_changes
-from trainc.changes.renames import renamed
-from trainc.changes.usage import graph, of_folder, totals
-from trainc.changes.veil import Veil
-from trainc.changes.words import words
-from trainc.diagnostics import Severity
+from trainc.changes.fields import Veil, field_changes
+from trainc.changes.model import Difference, Effect, JobChange, ObjectChange, Place, Refusal, Word
+from trainc.changes.refusals import refusals
+from trainc.changes.trees import Files, folders, is_jobset, others, read, sources
+from trainc.changes.usage import graph, of_folder, totals, words
+from trainc.diagnostics import Diagnostic, Severity
+from trainc.documents.compare import same
 from trainc.foreign import Kind
 from trainc.gitops.companions import FOLDER
 from trainc.gitops.naming import RUN
-from trainc.records import dataclass, replace
+from trainc.records import NamedTuple, dataclass, replace
 from trainc.settings import Settings
-from trainc.source import Document, get
+from trainc.source import Document, Json, JsonObject, get
 
 _RUN: Final = re.compile(r"-([1-9][0-9]{0,8})")
 
@@ -89,8 +91,8 @@ def _job(sides: _Sides, settings: Settings) -> JobChange:
         sides.place,
         _effect(sides),
         application(sides.place, settings),
-        name=_name(new),
-        old_name=_name(old),
+        name=_jobset_name(new),
+        old_name=_jobset_name(old),
         source=_source(sides),
         runtime=next(iter((*_sources(sides.after)[1:2], *_sources(sides.before)[1:2])), ""),
         queue=of_folder(sides.after or sides.before).queue,
@@ -103,7 +105,7 @@ def _job(sides: _Sides, settings: Settings) -> JobChange:
     )
 
 
-def _name(jobset: Document | None) -> str:
+def _jobset_name(jobset: Document | None) -> str:
     return str(get(jobset.data, "metadata", "name")) if jobset is not None else ""
 
 
@@ -162,3 +164,177 @@ def _remedy(job: JobChange) -> str | None:
         return None
     end = _RUN.fullmatch(job.old_name[len(job.place.name) :]) if job.old_name.startswith(job.place.name) else None
     return f'{RUN}: "{int(end[1]) + 1 if end else 2}"'
+
+
+_KEEP: Final = (
+    ("argocd.argoproj.io/sync-options", "Prune=false"),
+    ("kustomize.toolkit.fluxcd.io/prune", "disabled"),
+)
+"""Annotations, and what stands in those of an object that is not removed with its file."""
+
+
+class Pair(NamedTuple):
+    """One file before and after, read; None where there is none."""
+
+    old: Document | None
+    new: Document | None
+
+
+class Found(NamedTuple):
+    """What becomes of objects: their changes, the pairs that they come from, refusals, and findings."""
+
+    objects: tuple[ObjectChange, ...]
+    pairs: tuple[Pair, ...]
+    refusals: tuple[Refusal, ...]
+    findings: tuple[Diagnostic, ...]
+
+
+def object_changes(place: Place, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Found:
+    """Compare the files of a directory. Only those whose bytes differ are read."""
+    changed: list[ObjectChange] = []
+    pairs: list[Pair] = []
+    refused: list[Refusal] = []
+    findings: list[Diagnostic] = []
+    for file in sorted({*before, *after}, key=lambda file: (not file.startswith("jobset"), file)):
+        if before.get(file) == after.get(file):
+            continue
+        name = f"out/{place}/{file}"
+        sides = []
+        for tree, old in ((before, True), (after, False)):
+            document, found = read(name, tree[file], old=old) if file in tree else (None, ())
+            sides.append(document)
+            findings += found
+        if any(file in tree and side is None for tree, side in zip((before, after), sides, strict=True)):
+            continue  # a side that cannot be read is neither there nor gone
+        pair = Pair(*sides)
+        pairs.append(pair)
+        made, forbidden, found = _of_pair(name, pair)
+        changed += made
+        refused += forbidden
+        findings += found
+    return Found(tuple(changed), tuple(pairs), tuple(refused), tuple(findings))
+
+
+def _of_pair(file: str, pair: Pair) -> tuple[list[ObjectChange], tuple[Refusal, ...], tuple[Diagnostic, ...]]:
+    old, new = pair
+    if old is None or new is None:
+        return [_alone(file, each, gone=new is None) for each in pair if each is not None], (), ()
+    if _kind(old) != _kind(new):
+        return [_alone(file, old, gone=True), _alone(file, new, gone=False)], (), ()
+    if same(old.data, new.data):
+        return [_change(file, old, new, Effect.COMMENTS)], (), ()
+    if _place(old) != _place(new):
+        return [_change(file, old, new, Effect.RERUN)], (), ()
+    forbidden, findings = refusals(new, old)
+    effect = Effect.REFUSED if forbidden else Effect.UPDATED
+    return [_change(file, old, new, effect)], forbidden, findings
+
+
+def _change(file: str, old: Document, new: Document, effect: Effect) -> ObjectChange:
+    fields = field_changes(old, new, Veil(old, new)) if effect is not Effect.COMMENTS else ()
+    return ObjectChange(file, str(new.data["kind"]), _name(new), _name(old), effect, fields)
+
+
+def _alone(file: str, document: Document, *, gone: bool) -> ObjectChange:
+    kind, name = str(document.data["kind"]), _name(document)
+    if not gone:
+        return ObjectChange(file, kind, name, "", Effect.CREATED)
+    return ObjectChange(file, kind, "", name, Effect.KEPT if is_kept(document.data) else Effect.DELETED)
+
+
+def is_kept(data: JsonObject) -> bool:
+    """Tell whether an object says that it stays when its file goes."""
+    return any(word in str(get(data, "metadata", "annotations", key) or "").split(",") for key, word in _KEEP)
+
+
+def jobset_of(documents: Iterable[Document | None]) -> Document | None:
+    """Return the first JobSet."""
+    return next((each for each in documents if each is not None and each.data["kind"] == "JobSet"), None)
+
+
+def _kind(document: Document) -> tuple[str, str]:
+    return str(document.data["apiVersion"]).rpartition("/")[0], str(document.data["kind"])
+
+
+def _place(document: Document) -> tuple[str, str]:
+    return str(get(document.data, "metadata", "namespace") or ""), _name(document)
+
+
+def _name(document: Document) -> str:
+    return str(get(document.data, "metadata", "name"))
+
+
+_TRIED: Final = 2000
+"""So many pairs are compared; a change that renames hundreds of equal jobs is told as jobs that come and go."""
+
+_Names = tuple[tuple[str, str], ...]
+"""Old and new names that stand for each other, longest first."""
+
+
+def renamed(jobs: Iterable[JobChange], jobsets: Mapping[Place, Pair]) -> list[JobChange]:
+    """Return the jobs, those that are gone joined to those that came in their place."""
+    jobs = list(jobs)
+    gone: dict[tuple[object, ...], list[JobChange]] = {}
+    for job in jobs:
+        if job.effect is Effect.DELETED and jobsets[job.place].old is not None:
+            gone.setdefault(_likeness(job, job.before), []).append(job)
+    joined: dict[Place, JobChange] = {}
+    tried = 0
+    for job in jobs:
+        new = jobsets[job.place].new
+        if job.effect is not Effect.CREATED or new is None:
+            continue
+        candidates = gone.get(_likeness(job, job.after), [])
+        for other in candidates:
+            old = jobsets[other.place].old
+            tried += 1
+            if old is not None and tried <= _TRIED and _is_same(old.data, new.data, _names(other, old, job, new)):
+                candidates.remove(other)
+                joined[job.place] = other
+                break
+    taken = {other.place for other in joined.values()}
+    return [_join(job, joined.get(job.place)) for job in jobs if job.place not in taken]
+
+
+def _likeness(job: JobChange, usage: object) -> tuple[object, ...]:
+    return job.place.environment, job.queue, usage
+
+
+def _join(job: JobChange, other: JobChange | None) -> JobChange:
+    if other is None:
+        return job
+    return replace(
+        job,
+        effect=Effect.RENAMED,
+        other=other.place,
+        old_name=other.old_name,
+        words=(),
+        objects=(*job.objects, *other.objects),
+        before=other.before,
+        last=other.last,
+    )
+
+
+def _names(other: JobChange, old: Document, job: JobChange, new: Document) -> _Names:
+    pairs = {(other.place.name, job.place.name), (other.old_name, job.name)}
+    pairs.add((str(get(old.data, "metadata", "namespace")), str(get(new.data, "metadata", "namespace"))))
+    return tuple(sorted(pairs, key=lambda pair: (-len(pair[0]), pair)))
+
+
+def _is_same(old: Json, new: Json, names: _Names) -> bool:
+    """Tell whether two values are equal once the old names are read as the new ones."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(_is_same(value, new[key], names) for key, value in old.items())
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(_is_same(a, b, names) for a, b in zip(old, new, strict=True))
+    if isinstance(old, str) and isinstance(new, str):
+        return old == new or _as_new(old, names) == new
+    return old == new and type(old) is type(new)
+
+
+def _as_new(text: str, names: _Names) -> str:
+    for old, new in names:
+        found = re.sub(rf"(?<![a-z0-9]){re.escape(old)}(?![a-z0-9])", lambda _, new=new: new, text)  # type: ignore[misc]
+        if found != text:
+            return found
+    return text

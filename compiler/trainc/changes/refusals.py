@@ -14,8 +14,8 @@ from trainc.admit.rules import failures
 from trainc.admit.update import FROZEN, IMMUTABLE, config_map_changes, jobset_changes
 from trainc.base_revision import as_stored
 from trainc.changes.fields import named
-from trainc.changes.folders import unreadable
 from trainc.changes.model import Refusal
+from trainc.changes.trees import unreadable
 from trainc.diagnostics import Diagnostic
 from trainc.documents.compare import changes, counterpart, same
 from trainc.kube.gotypes import GoDecodeError

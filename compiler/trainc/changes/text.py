@@ -7,10 +7,10 @@ from typing import Final
 
 from trainc.changes.groups import Group, grouped
 from trainc.changes.model import Difference
-from trainc.changes.notices import advice, weakened_lines, weakened_title
 from trainc.changes.phrases import (
     SIGNS,
     WIDTH,
+    advice,
     effect_of,
     images,
     object_lines,
@@ -18,9 +18,11 @@ from trainc.changes.phrases import (
     refusal_lines,
     summary,
     total_rows,
+    warnings,
+    weakened_lines,
+    weakened_title,
     words_of,
 )
-from trainc.changes.remarks import warnings
 from trainc.diagnostics.display import one_line, width
 
 _LONG: Final = 2000

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from trainc.changes import Difference, compare
-from trainc.changes.folders import Files
-from trainc.changes.origin import without_new_runs
-from trainc.changes.selection import is_below, select
+from trainc.changes.cluster import without_new_runs
+from trainc.changes.trees import Files, is_below, select
 from trainc.cli.clicked import Command, with_options
 from trainc.cli.command import CLEAN, ERRORS, FINDINGS, STALE, Reporter, is_coloured
 from trainc.cli.echo import echo

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from trainc.changes import Difference
-from trainc.changes.origin import unexplained
+from trainc.changes.cluster import unexplained
 from trainc.cli.reading import read_platform
 from trainc.cli.work import JOBS
 from trainc.config import Config, parse

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from trainc.changes.folders import sources
 from trainc.changes.model import Place
-from trainc.changes.selection import is_below
+from trainc.changes.trees import is_below, sources
 from trainc.cli.caching import open_memory, open_whole, recalled
 from trainc.cli.carrying import Mode
 from trainc.cli.command import Reporter
