@@ -1,8 +1,8 @@
 """What JobSets take, pods and GPUs, and what changes of a job in the words of its author.
 
-Totals are read quickly from the files of a whole tree. It may hold thousands of JobSets, and totals need them all, changed or not. Of a file only the few lines that count
-are read as YAML: fields that hold nothing of interest are cut out by their indentation first, and what is left, which
-many jobs have in common, is read once.
+Totals need all JobSets of a tree, changed or not, and there may be thousands. Of a file only the few lines that count
+are read as YAML: fields without interest are cut out by their indentation first, and the rest, which many jobs have in
+common, is read once.
 """
 
 from __future__ import annotations
