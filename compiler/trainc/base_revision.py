@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import TypeAlias
 
+import msgspec
+
 from trainc.admit.jobsetdefaults import default
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, classify
@@ -13,7 +15,7 @@ from trainc.documents.load import load
 from trainc.kube.gotypes import GoDecodeError
 from trainc.options import Revision
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
-from trainc.records import dataclass, field, replace
+from trainc.records import replace
 from trainc.schema import Resource, admit, read, validate_object
 from trainc.schema.registry import BUILT_IN, Registry, split_version
 from trainc.source import Document, JsonObject, Path, Source, existing, get, put
@@ -31,8 +33,7 @@ def _nothing(kind: str) -> _Found:
     return {}, ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Base:
+class Base(msgspec.Struct, frozen=True, eq=False):
     """The base revision as one environment sees it. Documents are as they were committed, defaults not set.
 
     Their sources are called ``<revision>:<path>``, as git calls them; findings on them are notes. ``settings`` are
@@ -40,10 +41,10 @@ class Base:
     """
 
     revision: str = ""
-    inputs: Mapping[Identity, Document] = field(default_factory=dict)
+    inputs: Mapping[Identity, Document] = msgspec.field(default_factory=dict)
     findings: tuple[Diagnostic, ...] = ()
-    of_kind: Callable[[str], _Found] = field(default=_nothing, repr=False)
-    settings: Mapping[str, Document] = field(default_factory=dict, repr=False)
+    of_kind: Callable[[str], _Found] = _nothing
+    settings: Mapping[str, Document] = msgspec.field(default_factory=dict)
 
     @classmethod
     def of(cls, revision: Revision | None, environment: str) -> Base:
@@ -125,11 +126,10 @@ _WITH_WEBHOOK = "JobSet"
 """The kind whose mutating webhook has seen what was emitted."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Previous:
+class Previous(msgspec.Struct, frozen=True, eq=False):
     """The objects of a base revision as a cluster stores them; without a base there are none."""
 
-    base: Base = field(default_factory=Base)
+    base: Base = msgspec.field(default_factory=Base)
     registry: Registry = BUILT_IN
 
     def input(self, data: JsonObject) -> JsonObject | Diagnostic | None:

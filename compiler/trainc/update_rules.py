@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+import msgspec
+
 from trainc.admit.rules import RuleFailure, failures
 from trainc.admit.update import config_map_changes, jobset_changes, rewritten, trainjob_changes
 from trainc.base_revision import Base, as_stored, broken, identify, standard
@@ -20,7 +22,7 @@ from trainc.gitops.naming import run_of, way_forward
 from trainc.kube.gotypes import GoDecodeError
 from trainc.model import Model, Object
 from trainc.origins import blamed
-from trainc.records import NamedTuple, dataclass, replace
+from trainc.records import NamedTuple, replace
 from trainc.schema import Resource, has_rules, validate_object
 from trainc.schema.registry import BUILT_IN, Registry, split_version
 from trainc.schema.wording import show
@@ -55,8 +57,7 @@ class _Refusal(NamedTuple):
     changes: tuple[Change, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Transitions:
+class Transitions(msgspec.Struct, frozen=True, eq=False):
     """The comparison with a base revision."""
 
     base: Base

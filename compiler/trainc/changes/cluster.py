@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from trainc.changes.model import Difference, Effect, JobChange, Place, Usage
 from trainc.gitops.companions import FOLDER
 from trainc.gitops.naming import RUN
-from trainc.records import replace
 from trainc.settings import Settings
 
 FLUX: Final = "flux"

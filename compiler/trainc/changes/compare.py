@@ -9,6 +9,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
+import msgspec
+from msgspec.structs import replace
+
 from trainc.changes.cluster import application, sentences
 from trainc.changes.fields import Veil, field_changes
 from trainc.changes.model import Difference, Effect, JobChange, ObjectChange, Place, Refusal, Word
@@ -20,15 +23,14 @@ from trainc.documents.compare import same
 from trainc.foreign import Kind
 from trainc.gitops.companions import FOLDER
 from trainc.gitops.naming import RUN
-from trainc.records import NamedTuple, dataclass, replace
+from trainc.records import NamedTuple
 from trainc.settings import Settings
 from trainc.source import Document, Json, JsonObject, get
 
 _RUN: Final = re.compile(r"-([1-9][0-9]{0,8})")
 
 
-@dataclass(frozen=True, slots=True)
-class _Sides:
+class _Sides(msgspec.Struct, frozen=True):
     """One directory of both trees, and what was found of its objects."""
 
     place: Place

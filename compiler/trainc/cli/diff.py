@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+from msgspec.structs import replace
 
 from trainc.changes import Difference, compare
 from trainc.changes.cluster import without_new_runs
@@ -20,7 +21,7 @@ from trainc.cli.work import load_config
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.foreign import Kind, unmanaged
 from trainc.read import OUT, name_below, read_given
-from trainc.records import NamedTuple, replace
+from trainc.records import NamedTuple
 from trainc.settings import read_settings
 from trainc.write import look
 
