@@ -12,7 +12,7 @@ from trainc.policing import Policing
 from trainc.source import Document
 
 if TYPE_CHECKING:
-    from trainc.transitions import Transitions
+    from trainc.update_rules import Transitions
 
 
 class Judges(Struct, frozen=True, eq=False):

@@ -18,9 +18,9 @@ from trainc.gitops.naming import name_place, titled
 from trainc.model import Model, Object, Objects
 from trainc.origins import blamed
 from trainc.plugins import BUILDS
-from trainc.replay import traced
+from trainc.provenance.jobset import Trail, shape, trace_jobset, trace_owned
+from trainc.provenance.objects import traced
 from trainc.source import Json, Path, dotted, get
-from trainc.trace import Trail, shape, trace_jobset, trace_owned
 
 _NODES: Path = ("spec", "trainer", "numNodes")
 _CLAIM = "v1/PersistentVolumeClaim"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from trainc.documents.compare import key_of
 from trainc.model import Model, Object, Origin
 from trainc.records import NamedTuple, replace
 from trainc.source import Document, Json, Path, existing
@@ -20,9 +21,6 @@ LOCK = "images.lock.yaml"
 REGISTRIES = "registries"
 REWRITES = frozenset((("lock", LOCK), ("environment", REGISTRIES)))
 """Kinds and names of origins that only spell a value anew: a finding on it belongs where it was written."""
-
-KEYS = ("name", "mountPath", "containerPort", "key", "manager")
-"""What tells items of a list apart, in this order."""
 
 
 class Step(NamedTuple):
@@ -193,36 +191,3 @@ def _aligned(old: list[Json], new: list[Json]) -> list[tuple[str | int, str | in
         else:  # with as many items as before it is the old one, changed
             out.append((index, index if len(old) == len(new) else None))
     return out
-
-
-def key_of(item: Json) -> tuple[str, Json] | None:
-    """Return what tells an item of a list apart, or None."""
-    if isinstance(item, dict):
-        for key in KEYS:
-            value = item.get(key)
-            if isinstance(value, str | int):
-                return key, value
-    return None
-
-
-def counterpart(value: Json, root: Json, path: Path) -> Path:
-    """Return the path in value that path is in root, items of lists matched by key; as far as there is one."""
-    out: list[str | int] = []
-    for step in path:
-        if isinstance(root, dict) and isinstance(step, str):
-            if not isinstance(value, dict) or step not in value:
-                break
-            root, value = root.get(step), value[step]
-            out.append(step)
-        elif isinstance(root, list) and isinstance(step, int) and isinstance(value, list):
-            wanted = key_of(root[step])
-            found = next((i for i, item in enumerate(value) if key_of(item) == wanted and wanted is not None), None)
-            if found is None:
-                found = next((i for i, item in enumerate(value) if item == root[step]), None)
-            if found is None:
-                break
-            root, value = root[step], value[found]
-            out.append(found)
-        else:
-            break
-    return tuple(out)

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from trainc.base import Base
+from trainc.base_revision import Base, Previous
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.documents.classify import POLICIES, Key, identity
 from trainc.documents.positions import within
 from trainc.model import Model, Object
 from trainc.options import Options
 from trainc.origins import blamed
-from trainc.previous import Previous
 from trainc.records import replace
 from trainc.schema import Resource
 from trainc.schema.registry import BUILT_IN, Registry, split_version

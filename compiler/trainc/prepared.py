@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from trainc.admit.companions import Companions, admit_companions
-from trainc.base import Base
+from trainc.base_revision import Base
 from trainc.compilejob import Job, JobCompiler
 from trainc.diagnostics import Diagnostic
 from trainc.documents.classify import Documents, Key, identity
@@ -27,7 +27,7 @@ from trainc.schema.registry import Registry
 from trainc.source import Document, Source
 
 if TYPE_CHECKING:
-    from trainc.transitions import Transitions
+    from trainc.update_rules import Transitions
 
 
 class Keep(Enum):
@@ -93,7 +93,7 @@ def _transitions(base: Base, registry: Registry) -> Transitions | None:
     """Return the comparison with the base revision, which is loaded only where there is one."""
     if not base.is_given:
         return None
-    from trainc.transitions import Transitions
+    from trainc.update_rules import Transitions
 
     return Transitions(base, registry)
 

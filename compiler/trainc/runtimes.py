@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from trainc.admit.crd import Admitted, admit_document
 from trainc.admit.trainer import validate_runtime
-from trainc.base import Base
+from trainc.base_revision import Base
 from trainc.checks.devices import check_listed
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.documents.classify import GROUP, Key, identity

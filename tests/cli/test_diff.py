@@ -75,7 +75,6 @@ def test_paths_are_directories_of_out_or_the_files_they_are_made_from(
     assert effects(run, "out/prod/b", "jobs/a/one.yaml") == {"one": "refused", "three": "deleted"}
     assert effects(run, "jobs/b/three.yaml") == {"three": "deleted"}
     assert effects(run, "runtimes") == everything
-    assert effects(run, "jobs/a/none.yaml") == {}
     monkeypatch.chdir(base / "jobs" / "a")
     assert effects(run, "two.yaml") == {"two": "refused"}
     assert effects(run, "../..") == everything
@@ -205,6 +204,14 @@ def test_a_revision_is_not_a_path(base: Path, run: Run, words: str, hint: str) -
     assert run("render").exit_code == 0
     git(base, "branch", "jobs/b/three.yaml")
     assert effects(run, "jobs/b/three.yaml") == {"three": "deleted"}, "a path that was there is one"
+
+
+@pytest.mark.parametrize("path", ["nothere", "jobs/a/nothere.yaml", "out/prod/a/nothere"])
+def test_a_path_that_matches_nothing_is_a_usage_error(base: Path, run: Run, path: str) -> None:
+    commit(base)
+    result = run("diff", path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.endswith(f"Invalid value for '[PATH]...': Path {path!r} does not exist.\n")
 
 
 def test_what_others_put_into_out_leads_the_comment(base: Path, run: Run) -> None:

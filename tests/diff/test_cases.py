@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from trainc import Options, Source, compile
+from trainc.changes import Difference, asjson, compare, markdown, text
 from trainc.config import parse
-from trainc.difference import Difference, asjson, compare, markdown, text
 from trainc.settings import read_settings
 
 HERE = Path(__file__).parent

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainc.difference import Difference, Effect, asjson, compare, markdown, text, usage
-from trainc.difference.folders import OWNED, folders, is_jobset
-from trainc.difference.markdown import LIMIT
+from trainc.changes import Difference, Effect, asjson, compare, markdown, text, usage
+from trainc.changes.markdown import LIMIT
+from trainc.changes.trees import OWNED, folders, is_jobset
 from trainc.source import Source
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -142,7 +142,7 @@ def test_the_outline_of_an_edited_jobset_is_not_believed_blindly(data: bytes) ->
 
 def test_only_what_differs_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """A change of one file of many reads that file twice; for totals, of each JobSet its outline."""
-    from trainc.difference import folders as module
+    from trainc.changes import trees as module
 
     read: list[str] = []
     real = module.load

@@ -10,9 +10,9 @@ from typing import Any
 
 from click import Option
 
+from trainc.changes import Effect
+from trainc.changes.phrases import SIGNS
 from trainc.cli.diff import command
-from trainc.difference import Effect
-from trainc.difference.phrases import SIGNS
 
 HERE = Path(__file__).parent
 PAGE = (HERE.parents[1] / "docs" / "diff.md").read_text(encoding="utf-8")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from trainc.difference import Effect, compare
-from trainc.difference.folders import OWNED
+from trainc.changes import Effect, compare
+from trainc.changes.trees import OWNED
 
 ROOT = Path(__file__).resolve().parents[2]
 JOBSET = yaml.safe_load((ROOT / "out/prod/team-vision/mnist-cpu/jobset-mnist-cpu.yaml").read_text(encoding="utf-8"))

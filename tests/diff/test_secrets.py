@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from trainc.difference import asjson, compare, markdown, text
-from trainc.difference.folders import OWNED
+from trainc.changes import asjson, compare, markdown, text
+from trainc.changes.trees import OWNED
 
 OLD, NEW = "hunter2-before", "correct-horse-after"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from trainc import Build, Options, Source, compile
 from trainc.config import parse
-from trainc.explaining import Row, find, table
 from trainc.lockfile import parse_lock
 from trainc.model import Object
+from trainc.provenance.explaining import Row, find, table
 
 DIGEST = "sha256:" + "1" * 64
 

@@ -10,6 +10,7 @@ import pytest
 from scalar_vectors import FILE, record
 from yaml_oracle import ORACLE, ask, damaged_yaml, same, streams
 
+from trainc.data import load_json
 from trainc.documents.load import load
 from trainc.documents.problems import Problem, Refused
 from trainc.documents.yaml import read_yaml
@@ -106,3 +107,10 @@ def test_recorded_scalars_are_what_upstream_says_today(update: bool) -> None:
     if update:
         FILE.write_text(text, encoding="utf-8")
     assert FILE.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.go
+@pytest.mark.usefixtures("upstream")
+def test_the_table_of_printable_characters_is_that_of_go() -> None:
+    done = subprocess.run(["go", "run", "./printable"], cwd=ORACLE, capture_output=True, text=True, check=True)
+    assert load_json("go_printable.json") == done.stdout.split()

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from trainc.documents.compare import key_of
 from trainc.model import Origin
-from trainc.origins import Step, blame, key_of, nearest
+from trainc.origins import Step, blame, nearest
 from trainc.source import Json, Path
 
 Tree = tuple[Origin, dict[Any, Any]]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from trainc.difference.markdown import MARK, render
-from trainc.difference.model import Difference, Place
+from trainc.changes.markdown import MARK, render
+from trainc.changes.model import Difference, Place
 
 WORKFLOWS = sorted((Path(__file__).resolve().parents[2] / ".github" / "workflows").glob("*.yml"))
 POSTER = "diff-comment.yml"

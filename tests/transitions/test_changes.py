@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainc.changes import Change, changes, same, undone
+from trainc.documents.compare import Change, changes, same, undone
 from trainc.source import Json, Path, existing, get
 
 SCALARS = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from("abc")

@@ -7,7 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+from msgspec.structs import replace
 
+from trainc.changes import Difference, compare
+from trainc.changes.cluster import without_new_runs
+from trainc.changes.trees import Files, is_below, select
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command
 from trainc.cli.echo import echo
 from trainc.cli.options import findings_options, project_option
@@ -16,13 +20,9 @@ from trainc.cli.reporter import Reporter, is_coloured
 from trainc.cli.sides import Side, with_sources
 from trainc.cli.work import load_config
 from trainc.diagnostics import Diagnostic, has_errors
-from trainc.difference import Difference, compare
-from trainc.difference.folders import Files
-from trainc.difference.origin import without_new_runs
-from trainc.difference.selection import is_below, select
 from trainc.foreign import Kind, unmanaged
 from trainc.read import OUT, name_below, read_given
-from trainc.records import NamedTuple, replace
+from trainc.records import NamedTuple
 from trainc.settings import read_settings
 from trainc.write import look
 
@@ -112,7 +112,7 @@ def _status(status: int, difference: Difference, exit_code: bool) -> int:
 
 
 def _require_paths(root: Path, names: Iterable[str], trees: Iterable[Files]) -> None:
-    """Raise BadParameter for a name that is a revision and no path: git diff takes revisions there."""
+    """Raise BadParameter for a name that matches nothing; git diff takes revisions there, so it may be one."""
     from trainc.revisions import is_revision
 
     for name in names:
@@ -122,6 +122,7 @@ def _require_paths(root: Path, names: Iterable[str], trees: Iterable[Files]) -> 
             first, dots, second = name.replace("...", "..").partition("..")
             wanted = f"--base {first or 'HEAD'}" + (f" --head {second or 'HEAD'}" if dots else "")
             raise click.BadParameter(f"{name!r} is a git revision.\nHint: trainc diff {wanted}", param_hint="PATH")
+        raise click.BadParameter(f"Path {name!r} does not exist.", param_hint="'[PATH]...'")
 
 
 def _below(root: Path, folder: Path, path: str) -> str:
@@ -175,13 +176,13 @@ def _unreadable(error: RevisionError, option: str) -> click.BadParameter:
 
 def _rendered(difference: Difference, output: str, base: str, head: str) -> str:
     if output == "json":
-        from trainc.difference.asjson import render as as_json
+        from trainc.changes.asjson import render as as_json
 
         return as_json(difference, base, head)
     if output == "markdown":
-        from trainc.difference.markdown import render as as_markdown
+        from trainc.changes.markdown import render as as_markdown
 
         return as_markdown(difference)
-    from trainc.difference.text import render
+    from trainc.changes.text import render
 
     return render(difference, is_coloured())

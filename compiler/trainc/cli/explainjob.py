@@ -15,13 +15,13 @@ from trainc.cli.work import JOBS, choose, load_config
 from trainc.diagnostics import Diagnostic, Severity, has_errors, sort_key, suggest
 from trainc.documents.classify import TRAINJOB
 from trainc.documents.load import load
-from trainc.explaining import Miss, Table, Unknown, as_json, as_text, find, table
-from trainc.explaining import choose as choose_objects
-from trainc.explaining.fields import spelt
 from trainc.gitops.companions import FOLDER
 from trainc.model import Objects
 from trainc.options import Options
 from trainc.pipeline import Build, compile  # noqa: A004 - its public name
+from trainc.provenance.explaining import Miss, Table, Unknown, as_json, as_text, find, table
+from trainc.provenance.explaining import choose as choose_objects
+from trainc.provenance.explaining.fields import spelt
 from trainc.read import Inputs, merge, read_tree
 from trainc.source import Source, get
 

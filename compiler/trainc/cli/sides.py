@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from trainc.changes import Difference
+from trainc.changes.cluster import unexplained
 from trainc.cli.reading import read_platform
 from trainc.cli.work import JOBS
 from trainc.config import Config, parse
-from trainc.difference import Difference
-from trainc.difference.origin import unexplained
 from trainc.options import Revision
 from trainc.read import CONFIG, LOCK, merge, read_beside_policies, read_config, read_lock, read_tree
-from trainc.records import NamedTuple, replace
+from trainc.records import NamedTuple
 from trainc.revisions import read_inputs
 from trainc.safeguards import weakened
 from trainc.source import Document, Source

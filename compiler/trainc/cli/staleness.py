@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from trainc.changes.model import Place
+from trainc.changes.trees import is_below, sources
 from trainc.cli.caching import open_memory, open_whole, recalled
 from trainc.cli.carrying import Mode
 from trainc.cli.rendering import Run
@@ -12,9 +14,6 @@ from trainc.cli.reporter import Reporter
 from trainc.cli.work import JOBS
 from trainc.config import Config
 from trainc.diagnostics import has_errors
-from trainc.difference.folders import sources
-from trainc.difference.model import Place
-from trainc.difference.selection import is_below
 from trainc.foreign import is_placed
 from trainc.records import NamedTuple
 

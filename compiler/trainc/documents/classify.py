@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.kube.gotypes import GoDecodeError, decode
-from trainc.records import dataclass, field, replace
+from trainc.records import replace
 from trainc.source import Document, JsonObject, get
 
 GROUP = "trainer.kubeflow.org"
@@ -53,13 +55,12 @@ Key = tuple[str, str, str]
 """apiVersion/kind, namespace (empty where there is none) and name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Documents:
+class Documents(msgspec.Struct, frozen=True):
     """The documents of a run, by what they are; each list in order of source and place."""
 
     jobs: tuple[Document, ...] = ()
     runtimes: tuple[Document, ...] = ()
-    cluster: dict[Key, Document] = field(default_factory=dict)
+    cluster: dict[Key, Document] = msgspec.field(default_factory=dict)
 
     @property
     def others(self) -> Iterator[Document]:

@@ -7,7 +7,7 @@ JSON first. Each List is opened. No positions are computed until a finding needs
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import msgspec
@@ -56,7 +56,9 @@ def load(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
     for unit in _bounded(_units(source)):
         objects = list(_objects(unit))
         whole = len(objects) == 1 and not objects[0][0]
-        parts = {(): unit.marks} if whole else divide(unit.marks, [prefix for prefix, _, _ in objects])
+        parts: Mapping[Path, Marks] = (
+            {(): unit.marks} if whole else divide(unit.marks, [prefix for prefix, _, _ in objects])
+        )
         for prefix, data, problems in objects:
             too_large = data is None and unit.large is not None and not prefix
             marks = partial(dict[Path, Mark], {(): unit.large}) if too_large else parts[prefix]

@@ -7,6 +7,7 @@ import json
 import msgspec
 
 from trainc.documents import scalars
+from trainc.kube.fielderror import quote
 from trainc.source import Json, Path
 
 CONVERTING = "error converting YAML to JSON: "
@@ -55,7 +56,7 @@ def ambiguous(path: Path, text: str, reading: scalars.Reading, *, key: str | Non
 def go_syntax(value: Json) -> str | None:
     """Write value as Go's ``%#v`` does for what go-yaml decodes; None where that is unknown."""
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False) if value.isprintable() else None
+        return quote(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None:

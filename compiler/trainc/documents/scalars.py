@@ -14,8 +14,9 @@ import struct
 from functools import lru_cache
 from typing import TypeAlias
 
+import msgspec
+
 from trainc.kube.digits import decimal
-from trainc.records import dataclass
 from trainc.regex import lazy
 
 Scalar: TypeAlias = bool | int | float | str | None
@@ -211,8 +212,7 @@ def pyyaml_kind(text: str) -> str:
     return STR
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """An untagged plain scalar as Kubernetes reads it.
 
     ``raw`` is the value before JSON (a key is made of it), ``value`` the one after; ``finite`` is false for NaN

@@ -45,7 +45,7 @@ _UNUSUAL: Final[Any] = object()
 _PLAIN: Final = Remembered(_plain, 4096)
 """The values of plain scalars, _UNUSUAL for those that are a problem."""
 
-_IS_KEY: Final = Remembered(lambda text: bool(text != "<<" and _PLAIN[text] == text), 4096)
+_IS_KEY: Final[Remembered[str, bool]] = Remembered(lambda text: bool(text != "<<" and _PLAIN[text] == text), 4096)
 """Whether a plain scalar is a key that is a string for every reader of YAML."""
 
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from trainc.base import Identity, identify
+from trainc.base_revision import Identity, identify
 from trainc.diagnostics import Diagnostic, Related, report
 from trainc.documents.classify import (
     CLUSTER_SCOPED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from trainc.base import Base
+from trainc.base_revision import Base
 from trainc.diagnostics import Diagnostic, Related, report
 from trainc.gitops.content import MODE
 from trainc.gitops.environment import Placed

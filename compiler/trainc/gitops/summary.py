@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from trainc.base import Identity, identify
+from trainc.base_revision import Identity, identify
 from trainc.gitops.pods import image_names
 from trainc.model import Object
 from trainc.source import get

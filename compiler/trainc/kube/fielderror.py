@@ -5,15 +5,17 @@ Source: k8s.io/apimachinery v0.36 pkg/util/validation/field, strconv.Quote and e
 
 from __future__ import annotations
 
-import unicodedata
+import re
+from functools import cache
 
+from trainc.data import load_json
 from trainc.kube.gojson import go_json, go_number
 from trainc.source import Json
 
 NO_FIELD = "<nil>"
 """What Go prints for an absent path."""
 
-_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
+_ESCAPES = {char: f"\\{letter}" for char, letter in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)}
 
 
 def invalid(field: str, value: Json, detail: str) -> str:
@@ -42,16 +44,25 @@ def go_value(value: Json, *, struct: bool = False) -> str:
 
 def quote(text: str) -> str:
     """Return ``strconv.Quote(text)``."""
-    return '"' + "".join(map(_quoted, text)) + '"'
+    return f'"{_escaped().sub(_escape, text)}"'
 
 
-def _quoted(char: str) -> str:
-    if char in '"\\':
-        return "\\" + char
+@cache
+def _escaped() -> re.Pattern[str]:
+    """Return the pattern of the characters that ``strconv.Quote`` escapes.
+
+    The file has the code points above ASCII for which ``strconv.IsPrint`` of Go 1.26 holds: what Python takes for
+    printable changes from version to version. ``go run ./printable`` in tests/oracle prints it.
+    """
+    ranges = (part.partition("-") for part in load_json("go_printable.json"))
+    printable = "".join(f"\\U{int(first, 16):08x}-\\U{int(last or first, 16):08x}" for first, _, last in ranges)
+    return re.compile(rf'[^ -~{printable}]|["\\]')
+
+
+def _escape(match: re.Match[str]) -> str:
+    char = match[0]
     if char in _ESCAPES:
         return _ESCAPES[char]
-    if char == " " or unicodedata.category(char)[0] in "LMNPS":
-        return char
     code = ord(char)
     if code < 0x80:
         return f"\\x{code:02x}"

@@ -13,10 +13,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import TypeAlias
 
+import msgspec
+
 from trainc.data import load_json
 from trainc.kube.gojson import float_literal, json_literal
 from trainc.kube.quantity import QuantityError, canonical
-from trainc.records import NamedTuple, dataclass
+from trainc.records import NamedTuple
 from trainc.source import Json, JsonObject, Path, dotted
 
 JOB_SET = "v1alpha2.JobSet"
@@ -43,8 +45,7 @@ class GoDecodeError(ValueError):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """A field of a Go struct: ``kind`` is a scalar or a struct's name after ``*``, ``[]`` and ``{}`` (a map)."""
 
     name: str

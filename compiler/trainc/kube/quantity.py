@@ -11,9 +11,12 @@ import re
 from enum import StrEnum
 from functools import lru_cache
 
+import msgspec
+from msgspec.structs import replace
+
 from trainc.kube.digits import INT64_MAX, INT64_MIN, fits, int32, int64, read_digits, ten, without_tens, write_digits
 from trainc.kube.gojson import json_literal
-from trainc.records import NamedTuple, dataclass, replace
+from trainc.records import NamedTuple
 from trainc.regex import lazy
 from trainc.source import Json
 
@@ -49,8 +52,7 @@ class Format(StrEnum):
     BINARY_SI = "BinarySI"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Quantity:
+class Quantity(msgspec.Struct, frozen=True, eq=False):
     """An exact number with a format. Equal, and hashed, by value; immutable.
 
     ``text`` is the spelling that Go reuses when it writes the quantity back,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from trainc.admit.policy.documents import BINDING, POLICY, is_policy, read
-from trainc.changes import changes
 from trainc.documents.classify import JOBS, Key, classify, identity
+from trainc.documents.compare import changes
 from trainc.documents.load import load
 from trainc.findings import Diagnostic, report
 from trainc.options import Revision

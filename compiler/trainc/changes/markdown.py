@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Final
 
-from trainc.diagnostics.display import one_line
-from trainc.difference import mermaid
-from trainc.difference.groups import Group, grouped
-from trainc.difference.model import Difference, JobChange
-from trainc.difference.notices import advice, weakened_lines, weakened_title
-from trainc.difference.phrases import (
+from trainc.changes.groups import Group, grouped
+from trainc.changes.model import Difference, Effect, JobChange, Pods
+from trainc.changes.phrases import (
+    advice,
     effect_of,
     images,
     object_lines,
@@ -20,9 +18,12 @@ from trainc.difference.phrases import (
     refusal_lines,
     summary,
     total_rows,
+    warnings,
+    weakened_lines,
+    weakened_title,
     words_of,
 )
-from trainc.difference.remarks import warnings
+from trainc.diagnostics.display import one_line
 
 LIMIT: Final = 65_535
 """The most characters of a comment on GitHub, in UTF-16."""
@@ -56,7 +57,7 @@ def render(difference: Difference, limit: int = LIMIT) -> str:
     totals = ["\n| | jobs | pods | GPUs |\n|---|---|---|---|\n"]
     totals += [f"| {' | '.join(map(_text, row))} |\n" for row in total_rows(difference.totals)]
     page.add(totals, limit, "\nTotals that are not in this table: {}.\n")
-    if graph := mermaid.render(group.like for group in groups if group.single):
+    if graph := _replicated_jobs(group.like for group in groups if group.single):
         page.add([f"\n<details><summary>Replicated jobs</summary>\n\n```mermaid\n{graph}```\n</details>\n"], limit, "")
     page.add([_details(group) for group in groups], limit, "\nJobs or groups whose fields are not shown here: {}.\n")
     return page.text
@@ -159,3 +160,35 @@ def _marked(text: str) -> str:
 
 def _joined(lines: list[str]) -> str:
     return "\n".join(lines) + "\n"
+
+
+MOST: Final = 20
+"""So many jobs are drawn; more would be no picture."""
+
+
+def _replicated_jobs(jobs: Iterable[JobChange]) -> str:
+    """Return the text of a graph of the jobs in which pods wait for others; empty for none of them, or too many."""
+    drawn = [job for job in jobs if job.effect is not Effect.COMMENTS and any(pods.waits_for for pods in job.graph)]
+    if not drawn or len(drawn) > MOST:
+        return ""
+    return "\n".join(("graph LR", *(line for number, job in enumerate(drawn) for line in _of_job(number, job)))) + "\n"
+
+
+def _of_job(number: int, job: JobChange) -> Iterator[str]:
+    yield f'  subgraph j{number}["{_label(f"{job.place}: {effect_of(job)}")}"]'
+    yield from (f'    j{number}n{index}["{_label(_pods(pods))}"]' for index, pods in enumerate(job.graph))
+    yield "  end"
+    places = {pods.name: index for index, pods in reversed(list(enumerate(job.graph)))}
+    for index, pods in enumerate(job.graph):
+        for name, status in pods.waits_for:
+            if name in places:
+                yield f'  j{number}n{places[name]} -- "{_label(status)}" --> j{number}n{index}'
+
+
+def _pods(pods: Pods) -> str:
+    return f"{pods.name}: {pods.pods:,} pod{'s' * (pods.pods != 1)}"
+
+
+def _label(text: str) -> str:
+    """Return a text for a label; what Mermaid or HTML would read as something else is written as its code."""
+    return "".join(char if char.isalnum() or char in " -_.,:/" else f"#{ord(char)};" for char in one_line(text, 120))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from trainc.documents.compare import counterpart
 from trainc.gitops.base import History, jobset_of, namespace_origin
 from trainc.gitops.naming import name_place
 from trainc.join import join, patched
 from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration
 from trainc.memo import Once
 from trainc.model import Model, Origin
-from trainc.origins import Cause, Step, blame, counterpart
+from trainc.origins import Cause, Step, blame
 from trainc.plugins import SHAPES
 from trainc.plugins.jobset import JobSet
 from trainc.records import NamedTuple, replace

@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from trainc.difference.model import Effect, FieldChange, JobChange, ObjectChange, Place, Word
-from trainc.difference.phrases import counted, word_text
+from msgspec.structs import replace
+
+from trainc.changes.model import Effect, FieldChange, JobChange, ObjectChange, Place, Word
+from trainc.changes.phrases import counted, word_text
 from trainc.gitops.companions import FOLDER
-from trainc.records import NamedTuple, replace
+from trainc.records import NamedTuple
 from trainc.source import Json
 
 JOB: Final = "<job>"

@@ -8,8 +8,8 @@ from typing import Final
 
 from trainc.diagnostics.display import one_line, width
 from trainc.documents.emit import emit
-from trainc.explaining.origins import Provenance
-from trainc.explaining.rows import Row, Table
+from trainc.provenance.explaining.origins import Provenance
+from trainc.provenance.explaining.rows import Row, Table
 from trainc.records import NamedTuple
 from trainc.source import Json, Path, as_object
 

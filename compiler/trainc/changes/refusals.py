@@ -12,15 +12,14 @@ from typing import Final
 
 from trainc.admit.rules import failures
 from trainc.admit.update import FROZEN, IMMUTABLE, config_map_changes, jobset_changes
-from trainc.changes import changes, same
+from trainc.base_revision import as_stored
+from trainc.changes.fields import named
+from trainc.changes.model import Refusal
+from trainc.changes.trees import unreadable
 from trainc.diagnostics import Diagnostic
-from trainc.difference.fields import named
-from trainc.difference.folders import unreadable
-from trainc.difference.model import Refusal
+from trainc.documents.compare import changes, counterpart, same
 from trainc.kube.gotypes import GoDecodeError
 from trainc.kube.quantity import from_json
-from trainc.origins import counterpart
-from trainc.previous import as_stored
 from trainc.schema import Resource
 from trainc.schema.registry import BUILT_IN, split_version
 from trainc.source import Document, Json, JsonObject, Path, dotted, existing, get

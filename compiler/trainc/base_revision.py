@@ -1,4 +1,4 @@
-"""What was there before: the documents of a base revision, and the objects that were emitted from them."""
+"""The base revision: its documents, the objects emitted from them, and both as a cluster stores them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import TypeAlias
 
+import msgspec
+
+from trainc.admit.jobsetdefaults import default
 from trainc.diagnostics import Diagnostic, Severity, report
-from trainc.documents.classify import CLUSTER_SCOPED, classify
+from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, classify
 from trainc.documents.load import load
+from trainc.kube.gotypes import GoDecodeError
 from trainc.options import Revision
-from trainc.records import dataclass, field, replace
-from trainc.source import Document, JsonObject, Source, get
+from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
+from trainc.records import replace
+from trainc.schema import Resource, admit, read, validate_object
+from trainc.schema.registry import BUILT_IN, Registry, split_version
+from trainc.source import Document, JsonObject, Path, Source, existing, get, put
 
 OUTPUT = "out/"
 BROKEN = "TC018"
@@ -26,8 +33,7 @@ def _nothing(kind: str) -> _Found:
     return {}, ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Base:
+class Base(msgspec.Struct, frozen=True, eq=False):
     """The base revision as one environment sees it. Documents are as they were committed, defaults not set.
 
     Their sources are called ``<revision>:<path>``, as git calls them; findings on them are notes. ``settings`` are
@@ -35,10 +41,10 @@ class Base:
     """
 
     revision: str = ""
-    inputs: Mapping[Identity, Document] = field(default_factory=dict)
+    inputs: Mapping[Identity, Document] = msgspec.field(default_factory=dict)
     findings: tuple[Diagnostic, ...] = ()
-    of_kind: Callable[[str], _Found] = field(default=_nothing, repr=False)
-    settings: Mapping[str, Document] = field(default_factory=dict, repr=False)
+    of_kind: Callable[[str], _Found] = _nothing
+    settings: Mapping[str, Document] = msgspec.field(default_factory=dict)
 
     @classmethod
     def of(cls, revision: Revision | None, environment: str) -> Base:
@@ -114,3 +120,72 @@ def _broken(revision: str, findings: Iterable[Diagnostic]) -> Iterator[Diagnosti
 
 def _renamed(document: Document, revision: str) -> Document:
     return replace(document, source=replace(document.source, name=f"{revision}:{document.source.name}"))
+
+
+_WITH_WEBHOOK = "JobSet"
+"""The kind whose mutating webhook has seen what was emitted."""
+
+
+class Previous(msgspec.Struct, frozen=True, eq=False):
+    """The objects of a base revision as a cluster stores them; without a base there are none."""
+
+    base: Base = msgspec.field(default_factory=Base)
+    registry: Registry = BUILT_IN
+
+    def input(self, data: JsonObject) -> JsonObject | Diagnostic | None:
+        """Return the object as it was given, None if it is new, or the note that no cluster could hold it."""
+        if not self.base.is_given:
+            return None
+        old = self.base.input(*identify(data))
+        found = self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
+        if old is None or found is None:
+            return None
+        held = as_stored(found, old)
+        return _extended(held, old.data) if isinstance(held, dict) else held
+
+    def emitted(self, data: JsonObject) -> JsonObject | Diagnostic | None:
+        """Return the object as it was emitted, None if it is new, or the note that no cluster could hold it."""
+        if not self.base.is_given:
+            return None
+        old = self.base.emitted(*identify(data))
+        found = self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
+        if old is None or found is None:
+            return None
+        return as_stored(found, old, created=found.kind == _WITH_WEBHOOK)
+
+
+def as_stored(resource: Resource, old: Document, *, created: bool = False) -> JsonObject | Diagnostic:
+    """Return an old object as a cluster holds it, or the note (TC018) that none could.
+
+    ``created``: JobSet's mutating webhook has seen it.
+    """
+    result = admit(resource, standard(old.data))
+    violations = result.violations
+    if created and not violations:
+        try:
+            data = read(resource, default(result.data)).data
+        except GoDecodeError as error:
+            return broken(old, error.path, error.message)
+        result = replace(result, data=data)
+        violations = validate_object(resource, data)
+    wrong = next((violation for violation in violations if violation.decode or violation.blocking), None)
+    if wrong is None:
+        return result.data
+    return broken(old, wrong.path, wrong.message)
+
+
+def broken(old: Document, path: Path, message: str) -> Diagnostic:
+    """Return the note (TC018) that no cluster could hold an old object."""
+    return report(BROKEN, old, existing(old.data, path), f"nothing here is compared: {message}")
+
+
+def standard(data: JsonObject) -> JsonObject:
+    """Return a runtime with an MPI implementation that the CRD knows in place of one that trainc adds."""
+    extended = data["kind"] in RUNTIMES and get(data, *IMPLEMENTATION_PATH) in EXTENSIONS
+    return put(data, IMPLEMENTATION_PATH, "OpenMPI") if extended else data
+
+
+def _extended(data: JsonObject, given: JsonObject) -> JsonObject:
+    """Return what ``standard`` made of a runtime with the MPI implementation that was given."""
+    own = get(given, *IMPLEMENTATION_PATH)
+    return put(data, IMPLEMENTATION_PATH, own) if data["kind"] in RUNTIMES and own in EXTENSIONS else data

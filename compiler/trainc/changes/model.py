@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+import msgspec
+
 from trainc.diagnostics import Diagnostic
-from trainc.records import NamedTuple, dataclass, field
+from trainc.records import NamedTuple
 from trainc.source import Json
 
 
@@ -83,8 +85,7 @@ class Refusal(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectChange:
+class ObjectChange(msgspec.Struct, frozen=True):
     """What becomes of one object; ``old_name`` differs from ``name`` where another object takes its place."""
 
     file: str
@@ -103,8 +104,7 @@ class Pods(NamedTuple):
     waits_for: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class JobChange:
+class JobChange(msgspec.Struct, frozen=True):
     """What becomes of one directory of out/: a job, or what the jobs of a namespace share.
 
     ``old_name`` and ``name`` are those of the JobSet, empty where there is none. ``application`` is whose sync it is
@@ -140,17 +140,15 @@ class Total(NamedTuple):
     after: Usage
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
+class Totals(msgspec.Struct, frozen=True):
     """Totals of everything, by environment and namespace, and by environment, namespace and queue."""
 
     all: Total = Total(Usage(), Usage())
-    namespaces: Mapping[tuple[str, str], Total] = field(default_factory=dict)
-    queues: Mapping[tuple[str, str, str], Total] = field(default_factory=dict)
+    namespaces: Mapping[tuple[str, str], Total] = msgspec.field(default_factory=dict)
+    queues: Mapping[tuple[str, str, str], Total] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """All that differs: changed directories, sorted; the number of those unchanged; totals; findings.
 
     ``weakened`` are findings on what judges less than before, ``unexplained`` are jobs none of whose sources changed.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainc.difference.compare import compare
-from trainc.difference.model import Difference, Effect, JobChange
+from trainc.changes.compare import compare
+from trainc.changes.model import Difference, Effect, JobChange
 
 __all__ = ["Difference", "Effect", "JobChange", "compare"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 
-from trainc.origins import key_of
 from trainc.records import NamedTuple
 from trainc.source import Json, Path
+
+KEYS = ("name", "mountPath", "containerPort", "key", "manager")
+"""What tells items of a list apart, in this order."""
 
 
 class Change(NamedTuple):
@@ -139,3 +141,36 @@ def contains(made: Json, given: Json) -> bool:
     if isinstance(made, str) and isinstance(given, str) and given:
         return given in made
     return given is not None and made is not None and holds(given, made)
+
+
+def key_of(item: Json) -> tuple[str, Json] | None:
+    """Return what tells an item of a list apart, or None."""
+    if isinstance(item, dict):
+        for key in KEYS:
+            value = item.get(key)
+            if isinstance(value, str | int):
+                return key, value
+    return None
+
+
+def counterpart(value: Json, root: Json, path: Path) -> Path:
+    """Return the path in value that path is in root, items of lists matched by key; as far as there is one."""
+    out: list[str | int] = []
+    for step in path:
+        if isinstance(root, dict) and isinstance(step, str):
+            if not isinstance(value, dict) or step not in value:
+                break
+            root, value = root.get(step), value[step]
+            out.append(step)
+        elif isinstance(root, list) and isinstance(step, int) and isinstance(value, list):
+            wanted = key_of(root[step])
+            found = next((i for i, item in enumerate(value) if key_of(item) == wanted and wanted is not None), None)
+            if found is None:
+                found = next((i for i, item in enumerate(value) if item == root[step]), None)
+            if found is None:
+                break
+            root, value = root[step], value[found]
+            out.append(found)
+        else:
+            break
+    return tuple(out)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable
 from typing import Final
 
-from trainc.difference.model import Difference, JobChange, ObjectChange, Place, Total, Usage
-from trainc.difference.notices import weakened_json
+from trainc.changes.model import Difference, JobChange, ObjectChange, Place, Total, Usage
+from trainc.changes.phrases import weakened_json
 from trainc.source import Json, JsonObject
 
 VERSION: Final = 1

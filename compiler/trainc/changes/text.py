@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from trainc.diagnostics.display import one_line, width
-from trainc.difference.groups import Group, grouped
-from trainc.difference.model import Difference
-from trainc.difference.notices import advice, weakened_lines, weakened_title
-from trainc.difference.phrases import (
+from trainc.changes.groups import Group, grouped
+from trainc.changes.model import Difference
+from trainc.changes.phrases import (
     SIGNS,
     WIDTH,
+    advice,
     effect_of,
     images,
     object_lines,
@@ -19,9 +18,12 @@ from trainc.difference.phrases import (
     refusal_lines,
     summary,
     total_rows,
+    warnings,
+    weakened_lines,
+    weakened_title,
     words_of,
 )
-from trainc.difference.remarks import warnings
+from trainc.diagnostics.display import one_line, width
 
 _LONG: Final = 2000
 _COLOURS: Final = {"+": "32", "-": "31", "!": "1;31", "~": "33", ">": "35", "@": "36"}

@@ -16,9 +16,9 @@ from trainc.model import Model, Object, Objects, Origin
 from trainc.origins import Cause, Step, blame, nearest
 from trainc.plugins import BUILDS
 from trainc.plugins.volcano import QUEUE
+from trainc.provenance.jobset import POLICIES, Origins, Trail, joined, shape, trace_jobset
 from trainc.records import replace
 from trainc.source import JsonObject, Path, get
-from trainc.trace import POLICIES, Origins, Trail, joined, shape, trace_jobset
 
 _NODES: Final[Path] = ("spec", "trainer", "numNodes")
 _PROCESSES: Final[Path] = ("spec", "trainer", "numProcPerNode")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import unified_diff
 from json import dumps
 from typing import Final
 
-from trainc.diagnostics.display import one_line
-from trainc.diagnostics.secrecy import MASK
-from trainc.difference.model import (
+from trainc.changes.model import (
     Difference,
     Effect,
     FieldChange,
@@ -22,9 +20,12 @@ from trainc.difference.model import (
     Usage,
     Word,
 )
+from trainc.diagnostics import Diagnostic
+from trainc.diagnostics.display import one_line
+from trainc.diagnostics.secrecy import MASK
 from trainc.documents.emit import emit
 from trainc.gitops.companions import FOLDER
-from trainc.source import Json
+from trainc.source import Json, JsonObject
 
 SIGNS: Final = {
     Effect.CREATED: "+",
@@ -244,3 +245,68 @@ def _lines(value: Json) -> list[str]:
     except ValueError:  # a null, say, which trainc itself never writes
         text = dumps(value, ensure_ascii=False, indent=2)
     return text.rstrip("\n").split("\n")
+
+
+_SHOWN: Final = 10
+"""So many jobs are named."""
+
+
+def weakened_title(difference: Difference) -> str:
+    """Return the heading of what judges less than before."""
+    return f"{counted(len(difference.weakened), 'change')} to what checks the jobs"
+
+
+def weakened_lines(difference: Difference) -> Iterator[tuple[str, str]]:
+    """Yield the place and the words of each change to what checks the jobs."""
+    for finding in difference.weakened:
+        hint = f" ({finding.hint})" if finding.hint is not None else ""
+        yield f"{finding.file}:{finding.line}", f"{finding.message}{hint}"
+
+
+def weakened_json(finding: Diagnostic) -> JsonObject:
+    """Return one change to what checks the jobs, for programs."""
+    return {
+        "code": finding.code,
+        "file": finding.file,
+        "line": finding.line,
+        "message": finding.message,
+        "hint": finding.hint,
+    }
+
+
+def advice(difference: Difference) -> str:
+    """Return what to do about changes that no source explains; empty without any."""
+    places = difference.unexplained
+    if not places:
+        return ""
+    named = ", ".join(map(str, places[:_SHOWN]))
+    more = f" and {len(places) - _SHOWN:,} more" if len(places) > _SHOWN else ""
+    return (
+        f"No source of {named}{more} has changed. If out/ was edited by hand, change the sources instead and run"
+        " 'trainc render'."
+    )
+
+
+_MOST: Final = 10
+_WIDTH: Final = 120
+
+
+def warnings(difference: Difference) -> tuple[str, ...]:
+    """Return a sentence for each, the worst first; none where all is as it should be."""
+    found = []
+    if names := difference.foreign:
+        one = len(names) == 1
+        what = "1 file or folder below out/ was" if one else f"{len(names)} files or folders below out/ were"
+        them = "it" if one else "them"
+        found.append(f"{what} not written by trainc, and Argo CD or Flux reads {them}: {_listed(names)}")
+    if difference.stale is None and difference.broken:
+        found.append("out/ may be stale: its sources have errors, which trainc validate lists")
+    elif places := [str(place) for place in difference.stale or ()]:
+        what = "1 job" if len(places) == 1 else f"{len(places)} jobs"
+        found.append(f"out/ is stale for {what}: {_listed(places)}. Run trainc render, then compare again")
+    return tuple(found)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [one_line(name, _WIDTH) for name in names[:_MOST]]
+    return ", ".join(shown) + (f" and {len(names) - _MOST} more" if len(names) > _MOST else "")

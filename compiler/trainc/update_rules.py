@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+import msgspec
+
 from trainc.admit.rules import RuleFailure, failures
 from trainc.admit.update import config_map_changes, jobset_changes, rewritten, trainjob_changes
-from trainc.base import Base, identify
-from trainc.changes import Change, changes, contains, holds, is_text_of, same, undone
+from trainc.base_revision import Base, as_stored, broken, identify, standard
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.diagnostics.concealing import concealed
 from trainc.documents.classify import RUNTIMES, TRAINJOB
+from trainc.documents.compare import Change, changes, contains, counterpart, holds, is_text_of, same, undone
 from trainc.gitops.naming import run_of, way_forward
 from trainc.kube.gotypes import GoDecodeError
 from trainc.model import Model, Object
-from trainc.origins import blamed, counterpart
-from trainc.previous import as_stored, broken, standard
-from trainc.records import NamedTuple, dataclass, replace
+from trainc.origins import blamed
+from trainc.records import NamedTuple, replace
 from trainc.schema import Resource, has_rules, validate_object
 from trainc.schema.registry import BUILT_IN, Registry, split_version
 from trainc.schema.wording import show
@@ -56,8 +57,7 @@ class _Refusal(NamedTuple):
     changes: tuple[Change, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Transitions:
+class Transitions(msgspec.Struct, frozen=True, eq=False):
     """The comparison with a base revision."""
 
     base: Base

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+import msgspec
+
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
 from trainc.gitops.base import option_place
 from trainc.model import Origin
 from trainc.options import Options
-from trainc.records import dataclass
 from trainc.source import Document, JsonObject, Path, Source, as_list, get
 
 _NAMESPACE: Final[Path] = ("metadata", "namespace")
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(msgspec.Struct, frozen=True):
     """Where a value came from.
 
     ``kind`` is trainjob, runtime, companion, folder (below jobs/), patch, default, plugin, fix, environment or lock.

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+import msgspec
+
 from trainc.diagnostics.secrecy import MASK, hidden
 from trainc.documents.emit import emit
-from trainc.explaining.origins import Provenance, provenances
 from trainc.kube.fieldorder import ordered_object
 from trainc.model import Object, Origin
 from trainc.options import Options
 from trainc.origins import nearest
-from trainc.records import dataclass
+from trainc.provenance.explaining.origins import Provenance, provenances
 from trainc.source import Document, Json, JsonObject, Path, Source, as_object, dotted, get, paths
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """A scalar, or an empty mapping or list: where it is, what it is, and where it came from, the last origin first."""
 
     path: Path
@@ -29,8 +29,7 @@ class Row:
         return dotted(self.path)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class Table(msgspec.Struct, frozen=True, eq=False):
     """The rows of an object, or of some of its fields. ``data`` is the object as it is shown."""
 
     made: Object

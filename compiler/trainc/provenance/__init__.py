@@ -1,0 +1,1 @@
+"""Where each field of an object came from."""
