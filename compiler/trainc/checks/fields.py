@@ -62,6 +62,21 @@ class Field:
         """Return this place under the name that the server has for it."""
         return Field(self.code, self.path, field)
 
+    def items(self, parent: Json, name: str) -> Iterator[tuple[Field, JsonObject]]:
+        """Yield the objects of a list that is a field of ``parent``, which is here, each with its place."""
+        at = self.child(name)
+        return ((at.index(index), item) for index, item in enumerate(objects(get(parent, name))))
+
+    def one_of(self, parent: Json, name: str, supported: Sequence[str]) -> Iterator[Problem]:
+        """Yield the problem of a field of ``parent``, which is here, that has a value and none that is supported."""
+        if (value := text(parent, name)) and value not in supported:
+            yield self.child(name).unsupported(value, supported)
+
+    def not_negatives(self, parent: JsonObject, names: Iterable[str]) -> Iterator[Problem]:
+        """Yield the problems of fields of ``parent``, which is here, that are below 0."""
+        for name in names:
+            yield from self.child(name).not_negative(parent.get(name))
+
     def required(self, detail: str = "") -> Problem:
         """Something is missing or empty."""
         text = f"{self.name}: Required value"
@@ -181,8 +196,8 @@ def _as_in_134(detail: str) -> str:
 def label_selector(field: Field, selector: Json) -> Iterator[Problem]:
     """Check a label selector; an absent one is fine."""
     yield from labels(field.child("matchLabels"), as_object(get(selector, "matchLabels")))
-    for index, requirement in enumerate(objects(get(selector, "matchExpressions"))):
-        yield from selector_requirement(field.child("matchExpressions").index(index), requirement)
+    for at, requirement in field.items(selector, "matchExpressions"):
+        yield from selector_requirement(at, requirement)
 
 
 def selector_requirement(field: Field, requirement: JsonObject, *, node: bool = False) -> Iterator[Problem]:

@@ -100,8 +100,8 @@ def _config_map(field: Field, source: JsonObject) -> Iterator[Problem]:
 
 def _files(field: Field, source: JsonObject) -> Iterator[Problem]:
     yield from mode(field.child("defaultMode"), source.get("defaultMode"))
-    for index, item in enumerate(objects(source.get("items"))):
-        yield from _item(field.child("items").index(index), item)
+    for at, item in field.items(source, "items"):
+        yield from _item(at, item)
 
 
 def _item(field: Field, item: JsonObject) -> Iterator[Problem]:
