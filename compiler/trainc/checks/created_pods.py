@@ -14,9 +14,10 @@ import hashlib
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from trainc.kube.gotypes import POD_SPEC, decode
 from trainc.kube.poddefaults import default_job, default_pod
-from trainc.records import dataclass
 from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects
 
 _PREFIX: Final = "jobset.sigs.k8s.io/"
@@ -35,8 +36,7 @@ _PRIORITY: Final[tuple[Path, ...]] = (("spec", "priority"), ("spec", "preemption
 _STATUS: Final[tuple[Path, ...]] = (("status",), ("metadata", "generation"))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Child:
+class Child(msgspec.Struct, frozen=True, eq=False):
     """An object that a controller makes. ``template`` is where its metadata and spec come from, in the JobSet.
 
     ``unknown`` are the paths of what only a cluster knows.

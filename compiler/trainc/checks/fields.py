@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
+
 from trainc.kube.fielderror import go_value, quote
 from trainc.kube.gojson import go_json
 from trainc.kube.names import is_dns1123_label, is_dns1123_subdomain, is_qualified_name, is_valid_label_value
-from trainc.records import dataclass
 from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """One thing that the API server refuses in an object that a controller creates.
 
     ``path`` leads to it in the object, ``upstream`` is the server's text and ``detail`` what that says without the
@@ -30,8 +30,7 @@ class Problem:
     hint: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """A place of an object: its path, and its name as the server's Go code spells it, which is not always the same."""
 
     code: str

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+import msgspec
+
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.gitops.pods import images
 from trainc.model import Model, Object, Objects
 from trainc.origins import blamed, nearest
 from trainc.plugins.base import pod_containers
-from trainc.records import NamedTuple
 from trainc.regex import lazy
 from trainc.source import Document, JsonObject, Path, as_object, existing, get, objects
 
@@ -124,7 +125,7 @@ _SCHEME = lazy(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MARK = lazy(r"\{\{.*?\}\}|\$\{[^}]*\}|\$\([^)]*\)|\{[^}]*\}|<[^>]*>|%\([^)]*\)s|\$\w*|[{}<>]")
 
 
-class Fault(NamedTuple):
+class Fault(msgspec.Struct, frozen=True):
     """What is wrong with a reference, and what to do about it; None for the hint of the code."""
 
     message: str

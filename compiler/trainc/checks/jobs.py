@@ -9,12 +9,13 @@ import marshal
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from trainc.checks.fields import Field, Problem, labels, number, qualified_name, text
 from trainc.checks.pod_environment import env_problems
 from trainc.checks.pods import annotation_problems, pod_problems, spec_problems, template_problems
 from trainc.kube.fielderror import quote
 from trainc.kube.names import is_domain_prefixed_path
-from trainc.records import replace
 from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects
 
 MAX_INDEXED = 100_000

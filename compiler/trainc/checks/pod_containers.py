@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+import msgspec
+from msgspec.structs import replace
+
 from trainc.checks.fields import MAX_PORT, Field, Problem, between, descending, dns_label, id_in_range, number, text
 from trainc.checks.pod_environment import env_from_problems, env_problems
 from trainc.checks.pod_resources import device_problems, requirement_problems
 from trainc.checks.pod_volumes import mount_problems
 from trainc.kube.names import is_valid_port_name
-from trainc.records import dataclass, replace
 from trainc.source import Json, JsonObject, as_list, as_object, get, objects
 
 CONTAINER, ENVIRONMENT, MOUNTS, RESOURCES, SECURITY = "TC805", "TC811", "TC806", "TC807", "TC809"
@@ -20,8 +22,7 @@ RESIZED = ("cpu", "memory")
 RESIZE_POLICIES = ("NotRequired", "RestartContainer")
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(msgspec.Struct, frozen=True):
     """What a container is checked against: ``volumes`` that can be mounted, and fields of its pod."""
 
     volumes: Mapping[str, JsonObject]
