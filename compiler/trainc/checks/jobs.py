@@ -235,10 +235,10 @@ _ANY_TEXT = ("command", "args", "workingDir")
 """The fields of a container that may hold any text."""
 
 _NAMED = (("configMap", "name"), ("secret", "secretName"), ("persistentVolumeClaim", "claimName"))
-"""The sources of volumes of which only has to be there what they name."""
+"""The sources of volumes that need a name, whatever it is."""
 
 _SOME = "x"
-"""Stands for a text of which only is asked whether there is one."""
+"""Replaces a text that only has to be non-empty."""
 
 
 def problems_of(job: JsonObject) -> Iterator[Problem]:
@@ -331,7 +331,7 @@ def _metadata(metadata: Json) -> JsonObject:
 
 
 def _is_valid(check: Callable[[Field, JsonObject], Iterator[Problem]], value: JsonObject) -> bool:
-    """Tell whether a check finds nothing in a value, of which the checks know many."""
+    """Tell whether a check finds nothing in a value."""
     return _is_valid_packed(check, marshal.dumps(value, _PLAIN))
 
 
