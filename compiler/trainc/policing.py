@@ -22,7 +22,7 @@ from trainc.source import Document, JsonObject, Path, as_object, existing, get, 
 
 if TYPE_CHECKING:
     from trainc.admit.policy import Decision, PolicySet, Request
-    from trainc.checks.created_pods import Child
+    from trainc.checks.created_pods import CreatedObject
 
 STAGE: Final = "policy"
 """Where a cluster refuses what a bound policy denies."""
@@ -119,13 +119,13 @@ class Policing(Struct, frozen=True, eq=False):
         for made in objects:
             found += self._said(made.data, self.previous.emitted(made.data), partial(blamed, model, made))
             if self.pods and made.kind == "JobSet":
-                from trainc.checks.created_pods import children
+                from trainc.checks.created_pods import created_objects
 
-                for child in children(made.data):
+                for child in created_objects(made.data):
                     found += self._of_child(model, made, child)
         return tuple(found)
 
-    def _of_child(self, model: Model, made: Object, child: Child) -> tuple[Diagnostic, ...]:
+    def _of_child(self, model: Model, made: Object, child: CreatedObject) -> tuple[Diagnostic, ...]:
         place = partial(_through, model, made, child.template)
         return self._said(child.data, None, place, child.unknown)
 

@@ -15,7 +15,7 @@ from simulator.manifests import read
 from simulator.objects import identity
 from simulator.pods import admit, pod
 
-from trainc.checks.created_pods import children
+from trainc.checks.created_pods import created_objects
 
 ROOT = Path(__file__).resolve().parents[2]
 ZEROS = "00000000-0000-0000-0000-000000000000"
@@ -74,7 +74,7 @@ def test_as_upstream(golden: dict[str, Any]) -> None:
 @pytest.mark.parametrize("file", JOBSETS, ids=lambda file: file.parent.name)
 def test_as_trainc_says(file: Path) -> None:
     (jobset,) = read([file])
-    compare(jobset, [dict(child.data) for child in children(jobset)], ZEROS)
+    compare(jobset, [dict(child.data) for child in created_objects(jobset)], ZEROS)
 
 
 def test_there_are_jobsets() -> None:

@@ -8,30 +8,28 @@ from __future__ import annotations
 
 from typing import TypeAlias, Union
 
+import msgspec
+
 from trainc.cel.values import Uint
-from trainc.records import dataclass
 
 Constant: TypeAlias = Union[bool, int, Uint, float, str, bytes, None]  # noqa: UP007 - as the other aliases
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Literal:
+class Literal(msgspec.Struct, frozen=True, eq=False):
     """A constant. ``position`` here and below: where cel-go places the node, an offset in code points."""
 
     position: int
     value: Constant
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ident:
+class Ident(msgspec.Struct, frozen=True, eq=False):
     """A name; with a leading dot it is sought outside of the container only."""
 
     position: int
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Select:
+class Select(msgspec.Struct, frozen=True, eq=False):
     """``operand.field``; ``test_only`` for ``has(operand.field)``. The checker may find a qualified name in it."""
 
     position: int
@@ -40,8 +38,7 @@ class Select:
     test_only: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class Call(msgspec.Struct, frozen=True, eq=False):
     """A function, an operator (``_+_``, ``_[_]``, ``_?_:_``, ``_?._`` ...: cel-go's names) or a member call."""
 
     position: int
@@ -50,8 +47,7 @@ class Call:
     args: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ListLiteral:
+class ListLiteral(msgspec.Struct, frozen=True, eq=False):
     """``[a, ?b]``; ``optional`` holds the indexes of elements behind a question mark."""
 
     position: int
@@ -59,8 +55,7 @@ class ListLiteral:
     optional: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, eq=False):
     """``key: value`` of a map, or a field of a message, whose key is then a Literal with its name."""
 
     position: int
@@ -69,16 +64,14 @@ class Entry:
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MapLiteral:
+class MapLiteral(msgspec.Struct, frozen=True, eq=False):
     """``{key: value, ?key: value}``."""
 
     position: int
     entries: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Message:
+class Message(msgspec.Struct, frozen=True, eq=False):
     """``type.name{field: value}``."""
 
     position: int
@@ -86,8 +79,7 @@ class Message:
     entries: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Comprehension:
+class Comprehension(msgspec.Struct, frozen=True, eq=False):
     """A fold, what macros expand to: accu = init; for var[, var2] in range while condition: accu = step; result.
 
     ``macro`` is the macro's name (``all``, ``map`` ...), a hint for the runner that changes nothing.

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias, TypeVar
 
+import msgspec
+
 from trainc.cel import literals
 from trainc.cel.ast import Call, Constant, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
 from trainc.cel.issues import Issue
 from trainc.cel.lalr import UnexpectedToken
 from trainc.cel.macros import RECEIVER_MACROS, Budget, MacroError, Maker, has
 from trainc.cel.tokens import Token
-from trainc.records import NamedTuple
 
 CONTROL = ("break", "continue", "else", "for", "if", "loop", "return", "while")
 DECLARATIONS = ("as", "const", "function", "import", "let", "namespace", "package", "var", "void")
@@ -43,7 +44,7 @@ RENAMING = frozenset(("expr", "conditionalor", "unary_not", "unary_neg", "litera
 T = TypeVar("T")
 
 
-class Operand(NamedTuple):
+class Operand(msgspec.Struct, frozen=True):
     """A left operand with its operator, or the first of a run of operators before their operand."""
 
     operator: Token
@@ -51,7 +52,7 @@ class Operand(NamedTuple):
     run: int = 1
 
 
-class Field(NamedTuple):
+class Field(msgspec.Struct, frozen=True):
     """A field of a message; ``start`` is where it begins, ``issue`` what is wrong with its name."""
 
     start: int
@@ -59,7 +60,7 @@ class Field(NamedTuple):
     issue: Issue | None
 
 
-class Optional(NamedTuple):
+class Optional(msgspec.Struct, frozen=True):
     """An expression, and whether a question mark is before it."""
 
     node: Node
@@ -152,7 +153,7 @@ class Builder:
 
     def unary_not(self, first: Token | Operand, another: Token | None = None) -> Operand:
         """``"!" | unary_not "!"``."""
-        return Operand(first) if isinstance(first, Token) else first._replace(run=first.run + 1)
+        return Operand(first) if isinstance(first, Token) else Operand(first.operator, first.operand, first.run + 1)
 
     unary_neg = unary_not
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Generator, Mapping
 from types import NoneType
 from typing import Any, TypeAlias
 
+import msgspec
+
 from trainc.cel import types
 from trainc.cel.ast import Call, Comprehension, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
 from trainc.cel.declarations import Environment
@@ -20,7 +22,7 @@ from trainc.cel.scopes import Declared, qualified
 from trainc.cel.types import Type
 from trainc.cel.unification import TooLarge
 from trainc.cel.values import Uint
-from trainc.records import dataclass, field, replace
+from trainc.records import dataclass, field
 
 __all__ = ["Checked", "Reference", "check", "unchecked"]
 
@@ -248,7 +250,9 @@ def _comprehension(judge: Judge, node: Comprehension) -> Steps:
     judge.names.leave()
     before = (node.iter_range, node.accu_init, node.condition, node.step, node.result)
     if any(map(_differ, (over, start, condition, step, result), before)):
-        node = replace(node, iter_range=over, accu_init=start, condition=condition, step=step, result=result)
+        node = msgspec.structs.replace(
+            node, iter_range=over, accu_init=start, condition=condition, step=step, result=result
+        )
     judge.types[node] = judge.bindings.substitute(judge.types[result])
     return node
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from trainc.records import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
+class Issue(msgspec.Struct, frozen=True):
     """One error of parsing or checking: cel-go's message, and where, an offset in code points of the expression."""
 
     position: int

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+import msgspec
+from msgspec.structs import replace
+
 from trainc.cel.ast import Call, Comprehension, Constant, Ident, ListLiteral, Literal, MapLiteral, Node, Select
 from trainc.cel.walk import copied, postorder
-from trainc.records import dataclass, replace
 
 ACCUMULATOR = "@result"
 RESERVED_ACCUMULATORS = (ACCUMULATOR, "__result__")
@@ -30,15 +32,13 @@ class MacroError(Exception):
         self.message = message
 
 
-@dataclass(slots=True)
-class Budget:
+class Budget(msgspec.Struct):
     """How many more nodes may be copied."""
 
     nodes: int = COPIED_NODES
 
 
-@dataclass(frozen=True, slots=True)
-class Maker:
+class Maker(msgspec.Struct, frozen=True):
     """Makes nodes where the macro stands, at the position of its parenthesis."""
 
     position: int

@@ -1,4 +1,4 @@
-"""Containers that every API accepts and that do not start, or start without what they need."""
+"""Containers that every API accepts and that do not start, or start without what they need; secrets in plain text."""
 
 from __future__ import annotations
 
@@ -14,32 +14,44 @@ from trainc.model import Model, Object
 from trainc.origins import blamed
 from trainc.plugins.base import pod_containers
 from trainc.regex import lazy
-from trainc.source import Document, Json, JsonObject, Path, as_object, get, objects
+from trainc.source import Document, Json, JsonObject, Path, as_list, as_object, get, objects
 
 MEMORY, COMMAND = "TC836", "TC837"
 KINDS: Final = ("initContainers", "containers")
 POD: Final[Path] = ("template", "spec", "template", "spec")
+TEMPLATE: Final[Path] = ("spec", "template")
+"""Where a runtime has its JobSet."""
+
 _BYTE: Final = parse("1")
 _MEBIBYTE: Final = parse("1Mi")
 _PARTS: Final = ("m", "u", "n")
 """The suffixes of thousandths and less, in which Go writes what is no whole number."""
 
 
-def containers(jobset: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
-    """Yield the containers of a JobSet with their paths, those of init containers first."""
-    for index, job in enumerate(objects(get(jobset, "spec", "replicatedJobs"))):
-        for kind in KINDS:
+def containers(
+    data: JsonObject, prefix: Path = (), kinds: tuple[str, ...] = KINDS
+) -> Iterator[tuple[Path, JsonObject, JsonObject]]:
+    """Yield path, replicated job and container for all containers of a JobSet, or of a runtime's at TEMPLATE."""
+    jobs: Path = (*prefix, "spec", "replicatedJobs")
+    for index, job in enumerate(objects(get(data, *jobs))):
+        for kind in kinds:
             for number, container in enumerate(pod_containers(job, kind)):
-                yield ("spec", "replicatedJobs", index, *POD, kind, number), container
+                yield (*jobs, index, *POD, kind, number), job, container
+
+
+def words(container: JsonObject) -> Iterator[tuple[Path, str]]:
+    """Yield the words of a container's command line with their paths in the container."""
+    for key in ("command", "args"):
+        for index, word in enumerate(as_list(container.get(key))):
+            yield (key, index), str(word)
 
 
 def check_containers(model: Model, jobset: Object) -> Iterator[Diagnostic]:
     """Yield warnings of memory in thousandths of bytes and of command lines in one word, where they are written."""
-    for path, container in containers(jobset.data):
+    for path, _, container in containers(jobset.data):
         yield from _memory(model, jobset, path, container)
-        words = container.get("command")
-        first = words[0] if isinstance(words, list) and words else None
-        if isinstance(first, str) and first.strip() and len(first.split()) > 1:
+        first = next(iter(as_list(container.get("command"))), None)
+        if isinstance(first, str) and len(first.split()) > 1:
             document, place = blamed(model, jobset, (*path, "command", 0))
             name = first.split()[0]
             message = f"container {container.get('name')!r} looks for a program called {_short(first)!r}, not {name!r}"
@@ -93,8 +105,7 @@ def _short(text: str) -> str:
     return line if len(line) <= 60 else f"{line[:57]}..."
 
 
-# Secrets in plain text: what stands in git is read by everyone who reads git, for ever.
-
+# Secrets in plain text: everyone who can read the repository can read them, in all of its history.
 
 CARRIERS = ("env", "command", "args", "storageUri")
 """The fields that bring a value into a container. Elsewhere a name that looks secret is a reference."""
@@ -112,18 +123,12 @@ _TEXT_TOKEN = lazy(
 def check_secrets(model: Model) -> Iterator[Diagnostic]:
     """Yield a finding for each value of TrainJob and runtime that looks like a secret; the value is never shown."""
     for document in (model.job, model.runtime):
-        yield from spilled(document, partial(_told, document), faithful=model.options.faithful)
+        yield from spilled(document, partial(_is_secret, document), faithful=model.options.faithful)
 
 
-def _told(document: Document, path: Path, text: str) -> bool:
-    return _carried(path) and not _harmless(document, path, text)
-
-
-def _carried(path: Path) -> bool:
-    return path[:1] == ("spec",) and any(step in CARRIERS for step in path)
-
-
-def _harmless(document: Document, path: Path, text: str) -> bool:
-    """Tell whether the value is a reference, a path, a small number or a placeholder, or the name means no secret."""
+def _is_secret(document: Document, path: Path, text: str) -> bool:
+    """Tell whether a value gets into a container and is no reference, path, small number, placeholder or text token."""
+    if path[:1] != ("spec",) or not any(step in CARRIERS for step in path) or _NO_SECRET.fullmatch(text):
+        return False
     name = get(document.data, *path[:-1], "name")
-    return _NO_SECRET.fullmatch(text) is not None or (isinstance(name, str) and _TEXT_TOKEN.fullmatch(name) is not None)
+    return not (isinstance(name, str) and _TEXT_TOKEN.fullmatch(name))

@@ -1,8 +1,8 @@
-"""The Jobs and pods that controllers will make of a JobSet, as an API server is asked to create them.
+"""The Jobs and pods that controllers create for a JobSet, as the API server sees them in a request.
 
-One Job and one pod for each replicated job, the first: the others differ in indexes and names. Of a pod that is what
-the Job controller sends, with the server's defaults. What other admission plugins of a cluster add, the volume with
-the token of the service account and the defaults of a LimitRange, is not there.
+For each replicated job the first Job and its first pod: the others differ in indexes and names. A pod is what the Job
+controller sends, with the server's defaults, and without what other admission plugins of a cluster add: the volume
+with the service account's token, the defaults of a LimitRange.
 
 Sources: JobSet v0.12.0 pkg/controllers/jobset_controller.go (constructJob), k8s.io/kubernetes v1.34
 pkg/controller/job and pkg/registry/batch/job/strategy.go.
@@ -14,9 +14,10 @@ import hashlib
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from trainc.kube.gotypes import POD_SPEC, decode
 from trainc.kube.poddefaults import default_job, default_pod
-from trainc.records import dataclass
 from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects
 
 _PREFIX: Final = "jobset.sigs.k8s.io/"
@@ -26,7 +27,7 @@ _BY_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
 _CONTROLLERS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _SOMETHING: Final = "00000000-0000-0000-0000-000000000000"
-"""Stands where a uid will stand; no expression sees it."""
+"""Replaces a uid; no expression sees it."""
 
 _MAX_PREFIX: Final = 58
 """The most characters of a name before its random end."""
@@ -35,11 +36,10 @@ _PRIORITY: Final[tuple[Path, ...]] = (("spec", "priority"), ("spec", "preemption
 _STATUS: Final[tuple[Path, ...]] = (("status",), ("metadata", "generation"))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Child:
-    """An object that a controller makes. ``template`` is where its metadata and spec come from, in the JobSet.
+class CreatedObject(msgspec.Struct, frozen=True, eq=False):
+    """An object that a controller creates. ``template`` is the path of its template in the JobSet.
 
-    ``unknown`` are the paths of what only a cluster knows.
+    ``unknown`` are the paths of values that only a cluster knows.
     """
 
     data: JsonObject
@@ -47,7 +47,7 @@ class Child:
     unknown: tuple[Path, ...]
 
 
-def children(jobset: JsonObject) -> Iterator[Child]:
+def created_objects(jobset: JsonObject) -> Iterator[CreatedObject]:
     """Yield the first Job and the first pod of every replicated job that has one."""
     for index, replicated in enumerate(objects(get(jobset, "spec", "replicatedJobs"))):
         if replicated.get("replicas", 1) == 0:
@@ -58,11 +58,11 @@ def children(jobset: JsonObject) -> Iterator[Child]:
         below = tuple(("spec", "template", *path) for path in (*_labels(), ("metadata", "annotations", _UID)))
         controlled = tuple(("spec", "template", "metadata", "labels", key) for key in _CONTROLLERS)
         selector = (("spec", "selector", "matchLabels", _CONTROLLERS[1]),)
-        yield Child(job, template, (*uids, *below, *controlled, *selector, *_STATUS))
+        yield CreatedObject(job, template, (*uids, *below, *controlled, *selector, *_STATUS))
         if get(job, "spec", "parallelism") != 0 and get(job, "spec", "completions") != 0:
             pod = _pod(job)
             own = tuple(("metadata", "labels", key) for key in _CONTROLLERS)
-            yield Child(pod, (*template, "spec", "template"), (*uids, *own, *_STATUS, *_unresolved(pod)))
+            yield CreatedObject(pod, (*template, "spec", "template"), (*uids, *own, *_STATUS, *_unresolved(pod)))
 
 
 def _labels() -> tuple[Path, ...]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from trainc.checks.containers import TEMPLATE, containers
 from trainc.diagnostics import Diagnostic, report
 from trainc.model import ANCESTOR_LABEL, NODE, Model, Object
 from trainc.origins import blamed
-from trainc.plugins.base import gpu_count, node_resources, pod_containers, quantities
+from trainc.plugins.base import gpu_count, node_resources, quantities
 from trainc.plugins.podgroup import members
 from trainc.plugins.torch.plugin import processes
 from trainc.regex import lazy
@@ -24,8 +25,6 @@ READ: Final = ("cpu", "nvidia.com/gpu", "google.com/tpu", "huawei.com/Ascend910"
 
 MIG: Final = "nvidia.com/mig-"
 FRAMEWORK: Final = "trainer.kubeflow.org/framework"
-_PODS: Final[Path] = ("template", "spec", "template", "spec", "containers")
-_JOBS: Final[Path] = ("spec", "template", "spec", "replicatedJobs")
 
 
 def check_devices(model: Model) -> Iterator[Diagnostic]:
@@ -71,14 +70,11 @@ def _started(model: Model) -> tuple[int | None, str]:
 def _place(model: Model, name: str) -> tuple[Document, Path]:
     """Return where a resource is written: in the TrainJob, else in the runtime."""
     for kind in ("limits", "requests"):
-        path = (*NODE_RESOURCES, kind, name)
-        if get(model.job.data, *path) is not None:
-            return model.job, path
-        for index, job in enumerate(objects(get(model.runtime.data, *_JOBS))):
-            for number, container in enumerate(pod_containers(job)):
-                path = (*_JOBS, index, *_PODS, number, "resources", kind, name)
-                if container.get("name") == NODE and get(model.runtime.data, *path) is not None:
-                    return model.runtime, path
+        if get(model.job.data, *NODE_RESOURCES, kind, name) is not None:
+            return model.job, (*NODE_RESOURCES, kind, name)
+        for path, _, container in containers(model.runtime.data, TEMPLATE, ("containers",)):
+            if container.get("name") == NODE and get(container, "resources", kind, name) is not None:
+                return model.runtime, (*path, "resources", kind, name)
     return model.job, ("spec", "runtimeRef")
 
 
@@ -90,19 +86,15 @@ def check_listed(runtime: Document) -> Iterator[Diagnostic]:
     """
     if get(runtime.data, "metadata", "labels", FRAMEWORK) is None:
         return
-    for index, job in enumerate(objects(get(runtime.data, *_JOBS))):
-        if get(job, "template", "metadata", "labels", ANCESTOR_LABEL) is None:
+    for path, job, container in containers(runtime.data, TEMPLATE, ("containers",)):
+        if container.get("name") != NODE or get(job, "template", "metadata", "labels", ANCESTOR_LABEL) is None:
             continue
-        for number, container in enumerate(pod_containers(job)):
-            if container.get("name") != NODE:
-                continue
-            limits = get(container, "resources", "limits")
-            if isinstance(limits, dict) and not _is_read(limits):
-                path = (*_JOBS, index, *_PODS, number, "resources", "limits")
-                told = f"limits of {', '.join(sorted(limits))} only" if limits else "empty limits"
-                message = f"{told}: TrainerClient.list_runtimes() of the Kubeflow SDK fails for all runtimes"
-                yield report(LISTED, runtime, path, message)
-            return
+        limits = get(container, "resources", "limits")
+        if isinstance(limits, dict) and not _is_read(limits):
+            found = f"limits of {', '.join(sorted(limits))} only" if limits else "empty limits"
+            message = f"{found}: TrainerClient.list_runtimes() of the Kubeflow SDK fails for all runtimes"
+            yield report(LISTED, runtime, (*path, "resources", "limits"), message)
+        return
 
 
 def _is_read(limits: JsonObject) -> bool:
@@ -116,7 +108,7 @@ def _is_read(limits: JsonObject) -> bool:
 
 SCHEDULER, NO_RESOURCES = "TC831", "TC832"
 POLICY: Final[Path] = ("spec", "podGroupPolicy")
-TEMPLATE: Final[Path] = ("template", "spec", "template")
+PODS: Final[Path] = ("template", "spec", "template")
 GROUP: Final = "volcano.sh/resource-group"
 """The annotation of pods by which Volcano's admission webhook chooses their scheduler."""
 
@@ -131,8 +123,8 @@ def check_gangs(model: Model, jobset: Object) -> Iterator[Diagnostic]:
         return
     if volcano != coscheduling:
         for index, job in enumerate(objects(get(jobset.data, "spec", "replicatedJobs"))):
-            path: Path = ("spec", "replicatedJobs", index, *TEMPLATE, "spec", "schedulerName")
-            assigned = volcano and get(job, *TEMPLATE, "metadata", "annotations", GROUP)
+            path: Path = ("spec", "replicatedJobs", index, *PODS, "spec", "schedulerName")
+            assigned = volcano and get(job, *PODS, "metadata", "annotations", GROUP)
             foreign = _is_foreign(get(jobset.data, *path), volcano=volcano)
             if foreign and not assigned and job.get("name") not in model.ungrouped:
                 yield _foreign(model, jobset, job, path, volcano=volcano)

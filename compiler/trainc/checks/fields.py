@@ -1,24 +1,24 @@
-"""What is wrong at a place of an object, in the words of Kubernetes' field errors."""
+"""Fields of objects and what is wrong with them, in the words of Kubernetes' field errors (1.34)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
+
 from trainc.kube.fielderror import go_value, quote
 from trainc.kube.gojson import go_json
 from trainc.kube.names import is_dns1123_label, is_dns1123_subdomain, is_qualified_name, is_valid_label_value
-from trainc.records import dataclass
 from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """One thing that the API server refuses in an object that a controller creates.
 
-    ``path`` leads to it in the object, ``upstream`` is the server's text and ``detail`` what that says without the
-    field. ``found`` is the value at fault where that is a text or a number; ``other`` a second path involved.
+    ``path`` is the field's in the object, ``upstream`` the server's text, ``detail`` the same without the field.
+    ``found`` is the invalid value if it is a string or a number; ``other`` the path of a second field involved.
     """
 
     code: str
@@ -30,16 +30,15 @@ class Problem:
     hint: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A place of an object: its path, and its name as the server's Go code spells it, which is not always the same."""
+class Field(msgspec.Struct, frozen=True):
+    """A field of an object: its path, and its name in the server's Go code, which may differ from the path."""
 
     code: str
     path: Path
     name: str
 
     def coded(self, code: str) -> Field:
-        """Return the place, with another code for what is wrong there."""
+        """Return the field with another code for its problems."""
         return Field(code, self.path, self.name)
 
     def child(self, *names: str) -> Field:
@@ -55,24 +54,39 @@ class Field:
         return Field(self.code, (*self.path, key), f"{self.name}[{key}]")
 
     def within(self, *path: str | int) -> Field:
-        """Return a place further in that the server calls by the name of this one."""
+        """Return a field below this one for which the server uses this field's name."""
         return Field(self.code, (*self.path, *path), self.name)
 
-    def named(self, field: str) -> Field:
-        """Return this place under the name that the server has for it."""
-        return Field(self.code, self.path, field)
+    def named(self, name: str) -> Field:
+        """Return the field with another name."""
+        return Field(self.code, self.path, name)
+
+    def items(self, parent: Json, name: str) -> Iterator[tuple[Field, JsonObject]]:
+        """Yield the objects in the list ``name`` of ``parent``, the value of this field, each with its own field."""
+        at = self.child(name)
+        return ((at.index(index), item) for index, item in enumerate(objects(get(parent, name))))
+
+    def one_of(self, parent: Json, name: str, supported: Sequence[str]) -> Iterator[Problem]:
+        """Yield the problem if ``name`` of ``parent``, the value of this field, is set and not supported."""
+        if (value := text(parent, name)) and value not in supported:
+            yield self.child(name).unsupported(value, supported)
+
+    def not_negatives(self, parent: JsonObject, names: Iterable[str]) -> Iterator[Problem]:
+        """Yield a problem for each of ``names`` that is negative in ``parent``, the value of this field."""
+        for name in names:
+            yield from self.child(name).not_negative(parent.get(name))
 
     def required(self, detail: str = "") -> Problem:
-        """Something is missing or empty."""
+        """Return the problem of a missing or empty value."""
         text = f"{self.name}: Required value"
         return Problem(self.code, self.path, detail or "a value is required", f"{text}: {detail}" if detail else text)
 
     def forbidden(self, detail: str) -> Problem:
-        """Something may not be there."""
+        """Return the problem of a field that must not be set."""
         return Problem(self.code, self.path, detail, f"{self.name}: Forbidden: {detail}")
 
     def invalid(self, value: Json, detail: str, *, typed: bool = False) -> Problem:
-        """A value is wrong. ``typed``: its Go type is a string by another name, which Go writes as JSON."""
+        """Return the problem of a wrong value. ``typed``: its Go type is a named string, which Go writes as JSON."""
         shown = go_json(value) if typed else go_value(value, struct=True)
         return self._valued("Invalid value", shown, detail, value)
 
@@ -81,25 +95,25 @@ class Field:
         return (self.invalid(value, detail) for detail in details)
 
     def unsupported(self, value: Json, supported: Sequence[str]) -> Problem:
-        """A value is none of those that there are, which are named in the order given."""
+        """Return the problem of a value that is not one of those supported, which are listed in the order given."""
         detail = f"supported values: {', '.join(map(quote, supported))}"
         return self._valued("Unsupported value", go_json(value), detail, value)
 
     def duplicate(self, value: Json) -> Problem:
-        """A value is there for the second time."""
+        """Return the problem of a value that occurs twice."""
         return self._valued("Duplicate value", go_value(value), "", value, "is there twice")
 
     def not_found(self, value: str, detail: str = "", ours: str = "") -> Problem:
-        """A value names something that is not there."""
+        """Return the problem of a name for which nothing exists."""
         return self._valued("Not found", quote(value), detail, value, ours)
 
     def too_many(self, count: int, limit: int) -> Problem:
-        """A list has too many items."""
+        """Return the problem of a list with too many items."""
         detail = f"must have at most {limit} item{'' if limit == 1 else 's'}"
         return self._valued("Too many", str(count), detail, count)
 
     def too_long(self, limit: int) -> Problem:
-        """A text has too many bytes."""
+        """Return the problem of a string with too many bytes."""
         detail = f"may not be more than {limit} bytes"
         return Problem(self.code, self.path, detail, f"{self.name}: Too long: {detail}")
 
@@ -181,8 +195,8 @@ def _as_in_134(detail: str) -> str:
 def label_selector(field: Field, selector: Json) -> Iterator[Problem]:
     """Check a label selector; an absent one is fine."""
     yield from labels(field.child("matchLabels"), as_object(get(selector, "matchLabels")))
-    for index, requirement in enumerate(objects(get(selector, "matchExpressions"))):
-        yield from selector_requirement(field.child("matchExpressions").index(index), requirement)
+    for at, requirement in field.items(selector, "matchExpressions"):
+        yield from selector_requirement(at, requirement)
 
 
 def selector_requirement(field: Field, requirement: JsonObject, *, node: bool = False) -> Iterator[Problem]:

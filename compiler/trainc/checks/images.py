@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+import msgspec
+
+from trainc.checks.containers import TEMPLATE, containers
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.gitops.pods import images
 from trainc.model import Model, Object, Objects
 from trainc.origins import blamed, nearest
-from trainc.plugins.base import pod_containers
-from trainc.records import NamedTuple
 from trainc.regex import lazy
-from trainc.source import Document, JsonObject, Path, as_object, existing, get, objects
+from trainc.source import Document, JsonObject, Path, existing, get
 
 UNPINNED = "TC412"
 IMAGE: Path = ("spec", "trainer", "image")
-KINDS = ("initContainers", "containers")
 
 
 @lru_cache(maxsize=1024)
@@ -32,30 +32,23 @@ def is_unpinned(image: str) -> bool:
 def check_images(model: Model, jobset: JsonObject) -> Iterator[Diagnostic]:
     """Yield a warning for each image of the JobSet that is not pinned, where it is written."""
     lock = model.options.lock
-    for job in objects(get(jobset, "spec", "replicatedJobs")):
-        pod = as_object(get(job, "template", "spec", "template", "spec"))
-        for kind in KINDS:
-            for container in objects(pod[kind]) if kind in pod else ():
-                image = container.get("image")
-                if not isinstance(image, str) or not image.strip() or not is_unpinned(image):
-                    continue
-                if not is_unpinned(lock.pinned(image)) or fault_of(image):
-                    continue
-                if (place := _written(model, job, kind, container)) is not None:
-                    message = f"image {image} has no fixed version"
-                    yield report(
-                        UNPINNED, *place, message, found=image, expected="a tag other than latest, or a digest"
-                    )
+    for path, job, container in containers(jobset):
+        image = container.get("image")
+        if not isinstance(image, str) or not image.strip() or not is_unpinned(image):
+            continue
+        if not is_unpinned(lock.pinned(image)) or fault_of(image):
+            continue
+        if (source := _source(model, job, str(path[-2]), container)) is not None:
+            message, expected = f"image {image} has no fixed version", "a tag other than latest, or a digest"
+            yield report(UNPINNED, *source, message, found=image, expected=expected)
 
 
-def _written(model: Model, job: JsonObject, kind: str, container: JsonObject) -> tuple[Document, Path] | None:
+def _source(model: Model, job: JsonObject, kind: str, container: JsonObject) -> tuple[Document, Path] | None:
     """Return where the image of a container is written; None for one that a plugin brings."""
-    image, name = container.get("image"), container.get("name")
-    for i, own in enumerate(objects(get(model.runtime.data, "spec", "template", "spec", "replicatedJobs"))):
-        for j, template in enumerate(pod_containers(own, kind) if own.get("name") == job.get("name") else ()):
-            if template.get("name") == name and template.get("image") == image:
-                path: Path = ("spec", "template", "spec", "replicatedJobs", i, "template")
-                return model.runtime, (*path, "spec", "template", "spec", kind, j, "image")
+    image, names = container.get("image"), (job.get("name"), container.get("name"))
+    for path, own, template in containers(model.runtime.data, TEMPLATE, (kind,)):
+        if (own.get("name"), template.get("name")) == names and template.get("image") == image:
+            return model.runtime, (*path, "image")
     return (model.job, IMAGE) if get(model.job.data, *IMAGE) == image else None
 
 
@@ -124,7 +117,7 @@ _SCHEME = lazy(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MARK = lazy(r"\{\{.*?\}\}|\$\{[^}]*\}|\$\([^)]*\)|\{[^}]*\}|<[^>]*>|%\([^)]*\)s|\$\w*|[{}<>]")
 
 
-class Fault(NamedTuple):
+class Fault(msgspec.Struct, frozen=True):
     """What is wrong with a reference, and what to do about it; None for the hint of the code."""
 
     message: str

@@ -6,22 +6,16 @@ Source: k8s.io/kubernetes v1.34.4 pkg/apis/batch/validation, ValidateJob, after 
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from trainc.checks.fields import Field, Problem, labels, number, qualified_name, text
-from trainc.checks.pods import pod_problems, template_problems
+from trainc.checks.pod_environment import env_problems
+from trainc.checks.pods import annotation_problems, pod_problems, spec_problems, template_problems
 from trainc.kube.fielderror import quote
-from trainc.kube.names import (
-    is_config_map_key,
-    is_dns1123_label,
-    is_dns1123_subdomain,
-    is_domain_prefixed_path,
-    is_relaxed_env_var_name,
-    validate_annotations,
-    validate_labels,
-)
-from trainc.records import replace
+from trainc.kube.names import is_domain_prefixed_path
 from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects
 
 MAX_INDEXED = 100_000
@@ -47,15 +41,13 @@ COUNTS = (
 
 def job_problems(field: Field, spec: JsonObject) -> Iterator[Problem]:
     """Yield what is wrong with a Job's spec; ``place`` is where that stands."""
-    for key in COUNTS:
-        yield from field.child(key).not_negative(spec.get(key))
+    yield from field.not_negatives(spec, COUNTS)
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
         yield field.child("backoffLimitPerIndex").required("when maxFailedIndexes is specified")
     if isinstance(manager := spec.get("managedBy"), str):
         yield from _manager(field.child("managedBy"), manager)
     mode = text(spec, "completionMode") or "NonIndexed"
-    if mode not in MODES:
-        yield field.child("completionMode").unsupported(mode, MODES)
+    yield from field.one_of(spec, "completionMode", MODES)
     if mode == "Indexed":
         yield from _indexed(field, spec)
     if mode == "NonIndexed":
@@ -110,13 +102,16 @@ def _failure_policy(field: Field, spec: JsonObject) -> Iterator[Problem]:
     policy = spec.get("podFailurePolicy")
     if not isinstance(policy, dict):
         return
-    rules, at = objects(policy.get("rules")), field.child("rules")
-    if len(rules) > MAX_RULES:
-        yield at.too_many(len(rules), MAX_RULES)
+    yield from _too_many(field.child("rules"), objects(policy.get("rules")))
     pod = get(spec, "template", "spec")
     names = {text(c, "name") for kind in ("containers", "initContainers") for c in objects(get(pod, kind))}
-    for index, rule in enumerate(rules):
-        yield from _rule(at.index(index), rule, names, per_index="backoffLimitPerIndex" in spec)
+    for at, rule in field.items(policy, "rules"):
+        yield from _rule(at, rule, names, per_index="backoffLimitPerIndex" in spec)
+
+
+def _too_many(field: Field, items: list[JsonObject]) -> Iterator[Problem]:
+    if len(items) > MAX_RULES:
+        yield field.too_many(len(items), MAX_RULES)
 
 
 def _rule(field: Field, rule: JsonObject, names: set[str], *, per_index: bool) -> Iterator[Problem]:
@@ -131,10 +126,9 @@ def _rule(field: Field, rule: JsonObject, names: set[str], *, per_index: bool) -
     codes, conditions = rule.get("onExitCodes"), objects(rule.get("onPodConditions"))
     if isinstance(codes, dict):
         yield from _exit_codes(field.child("onExitCodes"), codes, names)
-    if len(conditions) > MAX_RULES:
-        yield field.child("onPodConditions").too_many(len(conditions), MAX_RULES)
-    for index, condition in enumerate(conditions):
-        yield from _condition(field.child("onPodConditions").index(index), condition)
+    yield from _too_many(field.child("onPodConditions"), conditions)
+    for at, condition in field.items(rule, "onPodConditions"):
+        yield from _condition(at, condition)
     if isinstance(codes, dict) == bool(conditions):
         both = "specifying both OnExitCodes and OnPodConditions is not supported"
         detail = both if conditions else "specifying one of OnExitCodes and OnPodConditions is required"
@@ -143,9 +137,7 @@ def _rule(field: Field, rule: JsonObject, names: set[str], *, per_index: bool) -
 
 def _condition(field: Field, condition: JsonObject) -> Iterator[Problem]:
     yield from qualified_name(field.child("type"), text(condition, "type"))
-    status = text(condition, "status") or "True"
-    if status not in STATUSES:
-        yield field.child("status").unsupported(status, STATUSES)
+    yield from field.one_of(condition, "status", STATUSES)
 
 
 def _exit_codes(field: Field, codes: JsonObject, names: set[str]) -> Iterator[Problem]:
@@ -190,16 +182,15 @@ def _success_policy(field: Field, policy: JsonObject, completions: int) -> Itera
     rules, at = objects(policy.get("rules")), field.child("rules")
     if not rules:
         yield at.required("at least one rules must be specified when the successPolicy is specified")
-    if len(rules) > MAX_RULES:
-        yield at.too_many(len(rules), MAX_RULES)
-    for index, rule in enumerate(rules):
+    yield from _too_many(at, rules)
+    for item, rule in field.items(policy, "rules"):
         count = number(rule, "succeededCount")
         if count is None:
             if "succeededIndexes" not in rule:
                 detail = "at least one of succeededCount or succeededIndexes must be specified"
-                yield at.index(index).required(detail)
+                yield item.required(detail)
             continue
-        there = at.index(index).child("succeededCount")
+        there = item.child("succeededCount")
         yield from there.not_negative(count)
         if count > completions:
             detail = f"must be less than or equal to {completions} (the number of specified completions)"
@@ -240,156 +231,110 @@ POD: Path = ("spec", "template", "spec")
 _PLAIN = 2
 """The version of marshal's format in which equal values have equal bytes, however they are shared."""
 
-_UNREAD = ("command", "args", "workingDir")
+_ANY_TEXT = ("command", "args", "workingDir")
 """The fields of a container that may hold any text."""
 
 _NAMED = (("configMap", "name"), ("secret", "secretName"), ("persistentVolumeClaim", "claimName"))
-"""The sources of volumes of which only has to be there what they name."""
+"""The sources of volumes that need a name, whatever it is."""
 
 _SOME = "x"
-"""Stands for a text of which only is asked whether there is one."""
+"""Replaces a text that only has to be non-empty."""
 
 
-def problems_of(made: JsonObject) -> Iterator[Problem]:
+def problems_of(job: JsonObject) -> Iterator[Problem]:
     """Yield what is wrong with a Job, as ``created_job`` returns it; paths are those of the Job."""
-    yield from _own_problems(made)
-    yield from _problems_of_pods(as_object(get(made, "spec", "template")))
+    yield from _job_problems(job)
+    yield from _template_problems(as_object(get(job, "spec", "template")))
 
 
-def _own_problems(made: JsonObject) -> Iterator[Problem]:
+def _job_problems(job: JsonObject) -> Iterator[Problem]:
     """Yield what is wrong with a Job beside its template."""
     yield from labels(
-        Field(METADATA, ("metadata", "labels"), "metadata.labels"), as_object(get(made, "metadata", "labels"))
+        Field(METADATA, ("metadata", "labels"), "metadata.labels"), as_object(get(job, "metadata", "labels"))
     )
-    yield from job_problems(Field(JOB, ("spec",), "spec"), as_object(made["spec"]))
+    yield from job_problems(Field(JOB, ("spec",), "spec"), as_object(job["spec"]))
 
 
-def _problems_of_pods(template: JsonObject) -> Iterator[Problem]:
+def _template_problems(template: JsonObject) -> Iterator[Problem]:
     """Yield what is wrong with the template of a Job, whatever the Job."""
     yield from template_problems(Field(JOB, ("spec",), "spec").child("template"), template)
     # A pod's own rules come with the server's names of a pod's fields.
     yield from pod_problems(Field(JOB, POD, "spec"), as_object(template.get("spec")))
 
 
-def is_sound(made: JsonObject) -> bool:
-    """Tell whether ``problems_of`` yields nothing. False may also mean that this can only be told by asking it."""
+def is_sound(job: JsonObject) -> bool:
+    """Tell whether ``problems_of`` yields nothing. False may also mean that only calling it can tell."""
     try:
-        return _is_sound(marshal.dumps(abridged(made), _PLAIN))
+        return _is_sound(marshal.dumps(abridged(job), _PLAIN))
     except (TypeError, ValueError):  # something has the wrong type, or is nested too deeply
         return False
 
 
 @lru_cache(maxsize=4096)
 def _is_sound(key: bytes) -> bool:
-    made = marshal.loads(key)
-    if next(_own_problems(made), None) is not None:
-        return False
-    return _has_sound_pods(marshal.dumps(made["spec"]["template"], _PLAIN))
+    job = marshal.loads(key)
+    return not any(_job_problems(job)) and _has_sound_pods(marshal.dumps(job["spec"]["template"], _PLAIN))
 
 
 @lru_cache(maxsize=4096)
 def _has_sound_pods(key: bytes) -> bool:
-    """Tell it of a template: Jobs of the same one differ in their numbers of pods."""
-    return next(_problems_of_pods(marshal.loads(key)), None) is None
+    """Tell the same of a template alone: Jobs with one template differ in their numbers of pods."""
+    return not any(_template_problems(marshal.loads(key)))
 
 
-def abridged(made: JsonObject) -> JsonObject:
-    """Return a Job without what is fine by itself: it has problems just where the whole one has.
+def abridged(job: JsonObject) -> JsonObject:
+    """Return a Job without what is valid by itself: it has problems if and only if the whole Job has.
 
-    Raises TypeError for what cannot stand in a Job.
+    Raises TypeError or ValueError for what a Job cannot hold.
     """
-    spec = as_object(made["spec"])
+    spec = as_object(job["spec"])
     template = as_object(spec.get("template"))
     pod = {**as_object(template.get("spec"))}
-    for kind in ("containers", "initContainers"):
-        if isinstance(containers := pod.get(kind), list):
-            pod[kind] = [_container(each) if isinstance(each, dict) else each for each in containers]
-    if isinstance(volumes := pod.get("volumes"), list):
-        pod["volumes"] = [_volume(volume) if isinstance(volume, dict) else volume for volume in volumes]
-    for field, is_fine in (("subdomain", _is_label), ("serviceAccountName", _is_subdomain)):
-        if isinstance(name := pod.get(field), str) and is_fine(name):
-            del pod[field]
-    short: JsonObject = {"metadata": _metadata(template.get("metadata")), "spec": pod}
-    return {"metadata": _metadata(made["metadata"]), "spec": {**spec, "template": short}}
+    for kind, short in (("containers", _container), ("initContainers", _container), ("volumes", _volume)):
+        if isinstance(items := pod.get(kind), list):
+            pod[kind] = [short(item) if isinstance(item, dict) else item for item in items]
+    for name in ("subdomain", "serviceAccountName"):
+        if isinstance(pod.get(name), str) and _is_valid(spec_problems, {name: pod[name]}):
+            del pod[name]
+    short_template: JsonObject = {"metadata": _metadata(template.get("metadata")), "spec": pod}
+    return {"metadata": _metadata(job["metadata"]), "spec": {**spec, "template": short_template}}
 
 
 def _container(container: JsonObject) -> JsonObject:
-    short = {**container}
-    for field in _UNREAD:
-        short.pop(field, None)
+    short = {name: value for name, value in container.items() if name not in _ANY_TEXT}
     image = short.get("image")
     if isinstance(image, str) and image and image == image.strip():
         short["image"] = _SOME
-    variables = short.get("env")
-    if isinstance(variables, list):
-        short["env"] = [variable for variable in variables if not _is_fine(variable)]
+    if isinstance(variables := short.get("env"), list):
+        short["env"] = [each for each in variables if not (isinstance(each, dict) and _is_valid_variable(each))]
     return short
 
 
-def _is_fine(variable: Json) -> bool:
-    """Tell whether a variable has a valid name, and a value of its own, which may be any text, or one of a key."""
-    if not isinstance(variable, dict):
-        return False
-    name, source = variable.get("name"), variable.get("valueFrom")
-    if not isinstance(name, str) or not _is_variable(name):
-        return False
-    if source is None:
-        return True
-    if variable.get("value") or not isinstance(source, dict) or len(source) != 1:
-        return False
-    [(kind, ref)] = source.items()
-    if kind not in ("secretKeyRef", "configMapKeyRef") or not isinstance(ref, dict):
-        return False
-    owner, key = ref.get("name"), ref.get("key")
-    return isinstance(owner, str) and _is_subdomain(owner) and isinstance(key, str) and key != "" and _is_key(key)
+def _is_valid_variable(variable: JsonObject) -> bool:
+    value = _SOME if variable.get("value") else ""
+    return _is_valid(env_problems, {"env": [{**variable, "value": value}]})
 
 
 def _volume(volume: JsonObject) -> JsonObject:
-    for kind, field in _NAMED:
+    for kind, name in _NAMED:
         source = volume.get(kind)
-        if isinstance(source, dict) and isinstance(source.get(field), str) and source[field]:
-            volume = {**volume, kind: {**source, field: _SOME}}
+        if isinstance(source, dict) and isinstance(source.get(name), str) and source[name]:
+            volume = {**volume, kind: {**source, name: _SOME}}
     return volume
 
 
 def _metadata(metadata: Json) -> JsonObject:
-    """Return the labels and annotations that may be wrong; a Job's own annotations are looked at in vain."""
-    short: JsonObject = {}
-    if isinstance(metadata, dict):
-        for field, are_fine in (("labels", _are_labels), ("annotations", _are_annotations)):
-            values = metadata.get(field)
-            if isinstance(values, dict) and values and not are_fine(tuple(values.items())):
-                short[field] = values
-    return short
+    """Return the labels and annotations if they are not valid."""
+    found = {name: as_object(get(metadata, name)) for name in ("labels", "annotations")}
+    checks = {"labels": labels, "annotations": annotation_problems}
+    return {name: values for name, values in found.items() if values and not _is_valid(checks[name], values)}
 
 
-@lru_cache(maxsize=4096)
-def _are_labels(labels: tuple[tuple[str, Json], ...]) -> bool:
-    values = {key: value for key, value in labels if isinstance(value, str)}
-    return len(values) == len(labels) and not validate_labels(values, "")
+def _is_valid(check: Callable[[Field, JsonObject], Iterator[Problem]], value: JsonObject) -> bool:
+    """Tell whether a check finds nothing in a value."""
+    return _is_valid_packed(check, marshal.dumps(value, _PLAIN))
 
 
-@lru_cache(maxsize=1024)
-def _are_annotations(annotations: tuple[tuple[str, Json], ...]) -> bool:
-    values = {key: value for key, value in annotations if isinstance(value, str)}
-    return len(values) == len(annotations) and not validate_annotations(values, "")
-
-
-@lru_cache(maxsize=4096)
-def _is_variable(name: str) -> bool:
-    return not is_relaxed_env_var_name(name)
-
-
-@lru_cache(maxsize=1024)
-def _is_key(key: str) -> bool:
-    return not is_config_map_key(key)
-
-
-@lru_cache(maxsize=4096)
-def _is_label(name: str) -> bool:
-    return not is_dns1123_label(name)
-
-
-@lru_cache(maxsize=4096)
-def _is_subdomain(name: str) -> bool:
-    return not is_dns1123_subdomain(name)
+@lru_cache(maxsize=8192)
+def _is_valid_packed(check: Callable[[Field, JsonObject], Iterator[Problem]], key: bytes) -> bool:
+    return not any(check(Field(JOB, (), ""), marshal.loads(key)))

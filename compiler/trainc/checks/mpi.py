@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from trainc.checks.containers import words
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.model import LAUNCHER, NODE, Model
 from trainc.plugins.base import pod_containers
@@ -74,8 +75,8 @@ def _launches_itself(model: Model) -> bool:
     """Tell whether a command runs mpirun with a list of hosts of its own: Trainer's hostfile is then not needed."""
     lines = [[*(model.command or ()), *(model.args or ())]]
     for container in (each for job in model.jobs for each in pod_containers(job)):
-        words = [str(word) for key in ("command", "args") for word in as_list(container.get(key))]
-        lines.append([*words, *(str(variable.get("name")) for variable in objects(container.get("env")))])
+        line = [word for _, word in words(container)]
+        lines.append([*line, *(str(variable.get("name")) for variable in objects(container.get("env")))])
     return any(_MPIRUN.search(line) and _OWN_HOSTS.search(line) for line in map(" ".join, lines))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from trainc.checks.containers import containers
+from trainc.checks.containers import containers, words
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.gitops.pods import pod_specs
 from trainc.model import LAUNCHER, NODE, Model, Object
@@ -18,7 +18,7 @@ from trainc.plugins.mpi.implementations import HOSTFILE_DIRECTORY
 from trainc.plugins.mpi.kubexec import DISCOVER
 from trainc.plugins.mpi.transport import by_kubexec
 from trainc.regex import lazy
-from trainc.source import JsonObject, Path, as_list, get, objects
+from trainc.source import JsonObject, Path, get, objects
 
 CODE: Final = "TC827"
 PLACE: Final[Path] = ("spec", "network", "enableDNSHostnames")
@@ -55,15 +55,12 @@ def _by_names(model: Model) -> str | None:
 
 def _is_alone(model: Model, jobset: JsonObject) -> bool:
     """Tell whether one pod trains, and its command does not look as if it connected to rank 0."""
-    trains = model.trainer_set
-    for job in objects(get(jobset, "spec", "replicatedJobs")):
-        if trains is None or job.get("name") != trains.name:
-            continue
-        count = get(job, "template", "spec", "parallelism")
-        containers = objects(get(job, "template", "spec", "template", "spec", "containers"))
-        container = next((one for one in containers if one.get("name") == NODE), {})
-        words = [str(word) for key in ("command", "args") for word in as_list(container.get(key))]
-        return isinstance(count, int) and count < 2 and bool(words) and not _RENDEZVOUS.search(" ".join(words))
+    trainer = model.trainer_set and model.trainer_set.name
+    for _, job, container in containers(jobset, kinds=("containers",)):
+        if trainer is not None and (job.get("name"), container.get("name")) == (trainer, NODE):
+            count = get(job, "template", "spec", "parallelism")
+            line = [word for _, word in words(container)]
+            return isinstance(count, int) and count < 2 and bool(line) and not _RENDEZVOUS.search(" ".join(line))
     return False
 
 
@@ -81,24 +78,18 @@ _DISCOVERY: Final = f"{HOSTFILE_DIRECTORY}/{DISCOVER}"
 def check_rendezvous(model: Model, jobset: Object) -> Iterator[Diagnostic]:
     """Yield warnings of an endpoint at localhost for several nodes, and of a script that only kubexec mounts."""
     by_ssh = model.policy("mpi") is not None and not by_kubexec(model)
-    for path, container in containers(jobset.data):
-        text = " ".join(word for _, word in _words(container))
+    for path, _, container in containers(jobset.data):
+        text = " ".join(word for _, word in words(container))
         if "rdzv" in text and _ENDPOINT.search(text) and not _ONE_NODE.search(text):
             yield from _at_localhost(model, jobset, path, container)
         if by_ssh and DISCOVER in text and get(jobset.data, *path[:3], "name") == LAUNCHER:
             yield from _no_script(model, jobset, path, container)
 
 
-def _words(container: JsonObject) -> Iterator[tuple[Path, str]]:
-    for key in ("command", "args"):
-        for index, word in enumerate(as_list(container.get(key))):
-            yield (key, index), str(word)
-
-
 def _at_localhost(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Diagnostic]:
     nodes = get(jobset.data, *path[:3], "template", "spec", "parallelism")
     if isinstance(nodes, int) and nodes > 1:
-        place = next(place for place, word in _words(container) if _OPTION.search(word))
+        place = next(place for place, word in words(container) if _OPTION.search(word))
         document, where = blamed(model, jobset, (*path, *place))
         if document is not model.job and model.num_nodes is not None:
             document, where = model.job, NUM_NODES
@@ -110,7 +101,7 @@ def _no_script(model: Model, jobset: Object, path: Path, container: JsonObject) 
     mounts = (str(mount.get("mountPath")) for mount in objects(container.get("volumeMounts")))
     if _DISCOVERY in mounts:
         return
-    for place, word in _words(container):
+    for place, word in words(container):
         if _DISCOVERY in word:
             document, where = blamed(model, jobset, (*path, *place))
             yield report(

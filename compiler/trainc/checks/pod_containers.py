@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+import msgspec
+from msgspec.structs import replace
+
 from trainc.checks.fields import MAX_PORT, Field, Problem, between, descending, dns_label, id_in_range, number, text
 from trainc.checks.pod_environment import env_from_problems, env_problems
 from trainc.checks.pod_resources import device_problems, requirement_problems
 from trainc.checks.pod_volumes import mount_problems
 from trainc.kube.names import is_valid_port_name
-from trainc.records import dataclass, replace
 from trainc.source import Json, JsonObject, as_list, as_object, get, objects
 
 CONTAINER, ENVIRONMENT, MOUNTS, RESOURCES, SECURITY = "TC805", "TC811", "TC806", "TC807", "TC809"
@@ -20,8 +22,7 @@ RESIZED = ("cpu", "memory")
 RESIZE_POLICIES = ("NotRequired", "RestartContainer")
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(msgspec.Struct, frozen=True):
     """What a container is checked against: ``volumes`` that can be mounted, and fields of its pod."""
 
     volumes: Mapping[str, JsonObject]
@@ -71,16 +72,12 @@ def _container(field: Field, container: JsonObject, around: Surroundings) -> Ite
     yield from dns_label(field.child("name"), name) if name else (field.child("name").required(),)
     if not text(container, "image"):
         yield field.child("image").required()
-    policy = text(container, "terminationMessagePolicy")
-    if policy and policy not in MESSAGE_POLICIES:
-        yield field.child("terminationMessagePolicy").unsupported(policy, MESSAGE_POLICIES)
-    yield from port_problems(field.child("ports"), container.get("ports"))
-    yield from env_problems(field.coded(ENVIRONMENT).child("env"), container.get("env"))
+    yield from field.one_of(container, "terminationMessagePolicy", MESSAGE_POLICIES)
+    yield from port_problems(field, container)
+    yield from env_problems(field.coded(ENVIRONMENT), container)
     yield from env_from_problems(field.coded(ENVIRONMENT).child("envFrom"), container.get("envFrom"))
     yield from mount_problems(field.coded(MOUNTS), container, around.volumes)
-    pull = text(container, "imagePullPolicy")
-    if pull and pull not in PULL_POLICIES:
-        yield field.child("imagePullPolicy").unsupported(pull, PULL_POLICIES)
+    yield from field.one_of(container, "imagePullPolicy", PULL_POLICIES)
     resources, at = as_object(container.get("resources")), field.coded(RESOURCES).child("resources")
     yield from requirement_problems(at, resources)
     yield from device_problems(at.child("claims"), resources, around.claims)
@@ -139,8 +136,7 @@ def probe_problems(field: Field, container: JsonObject) -> Iterator[Problem]:
 
 def _probe(field: Field, probe: JsonObject, kind: str) -> Iterator[Problem]:
     yield from handler_problems(field, probe, ("exec", "httpGet", "tcpSocket", "grpc"))
-    for key in COUNTS:
-        yield from field.child(key).not_negative(probe.get(key))
+    yield from field.not_negatives(probe, COUNTS)
     grace, at = number(probe, "terminationGracePeriodSeconds"), field.child("terminationGracePeriodSeconds")
     if grace is not None and grace <= 0:
         yield at.invalid(grace, "must be greater than 0")
@@ -190,9 +186,7 @@ def _exec(field: Field, action: JsonObject) -> Iterator[Problem]:
 
 def _http_get(field: Field, action: JsonObject) -> Iterator[Problem]:
     yield from port_or_name(field.child("port"), action.get("port"))
-    scheme = text(action, "scheme") or "HTTP"
-    if scheme not in SCHEMES:
-        yield field.child("scheme").unsupported(scheme, SCHEMES)
+    yield from field.one_of(action, "scheme", SCHEMES)
     for index, header in enumerate(objects(action.get("httpHeaders"))):
         if not re.fullmatch(_HEADER, name := text(header, "name")):
             yield field.child("httpHeaders").within(index, "name").invalid(name, _HEADER_TEXT)
@@ -222,11 +216,10 @@ _HANDLERS: dict[str, Callable[[Field, JsonObject], Iterator[Problem]]] = {
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 
 
-def port_problems(field: Field, ports: Json) -> Iterator[Problem]:
+def port_problems(field: Field, container: JsonObject) -> Iterator[Problem]:
     """Check the ports of one container: names and numbers."""
     names: set[str] = set()
-    for index, port in enumerate(objects(ports)):
-        at = field.index(index)
+    for at, port in field.items(container, "ports"):
         yield from _name(at.child("name"), text(port, "name"), names)
         container_port = number(port, "containerPort") or 0
         if container_port == 0:
@@ -235,9 +228,7 @@ def port_problems(field: Field, ports: Json) -> Iterator[Problem]:
             yield from in_range(at.child("containerPort"), container_port)
         if host_port := number(port, "hostPort"):
             yield from in_range(at.child("hostPort"), host_port)
-        protocol = text(port, "protocol") or "TCP"
-        if protocol not in PROTOCOLS:
-            yield at.child("protocol").unsupported(protocol, PROTOCOLS)
+        yield from at.one_of(port, "protocol", PROTOCOLS)
 
 
 def _name(field: Field, name: str, names: set[str]) -> Iterator[Problem]:
@@ -266,26 +257,26 @@ def port_or_name(field: Field, value: Json) -> Iterator[Problem]:
 
 def host_port_conflicts(field: Field, containers: Iterable[JsonObject], *, host_network: bool) -> Iterator[Problem]:
     """Report host ports that two ports of a pod want; with ``host_network`` every port is one of the host."""
-    taken: dict[str, None] = {}
-    for index, container in enumerate(containers):
-        for i, port in enumerate(objects(container.get("ports"))):
-            host_port = number(port, "hostPort") or (number(port, "containerPort") if host_network else 0)
-            if not host_port:
-                continue
+    taken: set[str] = set()
+    for at, port in _ports(field, containers):
+        if host_port := number(port, "hostPort") or (number(port, "containerPort") if host_network else 0):
             key = f"{text(port, 'protocol') or 'TCP'}/{text(port, 'hostIP')}/{host_port}"
             if key in taken:
-                yield field.index(index).child("ports").index(i).child("hostPort").duplicate(key)
-            taken[key] = None
+                yield at.child("hostPort").duplicate(key)
+            taken.add(key)
 
 
 def host_network_ports(field: Field, containers: Iterable[JsonObject]) -> Iterator[Problem]:
     """Report host ports that differ from the container's where the pod is in the host's network."""
+    for at, port in _ports(field, containers):
+        host_port = number(port, "hostPort") or 0
+        if host_port not in (0, number(port, "containerPort")):
+            yield at.child("hostPort").invalid(host_port, "must match `containerPort` when `hostNetwork` is true")
+
+
+def _ports(field: Field, containers: Iterable[JsonObject]) -> Iterator[tuple[Field, JsonObject]]:
     for index, container in enumerate(containers):
-        for i, port in enumerate(objects(container.get("ports"))):
-            host_port = number(port, "hostPort") or 0
-            if host_port not in (0, number(port, "containerPort")):
-                at = field.index(index).child("ports").index(i).child("hostPort")
-                yield at.invalid(host_port, "must match `containerPort` when `hostNetwork` is true")
+        yield from field.index(index).items(container, "ports")
 
 
 # Security contexts of containers and pods.
@@ -376,7 +367,7 @@ def pod_security(field: Field, spec: JsonObject) -> Iterator[Problem]:
         yield from id_in_range(field.child(key), context.get(key))
     for index, group in enumerate(as_list(context.get("supplementalGroups"))):
         yield from id_in_range(field.child("supplementalGroups").index(index), group)
-    yield from _sysctls(field.child("sysctls"), context, spec)
+    yield from _sysctls(field, context, spec)
     for key, policies in (
         ("fsGroupChangePolicy", GROUP_POLICIES),
         ("supplementalGroupsPolicy", SUPPLEMENTAL_POLICIES),
@@ -389,8 +380,8 @@ def pod_security(field: Field, spec: JsonObject) -> Iterator[Problem]:
 
 def _sysctls(field: Field, context: JsonObject, spec: JsonObject) -> Iterator[Problem]:
     names: set[str] = set()
-    for index, sysctl in enumerate(objects(context.get("sysctls"))):
-        at, name = field.index(index).child("name"), text(sysctl, "name")
+    for item, sysctl in field.items(context, "sysctls"):
+        at, name = item.child("name"), text(sysctl, "name")
         if not name:
             yield at.required()
         elif len(name.encode()) > MAX_SYSCTL or not re.fullmatch(_SYSCTL_NAME, name):

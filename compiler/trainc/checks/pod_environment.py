@@ -39,10 +39,9 @@ _UNITS = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "
 SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
 
 
-def env_problems(field: Field, variables: Json) -> Iterator[Problem]:
+def env_problems(field: Field, container: JsonObject) -> Iterator[Problem]:
     """Check variables: their names, and where those that have no literal value take theirs from."""
-    for index, variable in enumerate(objects(variables)):
-        at = field.index(index)
+    for at, variable in field.items(container, "env"):
         if not (name := text(variable, "name")):
             yield at.child("name").required()
         else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+import msgspec
+
 from trainc.checks.fields import NOT_NEGATIVE, Field, Problem, dns_label, qualified_name, text
 from trainc.kube.names import is_qualified_name
 from trainc.kube.podrequests import pod_requests
@@ -118,7 +120,7 @@ def _against_limit(field: Field, name: str, request: Quantity, limit: Quantity |
         detail = f"must be less than or equal to {name} limit of {limit.canonical()}"
     else:
         return
-    yield replace(at.invalid(request.canonical(), detail), other=other)
+    yield msgspec.structs.replace(at.invalid(request.canonical(), detail), other=other)
 
 
 def _amount(field: Field, name: str, amount: Quantity) -> Iterator[Problem]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from msgspec.structs import replace
+
 from trainc.checks.fields import (
     Field,
     Problem,
@@ -21,7 +23,6 @@ from trainc.checks.fields import (
 from trainc.checks.pod_environment import VOLUME_FIELDS, field_problems, resource_problems
 from trainc.diagnostics import suggest
 from trainc.kube.quantity import from_json
-from trainc.records import replace
 from trainc.source import Json, JsonObject, as_list, as_object, get, objects
 
 TWO_SOURCES = "may not specify more than 1 volume type"
@@ -100,8 +101,8 @@ def _config_map(field: Field, source: JsonObject) -> Iterator[Problem]:
 
 def _files(field: Field, source: JsonObject) -> Iterator[Problem]:
     yield from mode(field.child("defaultMode"), source.get("defaultMode"))
-    for index, item in enumerate(objects(source.get("items"))):
-        yield from _item(field.child("items").index(index), item)
+    for at, item in field.items(source, "items"):
+        yield from _item(at, item)
 
 
 def _item(field: Field, item: JsonObject) -> Iterator[Problem]:

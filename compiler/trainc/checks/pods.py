@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from trainc.checks.fields import (
     MAX_ID,
     Field,
@@ -34,7 +36,6 @@ from trainc.checks.pod_containers import (
 from trainc.checks.pod_resources import pod_level_problems, requirement_problems
 from trainc.checks.pod_volumes import volume_problems
 from trainc.kube.names import is_dns1123_label, validate_annotations
-from trainc.records import replace
 from trainc.source import Json, JsonObject, as_list, as_object, get, objects
 
 METADATA, CONTAINERS, VOLUMES, SCHEDULING, SECURITY, SPEC = "TC804", "TC805", "TC806", "TC808", "TC809", "TC810"
@@ -112,15 +113,13 @@ def spec_problems(field: Field, spec: JsonObject) -> Iterator[Problem]:
     if deadline is not None and not 1 <= deadline <= MAX_ID:
         yield field.child("activeDeadlineSeconds").invalid(deadline, between(1, MAX_ID))
     yield from _dns(field, spec)
-    for index, gate in enumerate(objects(spec.get("readinessGates"))):
-        at = field.child("readinessGates").index(index).child("conditionType")
-        yield from qualified_name(at, text(gate, "conditionType"))
-    for index, alias in enumerate(objects(spec.get("hostAliases"))):
-        at = field.child("hostAliases").index(index)
+    for at, gate in field.items(spec, "readinessGates"):
+        yield from qualified_name(at.child("conditionType"), text(gate, "conditionType"))
+    for at, alias in field.items(spec, "hostAliases"):
         yield from _address(at.child("ip"), text(alias, "ip"))
         for i, name in enumerate(as_list(alias.get("hostnames"))):
             yield from dns_subdomain(at.child("hostnames").index(i), str(name))
-    yield from _claims(field.child("resourceClaims"), spec.get("resourceClaims"))
+    yield from _claims(field, spec)
     if isinstance(resources := spec.get("resources"), dict):
         yield from pod_level_problems(field.coded("TC807").child("resources"), resources, spec)
     if overhead := as_object(spec.get("overhead")):
@@ -138,9 +137,7 @@ def _policies(field: Field, spec: JsonObject) -> Iterator[Problem]:
         ("dnsPolicy", DNS_POLICIES),
         ("preemptionPolicy", PREEMPTION),
     ):
-        value = text(spec, key)
-        if value and value not in supported:
-            yield field.child(key).unsupported(value, supported)
+        yield from field.one_of(spec, key, supported)
 
 
 def _names(field: Field, spec: JsonObject) -> Iterator[Problem]:
@@ -167,9 +164,9 @@ def _host(field: Field, spec: JsonObject) -> Iterator[Problem]:
             if spec.get(key) is True:
                 yield field.within(key).named(f"{field.name}.{spelt}").forbidden(NO_HOST_USERS)
         for kind in ("initContainers", "containers"):
-            for index, container in enumerate(objects(spec.get(kind))):
+            for at, container in field.items(spec, kind):
                 if container.get("volumeDevices"):
-                    yield field.child(kind).index(index).child("volumeDevices").forbidden(NO_HOST_USERS)
+                    yield at.child("volumeDevices").forbidden(NO_HOST_USERS)
     if spec.get("hostPID") is True and spec.get("shareProcessNamespace") is True:
         at = field.within("shareProcessNamespace").named(f"{field.name}.securityContext.shareProcessNamespace")
         yield at.invalid(True, "ShareProcessNamespace and HostPID cannot both be enabled")
@@ -196,9 +193,9 @@ def _dns(field: Field, spec: JsonObject) -> Iterator[Problem]:
     if len(" ".join(map(str, searches))) > MAX_SEARCH_LENGTH:
         detail = f"must not have more than {MAX_SEARCH_LENGTH} characters (including spaces) in the search list"
         yield at.child("searches").invalid(searches, detail)
-    for index, option in enumerate(objects(config.get("options"))):
+    for item, option in at.items(config, "options"):
         if not text(option, "name"):
-            yield at.child("options").index(index).required("must not be empty")
+            yield item.required("must not be empty")
 
 
 def _address(field: Field, address: str) -> Iterator[Problem]:
@@ -212,10 +209,10 @@ def _address(field: Field, address: str) -> Iterator[Problem]:
         yield field.invalid(address, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
 
 
-def _claims(field: Field, claims: Json) -> Iterator[Problem]:
+def _claims(field: Field, spec: JsonObject) -> Iterator[Problem]:
     names: set[str] = set()
-    for index, claim in enumerate(objects(claims)):
-        at, name = field.index(index), text(claim, "name")
+    for at, claim in field.items(spec, "resourceClaims"):
+        name = text(claim, "name")
         if not name:
             yield at.child("name").required()
         elif name in names:
@@ -251,8 +248,8 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 def scheduling_problems(field: Field, spec: JsonObject) -> Iterator[Problem]:
     """Check everything of a pod's spec that chooses its node."""
     yield from labels(field.child("nodeSelector"), as_object(spec.get("nodeSelector")))
-    for index, toleration in enumerate(objects(spec.get("tolerations"))):
-        yield from _toleration(field.child("tolerations").index(index), toleration)
+    for at, toleration in field.items(spec, "tolerations"):
+        yield from _toleration(at, toleration)
     affinity, at = as_object(spec.get("affinity")), field.child("affinity")
     yield from _node_affinity(at.child("nodeAffinity"), affinity.get("nodeAffinity"))
     for kind in ("podAffinity", "podAntiAffinity"):
@@ -261,7 +258,7 @@ def scheduling_problems(field: Field, spec: JsonObject) -> Iterator[Problem]:
     for index, constraint in enumerate(constraints):
         spread = field.child("topologySpreadConstraints").index(index)
         yield from _spread(spread, constraint, constraints[index + 1 :])
-    yield from _gates(field.child("schedulingGates"), spec.get("schedulingGates"))
+    yield from _gates(field, spec)
     if node := text(spec, "nodeName"):
         yield from dns_subdomain(field.child("nodeName"), node)
 
@@ -285,20 +282,16 @@ def _toleration(field: Field, toleration: JsonObject) -> Iterator[Problem]:
             yield at.invalid(value, "value must be empty when `operator` is 'Exists'")
     else:
         yield at.unsupported(operator, OPERATORS)
-    if effect and effect not in EFFECTS:
-        yield field.child("effect").unsupported(effect, EFFECTS)
+    yield from field.one_of(toleration, "effect", EFFECTS)
 
 
 def _node_affinity(field: Field, affinity: Json) -> Iterator[Problem]:
     if isinstance(required := get(affinity, REQUIRED), dict):
-        at = field.child(REQUIRED, "nodeSelectorTerms")
-        terms = objects(required.get("nodeSelectorTerms"))
-        if not terms:
-            yield at.required("must have at least one node selector term")
-        for index, term in enumerate(terms):
-            yield from _term(at.index(index), term)
-    for index, preferred in enumerate(objects(get(affinity, PREFERRED))):
-        at = field.child(PREFERRED).index(index)
+        if not objects(required.get("nodeSelectorTerms")):
+            yield field.child(REQUIRED, "nodeSelectorTerms").required("must have at least one node selector term")
+        for at, term in field.child(REQUIRED).items(required, "nodeSelectorTerms"):
+            yield from _term(at, term)
+    for at, preferred in field.items(affinity, PREFERRED):
         yield from _weight(at.child("weight"), preferred)
         # A value that no label can have is allowed here: no node has it, and none has to.
         for problem in _term(at.child("preference"), as_object(preferred.get("preference"))):
@@ -313,10 +306,10 @@ def _weight(field: Field, term: JsonObject) -> Iterator[Problem]:
 
 
 def _term(field: Field, term: JsonObject) -> Iterator[Problem]:
-    for index, requirement in enumerate(objects(term.get("matchExpressions"))):
-        yield from selector_requirement(field.child("matchExpressions").index(index), requirement, node=True)
-    for index, requirement in enumerate(objects(term.get("matchFields"))):
-        yield from _field(field.child("matchFields").index(index), requirement)
+    for at, requirement in field.items(term, "matchExpressions"):
+        yield from selector_requirement(at, requirement, node=True)
+    for at, requirement in field.items(term, "matchFields"):
+        yield from _field(at, requirement)
 
 
 def _field(field: Field, requirement: JsonObject) -> Iterator[Problem]:
@@ -335,10 +328,9 @@ def _field(field: Field, requirement: JsonObject) -> Iterator[Problem]:
 
 
 def _pod_affinity(field: Field, affinity: Json) -> Iterator[Problem]:
-    for index, term in enumerate(objects(get(affinity, REQUIRED))):
-        yield from _pod_term(field.child(REQUIRED).index(index), term)
-    for index, preferred in enumerate(objects(get(affinity, PREFERRED))):
-        at = field.child(PREFERRED).index(index)
+    for at, term in field.items(affinity, REQUIRED):
+        yield from _pod_term(at, term)
+    for at, preferred in field.items(affinity, PREFERRED):
         yield from _weight(at.child("weight"), preferred)
         yield from _pod_term(at.child("podAffinityTerm"), as_object(preferred.get("podAffinityTerm")))
 
@@ -392,16 +384,16 @@ def _spread(field: Field, constraint: JsonObject, others: list[JsonObject]) -> I
             detail = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
             yield at.invalid(domains, detail)
     for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-        if policy in constraint and constraint[policy] not in NODE_POLICIES:
+        if policy in constraint and constraint[policy] not in NODE_POLICIES:  # the empty one, too
             yield field.child(policy).unsupported(constraint[policy], NODE_POLICIES)
     yield from _label_keys(field, constraint, ("matchLabelKeys",))
     yield from label_selector(field.child("labelSelector"), constraint.get("labelSelector"))
 
 
-def _gates(field: Field, gates: Json) -> Iterator[Problem]:
+def _gates(field: Field, spec: JsonObject) -> Iterator[Problem]:
     seen: set[str] = set()
-    for index, gate in enumerate(objects(gates)):
-        at, name = field.index(index), text(gate, "name")
+    for at, gate in field.items(spec, "schedulingGates"):
+        name = text(gate, "name")
         yield from qualified_name(at, name)
         if name in seen:
             yield at.duplicate(name)

@@ -1,4 +1,4 @@
-"""The label by which Trainer finds the jobs of a runtime that a TrainJob speaks of: misspelt, or on none."""
+"""What Trainer does not pass on: labels that it cannot find, addresses that initializers refuse, counts below 1."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from trainc.checks.containers import containers
 from trainc.diagnostics import Diagnostic, Severity, report
-from trainc.gitops.pods import pod_specs
 from trainc.model import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, Model, Object
 from trainc.origins import blamed
 from trainc.regex import lazy
@@ -109,10 +109,9 @@ _SCHEME_OF = lazy(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.-]*):")
 
 def check_initializers(model: Model, jobset: Object) -> Iterator[Diagnostic]:
     """Yield a finding for each initializer of Trainer's that fails at its address, where that is written."""
-    for path, pod in pod_specs(jobset.data):
-        for index, container in enumerate(objects(pod.get("containers"))):
-            if get(container, "name") in ("dataset-initializer", "model-initializer"):
-                yield from _container(model, jobset, (*path, "containers", index), container)
+    for path, _, container in containers(jobset.data, kinds=("containers",)):
+        if container.get("name") in (DATASET_INITIALIZER, MODEL_INITIALIZER):
+            yield from _container(model, jobset, path, container)
 
 
 def _container(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Diagnostic]:

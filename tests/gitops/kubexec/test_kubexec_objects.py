@@ -10,7 +10,7 @@ from kubexecjob import ANNOTATED, build, of_kind, the
 
 from trainc import Build, Options, Source, compile
 from trainc.admit.companions import admit_companions
-from trainc.checks.created_pods import children
+from trainc.checks.created_pods import created_objects
 from trainc.checks.fields import Field
 from trainc.checks.pods import pod_problems, template_problems
 from trainc.data import load_text
@@ -228,7 +228,7 @@ def test_they_are_the_transports(implementation: str, variable: str) -> None:
 
 
 def test_the_table_has_the_labels_of_the_pods() -> None:
-    """Labels as JobSet and the Job controller write them: children.py, which is compared with their own code."""
+    """Labels as JobSet and the Job controller write them: created_pods.py, which is compared with their own code."""
     made = build(as_node=True, nodes=4)
     table = str(get(the(made, "ConfigMap"), "data", "hosts"))
     rows = [line.split(" ") for line in table.splitlines()]
@@ -236,7 +236,7 @@ def test_the_table_has_the_labels_of_the_pods() -> None:
     assert [row[0] for row in rows] == hosts
     assert len(rows) == 4
     wanted = {tuple(row[1:4]): row[0] for row in rows}
-    pods = [child.data for child in children(the(made, "JobSet")) if child.data["kind"] == "Pod"]
+    pods = [child.data for child in created_objects(the(made, "JobSet")) if child.data["kind"] == "Pod"]
     assert len(pods) == 2
     for one in pods:
         labels = as_object(get(one, "metadata", "labels"))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oracle import celrunner, childgoldens
-from trainc.checks.created_pods import children
+from trainc.checks.created_pods import created_objects
 from trainc.kube.poddefaults import default_pod
 from trainc.source import Path
 
@@ -29,7 +29,7 @@ def without(value: Any, path: Path) -> None:
 
 @pytest.mark.parametrize("jobset, expected", CASES, ids=[jobset["metadata"]["name"] for jobset, _ in CASES])
 def test_controllers_make_the_same(jobset: dict[str, Any], expected: list[Any]) -> None:
-    made = list(children(jobset))
+    made = list(created_objects(jobset))
     assert [child.data["kind"] for child in made] == [one["kind"] for one in expected]
     for child, one in zip(made, expected, strict=True):
         ours, theirs = copy.deepcopy(child.data), copy.deepcopy(one)
@@ -49,7 +49,7 @@ def test_controllers_make_the_same(jobset: dict[str, Any], expected: list[Any]) 
 
 def test_places_in_the_jobset() -> None:
     jobset, _ = CASES[0]
-    templates = [child.template for child in children(jobset)]
+    templates = [child.template for child in created_objects(jobset)]
     assert templates[:2] == [
         ("spec", "replicatedJobs", 0, "template"),
         ("spec", "replicatedJobs", 0, "template", "spec", "template"),
@@ -60,7 +60,7 @@ def test_places_in_the_jobset() -> None:
 def test_without_pods() -> None:
     jobset = copy.deepcopy(CASES[1][0])
     jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] = 0
-    assert [child.data["kind"] for child in children(jobset)] == ["Job"]
+    assert [child.data["kind"] for child in created_objects(jobset)] == ["Job"]
 
 
 def test_what_admission_plugins_add() -> None:
