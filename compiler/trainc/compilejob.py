@@ -14,7 +14,7 @@ from trainc.checks.jobset import check_jobset
 from trainc.contents import Content
 from trainc.diagnostics import Diagnostic, Severity, has_errors, report
 from trainc.documents import Key
-from trainc.findings.ruling import Ruling
+from trainc.findings.settling import Ruling
 from trainc.gitops import content, passes
 from trainc.gitops.base import jobset_of, with_jobset
 from trainc.gitops.naming import name_place, numbered, titled

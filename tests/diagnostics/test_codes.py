@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from trainc.data import load_text
 from trainc.findings import CODES
-from trainc.findings.explain import RANGES, markdown, page
+from trainc.findings.codes import RANGES, markdown, page
+from trainc.options import FIXES
 
 DOCS = Path(__file__).parents[2] / "docs" / "codes.md"
 
@@ -31,6 +33,15 @@ def test_page(code: str) -> None:
     assert " ".join(entry.text.split()) in words
     assert (f"Hint: {entry.hint}" in words) == (entry.hint is not None)
     assert max(map(len, text.splitlines()[1:])) <= 80
+
+
+def test_every_entry_of_the_table_is_read() -> None:
+    table = load_text("codes.md")
+    codes = re.findall(r"^### ?(\S+):", table, re.M)
+    assert codes == sorted(set(codes))
+    assert {*codes, *(fix.code for fix in FIXES.values())} == set(CODES)
+    assert len(re.findall(r"^Hint:", table, re.M)) == sum(entry.hint is not None for entry in CODES.values())
+    assert [code for code in codes if re.search(r"Severity:|Hint:|\n", CODES[code].text)] == []
 
 
 def test_no_page_for_what_is_no_code() -> None:

@@ -8,7 +8,7 @@ from samples import document, findings, handful
 
 from trainc.findings import CODES, Diagnostic, Severity, report
 from trainc.findings.display import is_in_file, one_line
-from trainc.findings.github import render
+from trainc.findings.formats import as_github as render
 
 COMMAND = re.compile(r"::(error|warning|notice) ((?:[a-z]+=[^,:\r\n]*,?)+)::([^\r\n]*)")
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from samples import FIELD, document, findings, handful
 
 from trainc.findings import Diagnostic, Severity, report
-from trainc.findings.junit import NAME_WIDTH, render
+from trainc.findings.formats import NAME_WIDTH
+from trainc.findings.formats import as_junit as render
 
 
 def parse(report: str) -> Element:

@@ -11,7 +11,7 @@ from samples import DATA, FIELD, TEXT, document, findings, handful
 
 import trainc
 from trainc.findings import CODES, Diagnostic, Related, Severity, report
-from trainc.findings.explain import anchor, markdown, page
+from trainc.findings.codes import anchor, markdown, page
 from trainc.findings.sarif import FINGERPRINT, ROOT, SCHEMA, VERSION, render
 from trainc.source import Json
 

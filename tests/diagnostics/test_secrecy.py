@@ -11,7 +11,8 @@ from trainc import Options, Source, compile
 from trainc.findings import Related, report
 from trainc.findings.display import VALUE_WIDTH
 from trainc.findings.formats import FORMATS
-from trainc.findings.secrecy import MASK, hidden, index, is_secret, looks_secret, redact
+from trainc.findings.redaction import MASK, index, redact
+from trainc.findings.secrets import hidden, is_secret, looks_secret
 from trainc.load import load
 from trainc.source import Document, Json, JsonObject, Path
 

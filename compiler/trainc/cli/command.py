@@ -12,7 +12,7 @@ from trainc.cli.failure import ENVIRONMENT
 from trainc.diagnostics import Diagnostic, Severity, Silenced, has_errors
 from trainc.diagnostics.formats import FORMATS, with_silenced
 from trainc.diagnostics.text import render_brief, summary
-from trainc.findings.limits import limited
+from trainc.findings.repeats import limited
 from trainc.records import NamedTuple, dataclass
 
 CLEAN = 0
@@ -74,7 +74,7 @@ class Reporter:
         shown = [finding for finding in findings if not self.quiet or self.fails((finding,))]
         counted = summary(shown) if self.format == "text" and shown else ""
         if self.lists_silenced:
-            return Words(with_silenced(limited(shown), silenced), counted)
+            return Words(with_silenced(limited(shown), silenced=silenced), counted)
         if self.brief:  # which has each code once
             return Words(render_brief(shown, self.colour), counted)
         return Words(FORMATS[self.format](limited(shown), self.colour), counted)

@@ -1,5 +1,5 @@
 """Deprecated: use trainc.findings."""
 
-from trainc.findings.concealing import concealed, veiled
+from trainc.findings.redaction import concealed, veiled
 
 __all__ = ["concealed", "veiled"]

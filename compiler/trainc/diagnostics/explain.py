@@ -1,5 +1,5 @@
 """Deprecated: use trainc.findings."""
 
-from trainc.findings.explain import listing, page
+from trainc.findings.codes import listing, page
 
 __all__ = ["listing", "page"]

@@ -1,5 +1,5 @@
 """Deprecated: use trainc.findings."""
 
-from trainc.findings.junit import HEADER, NAME_WIDTH, plain
+from trainc.findings.formats import HEADER, NAME_WIDTH, plain
 
 __all__ = ["HEADER", "NAME_WIDTH", "plain"]

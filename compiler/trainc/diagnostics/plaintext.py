@@ -1,5 +1,5 @@
 """Deprecated: use trainc.findings."""
 
-from trainc.findings.plaintext import spilled
+from trainc.findings.reporting import spilled
 
 __all__ = ["spilled"]

@@ -1,5 +1,6 @@
 """Deprecated: use trainc.findings."""
 
-from trainc.findings.secrecy import LEAST, MASK, hidden
+from trainc.findings.redaction import LEAST, MASK
+from trainc.findings.secrets import hidden
 
 __all__ = ["LEAST", "MASK", "hidden"]

@@ -15,7 +15,7 @@ from trainc.compilejob import Job
 from trainc.config import parse
 from trainc.documents import classify, with_namespace
 from trainc.executors.chunks import lost, pack, ranges, unpack
-from trainc.findings.comments import WORD
+from trainc.findings.suppression import WORD
 from trainc.jobcodec import Places
 from trainc.load import load
 from trainc.lockfile import parse_lock

@@ -1,60 +1,43 @@
 """What a finding must not show: values that look like passwords, keys and tokens.
 
-The rule errs on the side of hiding. Hidden are ``data`` and ``stringData`` of a Secret, the ``value`` (misspelt, too)
-beside a ``name`` that looks secret, a scalar under a key that looks secret, and inside texts ``NAME=value``,
-``--name value``, the password of a URL, and whatever has the shape of a secret (shapes.py).
+The rule errs on the side of hiding. A value is secret by its name: ``data`` and ``stringData`` of a Secret, the
+``value`` (misspelt, too) beside a ``name`` that looks secret, a scalar under a key that looks secret, and inside texts
+``NAME=value``, ``--name value`` and the password of a URL. Or by its shape, whatever its name is: private keys, and
+tokens of well-known services.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from binascii import Error, a2b_base64
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
-from trainc.findings.shapes import may_hold, may_spell, private_keys, tokens
-from trainc.findings.shapes import shaped as shaped_spans
-from trainc.records import NamedTuple
+from msgspec import Struct
+
 from trainc.regex import lazy
 from trainc.source import Document, Json, JsonObject, Path, Source, get
-
-MASK = "***"
-"""What stands for a hidden value."""
 
 _WORD = lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SECRET = lazy(r".*(?:passwords?|passwd|passphrase|passcode|secret|token|apikey|accesskey|privatekey)\Z")
 _WORDS = frozenset(("pass", "pwd", "pw", "pat", "credential", "credentials", "creds", "bearer", "authorization"))
-_KEYS = frozenset(
-    (
-        *("api", "access", "secret", "private", "ssh", "signing", "encryption", "account", "auth", "license", "client"),
-        *("anthropic", "aws", "azure", "clearml", "cohere", "comet", "datadog", "gcp", "gitea", "github", "gitlab"),
-        *("groq", "hf", "hmac", "huggingface", "jwt", "mistral", "mlflow", "neptune", "ngc", "openai", "pem", "rsa"),
-        *("sendgrid", "slack", "stripe", "tls", "twilio", "wandb"),
-    )
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_KEYS = _words(
+    "api access secret private ssh signing encryption account auth license client"
+    " anthropic aws azure clearml cohere comet datadog gcp gitea github gitlab groq hf hmac huggingface jwt mistral"
+    " mlflow neptune ngc openai pem rsa sendgrid slack stripe tls twilio wandb"
 )
 """What makes a secret of a key: API_KEY, accessKey, WANDB_KEY."""
 
-_ABOUT = frozenset(
-    (
-        *("name", "names", "namespace", "ref", "refs", "id", "path", "file", "files", "dir", "mount", "type", "mode"),
-        *(
-            "seconds",
-            "expiry",
-            "expiration",
-            "ttl",
-            "length",
-            "len",
-            "limit",
-            "count",
-            "size",
-            "max",
-            "min",
-            "audience",
-        ),
-        *("enabled", "required", "policy", "provider", "resolver"),
-    )
+_ABOUT = _words(
+    "name names namespace ref refs id path file files dir mount type mode seconds expiry expiration ttl length len"
+    " limit count size max min audience enabled required policy provider resolver"
 )
 """Last words of names that say something of a secret, but do not hold it: secretName, PASSWORD_FILE."""
 
@@ -66,26 +49,70 @@ _ASSIGNED = lazy(r"(?<![\w.-])(?:--?)?([A-Za-z][\w.-]*)=(\"[^\"]*\"|'[^']*'|[^\s
 _FLAG = lazy(r"--?([A-Za-z][\w.-]*)\Z")
 _URL = lazy(r"://[^\s/:@]*:([^\s/@]+)@")
 _PARAMETER = lazy(r"[?&;]\s*([A-Za-z][\w .-]*)=([^\s&;\"'#]+)")
-_NUMBER = lazy(r"(?<![\w.])[-+.]?[0-9][\w.+-]{2,}")
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
-LEAST = 4
-"""The fewest characters of a value that is looked for anywhere in a text; shorter ones are found by chance."""
 
-_HEAD = 12
-"""So many characters from its beginning give a value away, as messages cut long ones."""
+_PRIVATE_KEY = lazy(
+    r"""
+    ----[ -]BEGIN[ ](?:[A-Z0-9]+[ ])*PRIVATE[ ]KEY(?:[ ]BLOCK)?[ -]----
+        (?=(?:\\[nr]?|\s)*(?:[A-Za-z0-9+/]{16}|[A-Z][A-Za-z-]+:))       # not where a script only looks for one
+        .*?(?:----[ -]END[ ](?:[A-Z0-9]+[ ])*PRIVATE[ ]KEY(?:[ ]BLOCK)?[ -]----|\Z)
+    | PuTTY-User-Key-File-[0-9]:.*\Z
+    | AGE-SECRET-KEY-1[0-9A-Z]{20,}
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ENCODED = lazy(r"LS0tLS1CRUdJTi[A-Za-z0-9+/\s]{40,}={0,2}")
+"""Base64 of what begins with ``-----BEGIN``."""
 
-_LONG = 40
-"""The most characters of an occurrence within which another is looked for."""
+_BASE64 = lazy(r"[A-Za-z0-9+/_-]{40,}")
+_NEEDLES = ("UFJJVkFURSBLRV", "BSSVZBVEUgS0VZ", "QUklWQVRFIEtFW")
+"""Base64 of ``PRIVATE KEY``, as it stands at each of three places in what is encoded."""
 
-_FEW = 64
-"""So few beginnings are looked for one by one before a text is walked through."""
+_BODY = lazy(
+    r"""
+    (?<![A-Za-z0-9+/])(?:
+        b3BlbnNzaC1rZXktdjEA                                           # OpenSSH
+        | MII[A-Za-z0-9+/]{3}IB(?:AAK[BC]|ADANBgkqhkiG9w0BAQ)          # RSA and DSA, plain and in PKCS#8
+        | MHcCAQEEI | MIGkAgEBBDA | MIG[A-Za-z0-9+/]AgEAM[A-Z]{2}GByqGSM49AgEG  # elliptic curves, likewise
+        | MC4CAQAwBQYDK2VwBCIEI                                        # Ed25519
+    )[A-Za-z0-9+/]{16}.*?(?:-----END[ ]|\Z)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""The lines of a private key by their beginning, where the line above them is elsewhere."""
 
-_ORDER = 1000
-"""So many characters are compared to find the nearest of several values."""
+_TOKEN = lazy(
+    r"""
+    (?<![A-Za-z0-9_-])(?:
+        gh[pousr]_[A-Za-z0-9]{30,} | github_pat_[A-Za-z0-9_]{22,} | glpat-[\w-]{20,} | hf_[A-Za-z0-9]{30,}
+        | (?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9_-]) | AIza[\w-]{35} | npm_[A-Za-z0-9]{36} | nvapi-[\w-]{40,}
+        | xox[abeoprs]-[A-Za-z0-9-]{10,} | sk-(?:proj|ant|svcacct|live|test)-[\w-]{20,}
+        | eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*
+    )
+    | (?<![A-Za-z0-9])[Bb]earer\s+(?P<bearer>[\w.~+/-]{20,}=*)
+    | (?<![A-Za-z0-9])[Bb]asic\s+(?P<basic>[A-Za-z0-9+/]{8,}={0,2})
+    | hooks\.slack\.com/services/(?P<hook>[A-Za-z0-9/]{20,})
+    | [?&]sig=(?P<signature>[A-Za-z0-9%/+]{20,}=*)
+    """,
+    re.VERBOSE,
+)
+_SHAPE_HINTS = (
+    *("-begin ", "- begin "),
+    *_words(
+        "putty-user-key age-secret-key- ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- hf_ akia asia aiza npm_ nvapi- xox"
+        " sk-proj- sk-ant- sk-svcacct- sk-live- sk-test- eyj bearer basic hooks.slack.com sig= ls0tls1crudjti"
+        " b3blbnnzac1rzxktdjea ibaakb ibaakc ibadanbg mhccaqeei migkagebbda byqgsm49 mc4caqawbqydk2vw"
+    ),
+    *(needle.lower() for needle in _NEEDLES),
+)
+"""A text that contains none of these, in lower case, holds no secret of a known shape."""
+
+_VARIED = 8
+"""A token has at least as many different characters; one with fewer is a placeholder."""
 
 
-class Hidden(NamedTuple):
+class Hidden(Struct, frozen=True):
     """A value to hide: the path of the scalar that holds it, its text, and whether it is the whole scalar."""
 
     path: Path
@@ -239,126 +266,60 @@ def _inside(text: str, shaped: bool) -> Iterator[str]:
         yield match[1]
 
 
-class Index(NamedTuple):
-    """The spellings of values to hide: sorted, by their first _HEAD characters; and how long these beginnings are."""
-
-    forms: Mapping[str, tuple[str, ...]]
-    sizes: tuple[int, ...]
+def may_hold(lower: str) -> bool:
+    """Tell whether a text in lower case may hold a secret of a known shape; most do not."""
+    return any(hint in lower for hint in _SHAPE_HINTS)
 
 
-@lru_cache(maxsize=64)
-def known(document: Document) -> Index:
-    """Return how the values that ``hidden`` gives may be spelt; those too short to be told from chance are left out."""
-    return index(value.text for value in hidden(document))
+def may_spell(text: str) -> bool:
+    """Tell whether a value in the text of a file may hold such a secret, also one that is written with escapes."""
+    return "\\" in text or may_hold(text.lower())
 
 
-def index(texts: Iterable[str]) -> Index:
-    """Return the spellings of texts by their beginnings."""
-    found: dict[str, set[str]] = {}
-    for text in texts:
-        for form in _forms(text):
-            if len(form) >= LEAST:
-                found.setdefault(form[:_HEAD], set()).add(form)
-    forms = {head: tuple(sorted(known)) for head, known in found.items()}
-    return Index(forms, tuple(sorted({len(head) for head in forms})))
+def shaped(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where in a text secrets of known shapes stand."""
+    if may_hold(text.lower()):
+        for secret in (*private_keys(text), *tokens(text)):
+            start = text.find(secret)
+            yield start, start + len(secret)
 
 
-def redact(text: str, indexes: Iterable[Index]) -> str:
-    """Return text with MASK in place of what indexes hold, also where it is cut short."""
-    spans = [*shaped_spans(text), *(span for spelt in indexes for span in occurrences(text, spelt))]
-    for start, end in reversed(merged(spans)):
-        text = text[:start] + MASK + text[end:]
-    return text
+def private_keys(text: str) -> Iterator[str]:
+    """Yield the private keys in a text, each from its first line to its last, or encoded as it stands there."""
+    if "KEY" in text or "PuTTY" in text:
+        yield from (match[0] for match in _PRIVATE_KEY.finditer(text))
+    for match in _ENCODED.finditer(text) if "LS0tLS1CRUdJTi" in text else ():
+        if b"PRIVATE KEY" in _decoded(re.sub(r"\s", "", match[0])[:60]):
+            yield match[0]
+    yield from (match[0] for match in _BODY.finditer(text))
+    for match in _BASE64.finditer(text) if any(needle in text for needle in _NEEDLES) else ():
+        if any(needle in match[0] for needle in _NEEDLES) and _encodes_key(match[0]):
+            yield match[0]
 
 
-def occurrences(text: str, spelt: Index) -> Iterator[tuple[int, int]]:
-    """Yield where a value, or the beginning of a long one, stands in text."""
-    if len(spelt.forms) <= _FEW and not any(head in text for head in spelt.forms):
-        return
-    at = 0
-    while spelt.sizes and at <= len(text) - LEAST:
-        end = at
-        for size in spelt.sizes:
-            if forms := spelt.forms.get(text[at : at + size]):
-                end = max(end, _end(text, at, forms))
-        if end > at:
-            yield at, end
-        # Values may overlap, unless they are so long that looking for that would take too long.
-        at = end if end - at > _LONG else at + 1
+def _encodes_key(word: str) -> bool:
+    """Tell whether a word is base64 of a private key, also where other letters stand before it."""
+    plain = word.replace("-", "+").replace("_", "/")
+    parts = (plain[start : start + (len(plain) - start) // 4 * 4] for start in range(4))
+    return any("KEY" in (text := _decoded(part).decode("latin-1")) and _PRIVATE_KEY.search(text) for part in parts)
 
 
-def _end(text: str, at: int, forms: tuple[str, ...]) -> int:
-    """Return where the longest occurrence of one of the forms ends, all of which begin as the text does at a place."""
-    # The form that shares most with a text is one of its neighbours in sorted order.
-    place = bisect_left(forms, text[at : at + _ORDER])
-    form_end = max(_shared(text, at, form) for form in forms[max(place - 1, 0) : place + 1])
-    short = form_end - at < 2 * LEAST
-    alone = not (text[max(at - 1, 0) : at].isalnum() or text[form_end : form_end + 1].isalnum())
-    return form_end if alone or not short else at
+def tokens(text: str) -> Iterator[str]:
+    """Yield the other secrets of known shapes in a text."""
+    for match in _TOKEN.finditer(text):
+        token = match[match.lastgroup or 0]
+        if len(set(token)) >= _VARIED and (match.lastgroup != "basic" or _is_basic(token)):
+            yield token
 
 
-def _shared(text: str, at: int, form: str) -> int:
-    if text.startswith(form, at):
-        return at + len(form)
-    end = at + min(len(form), _HEAD)
-    while end < len(text) and text[end] == form[end - at]:
-        end += 1
-    return end
+def _is_basic(token: str) -> bool:
+    """Tell whether a word after ``Basic`` is a user and a password: a text may speak of basic things."""
+    return b":" in _decoded(token)
 
 
-def _forms(value: str) -> set[str]:
-    """Return the spellings of a value in messages: as it is, as JSON, as Python, in YAML's single quotes, by line."""
-    forms = {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1]}
-    forms.add(value.replace("'", "''"))
-    forms |= {json.dumps(form, ensure_ascii=False)[1:-1] for form in forms}  # quoted in JSON that is quoted again
-    return forms | {line.strip() for line in value.split("\n") if len(line.strip()) >= LEAST}
-
-
-def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return spans in order, those that touch joined."""
-    joined: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((start, end))
-    return joined
-
-
-@lru_cache(maxsize=64)
-def _by_path(document: Document) -> tuple[frozenset[Path], Mapping[Path, list[str]]]:
-    """Return the paths of values that are hidden as a whole, and the texts that are hidden at each path."""
-    texts: dict[Path, list[str]] = {}
-    for value in hidden(document):
-        texts.setdefault(value.path, []).append(value.text)
-    return frozenset(value.path for value in hidden(document) if value.whole), texts
-
-
-class Redactor:
-    """Hides in the texts of one finding what its documents hold that looks secret."""
-
-    __slots__ = ("exact", "indexes", "key", "short")
-
-    def __init__(self, document: Document, path: Path, found: str | None, others: Iterable[Document]) -> None:
-        whole, texts = _by_path(document)
-        self.exact = is_secret(document.data, path) or any(path[:end] in whole for end in range(len(path) + 1))
-        self.key = str(path[-1]) if path else None
-        own_words = [*texts.get(path, ())]
-        if self.exact and found and found != self.key:
-            own_words.append(found)
-        self.short = [word for word in own_words if len(word) < LEAST]
-        self.indexes = [known(document), *map(known, others)]
-        self.indexes += [index(own_words)] if own_words else []
-
-    def text(self, text: str | None) -> str | None:
-        """Return a text as it may be shown. At a secret, no number of some length is: it may be a reading of it."""
-        if text is None:
-            return text
-        text = redact(text, self.indexes)
-        for word in self.short:
-            text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", lambda _: MASK, text)
-        return _NUMBER.sub(MASK, text) if self.exact else text
-
-    def value(self, found: str | None) -> str | None:
-        """Return the value at fault as it may be shown."""
-        return MASK if self.exact and found is not None and found != self.key else self.text(found)
+def _decoded(text: str) -> bytes:
+    """Return what base64 stands for, padded or not; nothing of what is none."""
+    try:
+        return a2b_base64(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4))
+    except Error:
+        return b""
