@@ -167,11 +167,13 @@ def compile_for(
         found += _ruled(_of_the_whole(tuple(builds.values()), partly=bool(partly)), config, standard)
     found += _ruled(standard.weakened if standard is not None else (), config, standard)
     found += worth_telling([build.own for build in made], partly)
+    # A finding is about the input, so environments repeat it.
+    once = {(sort_key(finding), finding.path, finding.hint): finding for finding in reversed(found)}
     jobs = [row for number, build in enumerate(made) for row in _rows(number, build)]
     return Outcome(
         jobs={name: build.jobs for name, (_, build) in builds.items()},
         files={name: data for build in made for name, data in build.files.items()},
-        findings=tuple(sorted(collapse(found, jobs), key=sort_key)),
+        findings=tuple(sorted(collapse(once.values(), jobs), key=sort_key)),
         made={name: build.made for name, (_, build) in builds.items()},
         silenced=_silenced(made),
     )
