@@ -5,7 +5,7 @@ from __future__ import annotations
 from trainc import Build, Options, Source, compile
 from trainc.config import parse
 from trainc.explaining import Row, find, table
-from trainc.lockfile import parse_lock
+from trainc.images.lockfile import parse_lock
 from trainc.model import Object
 
 DIGEST = "sha256:" + "1" * 64

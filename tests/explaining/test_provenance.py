@@ -11,7 +11,7 @@ from trainc import Build, Options, compile
 from trainc.config import parse
 from trainc.explaining import table
 from trainc.explaining.origins import Provenance
-from trainc.lockfile import parse_lock
+from trainc.images.lockfile import parse_lock
 from trainc.model import Object
 from trainc.read import read_config, read_lock, read_tree
 from trainc.source import paths

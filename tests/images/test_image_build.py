@@ -16,10 +16,10 @@ import pytest
 from imagecase import IMAGES, REPOSITORY, inputs_of, read
 from realimages import Real, build_or_repin, unpack, why_not
 
-from trainc.building import write_layout
-from trainc.building.archive import sources_of
-from trainc.layouts import verify_layout
-from trainc.lockfile import parse_lock
+from trainc.images.apt import sources_of
+from trainc.images.build import write_layout
+from trainc.images.layout_reader import verify_layout
+from trainc.images.lockfile import parse_lock
 from trainc.source import Source
 
 pytestmark = [

@@ -18,8 +18,8 @@ from trainc.gitops.companions import IDLE
 from trainc.gitops.environment import WITHOUT_TARGET, idle_registries, nowhere, unheard
 from trainc.gitops.lock import remarks
 from trainc.gitops.summary import Summary
+from trainc.images.lockfile import parse_lock
 from trainc.load import load
-from trainc.lockfile import parse_lock
 from trainc.options import Options, Revision
 from trainc.pipeline import Build, Job, load_all, run
 from trainc.prepared import Executor, Keep, in_order

@@ -16,9 +16,9 @@ from trainc.config import parse
 from trainc.documents import classify, with_namespace
 from trainc.executors.chunks import lost, pack, ranges, unpack
 from trainc.findings.suppression import WORD
+from trainc.images.lockfile import parse_lock
 from trainc.jobcodec import Places
 from trainc.load import load
-from trainc.lockfile import parse_lock
 from trainc.pipeline import load_all
 from trainc.prepared import Executor, Keep, Prepared, in_order
 from trainc.records import dataclass, replace

@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from trainc.images.contents import Software
 from trainc.images.definition import Definition
 from trainc.images.layout import canonical
 from trainc.images.licenses import NOTHING
+from trainc.images.software import Software
 from trainc.source import Json, JsonObject
 
 _IMAGE: Final = "SPDXRef-Image"

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from trainc.building.process import BuildError, run, tool
 from trainc.images.debian import mirror_sources, offered, sources, suites_of
 from trainc.images.pins import Pin
+from trainc.images.process import BuildError, run, tool
 from trainc.records import dataclass
 
 MIRROR: Final = "TRAINC_MIRROR"

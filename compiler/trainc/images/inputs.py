@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from trainc.building.process import BuildError
 from trainc.findings import Diagnostic, has_errors
 from trainc.images.definition import FILE, Definition, parse_definition
 from trainc.images.pins import PACKAGES, WHEELS, Pin, parse_packages, parse_wheels
+from trainc.images.process import BuildError
 from trainc.read import read_bytes
 from trainc.records import dataclass, field
 from trainc.source import Document, Source

@@ -10,17 +10,17 @@ from typing import Final
 
 from msgspec import UNSET
 
-from trainc.building import store
-from trainc.building.inputs import Inputs, read_image
-from trainc.building.process import BuildError
-from trainc.building.rootfs import make_rootfs
 from trainc.findings import Diagnostic, report
-from trainc.images.contents import license_list, software
+from trainc.images import layer_cache as store
 from trainc.images.debian import installed
 from trainc.images.definition import Definition
+from trainc.images.inputs import Inputs, read_image
 from trainc.images.layout import MARKER, Documents, Layer, canonical, digest_of, documents
 from trainc.images.pins import MALFORMED, PACKAGES, WHEELS
+from trainc.images.process import BuildError
+from trainc.images.rootfs import make_rootfs
 from trainc.images.sbom import sbom
+from trainc.images.software import license_list, software
 from trainc.images.tars import Entry, copied, system_layer, upper_layer
 from trainc.records import dataclass
 from trainc.source import Json, JsonObject

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trainc.building import store
-from trainc.building.archive import open_archive
-from trainc.building.inputs import Inputs
-from trainc.building.wheels import resolve
+from trainc.images import layer_cache as store
+from trainc.images.apt import open_archive
+from trainc.images.inputs import Inputs
 from trainc.images.pins import PACKAGES, WHEELS, changes, packages_text, wheels_text
+from trainc.images.wheels import resolve
 from trainc.putfile import replace_file
 from trainc.records import dataclass
 

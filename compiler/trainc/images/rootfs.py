@@ -10,13 +10,13 @@ from typing import Final
 
 from msgspec import UNSET, UnsetType
 
-from trainc.building.archive import open_archive
-from trainc.building.inputs import Inputs
-from trainc.building.process import run, tool
-from trainc.building.wheels import fetch
 from trainc.findings import Diagnostic
+from trainc.images.apt import open_archive
 from trainc.images.definition import User
+from trainc.images.inputs import Inputs
 from trainc.images.pins import missing, preferences, wheels_text
+from trainc.images.process import run, tool
+from trainc.images.wheels import fetch
 
 _PIP: Final = (
     "python3 $(echo /usr/share/python-wheels/pip-*.whl)/pip --quiet --disable-pip-version-check --no-cache-dir"

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from trainc.building.process import BuildError, run
 from trainc.images.pins import Pin, wheels_text
+from trainc.images.process import BuildError, run
 
 _PYTHON: Final = {"bookworm": "3.11", "trixie": "3.13"}
 """The version of Python in a release of Debian."""
