@@ -17,8 +17,7 @@ HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
 
 PURE_ABOVE = tuple(
-    f"images.{name}"
-    for name in ("debian", "definition", "layout", "licenses", "lockfile", "pins", "sbom", "software", "tars")
+    f"images.{name}" for name in ("debian", "definition", "layout", "licenses", "lockfile", "pins", "sbom", "tars")
 )
 """Modules above the core that are as pure."""
 

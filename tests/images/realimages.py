@@ -14,10 +14,9 @@ import pytest
 from imagecase import REPOSITORY
 
 from trainc.images.apt import sources_of
-from trainc.images.build import Built, build
+from trainc.images.build import Built, build, update
 from trainc.images.inputs import read_image
 from trainc.images.process import BuildError
-from trainc.images.update import update
 
 CACHE = REPOSITORY / "build" / "cache"
 """That of `make image`, so that a second run takes seconds."""

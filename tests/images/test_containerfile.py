@@ -13,9 +13,8 @@ import pytest
 from imagecase import IMAGES, REPOSITORY
 from realimages import CACHE, Real, build_or_repin, why_not
 
-from trainc.images.build import build, write_layout
+from trainc.images.build import build, update, write_layout
 from trainc.images.inputs import read_image
-from trainc.images.update import update
 
 pytestmark = [
     pytest.mark.containerfile,

@@ -120,8 +120,8 @@ def update(*, project: str | None, images: tuple[str, ...], mirror: str | None, 
     Writes packages.lock and wheels.lock beside image.yaml, and prints what has
     changed. IMAGE is as for build.
     """
+    from trainc.images.build import update as update_image
     from trainc.images.process import BuildError
-    from trainc.images.update import update as update_image
 
     root = project_root(Path.cwd(), project)
     failed: list[Diagnostic] = []

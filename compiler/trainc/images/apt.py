@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from trainc.images.debian import mirror_sources, offered, sources, suites_of
 from trainc.images.pins import Pin
 from trainc.images.process import BuildError, run, tool
-from trainc.records import dataclass
 
 MIRROR: Final = "TRAINC_MIRROR"
 """The environment variable that stands for --mirror."""
@@ -22,8 +23,7 @@ _MINBASE: Final = ("?essential", "?priority(required)", "apt")
 """What mmdebstrap's variant minbase installs, as apt's patterns (apt-patterns(7))."""
 
 
-@dataclass(frozen=True, slots=True)
-class Archive:
+class Archive(Struct, frozen=True):
     """A package source as apt sees it: its folder of lists, and the SHA-256 of .deb files by package and version."""
 
     sources: Path

@@ -8,21 +8,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from trainc.findings import Diagnostic, report
 from trainc.images import layer_cache as store
+from trainc.images.apt import open_archive
 from trainc.images.debian import installed
-from trainc.images.definition import Definition
 from trainc.images.inputs import Inputs, read_image
 from trainc.images.layout import MARKER, Documents, Layer, canonical, digest_of, documents
-from trainc.images.pins import MALFORMED, PACKAGES, WHEELS
+from trainc.images.pins import MALFORMED, PACKAGES, WHEELS, changes, packages_text, wheels_text
 from trainc.images.process import BuildError
 from trainc.images.rootfs import make_rootfs
-from trainc.images.sbom import sbom
-from trainc.images.software import license_list, software
+from trainc.images.sbom import license_list, sbom, software
 from trainc.images.tars import Entry, copied, system_layer, upper_layer
-from trainc.records import dataclass
+from trainc.images.wheels import resolve
+from trainc.putfile import replace_file
 from trainc.source import Json, JsonObject
 
 SYSTEM: Final = "trainc: packages"
@@ -31,8 +31,7 @@ SBOM: Final = "usr/share/trainc/sbom.spdx.json"
 LICENSES: Final = "usr/share/trainc/licenses.txt"
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(Struct, frozen=True):
     """An image that was built: its name spelt out, the digest of its manifest, and its layer tars, lowest first."""
 
     image: str
@@ -162,4 +161,24 @@ def _program(inputs: Inputs, stored: store.Stored) -> bytes:
         raise BuildError(str(error)) from None
 
 
-__all__ = ["Built", "Definition", "build", "layers", "write_layout"]
+class Updated(Struct, frozen=True):
+    """What pinning anew has changed: a line a package or wheel."""
+
+    changes: tuple[str, ...]
+
+
+def update(inputs: Inputs, cache: Path, mirror: str | None = None) -> Updated:
+    """Write packages.lock and wheels.lock of an image anew. Raises BuildError, and OSError where that cannot be done.
+
+    Packages are resolved as apt would install them in an empty system.
+    """
+    definition = inputs.definition
+    with store.scratch(cache) as scratch:
+        archive = open_archive(definition.suite, definition.architecture, mirror, scratch)
+        packages = archive.resolve(definition.packages)
+        asked = definition.wheels
+        wheels = resolve(asked, definition.suite, definition.architecture, scratch) if asked else ()
+    replace_file(str(inputs.folder / PACKAGES), packages_text(packages).encode())
+    if wheels:
+        replace_file(str(inputs.folder / WHEELS), wheels_text(wheels).encode())
+    return Updated((*changes(inputs.packages, packages), *changes(inputs.wheels, wheels)))

@@ -6,19 +6,19 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec import Struct, field
+
 from trainc.findings import Diagnostic, has_errors
 from trainc.images.definition import FILE, Definition, parse_definition
 from trainc.images.pins import PACKAGES, WHEELS, Pin, parse_packages, parse_wheels
 from trainc.images.process import BuildError
 from trainc.read import read_bytes
-from trainc.records import dataclass, field
 from trainc.source import Document, Source
 
 _LIMIT = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(Struct, frozen=True):
     """All that an image is made of but Debian's packages and the wheels: those are pinned by their content.
 
     ``contents`` are the files to copy by their path as image.yaml has it; ``packages_lock`` is where findings about
@@ -30,7 +30,7 @@ class Inputs:
     document: Document
     packages: tuple[Pin, ...] = ()
     wheels: tuple[Pin, ...] = ()
-    contents: Mapping[str, bytes] = field(default_factory=dict, hash=False)
+    contents: Mapping[str, bytes] = field(default_factory=dict)
     packages_lock: Source | None = None
     wheels_lock: Source | None = None
 

@@ -12,11 +12,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+import msgspec
+from msgspec import Struct
+
 from trainc.files import IrregularFileError, open_regular, read_regular
 from trainc.images.layout import Layer, canonical
 from trainc.images.tars import Facts
-from trainc.records import dataclass
-from trainc.source import Json, JsonObject, as_list, as_object
+from trainc.source import JsonObject, as_object
 
 FORMAT: Final = 3
 """Part of every key: another number where the same inputs are made into other bytes."""
@@ -24,8 +26,7 @@ FORMAT: Final = 3
 _TAR, _FACTS, _SUMS = "layer.tar", "facts.json", "sums.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """A system layer in the cache: its tar, the layer that it is, and what is known of it."""
 
     tar: Path
@@ -55,8 +56,8 @@ def find(cache: Path, key: str, made_by: str) -> Stored | None:
         found = {name: file_digest(folder / name) for name in (_TAR, _FACTS)}
         if any([digest, size] != sums.get(name) for name, (digest, size) in found.items()):
             return None
-        facts = _facts(json.loads(read_regular(folder / _FACTS) or b""))
-    except (IrregularFileError, OSError, ValueError, RecursionError):
+        facts = msgspec.json.decode(read_regular(folder / _FACTS) or b"", type=Facts)
+    except (IrregularFileError, OSError, ValueError, RecursionError, msgspec.MsgspecError):
         return None
     return Stored(folder / _TAR, Layer(*found[_TAR], made_by), facts)
 
@@ -67,7 +68,7 @@ def keep(cache: Path, key: str, tar: Path, facts: Facts, made_by: str) -> Stored
         folder = making / key
         folder.mkdir()
         shutil.move(tar, folder / _TAR)
-        (folder / _FACTS).write_bytes(canonical(_plain(facts)))
+        (folder / _FACTS).write_bytes(msgspec.json.encode(facts, order="deterministic"))
         sums: JsonObject = {name: list(file_digest(folder / name)) for name in (_TAR, _FACTS)}
         (folder / _SUMS).write_bytes(canonical(sums))
         shutil.rmtree(cache / key, ignore_errors=True)
@@ -94,22 +95,3 @@ def file_digest(path: Path) -> tuple[str, int]:
     with os.fdopen(open_regular(path), "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return f"sha256:{digest}", file.tell()
-
-
-def _plain(facts: Facts) -> JsonObject:
-    directories: list[Json] = [*sorted(facts.directories)]
-    return {
-        "status": facts.status,
-        "directories": directories,
-        "links": dict(facts.links),
-        "copyrights": dict(facts.copyrights),
-        "wheels": dict(facts.wheels),
-    }
-
-
-def _facts(data: Json) -> Facts:
-    found = as_object(data)
-    tables = (as_object(found.get(key)) for key in ("links", "copyrights", "wheels"))
-    links, copyrights, wheels = ({name: str(text) for name, text in table.items()} for table in tables)
-    directories = frozenset(str(each) for each in as_list(found.get("directories")))
-    return Facts(str(found["status"]), directories, links, copyrights, wheels)

@@ -14,18 +14,13 @@ from typing import Final
 
 from trainc.files import IrregularFileError, open_regular
 from trainc.imagelock import DIGEST, key_of
+from trainc.images.layout import FULL_NAME, INDEX, MANIFEST, REF_NAME, digest_of
 from trainc.read import read_bytes
 from trainc.source import Json, JsonObject, get, objects
 
-REF_NAME: Final = "org.opencontainers.image.ref.name"
-"""The annotation that names a manifest: in full, or only its tag."""
-
-FULL_NAME: Final = "io.containerd.image.name"
-"""The annotation by which BuildKit and containerd give the full name beside the tag."""
-
 MANIFESTS: Final = (
-    "application/vnd.oci.image.manifest.v1+json",
-    "application/vnd.oci.image.index.v1+json",
+    MANIFEST,
+    INDEX,
     "application/vnd.docker.distribution.manifest.v2+json",
     "application/vnd.docker.distribution.manifest.list.v2+json",
 )
@@ -179,6 +174,6 @@ def _verified(folder: Path, manifest: JsonObject) -> str:
     data = _bytes(_blob(folder, digest))
     if len(data) != size:
         raise LayoutError(f"{digest} has {len(data)} bytes, and index.json says {size}")
-    if (real := f"sha256:{hashlib.sha256(data).hexdigest()}") != digest:
+    if (real := digest_of(data)) != digest:
         raise LayoutError(f"the content of {digest} is another one: {real}")
     return digest

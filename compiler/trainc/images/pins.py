@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from trainc.findings import Diagnostic, has_errors, report
-from trainc.records import dataclass
 from trainc.source import Document, Mark, Path, Source
 
 PACKAGES: Final = "packages.lock"
@@ -30,8 +31,7 @@ _WHEEL = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Pin:
+class Pin(Struct, frozen=True):
     """A package or wheel: its name, its exact version, and the SHA-256 of its file in hexadecimal."""
 
     name: str
