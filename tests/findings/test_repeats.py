@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inputs import with_runtime
 
-from trainc import Diagnostic
+from trainc import Finding
 from trainc.findings import report
 from trainc.findings.formats import FORMATS
 from trainc.findings.repeats import OfJob, collapse, without_count
@@ -16,7 +16,7 @@ from trainc.source import Document, Source
 RT = Document(Source("runtimes/rt.yaml", "a: 1\n"), {"a": 1})
 
 
-def told(message: str, code: str = "TC457", document: Document = RT) -> Diagnostic:
+def told(message: str, code: str = "TC457", document: Document = RT) -> Finding:
     return report(code, document, (), message)
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import jsonschema
 import pytest
+from findings_samples import DATA, FIELD, TEXT, document, findings, handful
 from hypothesis import given
-from samples import DATA, FIELD, TEXT, document, findings, handful
 
 import trainc
-from trainc.findings import CODES, Diagnostic, Related, Severity, report
+from trainc.findings import CODES, Finding, Related, Severity, report
 from trainc.findings.codes import anchor, markdown, page
 from trainc.findings.sarif import FINGERPRINT, ROOT, SCHEMA, VERSION, render
 from trainc.source import Json
@@ -82,7 +82,7 @@ The official schema comes under terms that do not let this repository hold a cop
 """
 
 
-def log(found: list[Diagnostic]) -> Any:
+def log(found: list[Finding]) -> Any:
     text = render(found)
     assert text.isascii()
     assert text.endswith("}\n")
@@ -91,11 +91,11 @@ def log(found: list[Diagnostic]) -> Any:
     return read
 
 
-def results(found: list[Diagnostic]) -> Any:
+def results(found: list[Finding]) -> Any:
     return log(found)["runs"][0]["results"]
 
 
-def fingerprint(finding: Diagnostic) -> str:
+def fingerprint(finding: Finding) -> str:
     (result,) = results([finding])
     made: str = result["partialFingerprints"][FINGERPRINT]
     return made
@@ -254,7 +254,7 @@ def test_the_fingerprint_stays_when_lines_move() -> None:
         report("TC101", document(data={**DATA, "kind": "JobSet"}), FIELD, "m"),
     ],
 )
-def test_the_fingerprint_tells_findings_apart(other: Diagnostic) -> None:
+def test_the_fingerprint_tells_findings_apart(other: Finding) -> None:
     assert fingerprint(report("TC101", document(), FIELD, "m")) != fingerprint(other)
 
 
@@ -268,7 +268,7 @@ def test_text_of_an_input_is_no_link_and_no_surrogate() -> None:
 
 
 @given(findings)
-def test_any_finding_is_a_result(found: list[Diagnostic]) -> None:
+def test_any_finding_is_a_result(found: list[Finding]) -> None:
     shown = results(found)
     rules = sorted(CODES)
     assert sorted(result["ruleId"] for result in shown) == sorted(finding.code for finding in found)

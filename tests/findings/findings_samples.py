@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from trainc.findings import CODES, Diagnostic, Related, Severity, report
+from trainc.findings import CODES, Finding, Related, Severity, report
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source
 
 TEXT = "kind: TrainJob\nmetadata: {name: j}\nspec:\n  trainer:\n    numNods: 2\n"
@@ -18,7 +18,7 @@ def document(
     return Document(Source(name, text), data, 0, lambda: {FIELD: Mark(5, 5)} if marks is None else marks)
 
 
-def handful() -> list[Diagnostic]:
+def handful() -> list[Finding]:
     """Return an error with all there is, a warning and a note, in two files, out of order."""
     job = document()
     runtime = document("a: 1\nb: 2\n", {}, "runtimes/r.yaml", {("b",): Mark(2, 1)})
@@ -54,7 +54,7 @@ documents = st.builds(
 optional = st.none() | words
 related = st.lists(st.builds(Related, words, documents, paths), max_size=2).map(tuple)
 diagnostics = st.builds(
-    Diagnostic,
+    Finding,
     st.sampled_from(sorted(CODES)),
     st.sampled_from(Severity),
     words,

@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections import Counter
 from xml.etree.ElementTree import Element, fromstring
 
+from findings_samples import FIELD, document, findings, handful
 from hypothesis import given
-from samples import FIELD, document, findings, handful
 
-from trainc.findings import Diagnostic, Severity, report
+from trainc.findings import Finding, Severity, report
 from trainc.findings.formats import NAME_WIDTH
 from trainc.findings.formats import as_junit as render
 
@@ -105,7 +105,7 @@ def test_long_names_are_cut_and_still_differ() -> None:
 
 
 @given(findings)
-def test_any_finding_is_a_case(found: list[Diagnostic]) -> None:
+def test_any_finding_is_a_case(found: list[Finding]) -> None:
     shown = render(found)
     assert shown.isascii()
     root = parse(shown)

@@ -3,10 +3,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from findings_samples import document, findings, handful
 from hypothesis import given
-from samples import document, findings, handful
 
-from trainc.findings import CODES, Diagnostic, Severity, report
+from trainc.findings import CODES, Finding, Severity, report
 from trainc.findings.display import is_in_file, one_line
 from trainc.findings.formats import as_github as render
 
@@ -61,7 +61,7 @@ def test_a_message_cannot_begin_a_command() -> None:
 
 
 @given(findings)
-def test_any_finding_is_one_command_that_says_it(found: list[Diagnostic]) -> None:
+def test_any_finding_is_one_command_that_says_it(found: list[Finding]) -> None:
     # Split at line feeds alone, as the runner does: names may hold other separators.
     lines = render(found).split("\n")
     assert lines.pop() == ""
