@@ -288,7 +288,7 @@ def test_a_system_with_other_packages_is_refused(folder: Path, monkeypatch: pyte
     with pytest.raises(BuildError) as caught:
         build(inputs_of(folder), Path("build/cache"))
     assert str(caught.value).splitlines() == [
-        "the system is another one than was pinned",
+        "the system is not the pinned one",
         "bash 5.2-2: pinned, not installed",
         "bash 5.2-1: installed, not pinned",
     ]

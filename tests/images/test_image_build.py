@@ -230,8 +230,8 @@ def test_a_pin_that_is_gone_is_named_and_renewed(tmp_path: Path) -> None:
 
     done = trainc("build")
     assert done.returncode == 1, done.stderr
-    assert "error[TC708]: tini 0.0.1-1 is not to be had\n" in done.stdout
-    assert re.search(r"= expected: [0-9.]+-[0-9]", done.stdout), "the versions to be had"
+    assert "error[TC708]: tini 0.0.1-1 is not available\n" in done.stdout
+    assert re.search(r"= expected: [0-9.]+-[0-9]", done.stdout), "the available versions"
     assert not (folder / "build" / "images").exists()
     renewed = trainc("update")
     assert renewed.returncode == 0, renewed.stderr

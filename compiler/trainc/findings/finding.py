@@ -19,7 +19,7 @@ class Severity(StrEnum):
 
 
 class Related(Struct, frozen=True):
-    """A second place that a finding is about."""
+    """A second position that a finding is about."""
 
     message: str
     document: Document
@@ -27,7 +27,7 @@ class Related(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """One finding about one place in one document.
+    """One finding about one position in one document.
 
     ``path`` is a real path in ``document.data``. ``stage`` says where a cluster
     would refuse (decode, runtime-crd, runtime-webhook, crd, webhook, build,
@@ -53,12 +53,12 @@ class Finding(Struct, frozen=True):
 
     @property
     def line(self) -> int:
-        """The line of the place, from 1."""
+        """The line of the position, from 1."""
         return self.document.locate(self.path).line
 
     @property
     def column(self) -> int:
-        """The column of the place, from 1, in code points."""
+        """The column of the position, from 1, in code points."""
         return self.document.locate(self.path).column
 
 

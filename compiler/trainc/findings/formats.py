@@ -26,12 +26,12 @@ Renderer: TypeAlias = Callable[[Iterable[Finding], bool], str]
 
 
 def as_json(findings: Iterable[Finding], colour: bool = False) -> str:
-    """Return an array of objects, in order of place, with the fields of Finding and file, line, column.
+    """Return an array of objects, in order of position, with the fields of Finding and file, line, column.
 
     ``path`` is a list of keys and indexes, ``related`` a list of objects with
     file, line, column, path and message; absent values are null. Line and
-    column count from 1, in code points. ``colour`` changes nothing: it is there
-    because all formats have one signature.
+    column count from 1, in code points. ``colour`` changes nothing: all formats
+    have one signature.
     """
     items = [_json_finding(finding) for finding in sorted(findings, key=sort_key)]
     return json.dumps(items, indent=2) + "\n"
@@ -69,9 +69,9 @@ _PROPERTY = (*_DATA, (":", "%3A"), (",", "%2C"))
 
 
 def as_github(findings: Iterable[Finding], colour: bool = False) -> str:
-    """Return one command a finding, in order of place: ``::error file=...,line=...,col=...,title=...::message``.
+    """Return one command per finding, in order of position: ``::error file=...,line=...,col=...,title=...::message``.
 
-    Expected, hint and related places follow the message, each on a line of the
+    Expected, hint and related positions follow the message, each on a line of the
     annotation. Empty for no findings. ``colour`` changes nothing. The runner
     reads commands from standard output and standard error alike. Raises
     KeyError for a code that is not in the table.
@@ -89,8 +89,8 @@ def _command(finding: Finding) -> str:
 
 
 def _annotation(finding: Finding) -> str:
-    said = one_line(finding.message)
-    lines = [said if is_in_file(finding.document.source) else f"{one_line(finding.file)}: {said}"]
+    message = one_line(finding.message)
+    lines = [message if is_in_file(finding.document.source) else f"{one_line(finding.file)}: {message}"]
     for name, value, limit in (("expected", finding.expected, VALUE_WIDTH), ("hint", finding.hint, HINT_WIDTH)):
         if value is not None:
             lines.append(f"{name}: {one_line(value, limit)}")
@@ -121,7 +121,7 @@ _OUTCOMES = {Severity.ERROR: "failure", Severity.WARNING: "skipped"}
 
 
 def as_junit(findings: Iterable[Finding], colour: bool = False) -> str:
-    """Return a report in ASCII: one suite a file, one case a finding, both in order of place.
+    """Return a report in ASCII: one suite per file, one case per finding, both in order of position.
 
     An error is a failure, a warning is skipped, a note passes and is printed
     (system-out). Without findings there is one case, trainc, that passes.
@@ -173,15 +173,15 @@ def _suite(root: Element, file: str, findings: Sequence[Finding]) -> None:
 
 
 def _names(findings: Iterable[Finding]) -> Iterable[str]:
-    taken: dict[str, int] = {}
+    used: dict[str, int] = {}
     for finding in findings:
         path = one_line(dotted(finding.path))
         where = f" {path}" if path else ""
         name = first = one_line(f"{finding.code}{where}: {without_count(finding.message)}", NAME_WIDTH)
-        while name in taken:
-            taken[first] += 1
-            name = f"{first} ({taken[first]})"
-        taken[name] = 1
+        while name in used:
+            used[first] += 1
+            name = f"{first} ({used[first]})"
+        used[name] = 1
         yield name
 
 

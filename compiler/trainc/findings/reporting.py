@@ -36,7 +36,7 @@ def report(
     stage: str | None = None,
     upstream: str | None = None,
 ) -> Finding:
-    """Make a finding whose severity and hint are, unless given, those of its code in the table.
+    """Return a finding; severity and hint default to those of its code in the table.
 
     What looks secret in the documents concerned is masked in every text, and found and expected are cut to
     VALUE_WIDTH characters, so that no format shows more. Raises KeyError for a code that is not in the table.
@@ -97,7 +97,7 @@ def spilled(
     """Yield a finding for each value of a document that holds a secret; the secret is never shown.
 
     Whatever holds a private key, or what has the shape of a secret, counts; what only its name makes look secret
-    counts if ``reports`` returns True. A Secret given stands for one in the cluster.
+    counts if ``reports`` returns True. A document of kind Secret stands for one in the cluster.
     """
     if document.data.get("kind") == "Secret":
         return

@@ -34,10 +34,10 @@ _LINK = lazy(r"\[(?=[^\[\]]*\]\()")
 def render(findings: Iterable[Finding], colour: bool = False, silenced: Iterable[Silenced] = ()) -> str:
     """Return a log in ASCII with one run: every code of the table as a rule, every finding as a result.
 
-    Results are in order of place; line and column count from 1, in code points.
+    Results are in order of position; line and column count from 1, in code points.
     A result's properties hold path, stage, upstream, found, expected and hint,
     as far as there are any. Its fingerprint does not change when lines move.
-    What comments silence is a result, too, with its suppression; if there is any,
+    What comments suppress is a result, too, with its suppression; if there is any,
     the others say that they have none (3.27.23 asks for all or nothing).
     ``colour`` changes nothing. Raises KeyError for a code that is not in the
     table.

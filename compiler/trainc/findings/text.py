@@ -25,7 +25,7 @@ _COLOURS = {
 
 
 def render(findings: Iterable[Finding], colour: bool = False) -> str:
-    """Return the findings in order of place, a blank line between two; the empty string for none.
+    """Return the findings in order of position, a blank line between two; the empty string for none.
 
     Each begins ``file:line:column: severity[code]: message``, both counted from
     1. ``colour`` adds ANSI escapes, and nothing else.
@@ -54,7 +54,7 @@ def _repeated(finding: Finding) -> tuple[str, ...]:
 
 
 def each(findings: Iterable[Finding], colour: bool = False) -> Iterator[str]:
-    """Yield the text of every finding, in the order given."""
+    """Yield the text of every finding, in their order."""
     renderer = _Renderer(colour)
     return map(renderer.finding, findings)
 
@@ -74,7 +74,7 @@ def _split(source: Source) -> Sequence[str]:
 
 
 class _Renderer(Struct):
-    """One rendering: whether it has colour, and the lines of the sources met so far."""
+    """One rendering: whether it has colour, and the lines of the sources so far."""
 
     colour: bool
     lines: dict[Source, Sequence[str]] = field(default_factory=dict)

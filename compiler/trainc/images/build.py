@@ -55,7 +55,7 @@ def layers(folder: Path, cache: Path, mirror: str | None = None) -> tuple[Path, 
 def build(inputs: Inputs, cache: Path, mirror: str | None = None) -> tuple[Built | None, tuple[Diagnostic, ...]]:
     """Build an image, or take from the cache what did not change; None where a pin is missing (TC707, TC708).
 
-    Raises BuildError where a tool is missing or fails, and where the system is another one than was pinned.
+    Raises BuildError where a tool is missing or fails, and where the system is not the pinned one.
     """
     if unpinned := tuple(_unpinned(inputs)):
         return None, unpinned
@@ -143,7 +143,7 @@ def _stored(inputs: Inputs, made: Path, cache: Path, key: str) -> store.Stored:
     if pinned != there:
         lines = [f"{name} {version}: pinned, not installed" for name, version in sorted(pinned - there)]
         lines += [f"{name} {version}: installed, not pinned" for name, version in sorted(there - pinned)]
-        raise BuildError("the system is another one than was pinned\n" + "\n".join(lines))
+        raise BuildError("the system is not the pinned one\n" + "\n".join(lines))
     return store.keep(cache, key, normal, facts, SYSTEM)
 
 

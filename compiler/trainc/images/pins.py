@@ -69,11 +69,11 @@ def missing(source: Source, pins: Sequence[Pin], offered: Mapping[str, Mapping[s
     for pin in pins:
         versions = offered.get(pin.name, {})
         if pin.version not in versions:
-            message = f"{pin.name} {pin.version} is not to be had"
-            expected = ", ".join(sorted(versions)) or "no version at all"
+            message = f"{pin.name} {pin.version} is not available"
+            expected = ", ".join(sorted(versions)) or "no version"
             findings.append(report(GONE, document, (pin.name,), message, found=pin.version, expected=expected))
         elif versions[pin.version] not in ("", pin.sha256):
-            message = f"{pin.name} {pin.version} has another content than the pinned one"
+            message = f"{pin.name} {pin.version} differs from the pinned one"
             found = versions[pin.version]
             findings.append(report(GONE, document, (pin.name,), message, found=found, expected=pin.sha256))
     return tuple(findings)
