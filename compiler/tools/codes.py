@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trainc.findings.explain import markdown
+from trainc.findings.codes import markdown
 
 TARGET = Path(__file__).parents[2] / "docs" / "codes.md"
 

@@ -5,6 +5,8 @@ The library is one pure function::
     from trainc import Options, Source, compile
 
     build = compile([Source("job.yaml", text)], Options())
+
+``Diagnostic`` is the earlier name of ``Finding``. It is deprecated and will be removed.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trainc.diagnostics import Diagnostic, Severity
+    from trainc.findings import Diagnostic, Finding, Severity
     from trainc.model import Object, Origin
     from trainc.options import Options
     from trainc.pipeline import Build, Job, compile  # noqa: A004 - the public name
@@ -22,6 +24,7 @@ __all__ = [
     "Build",
     "Diagnostic",
     "Document",
+    "Finding",
     "Job",
     "Object",
     "Options",
@@ -36,13 +39,14 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Build": "trainc.pipeline",
-    "Diagnostic": "trainc.diagnostics",
+    "Diagnostic": "trainc.findings",
     "Document": "trainc.source",
+    "Finding": "trainc.findings",
     "Job": "trainc.pipeline",
     "Object": "trainc.model",
     "Options": "trainc.options",
     "Origin": "trainc.model",
-    "Severity": "trainc.diagnostics",
+    "Severity": "trainc.findings",
     "Source": "trainc.source",
     "compile": "trainc.pipeline",
 }

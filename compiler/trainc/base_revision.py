@@ -9,9 +9,9 @@ from typing import TypeAlias
 import msgspec
 
 from trainc.admit.jobsetdefaults import default
-from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, classify
 from trainc.documents.load import load
+from trainc.findings import Diagnostic, Severity, report
 from trainc.kube.gotypes import GoDecodeError
 from trainc.options import Revision
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH

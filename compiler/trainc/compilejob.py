@@ -12,9 +12,9 @@ from trainc.admit.trainer import warn_deprecated
 from trainc.checks import check_model, check_result
 from trainc.contents import Content
 from trainc.controller import check_controller
-from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.documents.classify import Key
-from trainc.findings.ruling import Ruling
+from trainc.findings import Diagnostic, Severity, report
+from trainc.findings.settling import Ruling
 from trainc.gitops import passes
 from trainc.gitops.naming import numbered
 from trainc.gitops.summary import Summary

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from trainc.findings import Diagnostic, has_errors, report, severities, sort_key, suggest
 from trainc.findings.display import is_printable
-from trainc.findings.plaintext import spilled
+from trainc.findings.reporting import spilled
 from trainc.foreign import KEY as UNMANAGED
 from trainc.imagelock import Lock
 from trainc.options import FIXES, Options, Revision

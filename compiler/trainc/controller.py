@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainc.diagnostics import Diagnostic, report
+from trainc.findings import Diagnostic, report
 from trainc.gitops import content
 from trainc.model import Model
 from trainc.plugins.jobset import runs_already

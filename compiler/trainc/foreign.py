@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Final
 
 from trainc.contents import HEADER
-from trainc.diagnostics import Diagnostic, Severity, report
+from trainc.findings import Diagnostic, Severity, report
 from trainc.source import Document, Json, Source, as_list, as_object
 
 OWNED: Final = f"# {HEADER}".encode()

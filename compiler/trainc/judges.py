@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from trainc.diagnostics import Diagnostic
+from trainc.findings import Diagnostic
 from trainc.model import Model, Objects
 from trainc.policing import Policing
 from trainc.source import Document

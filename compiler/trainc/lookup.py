@@ -7,10 +7,10 @@ from functools import cache
 from typing import Any
 
 from trainc.data import load_json
-from trainc.diagnostics import Diagnostic, suggest_by_words
 from trainc.documents.classify import API_VERSION, GROUP, RUNTIMES, Key
 from trainc.documents.emit import emit
 from trainc.documents.load import load
+from trainc.findings import Diagnostic, suggest_by_words
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.goorder import typed
 from trainc.plugins.base import refused

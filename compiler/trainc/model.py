@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from trainc.diagnostics import Diagnostic
+from trainc.findings import Diagnostic
 from trainc.kube.quantity import Quantity
 from trainc.options import Options
 from trainc.ports import upsert_ports, upsert_ports_by_number

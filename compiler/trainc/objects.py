@@ -11,7 +11,7 @@ from trainc.admit.configmaps import UPSTREAM, message, oversized
 from trainc.admit.crd import UNCHECKED
 from trainc.admit.generated import Refused, admit_jobset
 from trainc.checks import check_objects
-from trainc.diagnostics import Diagnostic, Severity, has_errors, report
+from trainc.findings import Diagnostic, Severity, has_errors, report
 from trainc.gitops import content, passes
 from trainc.gitops.base import JOBSET, jobset_of, with_jobset
 from trainc.gitops.naming import name_place, titled

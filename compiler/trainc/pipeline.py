@@ -7,17 +7,16 @@ the bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from trainc.compilejob import Job
 from trainc.contents import Content
-from trainc.diagnostics import Diagnostic, Silenced, has_errors, report, sort_key
 from trainc.documents.classify import JOBS, classify, superseded
 from trainc.documents.load import load
-from trainc.findings.repeats import collapse
-from trainc.findings.ruling import Ruling
+from trainc.findings import Diagnostic, Silenced, has_errors, report, sort_key
+from trainc.findings.repeats import OfJob
 from trainc.gitops.accounts import still_unknown
 from trainc.gitops.base import JOBSET
 from trainc.gitops.companions import Shared, Use, collisions, idle, left_out, placed_by_folder, share
@@ -42,7 +41,7 @@ class Build(Struct, frozen=True):
     ``files`` maps paths below out/ to bytes; it is empty if any finding is an error. (An executor may promise them.)
     ``left`` are the TrainJobs that the environment does not have: they are not compiled. ``shared`` are companions
     of runtimes, which all jobs of a namespace have together. ``unused`` are runtimes given that no job names.
-    ``silenced`` are the findings that comments take away.
+    ``silenced`` are the findings that comments suppress. ``own`` are those of ``findings`` that no job has.
     """
 
     jobs: tuple[Job, ...]
@@ -52,6 +51,7 @@ class Build(Struct, frozen=True):
     shared: tuple[Shared, ...] = ()
     unused: tuple[Document, ...] = ()
     silenced: tuple[Silenced, ...] = ()
+    own: tuple[Diagnostic, ...] = ()
 
     @property
     def objects(self) -> tuple[Object, ...]:
@@ -179,29 +179,24 @@ def _with_shared(build: Build, shared: tuple[Shared, ...], options: Options) -> 
     return replace(build, shared=shared, files=dict(sorted(files.items())))
 
 
-def _finished(jobs: Iterable[Job], own: Iterable[Diagnostic], prepared: Prepared) -> Build:
-    """Return the build of compiled jobs; ``own`` are findings on the inputs themselves, all as they were made."""
-    ruling, options = prepared.ruling, prepared.options
-    found = [*own, *(finding for job in jobs for finding in job.findings)]
-    silenced = tuple(ruling.silenced(own, ((f"{job.namespace}/{job.name}", job.findings) for job in jobs)))
-    jobs = tuple(_settled(job, ruling) for job in jobs)
-    findings = collapse(ruling.settle(own), ((f"{job.namespace}/{job.name}", job.findings) for job in jobs))
-    findings += ruling.remarks(found, findings, _untried(prepared.documents.runtimes, jobs))
+def _finished(jobs: Sequence[Job], own: Sequence[Diagnostic], prepared: Prepared) -> Build:
+    """Return the build of compiled jobs, with all findings settled; ``own`` are those on the inputs themselves."""
+    rows = [OfJob(f"{job.namespace}/{job.name}", job.findings) for job in jobs]
+    settled = prepared.ruling.finish(own, rows, _untried(prepared.documents.runtimes, jobs))
+    jobs = tuple(map(_with_findings, jobs, settled.jobs))
     written: dict[str, Content] = {}
-    if not has_errors(findings):
+    if not has_errors(settled.findings):
         for job in jobs:
-            written.update(files(job, options) if prepared.keep is Keep.OBJECTS else job.files)
-    return Build(jobs, tuple(sorted(findings, key=sort_key)), written, silenced=silenced)
+            written.update(files(job, prepared.options) if prepared.keep is Keep.OBJECTS else job.files)
+    findings = tuple(sorted(settled.findings, key=sort_key))
+    return Build(jobs, findings, written, silenced=settled.silenced, own=settled.own)
 
 
-def _settled(job: Job, ruling: Ruling) -> Job:
-    """Return a job with its final findings; what has become an error takes the objects away."""
-    if not job.findings:
-        return job
-    findings = ruling.settle(job.findings)
+def _with_findings(job: Job, findings: tuple[Diagnostic, ...]) -> Job:
+    """Return a job with its final findings; an error among them removes the objects."""
     if has_errors(findings):
         return replace(job, findings=findings, objects=(), made=(), files=())
-    return replace(job, findings=findings)
+    return replace(job, findings=findings) if findings or job.findings else job
 
 
 def _untried(runtimes: Iterable[Document], jobs: Iterable[Job]) -> Collection[Source]:

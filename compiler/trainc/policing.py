@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 from trainc.base_revision import Base, Previous
-from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.documents.classify import POLICIES, Key, identity
 from trainc.documents.positions import within
+from trainc.findings import Diagnostic, Related, Severity, report
 from trainc.model import Model, Object
 from trainc.options import Options
 from trainc.origins import blamed

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from trainc.admit.companions import Companions, admit_companions
 from trainc.base_revision import Base
 from trainc.compilejob import Job, JobCompiler
-from trainc.diagnostics import Diagnostic
 from trainc.documents.classify import Documents, Key, identity
-from trainc.findings.ruling import Ruling
+from trainc.documents.comments import comments
+from trainc.findings import Diagnostic
+from trainc.findings.settling import Ruling
 from trainc.gitops.summary import summarize
 from trainc.judges import Judges
 from trainc.options import Options
@@ -65,7 +66,7 @@ class Prepared:
         policing = Policing.of(given.cluster.values(), cluster, companions.registry, base, options)
         judges = Judges(policing, _transitions(base, companions.registry))
         runtimes = Runtimes.admit(given.runtimes, options, base).judged(judges.of_input)
-        ruling = Ruling.of((*sources, *options.crds), loaded, options)
+        ruling = Ruling.of((*sources, *options.crds), loaded, options, comments)
         findings = (*companions.findings, *judges.findings, *runtimes.findings)
         compiler = JobCompiler(runtimes, given.cluster, options, ruling, judges)
         return cls(given, companions, cluster, base, judges, runtimes, ruling, options, keep, findings, compiler)

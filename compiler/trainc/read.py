@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.files import Found, IrregularFileError, Listing, Problem, is_loop, leads_out, open_regular
+from trainc.findings import Diagnostic, Severity, report
 from trainc.records import dataclass
 from trainc.source import Document, Source
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from trainc.config import Config, parse
-from trainc.diagnostics.display import is_printable
+from trainc.findings.display import is_printable
 from trainc.foreign import OWNED, Kind
 from trainc.options import Revision
 from trainc.read import CONFIG, LIMIT, LOCK, OUT, SUFFIXES, is_given, is_input

@@ -11,8 +11,8 @@ from trainc.admit.crd import Admitted, admit_document
 from trainc.admit.trainer import validate_runtime
 from trainc.base_revision import Base
 from trainc.checks.devices import check_listed
-from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.documents.classify import GROUP, Key, identity
+from trainc.findings import Diagnostic, Related, Severity, report
 from trainc.lookup import builtin, not_found, reference
 from trainc.options import Options
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH

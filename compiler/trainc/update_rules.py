@@ -14,10 +14,10 @@ import msgspec
 from trainc.admit.rules import RuleFailure, failures
 from trainc.admit.update import config_map_changes, jobset_changes, rewritten, trainjob_changes
 from trainc.base_revision import Base, as_stored, broken, identify, standard
-from trainc.diagnostics import Diagnostic, Related, Severity, report
-from trainc.diagnostics.concealing import concealed
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.compare import Change, changes, contains, counterpart, holds, is_text_of, same, undone
+from trainc.findings import Diagnostic, Related, Severity, report
+from trainc.findings.redaction import concealed
 from trainc.gitops.naming import run_of, way_forward
 from trainc.kube.gotypes import GoDecodeError
 from trainc.model import Model, Object

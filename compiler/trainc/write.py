@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from trainc.contents import Content, bytes_of, digest_of
-from trainc.diagnostics import Diagnostic, report
 from trainc.files import IrregularFileError, open_regular, read_regular
+from trainc.findings import Diagnostic, report
 from trainc.foreign import OWNED, Kind, foreign, is_own, is_placed
 from trainc.putfile import alone, make_folder, overwrite_file, replace_file, replace_files
 from trainc.records import NamedTuple, dataclass, field

@@ -12,8 +12,8 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 
 from trainc import Options, Source, compile
-from trainc.diagnostics import text as findings_text
-from trainc.findings import json as findings_json
+from trainc.findings import text as findings_text
+from trainc.findings.formats import as_json
 
 TOUCHING = ("open", "os.", "socket.", "subprocess.", "shutil.", "tempfile.", "glob.", "ctypes.", "time.sleep")
 WRITER = "trainc.cel.written.program"
@@ -48,7 +48,7 @@ def watched(sources: list[Source], options: Options) -> tuple[dict[str, list[str
     build = compile(sources, options)
     broken = compile([*sources, Source("jobs/team/broken.yaml", BROKEN)], options)
     findings_text.render(broken.findings)
-    findings_json.render(broken.findings)
+    as_json(broken.findings)
     noted, seen = seen, None
     errors = sum(finding.severity == "error" for finding in broken.findings)
     return noted, {"jobs": len(build.jobs), "files": len(build.files), "errors": errors}

@@ -12,9 +12,9 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 
 from trainc import Build, Options, Source, compile
-from trainc.diagnostics import text as findings_text
 from trainc.documents.emit import emit
-from trainc.findings import json as findings_json
+from trainc.findings import text as findings_text
+from trainc.findings.formats import as_json
 
 
 def parts(build: Build) -> list[str]:
@@ -24,7 +24,7 @@ def parts(build: Build) -> list[str]:
         *(emit(found.data) for found in build.objects),
         *(f"{name}\n{data.decode()}" for name, data in build.files.items()),
         findings_text.render(build.findings),
-        findings_json.render(build.findings),
+        as_json(build.findings),
     ]
 
 

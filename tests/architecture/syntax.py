@@ -39,7 +39,7 @@ def imports(tree: ast.Module, known: frozenset[str]) -> Iterator[tuple[int, str]
             assert node.level == 0, f"line {node.lineno}: relative import"
             home = node.module or ""
             inner = [f"{home}.{alias.name}" for alias in node.names]
-            # `from trainc.diagnostics import json` names a module, `import Severity` does not.
+            # `from trainc.findings import json` names a module, `import Severity` does not.
             names = [name if name.removeprefix(f"{PACKAGE}.") in known else home for name in inner]
         else:
             continue

@@ -9,7 +9,7 @@ import pytest
 from job_cases import single_specs
 
 from trainc import Build, Diagnostic, Options, Source, compile
-from trainc.diagnostics.formats import FORMATS
+from trainc.findings.formats import FORMATS
 
 CODES = ("TC309", *(f"TC41{i}" for i in range(4)), *(f"TC8{i:02}" for i in range(3, 13)))
 

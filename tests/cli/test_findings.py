@@ -11,7 +11,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 from small import RUNTIME, Process, Run, job, put, tree
 
-from trainc.diagnostics.formats import FORMATS
+from trainc.findings.formats import FORMATS
 
 WARNS = job("one", extra="  managedBy: kueue.x-k8s.io/multikueue\n")
 COMMANDS = (["render"], ["validate"], ["build", "jobs/a/one.yaml"])

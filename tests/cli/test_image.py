@@ -10,8 +10,8 @@ import pytest
 from small import Run, put
 
 from trainc.imagelock import key_of
-from trainc.layouts import FULL_NAME, REF_NAME
-from trainc.lockfile import lock_text, parse_lock
+from trainc.images.layout_reader import FULL_NAME, REF_NAME
+from trainc.images.lockfile import lock_text, parse_lock
 from trainc.source import Source
 
 ONE = "sha256:" + "1" * 64

@@ -15,8 +15,8 @@ from small import Process, Run, job, put, surroundings
 
 from trainc import __version__
 from trainc.cli.root import COMMANDS, trainc
-from trainc.diagnostics import CODES
-from trainc.diagnostics.explain import page
+from trainc.findings import CODES
+from trainc.findings.codes import page
 
 HEAVY = (
     "jsonschema",

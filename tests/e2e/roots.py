@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from runtimes import IMAGES, KUBECTL
-from trainc.building import BuildError, Built, build, read_image, update
-from trainc.diagnostics import Diagnostic
+from trainc.findings import Diagnostic
+from trainc.images.build import Built, build, update
+from trainc.images.inputs import read_image
+from trainc.images.process import BuildError
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CACHE: Final = Path(os.environ.get("TRAINC_E2E_CACHE") or ROOT / "build" / "e2e")

@@ -27,7 +27,7 @@ from click.testing import CliRunner
 
 from gitrepo import commit, git, needs_git
 from trainc.cli.root import trainc
-from trainc.diagnostics import CODES
+from trainc.findings import CODES
 
 HERE = Path(__file__).parent
 CASES = sorted(HERE.glob("*.txt"))

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from trainc.compilejob import Job
-from trainc.diagnostics.json import render as as_json
 from trainc.executors.chunks import CHUNK, pack, ranges, unpack
 from trainc.executors.forked import FEW, forked
+from trainc.findings.formats import as_json
 from trainc.jobcodec import Places
 from trainc.options import Options
 from trainc.pipeline import Build, load_all, run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trainc import Build, Options, Source, compile
 from trainc.config import parse
-from trainc.lockfile import parse_lock
+from trainc.images.lockfile import parse_lock
 from trainc.model import Object
 from trainc.provenance.explaining import Row, find, table
 

@@ -9,7 +9,7 @@ from everything import DIGEST, TEXTS, built, made, options, row
 
 from trainc import Build, Options, compile
 from trainc.config import parse
-from trainc.lockfile import parse_lock
+from trainc.images.lockfile import parse_lock
 from trainc.model import Object
 from trainc.provenance.explaining import table
 from trainc.provenance.explaining.origins import Provenance

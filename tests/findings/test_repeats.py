@@ -7,22 +7,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inputs import with_runtime
 
-from trainc import Diagnostic
+from trainc import Finding
 from trainc.findings import report
-from trainc.findings.counts import without_count
 from trainc.findings.formats import FORMATS
-from trainc.findings.repeats import collapse
+from trainc.findings.repeats import OfJob, collapse, without_count
 from trainc.source import Document, Source
 
 RT = Document(Source("runtimes/rt.yaml", "a: 1\n"), {"a": 1})
 
 
-def told(message: str, code: str = "TC457", document: Document = RT) -> Diagnostic:
+def told(message: str, code: str = "TC457", document: Document = RT) -> Finding:
     return report(code, document, (), message)
 
 
 def collapsed(*jobs: tuple[str, str]) -> list[str]:
-    return [finding.message for finding in collapse([], [(name, [told(message)]) for name, message in jobs])]
+    return [finding.message for finding in collapse([], [OfJob(name, [told(message)]) for name, message in jobs])]
 
 
 def test_the_same_of_several_jobs() -> None:
@@ -47,12 +46,12 @@ def test_a_name_that_is_a_word_of_the_message() -> None:
 def test_what_differs_otherwise_stays_apart() -> None:
     other = Document(Source("runtimes/rt.yaml", "a: 1\n"), {"a": 1}, 1)
     findings = [told("m"), told("n"), told("m", "TC458"), told("m", document=other), report("TC457", RT, ("a",), "m")]
-    assert collapse([], [("t/a", findings)]) == findings
-    assert len(collapse([], [("t/a", findings), ("t/b", findings)])) == len(findings)
+    assert collapse([], [OfJob("t/a", findings)]) == findings
+    assert len(collapse([], [OfJob("t/a", findings), OfJob("t/b", findings)])) == len(findings)
 
 
 def test_what_is_true_without_any_job_is_not_counted() -> None:
-    assert [f.message for f in collapse([told("m"), told("m")], [("t/a", [told("m")]), ("t/b", [told("m")])])] == ["m"]
+    assert collapse([told("m"), told("m")], [OfJob("t/a", [told("m")]), OfJob("t/b", [told("m")])]) == [told("m")]
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
@@ -100,7 +99,7 @@ words = st.lists(st.sampled_from(["a", "b", "t/a", "a-0", "x"]), min_size=1, max
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["t/a", "t/b", "t/x"]), st.lists(words, max_size=3)), max_size=4))
 def test_nothing_gets_lost(jobs: list[tuple[str, list[str]]]) -> None:
-    found = collapse([], [(name, [told(message) for message in messages]) for name, messages in jobs])
+    found = collapse([], [OfJob(name, [told(message) for message in messages]) for name, messages in jobs])
     given_messages = {message for _, messages in jobs for message in messages}
     assert {without_count(finding.message) for finding in found} <= given_messages
     assert len(found) <= len(given_messages)

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from inputs import JOB, RUNTIME, XGBOOST, build, names, places, with_runtime
 
 from trainc import Options, Source, compile
-from trainc.documents.comments import yaml_comments
+from trainc.documents.comments import comments, yaml_comments
 from trainc.findings import CODES, Severity
-from trainc.findings.comments import read
 from trainc.findings.severities import REFUSED
+from trainc.findings.suppression import read
 
 ONE = XGBOOST.format(name="one")
 WARNED = ("TC409", 10, "warning")
@@ -133,7 +133,7 @@ def test_comments_in_every_document_of_a_text() -> None:
 
 def test_json_has_no_comments() -> None:
     text = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "# trainc: ignore TC409 x"}}'
-    assert read(Source("a.json", text)) == ((), ())
+    assert read(Source("a.json", text), comments) == ((), ())
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
@@ -210,7 +210,7 @@ def test_any_text_is_read(text: str) -> None:
         assert text[at] == "#"
         assert text[at + 1 :].lstrip().startswith("trainc:")
         assert "\n" not in rest
-    read(Source("a.yaml", text))
+    read(Source("a.yaml", text), comments)
 
 
 @settings(deadline=None)

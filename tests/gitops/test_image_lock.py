@@ -13,7 +13,7 @@ from trainc import Build, Options, Source, compile
 from trainc.gitops.images import begins
 from trainc.gitops.lock import images
 from trainc.imagelock import FILE, Lock, key_of
-from trainc.lockfile import lock_text, parse_lock
+from trainc.images.lockfile import lock_text, parse_lock
 from trainc.origins import blamed, nearest
 from trainc.source import Json, JsonObject
 

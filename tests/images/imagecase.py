@@ -10,8 +10,9 @@ from pathlib import Path
 
 from click.testing import Result
 
-from trainc.building import Inputs, read_image, store
-from trainc.building.image import SYSTEM, made_of
+from trainc.images import layer_cache as store
+from trainc.images.build import SYSTEM, made_of
+from trainc.images.inputs import Inputs, read_image
 from trainc.images.tars import system_layer
 
 HERE = Path(__file__).parent

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 from imagecase import REPOSITORY
 
-from trainc.building import BuildError, Built, build, read_image, update
-from trainc.building.archive import sources_of
+from trainc.images.apt import sources_of
+from trainc.images.build import Built, build, update
+from trainc.images.inputs import read_image
+from trainc.images.process import BuildError
 
 CACHE = REPOSITORY / "build" / "cache"
 """That of `make image`, so that a second run takes seconds."""

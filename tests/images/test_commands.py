@@ -23,7 +23,9 @@ from imagecase import (
     write_image,
 )
 
-from trainc.building import BuildError, build, layers, store
+from trainc.images import layer_cache as store
+from trainc.images.build import build, layers
+from trainc.images.process import BuildError
 
 ENTRY = "ghcr.io/team/small:1.2"
 
@@ -274,7 +276,7 @@ def test_links_out_of_the_project_are_not_followed(folder: Path, run: Run, tmp_p
 def test_a_system_with_other_packages_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from imagecase import SYSTEM_FILES, tar_of
 
-    from trainc.building import image
+    from trainc.images import build as image
 
     def made(*_: object) -> Path:
         (tmp_path / "made.tar").write_bytes(tar_of(SYSTEM_FILES))
@@ -286,7 +288,7 @@ def test_a_system_with_other_packages_is_refused(folder: Path, monkeypatch: pyte
     with pytest.raises(BuildError) as caught:
         build(inputs_of(folder), Path("build/cache"))
     assert str(caught.value).splitlines() == [
-        "the system is another one than was pinned",
+        "the system is not the pinned one",
         "bash 5.2-2: pinned, not installed",
         "bash 5.2-1: installed, not pinned",
     ]

@@ -13,7 +13,8 @@ import pytest
 from imagecase import IMAGES, REPOSITORY
 from realimages import CACHE, Real, build_or_repin, why_not
 
-from trainc.building import build, read_image, update, write_layout
+from trainc.images.build import build, update, write_layout
+from trainc.images.inputs import read_image
 
 pytestmark = [
     pytest.mark.containerfile,

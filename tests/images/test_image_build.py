@@ -16,10 +16,10 @@ import pytest
 from imagecase import IMAGES, REPOSITORY, inputs_of, read
 from realimages import Real, build_or_repin, unpack, why_not
 
-from trainc.building import write_layout
-from trainc.building.archive import sources_of
-from trainc.layouts import verify_layout
-from trainc.lockfile import parse_lock
+from trainc.images.apt import sources_of
+from trainc.images.build import write_layout
+from trainc.images.layout_reader import verify_layout
+from trainc.images.lockfile import parse_lock
 from trainc.source import Source
 
 pytestmark = [
@@ -230,8 +230,8 @@ def test_a_pin_that_is_gone_is_named_and_renewed(tmp_path: Path) -> None:
 
     done = trainc("build")
     assert done.returncode == 1, done.stderr
-    assert "error[TC708]: tini 0.0.1-1 is not to be had\n" in done.stdout
-    assert re.search(r"= expected: [0-9.]+-[0-9]", done.stdout), "the versions to be had"
+    assert "error[TC708]: tini 0.0.1-1 is not available\n" in done.stdout
+    assert re.search(r"= expected: [0-9.]+-[0-9]", done.stdout), "the available versions"
     assert not (folder / "build" / "images").exists()
     renewed = trainc("update")
     assert renewed.returncode == 0, renewed.stderr

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from imagecase import DEFINITION, EPOCH
 
-from trainc.building import BuildError
-from trainc.building.archive import MIRROR, sources_of
 from trainc.findings import has_errors
+from trainc.images.apt import MIRROR, sources_of
 from trainc.images.definition import CopiedFile, Definition, User, parse_definition
+from trainc.images.process import BuildError
 from trainc.source import Source
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from imagecase import IMAGES, REPOSITORY, inputs_of
 
-from trainc.building import Inputs
 from trainc.imagelock import DIGEST
 from trainc.images.definition import PATH
+from trainc.images.inputs import Inputs
 from trainc.images.layout import labels
-from trainc.lockfile import parse_lock
+from trainc.images.lockfile import parse_lock
 from trainc.source import Source
 
 FOLDER = REPOSITORY / "images"

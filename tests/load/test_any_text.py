@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from yaml_oracle import PIECES, STREAM_PIECES
 
-from trainc.diagnostics import has_errors, sort_key
 from trainc.documents.load import NAMELESS, load
+from trainc.findings import has_errors, sort_key
 from trainc.source import Json, Source, get
 
 OBJECT = b"""\

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from trainc.diagnostics import Diagnostic, Severity
 from trainc.documents.load import load
 from trainc.documents.yaml import read_yaml
+from trainc.findings import Diagnostic, Severity
 from trainc.source import Document, JsonObject, Mark, Source
 
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n"

@@ -8,7 +8,7 @@ import pytest
 
 from trainc import Options, Source, compile
 from trainc.admit.policy.veil import HIDDEN
-from trainc.diagnostics.formats import FORMATS
+from trainc.findings.formats import FORMATS
 
 TOKEN = "hf_SuperSecretToken0123456789"
 PASSWORD = 'pässwörd"quoted\\x' + "y" * 200

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trainc import read
-from trainc.diagnostics import Severity
+from trainc.findings import Severity
 from trainc.read import Inputs, find_root, merge, name_below, read_config, read_given, read_stdin, read_tree
 from trainc.source import Source
 

@@ -12,8 +12,8 @@ import pytest
 import trainc
 from trainc import Build, Options, Source
 from trainc.config import parse
-from trainc.diagnostics import Severity
 from trainc.documents.load import load
+from trainc.findings import Severity
 from trainc.plugins import PLUGINS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trainc.diagnostics import suggest
+from trainc.findings import suggest
 from trainc.schema import Violation, admit, resource, validate
 from trainc.source import get
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trainc.diagnostics import Diagnostic, report
 from trainc.documents.positions import within
+from trainc.findings import Diagnostic, report
 from trainc.schema import Admitted, Resource, has_rules
 from trainc.source import Document, existing
 

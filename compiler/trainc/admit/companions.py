@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from trainc.admit.companionrules import broken_rules, refused_rules
 from trainc.admit.configmaps import CODE as TOO_LARGE
 from trainc.admit.configmaps import UPSTREAM, message, oversized
-from trainc.diagnostics import Diagnostic, Related, Severity, report, suggest
-from trainc.diagnostics.plaintext import spilled
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
+from trainc.findings import Diagnostic, Related, Severity, report, suggest
+from trainc.findings.reporting import spilled
 from trainc.records import dataclass, replace
 from trainc.schema import Resource, Violation, admit, unknown_field_hint
 from trainc.schema.registry import BUILT_IN, GroupKind, Registry, all_kinds, split_version

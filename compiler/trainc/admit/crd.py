@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trainc.admit.removed import replacement
 from trainc.admit.rules import RuleFailure, failures
-from trainc.diagnostics import Diagnostic, Severity, report
+from trainc.findings import Diagnostic, Severity, report
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.records import dataclass, replace
 from trainc.schema import Admitted as Result

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainc.diagnostics import Diagnostic, report
+from trainc.findings import Diagnostic, report
 from trainc.kube.fielderror import invalid
 from trainc.kube.goorder import typed
 from trainc.model import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, NODE, TRAINER

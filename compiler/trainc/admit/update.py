@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainc.admit.jobsetdefaults import overlay
-from trainc.diagnostics.concealing import concealed
+from trainc.findings.redaction import concealed
 from trainc.kube.fielderror import forbidden, go_value
 from trainc.kube.goorder import typed
 from trainc.kube.gotypes import JOB_SET, TRAIN_JOB, decode

@@ -22,10 +22,9 @@ from trainc.cache.snapshot import Snapshot
 from trainc.cache.store import Stored
 from trainc.compilejob import Job
 from trainc.contents import digest_of
-from trainc.diagnostics import Diagnostic
 from trainc.documents.classify import COMPANIONS, RUNTIMES, with_namespace
 from trainc.documents.load import load as load_source
-from trainc.findings import plain
+from trainc.findings import Diagnostic, plain
 from trainc.findings.plain import Place, place_of
 from trainc.gitops.base import JOBSET
 from trainc.gitops.summary import Summary

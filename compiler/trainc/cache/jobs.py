@@ -15,11 +15,11 @@ from typing import Any, Final
 
 from trainc.compilejob import Job
 from trainc.contents import Content, Promise, bytes_of, digest_of
-from trainc.diagnostics import Diagnostic, has_errors
 from trainc.digests import blake2b
 from trainc.documents.classify import API_VERSION, POLICIES, RUNTIMES, TRAINJOB, with_namespace
-from trainc.findings.comments import WORD
+from trainc.findings import Diagnostic, has_errors
 from trainc.findings.plain import Place, place_of, places
+from trainc.findings.suppression import WORD
 from trainc.imagelock import key_of
 from trainc.jobcodec import Places, Record, Unplaced, decode, encode
 from trainc.options import Options

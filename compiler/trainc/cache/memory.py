@@ -11,9 +11,9 @@ from trainc.cache.jobs import Recall, stub, stubs_of
 from trainc.cache.stamps import Stamp, is_settled, stamp
 from trainc.cache.store import Stored, load, path_for, save
 from trainc.contents import Content, digest_of
-from trainc.diagnostics import Diagnostic
 from trainc.documents.load import load as load_source
 from trainc.files import read_regular
+from trainc.findings import Diagnostic
 from trainc.pipeline import Loaded, load_all
 from trainc.prepared import Executor
 from trainc.read import Inputs, read_file

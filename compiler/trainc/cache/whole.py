@@ -23,8 +23,8 @@ from trainc.cache.snapshot import Snapshot
 from trainc.cache.stamps import FINE, Stamp, is_settled, stamp_of_folder, state
 from trainc.cache.store import load_parts, path_for, save_parts
 from trainc.contents import digest_of
-from trainc.diagnostics import Diagnostic
 from trainc.files import read_regular
+from trainc.findings import Diagnostic
 from trainc.findings.plain import decode, encode
 from trainc.foreign import OWNED
 from trainc.putfile import boot

@@ -18,8 +18,8 @@ from trainc.changes.model import Difference, Effect, JobChange, ObjectChange, Pl
 from trainc.changes.refusals import refusals
 from trainc.changes.trees import Files, folders, is_jobset, others, read, sources
 from trainc.changes.usage import graph, of_folder, totals, words
-from trainc.diagnostics import Diagnostic, Severity
 from trainc.documents.compare import same
+from trainc.findings import Diagnostic, Severity
 from trainc.foreign import Kind
 from trainc.gitops.companions import FOLDER
 from trainc.gitops.naming import RUN

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from json import dumps
 
 from trainc.changes.model import FieldChange
-from trainc.diagnostics.secrecy import LEAST, MASK, hidden
 from trainc.documents.compare import Change, changes, key_of
+from trainc.findings.redaction import LEAST, MASK
+from trainc.findings.secrets import hidden
 from trainc.regex import lazy
 from trainc.source import Document, Json, JsonObject, Path, get
 

@@ -23,7 +23,7 @@ from trainc.changes.phrases import (
     weakened_title,
     words_of,
 )
-from trainc.diagnostics.display import one_line
+from trainc.findings.display import one_line
 
 LIMIT: Final = 65_535
 """The most characters of a comment on GitHub, in UTF-16."""

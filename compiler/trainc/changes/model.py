@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
-from trainc.diagnostics import Diagnostic
+from trainc.findings import Diagnostic
 from trainc.records import NamedTuple
 from trainc.source import Json
 

@@ -20,10 +20,10 @@ from trainc.changes.model import (
     Usage,
     Word,
 )
-from trainc.diagnostics import Diagnostic
-from trainc.diagnostics.display import one_line
-from trainc.diagnostics.secrecy import MASK
 from trainc.documents.emit import emit
+from trainc.findings import Diagnostic
+from trainc.findings.display import one_line
+from trainc.findings.redaction import MASK
 from trainc.gitops.companions import FOLDER
 from trainc.source import Json, JsonObject
 

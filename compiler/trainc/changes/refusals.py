@@ -16,8 +16,8 @@ from trainc.base_revision import as_stored
 from trainc.changes.fields import named
 from trainc.changes.model import Refusal
 from trainc.changes.trees import unreadable
-from trainc.diagnostics import Diagnostic
 from trainc.documents.compare import changes, counterpart, same
+from trainc.findings import Diagnostic
 from trainc.kube.gotypes import GoDecodeError
 from trainc.kube.quantity import from_json
 from trainc.schema import Resource

@@ -23,7 +23,7 @@ from trainc.changes.phrases import (
     weakened_title,
     words_of,
 )
-from trainc.diagnostics.display import one_line, width
+from trainc.findings.display import one_line, width
 
 _LONG: Final = 2000
 _COLOURS: Final = {"+": "32", "-": "31", "!": "1;31", "~": "33", ">": "35", "@": "36"}

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from trainc.changes.model import Place
-from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.documents.load import load
+from trainc.findings import Diagnostic, Severity, report
 from trainc.foreign import OWNED, Kind, foreign, is_own, is_placed
 from trainc.source import Document, Source
 

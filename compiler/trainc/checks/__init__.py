@@ -13,7 +13,7 @@ from trainc.checks.jobset import check_jobset
 from trainc.checks.mpi import check_launching, check_mpi
 from trainc.checks.network import check_hostnames, check_rendezvous
 from trainc.checks.trainer import check_ancestors, check_counts, check_initializers
-from trainc.diagnostics import Diagnostic
+from trainc.findings import Diagnostic
 from trainc.model import Model, Object, Objects
 
 

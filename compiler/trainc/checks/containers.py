@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from trainc.diagnostics import Diagnostic, report
-from trainc.diagnostics.plaintext import spilled
+from trainc.findings import Diagnostic, report
+from trainc.findings.reporting import spilled
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
 from trainc.model import Model, Object
 from trainc.origins import blamed

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainc.checks.containers import TEMPLATE, containers
-from trainc.diagnostics import Diagnostic, report
+from trainc.findings import Diagnostic, report
 from trainc.model import ANCESTOR_LABEL, NODE, Model, Object
 from trainc.origins import blamed
 from trainc.plugins.base import gpu_count, node_resources, quantities

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from trainc.checks.containers import TEMPLATE, containers
-from trainc.diagnostics import Diagnostic, Severity, report
+from trainc.findings import Diagnostic, Severity, report
 from trainc.gitops.pods import images
 from trainc.model import Model, Object, Objects
 from trainc.origins import blamed, nearest

@@ -8,7 +8,7 @@ from trainc.checks.created_pods import created_job
 from trainc.checks.fields import Field, Problem
 from trainc.checks.jobs import POD, is_sound, problems_of
 from trainc.checks.pod_volumes import TWO_SOURCES, claim_problems
-from trainc.diagnostics import Diagnostic, Related, Severity, report
+from trainc.findings import Diagnostic, Related, Severity, report
 from trainc.model import Model, Object
 from trainc.origins import blamed
 from trainc.plugins.jobset import patched_sources

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainc.checks.containers import words
-from trainc.diagnostics import Diagnostic, Severity, report
+from trainc.findings import Diagnostic, Severity, report
 from trainc.model import LAUNCHER, NODE, Model
 from trainc.plugins.base import pod_containers
 from trainc.plugins.mpi.transport import by_kubexec

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainc.checks.containers import containers, words
-from trainc.diagnostics import Diagnostic, Severity, report
+from trainc.findings import Diagnostic, Severity, report
 from trainc.gitops.pods import pod_specs
 from trainc.model import LAUNCHER, NODE, Model, Object
 from trainc.origins import blamed

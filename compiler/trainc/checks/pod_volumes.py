@@ -21,7 +21,7 @@ from trainc.checks.fields import (
     text,
 )
 from trainc.checks.pod_environment import VOLUME_FIELDS, field_problems, resource_problems
-from trainc.diagnostics import suggest
+from trainc.findings import suggest
 from trainc.kube.quantity import from_json
 from trainc.source import Json, JsonObject, as_list, as_object, get, objects
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from trainc.checks.containers import containers
-from trainc.diagnostics import Diagnostic, Severity, report
+from trainc.findings import Diagnostic, Severity, report
 from trainc.model import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, Model, Object
 from trainc.origins import blamed
 from trainc.regex import lazy

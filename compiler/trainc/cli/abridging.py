@@ -20,7 +20,7 @@ from trainc.cli.reading import read_platform
 from trainc.cli.work import Outcome, compile_for, load_config
 from trainc.config import Config
 from trainc.contents import Content, digest_of
-from trainc.diagnostics import Diagnostic, has_errors, sort_key
+from trainc.findings import Diagnostic, has_errors, sort_key
 from trainc.foreign import Kind, unmanaged
 from trainc.read import CONFIG, LOCK, merge
 from trainc.records import replace

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from trainc.cli.reading import Read
 from trainc.cli.work import choose, definitions, no_document, nothing, parse_config, with_nothing, worth_telling
-from trainc.diagnostics import Diagnostic, Silenced, has_errors, sort_key
-from trainc.diagnostics.inert import for_json
 from trainc.documents.emit import emit_inert
+from trainc.findings import Diagnostic, Silenced, has_errors, sort_key
+from trainc.findings.inert import for_json
 from trainc.kube.fieldorder import ordered_object
 from trainc.options import Options
 from trainc.pipeline import compile  # noqa: A004 - its public name

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from trainc.diagnostics import Diagnostic
+from trainc.findings import Diagnostic
 from trainc.read import Inputs, has_config
 from trainc.source import Document
 

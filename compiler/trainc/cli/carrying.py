@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from trainc.cli.command import CLEAN, ERRORS, STALE
 from trainc.cli.reporter import Reporter
-from trainc.diagnostics import Diagnostic, Silenced, has_errors, sort_key
+from trainc.findings import Diagnostic, Silenced, has_errors, sort_key
 from trainc.records import NamedTuple
 from trainc.write import Plan, apply
 

@@ -13,10 +13,10 @@ from trainc.cel.display import display
 from trainc.cel.issues import Issue
 from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, Command
 from trainc.cli.echo import echo, echo_line
-from trainc.diagnostics import has_errors
-from trainc.diagnostics.display import one_line
-from trainc.diagnostics.text import render
 from trainc.documents.load import load
+from trainc.findings import has_errors
+from trainc.findings.display import one_line
+from trainc.findings.text import render
 from trainc.questions import Answer, Question, QuestionError, answer, evaluate, read_question
 from trainc.questions.question import read_json, strange_keys
 from trainc.questions.rule import evaluate as evaluate_rule

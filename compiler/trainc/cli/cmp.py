@@ -17,7 +17,7 @@ from trainc.cli.reporter import Reporter
 from trainc.cli.work import JOBS, choose, compile_for, load_config, nothing
 from trainc.config import Config
 from trainc.contents import Content, bytes_of
-from trainc.diagnostics import has_errors
+from trainc.findings import has_errors
 from trainc.gitops.argocd.plugin import ENV, JOB, PARAMETERS
 from trainc.read import has_config, merge, name_below, read_tree
 

@@ -38,8 +38,8 @@ def failure(error: Exception, *, verbose: bool) -> int:
         place = f"{error.filename}: " if error.filename is not None else ""
         echo_line(f"trainc: error: {place}{error.strerror}", err=True)
         return ENVIRONMENT
-    from trainc.diagnostics import CODES
-    from trainc.diagnostics.display import one_line
+    from trainc.findings import CODES
+    from trainc.findings.display import one_line
 
     kind = type(error).__name__
     echo(f"trainc: error[TC902]: {CODES['TC902'].title}: {one_line(f'{kind}: {error}')}", err=True)

@@ -19,7 +19,7 @@ from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter, is_coloured
 from trainc.cli.sides import Side, with_sources
 from trainc.cli.work import load_config
-from trainc.diagnostics import Diagnostic, has_errors
+from trainc.findings import Diagnostic, has_errors
 from trainc.foreign import Kind, unmanaged
 from trainc.read import OUT, name_below, read_given
 from trainc.records import NamedTuple

@@ -12,8 +12,8 @@ import sys
 
 import click
 
-from trainc.diagnostics.display import one_line
-from trainc.diagnostics.inert import FORMS, for_people
+from trainc.findings.display import one_line
+from trainc.findings.inert import FORMS, for_people
 
 OUTPUT = "<stdout>"
 

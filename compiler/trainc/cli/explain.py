@@ -12,8 +12,8 @@ from trainc.cli.command import CLEAN, Command
 from trainc.cli.echo import echo
 from trainc.cli.options import project_option
 from trainc.cli.project import project_root
-from trainc.diagnostics import CODES
-from trainc.diagnostics.explain import listing, page
+from trainc.findings import CODES
+from trainc.findings.codes import listing, page
 
 FORMS: Final = ("text", "json")
 

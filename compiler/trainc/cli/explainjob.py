@@ -12,9 +12,9 @@ from trainc.cli.echo import echo
 from trainc.cli.reading import read_platform
 from trainc.cli.reporter import Reporter
 from trainc.cli.work import JOBS, choose, load_config
-from trainc.diagnostics import Diagnostic, Severity, has_errors, sort_key, suggest
 from trainc.documents.classify import TRAINJOB
 from trainc.documents.load import load
+from trainc.findings import Diagnostic, Severity, has_errors, sort_key, suggest
 from trainc.gitops.companions import FOLDER
 from trainc.model import Objects
 from trainc.options import Options

@@ -13,10 +13,10 @@ from trainc.cli.imagebuild import COMMANDS
 from trainc.cli.options import project_option
 from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter
-from trainc.diagnostics import has_errors
+from trainc.findings import has_errors
 from trainc.imagelock import DIGEST, FILE, key_of
-from trainc.layouts import LayoutError, read_layout
-from trainc.lockfile import lock_text, parse_lock
+from trainc.images.layout_reader import LayoutError, read_layout
+from trainc.images.lockfile import lock_text, parse_lock
 from trainc.putfile import replace_file
 from trainc.read import read_lock
 

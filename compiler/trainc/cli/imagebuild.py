@@ -13,15 +13,15 @@ from trainc.cli.echo import echo_line
 from trainc.cli.options import project_option
 from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter
-from trainc.diagnostics import Diagnostic
 from trainc.files import leads_out
+from trainc.findings import Diagnostic
 from trainc.imagelock import FILE
 from trainc.images.definition import FILE as FILE_OF_IMAGE
 from trainc.images.pins import PACKAGES, WHEELS
 from trainc.read import name_below
 
 if TYPE_CHECKING:
-    from trainc.building import Inputs
+    from trainc.images.inputs import Inputs
 
 IMAGES: Final = "images"
 CACHE: Final = "build/cache"
@@ -92,8 +92,9 @@ def build(
     image.yaml; without any, all of images/. Packages are those of packages.lock,
     so the same files have the same digest wherever and whenever they are built.
     """
-    from trainc.building import BuildError, write_layout
-    from trainc.building import build as build_image
+    from trainc.images.build import build as build_image
+    from trainc.images.build import write_layout
+    from trainc.images.process import BuildError
 
     root = project_root(Path.cwd(), project)
     target = output or root / OUTPUT
@@ -119,8 +120,8 @@ def update(*, project: str | None, images: tuple[str, ...], mirror: str | None, 
     Writes packages.lock and wheels.lock beside image.yaml, and prints what has
     changed. IMAGE is as for build.
     """
-    from trainc.building import BuildError
-    from trainc.building import update as update_image
+    from trainc.images.build import update as update_image
+    from trainc.images.process import BuildError
 
     root = project_root(Path.cwd(), project)
     failed: list[Diagnostic] = []
@@ -145,8 +146,8 @@ def verify(*, project: str | None, layouts: tuple[Path, ...]) -> int:
     Everything that index.json leads to must be there, with the size and digest
     that is said of it. Without a LAYOUT, those of build/images/ are checked.
     """
-    from trainc.layouts import LayoutError, verify_layout
-    from trainc.lockfile import parse_lock
+    from trainc.images.layout_reader import LayoutError, verify_layout
+    from trainc.images.lockfile import parse_lock
     from trainc.read import read_lock
 
     root = project_root(Path.cwd(), project)
@@ -175,7 +176,8 @@ COMMANDS: Final = (build, update, verify)
 
 def _inputs(root: Path, images: Iterable[str], failed: list[Diagnostic]) -> Iterator[Inputs]:
     """Yield what is in the folders of images; findings of those that cannot be read are added to ``failed``."""
-    from trainc.building import BuildError, read_image
+    from trainc.images.inputs import read_image
+    from trainc.images.process import BuildError
 
     for folder in list(_folders(root, images)):
         _stay_inside(root, folder)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from trainc.cli.reporter import FAILING
-from trainc.diagnostics.formats import FORMATS
+from trainc.findings.formats import FORMATS
 
 F = TypeVar("F", bound=Callable[..., Any])
 

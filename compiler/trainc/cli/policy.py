@@ -15,8 +15,8 @@ from trainc.cli.project import project_root
 from trainc.cli.reading import POLICIES, read_platform
 from trainc.cli.reporter import Reporter
 from trainc.cli.work import nothing, read_crds
-from trainc.diagnostics import Diagnostic, Severity, has_errors, sort_key
-from trainc.diagnostics.display import one_line
+from trainc.findings import Diagnostic, Severity, has_errors, sort_key
+from trainc.findings.display import one_line
 from trainc.policytests.case import Case
 from trainc.policytests.case import read as read_cases
 from trainc.read import POLICY_TESTS, Inputs, read_policy_tests

@@ -21,7 +21,7 @@ def project_root(folder: Path, project: str | None) -> Path:
     found = find_root(folder)
     if found == folder or not _is_foreign(found / CONFIG, folder):
         return found
-    from trainc.diagnostics.display import one_line
+    from trainc.findings.display import one_line
 
     what = f"{found / CONFIG} is not used: it belongs neither to you nor to the owner of the working directory"
     echo(f"trainc: warning: {one_line(what)}; --root {one_line(str(found))} uses it", err=True)

@@ -15,7 +15,7 @@ from trainc.cli.executing import executor_of
 from trainc.cli.reading import read_platform
 from trainc.cli.work import JOBS, Outcome, choose, compile_for, load_config, with_empty
 from trainc.config import Config
-from trainc.diagnostics import Diagnostic, Severity, Silenced, has_errors, sort_key
+from trainc.findings import Diagnostic, Severity, Silenced, has_errors, sort_key
 from trainc.foreign import Kind, unmanaged
 from trainc.gitops.companions import FOLDER
 from trainc.read import Inputs, merge, name_below, read_tree

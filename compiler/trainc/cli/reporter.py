@@ -8,10 +8,10 @@ from collections.abc import Iterable
 
 from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS
 from trainc.cli.echo import echo, echo_line
-from trainc.diagnostics import Diagnostic, Severity, Silenced, has_errors
-from trainc.diagnostics.formats import FORMATS, with_silenced
-from trainc.diagnostics.text import render_brief, summary
-from trainc.findings.limits import limited
+from trainc.findings import Diagnostic, Severity, Silenced, has_errors
+from trainc.findings.formats import FORMATS, as_sarif
+from trainc.findings.repeats import limited
+from trainc.findings.text import render_brief, summary
 from trainc.records import NamedTuple, dataclass
 
 FAILING = {
@@ -69,7 +69,7 @@ class Reporter:
         shown = [finding for finding in findings if not self.quiet or self.fails((finding,))]
         counted = summary(shown) if self.format == "text" and shown else ""
         if self.lists_silenced:
-            return Words(with_silenced(limited(shown), silenced), counted)
+            return Words(as_sarif(limited(shown), silenced=silenced), counted)
         if self.brief:  # which has each code once
             return Words(render_brief(shown, self.colour), counted)
         return Words(FORMATS[self.format](limited(shown), self.colour), counted)

@@ -13,7 +13,7 @@ from trainc.cli.rendering import Run
 from trainc.cli.reporter import Reporter
 from trainc.cli.work import JOBS
 from trainc.config import Config
-from trainc.diagnostics import has_errors
+from trainc.findings import has_errors
 from trainc.foreign import is_placed
 from trainc.records import NamedTuple
 

@@ -37,7 +37,7 @@ from trainc.cli.work import (
     with_empty,
     with_nothing,
 )
-from trainc.diagnostics import has_errors, sort_key
+from trainc.findings import has_errors, sort_key
 from trainc.foreign import unmanaged
 from trainc.prepared import Keep
 from trainc.read import Inputs, has_config, merge, name_below, read_given, read_tree

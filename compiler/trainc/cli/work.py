@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 from trainc.admit.companions import read_definitions
 from trainc.config import Config, parse
 from trainc.contents import Content
-from trainc.diagnostics import Diagnostic, Severity, Silenced, has_errors, report, sort_key
 from trainc.documents.load import load
-from trainc.findings import severities
-from trainc.findings.repeats import across
-from trainc.findings.silences import UNUSED
+from trainc.findings import Diagnostic, Severity, Silenced, has_errors, report, severities, sort_key
+from trainc.findings.repeats import OfJob, collapse
+from trainc.findings.suppression import UNUSED
 from trainc.gitops.companions import IDLE
 from trainc.gitops.environment import WITHOUT_TARGET, idle_registries, nowhere, unheard
 from trainc.gitops.lock import remarks
 from trainc.gitops.summary import Summary
-from trainc.lockfile import parse_lock
+from trainc.images.lockfile import parse_lock
 from trainc.options import Options, Revision
 from trainc.pipeline import Build, Job, load_all, run
 from trainc.prepared import Executor, Keep, in_order
@@ -148,27 +147,24 @@ def compile_for(
     if set(config.environments) == set(builds):
         found += _ruled(_of_the_whole(tuple(builds.values()), partly=bool(partly)), config, standard)
     found += _ruled(standard.weakened if standard is not None else (), config, standard)
-    found += worth_telling([build.findings for build in made], partly)
+    found += worth_telling([build.own for build in made], partly)
     # A finding is about the input, so environments repeat it.
     once = {(sort_key(finding), finding.path, finding.hint): finding for finding in reversed(found)}
+    jobs = [row for number, build in enumerate(made) for row in _rows(number, build)]
     return Outcome(
         jobs={name: build.jobs for name, (_, build) in builds.items()},
         files={name: data for build in made for name, data in build.files.items()},
-        findings=tuple(sorted(_counted(list(once.values()), made), key=sort_key)),
+        findings=tuple(sorted(collapse(once.values(), jobs), key=sort_key)),
         made={name: build.made for name, (_, build) in builds.items()},
         silenced=_silenced(made),
     )
 
 
-def _counted(findings: list[Diagnostic], builds: Sequence[Build]) -> list[Diagnostic]:
-    """Return the findings of all environments; one of several TrainJobs says of how many, in how many of them."""
-    if len(builds) < 2:
-        return findings
-    jobs = [
-        [((j.document.source.name, j.document.index), f"{j.namespace}/{j.name}", j.findings) for j in build.jobs]
-        for build in builds
-    ]
-    return across(findings, jobs)
+def _rows(environment: int, build: Build) -> Iterator[OfJob]:
+    """Yield the findings of each job of an environment: what jobs share is reported once, for all environments."""
+    for job in build.jobs:
+        source = (job.document.source.name, job.document.index)
+        yield OfJob(f"{job.namespace}/{job.name}", job.findings, source, environment)
 
 
 def _silenced(builds: Iterable[Build]) -> tuple[Silenced, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from trainc.diagnostics import Diagnostic, Related, Severity, report
+from trainc.findings import Diagnostic, Related, Severity, report
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.records import replace
 from trainc.source import Document, JsonObject, get

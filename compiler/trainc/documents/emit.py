@@ -11,7 +11,7 @@ import re
 from functools import lru_cache, partial
 from typing import Any, Final
 
-from trainc.diagnostics.inert import COMMAND, LINE_COMMAND, suspicious
+from trainc.findings.inert import COMMAND, LINE_COMMAND, suspicious
 from trainc.kube.digits import decimal
 from trainc.kube.fieldorder import DATA_MAPS, field_order
 from trainc.memo import Remembered, known

@@ -13,11 +13,11 @@ from functools import partial
 import msgspec
 from msgspec.structs import replace
 
-from trainc.diagnostics import Diagnostic, report
 from trainc.documents.bounds import MAX_DOCUMENTS, SMALL_TEXT, excess
 from trainc.documents.positions import BOM, Lines, Marks, divide
 from trainc.documents.problems import Problem, Refused
 from trainc.documents.yaml import offsets, read_yaml
+from trainc.findings import Diagnostic, report
 from trainc.source import START, Document, Json, JsonObject, Mark, Path, Source, dotted, existing
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)

@@ -16,9 +16,9 @@ from trainc.config import parse
 from trainc.documents.classify import classify, with_namespace
 from trainc.documents.load import load
 from trainc.executors.chunks import lost, pack, ranges, unpack
-from trainc.findings.comments import WORD
+from trainc.findings.suppression import WORD
+from trainc.images.lockfile import parse_lock
 from trainc.jobcodec import Places
-from trainc.lockfile import parse_lock
 from trainc.pipeline import load_all
 from trainc.prepared import Executor, Keep, Prepared, in_order
 from trainc.records import dataclass, replace

@@ -1,14 +1,14 @@
-"""Findings: one frozen type, one table of codes, one file a renderer."""
+"""Findings: one record, one table of codes, one mechanism each for secrets, suppression, severities and formats."""
 
 from trainc.findings.codes import CODES, Code
-from trainc.findings.finding import Diagnostic, Related, Severity, Silenced, has_errors, sort_key
-from trainc.findings.reporting import report
-from trainc.findings.suggestion import suggest, suggest_by_words
+from trainc.findings.finding import Diagnostic, Finding, Related, Severity, Silenced, has_errors, sort_key
+from trainc.findings.reporting import report, suggest, suggest_by_words
 
 __all__ = [
     "CODES",
     "Code",
     "Diagnostic",
+    "Finding",
     "Related",
     "Severity",
     "Silenced",

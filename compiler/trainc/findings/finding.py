@@ -1,11 +1,12 @@
-"""The one type of finding."""
+"""The record of a finding: one thing that is wrong, or worth knowing, at one position in one document."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
 
-from trainc.records import NamedTuple, dataclass
+from msgspec import Struct
+
 from trainc.source import Document, Path
 
 
@@ -17,18 +18,16 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
-    """A second place that a finding is about."""
+class Related(Struct, frozen=True):
+    """A second position that a finding is about."""
 
     message: str
     document: Document
     path: Path = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
-    """One finding about one place in one document.
+class Finding(Struct, frozen=True):
+    """One finding about one position in one document.
 
     ``path`` is a real path in ``document.data``. ``stage`` says where a cluster
     would refuse (decode, runtime-crd, runtime-webhook, crd, webhook, build,
@@ -54,28 +53,32 @@ class Diagnostic:
 
     @property
     def line(self) -> int:
-        """The line of the place, from 1."""
+        """The line of the position, from 1."""
         return self.document.locate(self.path).line
 
     @property
     def column(self) -> int:
-        """The column of the place, from 1, in code points."""
+        """The column of the position, from 1, in code points."""
         return self.document.locate(self.path).column
 
 
-class Silenced(NamedTuple):
-    """A finding that a comment takes away, and the reason that the comment gives."""
+class Silenced(Struct, frozen=True):
+    """A finding that a comment suppresses, and the reason that the comment gives."""
 
-    finding: Diagnostic
+    finding: Finding
     reason: str
 
 
-def sort_key(finding: Diagnostic) -> tuple[str, int, int, str, str]:
+Diagnostic = Finding
+"""Deprecated: the name of Finding in earlier releases."""
+
+
+def sort_key(finding: Finding) -> tuple[str, int, int, str, str]:
     """Order findings by file, line, column, code and message."""
     mark = finding.document.locate(finding.path)
     return finding.file, mark.line, mark.column, finding.code, finding.message
 
 
-def has_errors(findings: Iterable[Diagnostic]) -> bool:
+def has_errors(findings: Iterable[Finding]) -> bool:
     """Tell whether any finding is an error."""
     return any(finding.severity is Severity.ERROR for finding in findings)

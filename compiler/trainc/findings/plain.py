@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from trainc.documents.positions import Moved, within
-from trainc.findings import Diagnostic, Related, Severity
+from trainc.findings.finding import Finding, Related, Severity
 from trainc.source import Document
 
 Place: TypeAlias = tuple[str, int]
@@ -21,7 +21,7 @@ def place_of(document: Document) -> Place:
     return document.source.name, document.index
 
 
-def encode(finding: Diagnostic, place: Callable[[Document], Place]) -> Plain:
+def encode(finding: Finding, place: Callable[[Document], Place]) -> Plain:
     """Return a finding as plain data; ``place`` tells the places of its documents, and may refuse one."""
     return [
         finding.code,
@@ -38,12 +38,12 @@ def encode(finding: Diagnostic, place: Callable[[Document], Place]) -> Plain:
     ]
 
 
-def decode(plain: Plain, find: Callable[[Place], Document]) -> Diagnostic:
+def decode(plain: Plain, find: Callable[[Place], Document]) -> Finding:
     """Return the finding; ``find`` gives the documents of places."""
     code, severity, message, place, path, found, expected, hint, related, stage, upstream = plain
     others = tuple(Related(text, _document(there, find), tuple(way)) for text, there, way in related)
     document = _document(place, find)
-    return Diagnostic(
+    return Finding(
         code, Severity(severity), message, document, tuple(path), found, expected, hint, others, stage, upstream
     )
 

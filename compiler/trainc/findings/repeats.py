@@ -1,114 +1,134 @@
-"""Findings that repeat: through one runtime, the same is true of every TrainJob that uses it."""
+"""Findings that repeat: through one runtime, the same is true of every TrainJob that uses it, in every environment."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Final
 
-from trainc.findings import Diagnostic
-from trainc.findings.counts import with_count, without_count
-from trainc.records import NamedTuple, dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from trainc.findings.finding import Finding, Severity, sort_key
+from trainc.regex import lazy
+
+SHOWN: Final = 2
+"""How many TrainJobs are named where there are more than one more."""
+
+_COUNT = lazy(r" \(in \d+ TrainJobs(?: of \d+ environments)?: [^()]*\)\Z")
+
+MOST: Final = 64
+"""The most findings of one code that are reported per file."""
+
+_RANK: Final = {severity: rank for rank, severity in enumerate(Severity)}
 
 
-@dataclass(slots=True)
-class _Group:
-    """One finding, and the TrainJobs that have it, in order."""
+class OfJob(Struct, frozen=True):
+    """The findings of one TrainJob in one environment, with its ``namespace/name`` there.
 
-    first: Diagnostic
-    jobs: dict[str, None] = field(default_factory=dict)
-
-
-def collapse(own: Iterable[Diagnostic], jobs: Iterable[tuple[str, Iterable[Diagnostic]]]) -> list[Diagnostic]:
-    """Return each finding once.
-
-    ``own`` are findings on the inputs themselves; ``jobs`` has those of each TrainJob under ``namespace/name``.
-    Findings of several jobs are one if code, severity, place, message and hint are the same, texts after the
-    job's name is taken out; it then says how many jobs there are. What ``own`` holds is not counted.
+    ``key`` tells which TrainJob it is in every environment; without it, ``name`` does.
     """
-    kept: dict[Hashable, _Group] = {}
+
+    name: str
+    findings: Iterable[Finding]
+    key: Hashable = None
+    environment: int = 0
+
+
+class _Group(Struct):
+    """One finding, the names of the TrainJobs that have it, by their keys and in order, and the environments."""
+
+    first: Finding
+    jobs: dict[Hashable, str] = field(default_factory=dict)
+    environments: set[int] = field(default_factory=set)
+
+
+def collapse(own: Iterable[Finding], jobs: Iterable[OfJob]) -> list[Finding]:
+    """Return each finding once. ``own`` are those of the inputs themselves, ``jobs`` has those of TrainJobs.
+
+    Findings of several jobs are one if code, severity, position, message and hint are the same, texts without the job's
+    name; it then says how many jobs have it, in how many environments. A finding that is in ``own`` is not counted.
+    """
+    groups: dict[Hashable, _Group] = {}
     for finding in own:
-        kept.setdefault((_place(finding), finding.message), _Group(finding))
-    known = frozenset(kept)
-    for job, findings in jobs:
-        for finding in findings:
-            if (_place(finding), finding.message) not in known:
-                key = (_place(finding), finding.message, finding.hint)
-                kept.setdefault(key, _Group(finding)).jobs[job] = None
-    return [_counted(group) for group in _alike(kept.values())]
+        groups.setdefault((_position(finding), finding.message), _Group(finding))
+    known = frozenset(groups)
+    for job in jobs:
+        for finding in job.findings:
+            if (_position(finding), finding.message) not in known:
+                key = (_position(finding), finding.message, finding.hint)
+                group = groups.setdefault(key, _Group(finding))
+                group.jobs.setdefault(job.name if job.key is None else job.key, job.name)
+                group.environments.add(job.environment)
+    return [_counted(group) for group in _joined(groups.values())]
 
 
-def _place(finding: Diagnostic) -> Hashable:
+def _position(finding: Finding) -> Hashable:
     return finding.file, finding.document.index, finding.path, finding.code, finding.severity
 
 
-def _alike(groups: Iterable[_Group]) -> Iterable[_Group]:
+def _joined(groups: Iterable[_Group]) -> Iterable[_Group]:
     """Join the groups of one job each that differ in that job's name only."""
     joined: dict[Hashable, _Group] = {}
     for number, group in enumerate(groups):
         key: Hashable = number
         if len(group.jobs) == 1:
-            (job,) = group.jobs
-            key = (_place(group.first), _nameless(group.first.message, job), _nameless(group.first.hint or "", job))
-        joined.setdefault(key, _Group(group.first)).jobs.update(group.jobs)
+            (job,) = group.jobs.values()
+            first = group.first
+            key = (_position(first), without_name(first.message, job), without_name(first.hint or "", job))
+        target = joined.setdefault(key, group)
+        if target is not group:
+            for each, name in group.jobs.items():
+                target.jobs.setdefault(each, name)
+            target.environments |= group.environments
     return joined.values()
 
 
-def _nameless(message: str, job: str) -> str:
-    # What is made of the name begins with it: job-node-0-0.
+def without_name(message: str, job: str) -> str:
+    """Return a message with a mark in place of a job's name; generated names begin with it: job-node-0-0."""
     for name in (job, job.partition("/")[2]):
-        if name not in message:
-            continue
-        message = re.sub(rf"(?<![\w.-]){re.escape(name)}(?!\w)", "\0", message)
+        if name in message:
+            message = re.sub(rf"(?<![\w.-]){re.escape(name)}(?!\w)", "\0", message)
     return message
 
 
-def _counted(group: _Group) -> Diagnostic:
-    jobs = list(group.jobs)
-    if len(jobs) < 2:
+def _counted(group: _Group) -> Finding:
+    if len(group.jobs) < 2:
         return group.first
-    return replace(group.first, message=with_count(group.first.message, jobs))
+    environments, names = len(group.environments), [*group.jobs.values()]
+    message = with_count(group.first.message, sorted(names) if environments > 1 else names, environments)
+    return replace(group.first, message=message)
 
 
-class Told(NamedTuple):
-    """A finding of one TrainJob: the environment's number, what identifies the job, its name, and the message."""
-
-    environment: int
-    job: Hashable
-    name: str
-    message: str
+def with_count(message: str, jobs: Sequence[str], environments: int = 1) -> str:
+    """Return the message of a finding that two or more TrainJobs have; each job is ``namespace/name``."""
+    named, rest = (jobs[:SHOWN], f"{len(jobs) - SHOWN} more") if len(jobs) > SHOWN + 1 else (jobs[:-1], jobs[-1])
+    where = f" of {environments} environments" if environments > 1 else ""
+    return f"{message} (in {len(jobs)} TrainJobs{where}: {', '.join(named)} and {rest})"
 
 
-def across(
-    findings: Iterable[Diagnostic], environments: Sequence[Iterable[tuple[Hashable, str, Iterable[Diagnostic]]]]
-) -> list[Diagnostic]:
-    """Return the findings of several environments, those that differ only in their count of TrainJobs as one.
+def without_count(message: str) -> str:
+    """Return the message alone: which jobs have it is no part of what is wrong, and changes with every new one."""
+    return _COUNT.sub("", message)
 
-    Each environment has its TrainJobs: what identifies one everywhere, its ``namespace/name`` and its findings.
+
+def limited(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings to report: of each code in each file the first MOST, and one that counts the others.
+
+    Errors go before warnings and notes, then the order is that of position. The one that counts is as severe as the
+    worst of those that it stands for, so a run that they fail still fails.
     """
-    told: dict[Hashable, list[Told]] = {}
-    for number, jobs in enumerate(environments):
-        for job, name, found in jobs:
-            for finding in found:
-                told.setdefault(_place(finding), []).append(Told(number, job, name, finding.message))
-    kept: dict[Hashable, Diagnostic] = {}
+    groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
-        key, common = _common(finding, told)
-        kept.setdefault(key, finding if common is None else common)
-    return list(kept.values())
+        groups.setdefault((finding.file, finding.code), []).append(finding)
+    return [finding for group in groups.values() for finding in _first(group)]
 
 
-def _common(finding: Diagnostic, told: Mapping[Hashable, Sequence[Told]]) -> tuple[Hashable, Diagnostic | None]:
-    """Return what a finding has in common with those of other environments, and it with their count if it has one."""
-    place, message = _place(finding), without_count(finding.message)
-    rows = told.get(place, ())
-    name = next((row.name for row in rows if row.message == message), "")
-    if not name:
-        return (place, finding.message, finding.hint), None
-    nameless = _nameless(message, name)
-    alike = [row for row in rows if _nameless(row.message, row.name) == nameless]
-    names = {row.job: row.name for row in reversed(alike)}
-    count = len({row.environment for row in alike})
-    key = (place, nameless, _nameless(finding.hint or "", name))
-    if len(names) < 2 or count < 2:
-        return key, None
-    return key, replace(finding, message=with_count(message, sorted(names.values()), count))
+def _first(group: Sequence[Finding]) -> Sequence[Finding]:
+    if len(group) <= MOST:
+        return group
+    ordered = sorted(group, key=lambda finding: (_RANK[finding.severity], sort_key(finding)))
+    first, count = ordered[MOST], len(group) - MOST
+    message = f"{count} more finding{'s' * (count != 1)} of {first.code} in this file"
+    hint = f"only the first {MOST} of one code per file are shown"
+    return [*ordered[:MOST], Finding(first.code, first.severity, message, first.document, first.path, hint=hint)]

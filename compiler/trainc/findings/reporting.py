@@ -1,13 +1,25 @@
-"""Makes findings from the table of codes."""
+"""Makes findings: with the severity and hint of their code, without secrets, and with hints for misspelt names."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from msgspec.structs import replace
+
 from trainc.findings.codes import CODES
 from trainc.findings.display import ELLIPSIS, VALUE_WIDTH
-from trainc.findings.finding import Diagnostic, Related, Severity
-from trainc.findings.secrecy import Redactor
-from trainc.records import replace
-from trainc.source import Document, Path
+from trainc.findings.finding import Finding, Related, Severity
+from trainc.findings.redaction import Redactor
+from trainc.findings.secrets import Hidden, hidden, private_keys, tokens
+from trainc.source import Document, Path, get
+
+_NEAR = 0.65
+"""How much of two names must be equal, from 0 to 1."""
+
+IN_PLAIN_TEXT, PRIVATE_KEY = "TC411", "TC414"
+
+IsReported = Callable[[Path, str], bool]
+"""Tells whether a value that looks secret by its name is worth a finding."""
 
 
 def report(
@@ -23,15 +35,15 @@ def report(
     related: tuple[Related, ...] = (),
     stage: str | None = None,
     upstream: str | None = None,
-) -> Diagnostic:
-    """Make a finding whose severity and hint are, unless given, those of its code in the table.
+) -> Finding:
+    """Return a finding; severity and hint default to those of its code in the table.
 
     What looks secret in the documents concerned is masked in every text, and found and expected are cut to
     VALUE_WIDTH characters, so that no format shows more. Raises KeyError for a code that is not in the table.
     """
     entry = CODES[code]
     shown = Redactor(document, path, found, (other.document for other in related))
-    return Diagnostic(
+    return Finding(
         code,
         severity or entry.severity,
         shown.text(message) or "",
@@ -48,3 +60,65 @@ def report(
 
 def _short(value: str | None) -> str | None:
     return value if value is None or len(value) <= VALUE_WIDTH else value[: VALUE_WIDTH - len(ELLIPSIS)] + ELLIPSIS
+
+
+def suggest(name: str, candidates: Iterable[str]) -> str | None:
+    """Return ``did you mean '...'?`` with the candidate nearest in spelling, or None where none is near."""
+    from difflib import get_close_matches
+
+    names = sorted(candidates)
+    if len(name) > 3 * max(map(len, names), default=0):
+        return None  # none can be near, and to compare megabytes takes long
+    folded = {candidate.lower(): candidate for candidate in reversed(names)}
+    near = get_close_matches(name.lower(), list(folded), n=1, cutoff=_NEAR)
+    return f"did you mean '{folded[near[0]]}'?" if near else None
+
+
+def suggest_by_words(name: str, candidates: Iterable[str]) -> str | None:
+    """Return what ``suggest`` does, of the candidates that have every word of the name in much the same spelling.
+
+    For names that end alike and mean different things: mlx-distributed is no misspelt flux-distributed. Words with a
+    digit, such as versions and sizes, may differ.
+    """
+    from difflib import get_close_matches
+
+    words = [word for word in _words(name) if word.isalpha()]
+    alike = (each for each in candidates if all(get_close_matches(word, _words(each), 1, _NEAR) for word in words))
+    return suggest(name, alike)
+
+
+def _words(name: str) -> list[str]:
+    return name.lower().replace("_", "-").split("-")
+
+
+def spilled(
+    document: Document, reports: IsReported = lambda _path, _text: False, *, faithful: bool = False
+) -> Iterator[Finding]:
+    """Yield a finding for each value of a document that holds a secret; the secret is never shown.
+
+    Whatever holds a private key, or what has the shape of a secret, counts; what only its name makes look secret
+    counts if ``reports`` returns True. A document of kind Secret stands for one in the cluster.
+    """
+    if document.data.get("kind") == "Secret":
+        return
+    for path, values in _by_path(document).items():
+        what, text = _what(document, path), str(get(document.data, *path))
+        if next(private_keys(text), None) is not None:
+            severity = Severity.WARNING if faithful else None
+            yield report(PRIVATE_KEY, document, path, f"{what} holds a private key, in plain text", severity=severity)
+        elif next(tokens(text), None) is not None or any(reports(path, value.text) for value in values):
+            yield report(IN_PLAIN_TEXT, document, path, f"{what} holds what looks like a secret, in plain text")
+
+
+def _by_path(document: Document) -> Mapping[Path, list[Hidden]]:
+    found: dict[Path, list[Hidden]] = {}
+    for value in hidden(document):
+        found.setdefault(value.path, []).append(value)
+    return found
+
+
+def _what(document: Document, path: Path) -> str:
+    name = get(document.data, *path[:-1], "name") if path[-1] == "value" else None
+    if isinstance(name, str):
+        return f"variable {name}"
+    return f"{path[-1] if isinstance(path[-1], str) or len(path) == 1 else path[-2]}"

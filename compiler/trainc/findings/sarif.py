@@ -6,11 +6,10 @@ import json
 import re
 from collections.abc import Iterable
 
-from trainc.findings.codes import CODES, Code
-from trainc.findings.counts import without_count
+from trainc.findings.codes import CODES, Code, anchor, page
 from trainc.findings.display import is_in_file
-from trainc.findings.explain import anchor, page
-from trainc.findings.finding import Diagnostic, Related, Severity, Silenced, sort_key
+from trainc.findings.finding import Finding, Related, Severity, Silenced, sort_key
+from trainc.findings.repeats import without_count
 from trainc.regex import lazy
 from trainc.source import Document, Json, JsonObject, Path, dotted, get
 
@@ -32,13 +31,13 @@ _SURROGATE = lazy("[\ud800-\udfff]")
 _LINK = lazy(r"\[(?=[^\[\]]*\]\()")
 
 
-def render(findings: Iterable[Diagnostic], colour: bool = False, silenced: Iterable[Silenced] = ()) -> str:
+def render(findings: Iterable[Finding], colour: bool = False, silenced: Iterable[Silenced] = ()) -> str:
     """Return a log in ASCII with one run: every code of the table as a rule, every finding as a result.
 
-    Results are in order of place; line and column count from 1, in code points.
+    Results are in order of position; line and column count from 1, in code points.
     A result's properties hold path, stage, upstream, found, expected and hint,
     as far as there are any. Its fingerprint does not change when lines move.
-    What comments silence is a result, too, with its suppression; if there is any,
+    What comments suppress is a result, too, with its suppression; if there is any,
     the others say that they have none (3.27.23 asks for all or nothing).
     ``colour`` changes nothing. Raises KeyError for a code that is not in the
     table.
@@ -52,7 +51,10 @@ def render(findings: Iterable[Diagnostic], colour: bool = False, silenced: Itera
         "rules": [_rule(code, CODES[code]) for code in codes],
     }
     muted = tuple(silenced)
-    results: list[tuple[Diagnostic, str | None]] = [*((each, None) for each in findings), *muted]
+    results: list[tuple[Finding, str | None]] = [
+        *((each, None) for each in findings),
+        *((each.finding, each.reason) for each in muted),
+    ]
     results.sort(key=lambda result: sort_key(result[0]))
     run: JsonObject = {
         "tool": {"driver": driver},
@@ -101,7 +103,7 @@ def _suppressions(reason: str | None) -> JsonObject:
     return {"suppressions": [] if reason is None else [{"kind": "inSource", "justification": _plain(reason)}]}
 
 
-def _result(finding: Diagnostic, index: int) -> JsonObject:
+def _result(finding: Finding, index: int) -> JsonObject:
     result: JsonObject = {
         "ruleId": finding.code,
         "ruleIndex": index,
@@ -116,7 +118,7 @@ def _result(finding: Diagnostic, index: int) -> JsonObject:
     return result
 
 
-def _in_full(finding: Diagnostic) -> str:
+def _in_full(finding: Finding) -> str:
     # Code scanning shows the message and nothing of the properties.
     notes = (("found", finding.found), ("expected", finding.expected), ("hint", finding.hint))
     message = finding.message if is_in_file(finding.document.source) else f"{finding.file}: {finding.message}"
@@ -159,7 +161,7 @@ def _artifact(name: str) -> JsonObject:
     return {"uri": f"file://{uri}"} if uri.startswith("/") else {"uri": uri, "uriBaseId": ROOT}
 
 
-def _fingerprint(finding: Diagnostic) -> str:
+def _fingerprint(finding: Finding) -> str:
     """Return a digest of what the finding says and of which object, but not of where in the file that stands."""
     # Imported when it is used: most runs write text.
     from hashlib import sha256
@@ -170,7 +172,7 @@ def _fingerprint(finding: Diagnostic) -> str:
     return sha256(json.dumps([*parts, without_count(finding.message)]).encode("ascii")).hexdigest()
 
 
-def _properties(finding: Diagnostic) -> JsonObject:
+def _properties(finding: Finding) -> JsonObject:
     texts = {
         "stage": finding.stage,
         "upstream": finding.upstream,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trainc.findings import CODES, Diagnostic, Severity, report, suggest
-from trainc.records import replace
+from msgspec.structs import replace
+
+from trainc.findings.codes import CODES
+from trainc.findings.finding import Finding, Severity
+from trainc.findings.reporting import report, suggest
 from trainc.source import Document, Json, Path, as_object
 
 KEY = "severities"
@@ -49,12 +52,12 @@ def immovable(code: str) -> str | None:
     return None
 
 
-def is_fixed(finding: Diagnostic) -> bool:
+def is_fixed(finding: Finding) -> bool:
     """Tell whether a finding is an error that stays one: of input, of trainc, or where a cluster refuses."""
     return finding.severity is Severity.ERROR and (finding.stage is not None or immovable(finding.code) is not None)
 
 
-def check(document: Document) -> Iterator[Diagnostic]:
+def check(document: Document) -> Iterator[Finding]:
     """Yield what the types of trainc.yaml cannot say of ``severities``: unknown codes, lowered refusals."""
     for code, entry in as_object(document.data.get(KEY)).items():
         path: Path = (KEY, code)
@@ -92,7 +95,7 @@ def rank(severity: Severity | None) -> int:
     return LEVELS.index(IGNORE if severity is None else severity.value)
 
 
-def apply(finding: Diagnostic, severities: Severities, floor: Severities | None = None) -> Diagnostic | None:
+def apply(finding: Finding, severities: Severities, floor: Severities | None = None) -> Finding | None:
     """Return the finding with the severity of its code, or None where that leaves it out.
 
     An error that the cluster or trainc itself cannot pass over stays one, and its hint says so. With ``floor``, the

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec import Struct, field
+
 from trainc.findings.display import ELLIPSIS, HINT_WIDTH, PATH_WIDTH, VALUE_WIDTH, one_line, window
-from trainc.findings.finding import Diagnostic, Severity, sort_key
-from trainc.findings.masking import masked
-from trainc.records import NamedTuple, dataclass, field
+from trainc.findings.finding import Finding, Severity, sort_key
+from trainc.findings.redaction import masked
 from trainc.source import Document, Mark, Source, dotted
 
 _RESET = "\x1b[0m"
@@ -23,8 +24,8 @@ _COLOURS = {
 }
 
 
-def render(findings: Iterable[Diagnostic], colour: bool = False) -> str:
-    """Return the findings in order of place, a blank line between two; the empty string for none.
+def render(findings: Iterable[Finding], colour: bool = False) -> str:
+    """Return the findings in order of position, a blank line between two; the empty string for none.
 
     Each begins ``file:line:column: severity[code]: message``, both counted from
     1. ``colour`` adds ANSI escapes, and nothing else.
@@ -32,19 +33,19 @@ def render(findings: Iterable[Diagnostic], colour: bool = False) -> str:
     return "\n".join(each(sorted(findings, key=sort_key), colour))
 
 
-def render_brief(findings: Iterable[Diagnostic], colour: bool = False) -> str:
+def render_brief(findings: Iterable[Finding], colour: bool = False) -> str:
     """Return the findings as ``render`` does, but of the warnings and notes of one code only the first.
 
     It is followed by how many more there are. Every error is shown, and every policy that warns counts as a code.
     """
-    repeats: dict[tuple[str, ...], list[Diagnostic]] = {}
+    repeats: dict[tuple[str, ...], list[Finding]] = {}
     for finding in sorted(findings, key=sort_key):
         repeats.setdefault(_repeated(finding), []).append(finding)
     renderer = _Renderer(colour)
     return "\n".join(renderer.finding(found[0]) + renderer.more(found) for found in repeats.values())
 
 
-def _repeated(finding: Diagnostic) -> tuple[str, ...]:
+def _repeated(finding: Finding) -> tuple[str, ...]:
     """Return what findings have in common of which one is enough."""
     if finding.severity is Severity.ERROR:
         return (finding.code, finding.file, str(finding.document.index), str(finding.path), finding.message)
@@ -52,13 +53,13 @@ def _repeated(finding: Diagnostic) -> tuple[str, ...]:
     return (finding.severity, finding.code, policy)
 
 
-def each(findings: Iterable[Diagnostic], colour: bool = False) -> Iterator[str]:
-    """Yield the text of every finding, in the order given."""
+def each(findings: Iterable[Finding], colour: bool = False) -> Iterator[str]:
+    """Yield the text of every finding, in their order."""
     renderer = _Renderer(colour)
     return map(renderer.finding, findings)
 
 
-def summary(findings: Iterable[Diagnostic]) -> str:
+def summary(findings: Iterable[Finding]) -> str:
     """Count the findings: ``2 errors, 1 warning``, or ``no findings``."""
     counts = dict.fromkeys(Severity, 0)
     for finding in findings:
@@ -72,9 +73,8 @@ def _split(source: Source) -> Sequence[str]:
     return source.decoded().removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-@dataclass(slots=True)
-class _Renderer:
-    """One rendering: whether it has colour, and the lines of the sources met so far."""
+class _Renderer(Struct):
+    """One rendering: whether it has colour, and the lines of the sources so far."""
 
     colour: bool
     lines: dict[Source, Sequence[str]] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class _Renderer:
             self.lines[source] = _split(source)
         return self.lines[source]
 
-    def finding(self, finding: Diagnostic) -> str:
+    def finding(self, finding: Finding) -> str:
         mark = finding.document.locate(finding.path)
         style = _COLOURS[finding.severity]
         label = self.paint(style, f"{finding.severity}[{finding.code}]")
@@ -109,7 +109,7 @@ class _Renderer:
             parts += [f"{colons} {_place(other.document, place)}{message}\n", *excerpt]
         return "".join(parts)
 
-    def more(self, found: Sequence[Diagnostic]) -> str:
+    def more(self, found: Sequence[Finding]) -> str:
         """Return the line that counts the findings of which the first stands for all."""
         if len(found) < 2:
             return ""
@@ -130,7 +130,7 @@ class _Renderer:
         yield f"{self.paint(_GUTTER, f' {mark.line:>{size}} |')} {shown.rstrip()}\n"
         yield f"{blank} {' ' * indent}{below}\n"
 
-    def notes(self, finding: Diagnostic, size: int) -> Iterator[str]:
+    def notes(self, finding: Finding, size: int) -> Iterator[str]:
         values = (("found", finding.found, VALUE_WIDTH), ("expected", finding.expected, VALUE_WIDTH))
         for name, value, limit in (*values, ("hint", finding.hint, HINT_WIDTH)):
             if value is not None:
@@ -138,7 +138,7 @@ class _Renderer:
                 yield f"{sign} {self.paint(_BOLD, name)}: {one_line(value, limit)}\n"
 
 
-class _Pointer(NamedTuple):
+class _Pointer(Struct, frozen=True):
     """What stands below a line: a sign repeated below what is meant, and a text."""
 
     style: str

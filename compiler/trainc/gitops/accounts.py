@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from trainc.diagnostics import Diagnostic, report
+from trainc.findings import Diagnostic, report
 from trainc.gitops.base import Pass
 from trainc.gitops.pods import pod_specs
 from trainc.memo import Held

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Final
 
-from trainc.diagnostics import report
+from trainc.findings import report
 from trainc.gitops.base import Pass
 from trainc.model import Findings, Model
 from trainc.source import Path

@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from trainc.base_revision import Identity, identify
-from trainc.diagnostics import Diagnostic, Related, report
 from trainc.documents.classify import (
     CLUSTER_SCOPED,
     COMPANIONS,
@@ -23,6 +22,7 @@ from trainc.documents.classify import (
     Key,
     identity,
 )
+from trainc.findings import Diagnostic, Related, report
 from trainc.gitops import flux
 from trainc.gitops.base import by_option
 from trainc.gitops.patches import patched_companion, problems

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from trainc.diagnostics import Severity, report
+from trainc.findings import Severity, report
 from trainc.gitops.base import Pass, jobset_of, with_jobset
 from trainc.model import Findings, Model, Objects, Origin
 from trainc.source import Json, JsonObject, Path, as_object, get, objects

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from trainc.diagnostics import Diagnostic, Related, report
+from trainc.findings import Diagnostic, Related, report
 from trainc.gitops.base import option_place
 from trainc.gitops.images import rewritten
 from trainc.gitops.naming import name_path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from trainc.diagnostics import report
+from trainc.findings import report
 from trainc.gitops.base import Pass, jobset_of
 from trainc.model import Findings, Model, Objects
 from trainc.origins import blamed

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from trainc.diagnostics import Diagnostic, report
+from trainc.findings import Diagnostic, report
 from trainc.gitops.base import Pass
 from trainc.gitops.images import begins
 from trainc.gitops.pods import images, with_images, with_pods

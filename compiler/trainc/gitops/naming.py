@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.diagnostics import Diagnostic, report, suggest
+from trainc.findings import Diagnostic, report, suggest
 from trainc.gitops.base import Pass
 from trainc.model import Findings, Model, Object, Objects
 from trainc.regex import lazy

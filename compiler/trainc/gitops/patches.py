@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.diagnostics import Diagnostic, report
+from trainc.findings import Diagnostic, report
 from trainc.gitops.base import Pass, by_environment, option_place
 from trainc.gitops.naming import titled
 from trainc.gitops.spelling import SPECS, spelt

@@ -6,7 +6,7 @@ start a job behind Kueue's back at the next self-heal, and a JobSet without the 
 
 from __future__ import annotations
 
-from trainc.diagnostics import report
+from trainc.findings import report
 from trainc.gitops.base import Pass, by_environment, jobset_of, with_jobset
 from trainc.model import Findings, Model, Objects, Origin
 from trainc.origins import blamed

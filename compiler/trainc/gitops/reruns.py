@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from trainc.base_revision import Base
-from trainc.diagnostics import Diagnostic, Related, report
+from trainc.findings import Diagnostic, Related, report
 from trainc.gitops.content import MODE
 from trainc.gitops.environment import Placed
 from trainc.options import Options

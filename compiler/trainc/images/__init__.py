@@ -1,1 +1,1 @@
-"""What images are made of and how they are written, without touching the world: definitions, pins, layers, SBOMs."""
+"""Images: images.lock.yaml, definitions, layers, bills of materials, OCI layouts, and the build by apt and pip."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from trainc.records import dataclass
+from msgspec import Struct
 
 Stanza = Mapping[str, str]
 """Values by key in lower case; further lines of a value follow after a newline, without their first space."""
@@ -21,8 +21,7 @@ _OPTIONS: Final = {
 _CONFFILE_FIELDS: Final = ("types", "uris", "suites", "components", *_OPTIONS)
 
 
-@dataclass(frozen=True, slots=True)
-class Installed:
+class Installed(Struct, frozen=True):
     """A package as dpkg's status knows it, with the names of its source package and of its architecture."""
 
     name: str

@@ -10,8 +10,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from trainc.images.definition import PATH, Definition
-from trainc.records import dataclass
 from trainc.source import Json, JsonObject
 
 MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
@@ -21,14 +22,16 @@ LAYER: Final = "application/vnd.oci.image.layer.v1.tar"
 """A layer without compression: the bytes that compression makes depend on the library and its version."""
 
 REF_NAME: Final = "org.opencontainers.image.ref.name"
+"""The annotation that names a manifest: in full, or only its tag."""
+
 FULL_NAME: Final = "io.containerd.image.name"
+"""The annotation by which BuildKit and containerd give the full name beside the tag."""
 
 MARKER: Final = b'{"imageLayoutVersion":"1.0.0"}'
 """The content of the file oci-layout."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """A layer by the digest (``sha256:`` and hexadecimal) and the size of its tar, and what made it."""
 
     digest: str
@@ -36,8 +39,7 @@ class Layer:
     made_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class Documents:
+class Documents(Struct, frozen=True):
     """What a layout holds beside its layers: configuration, manifest and index.json, and the manifest's digest."""
 
     config: bytes

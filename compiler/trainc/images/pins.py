@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from trainc.findings import Diagnostic, has_errors, report
-from trainc.records import dataclass
 from trainc.source import Document, Mark, Path, Source
 
 PACKAGES: Final = "packages.lock"
@@ -30,8 +31,7 @@ _WHEEL = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Pin:
+class Pin(Struct, frozen=True):
     """A package or wheel: its name, its exact version, and the SHA-256 of its file in hexadecimal."""
 
     name: str
@@ -69,11 +69,11 @@ def missing(source: Source, pins: Sequence[Pin], offered: Mapping[str, Mapping[s
     for pin in pins:
         versions = offered.get(pin.name, {})
         if pin.version not in versions:
-            message = f"{pin.name} {pin.version} is not to be had"
-            expected = ", ".join(sorted(versions)) or "no version at all"
+            message = f"{pin.name} {pin.version} is not available"
+            expected = ", ".join(sorted(versions)) or "no version"
             findings.append(report(GONE, document, (pin.name,), message, found=pin.version, expected=expected))
         elif versions[pin.version] not in ("", pin.sha256):
-            message = f"{pin.name} {pin.version} has another content than the pinned one"
+            message = f"{pin.name} {pin.version} differs from the pinned one"
             found = versions[pin.version]
             findings.append(report(GONE, document, (pin.name,), message, found=found, expected=pin.sha256))
     return tuple(findings)

@@ -1,21 +1,96 @@
-"""The software bill of materials of an image, as SPDX 2.3 in JSON. Pure: equal images have equal bytes."""
+"""The software of an image, with versions and licences, and its bill of materials: SPDX 2.3 in JSON. Pure."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from email.message import Message
+from email.parser import HeaderParser
 from typing import Final
 
-from trainc.images.contents import Software
+from msgspec import Struct, field
+
+from trainc.images.debian import installed
 from trainc.images.definition import Definition
 from trainc.images.layout import canonical
-from trainc.images.licenses import NOTHING
+from trainc.images.licenses import NOTHING, license_of, reference, spdx
+from trainc.images.pins import Pin
+from trainc.images.tars import Facts
 from trainc.source import Json, JsonObject
+
+_CLASSIFIER: Final = "License :: OSI Approved :: "
+_CLASSIFIERS: Final = {
+    "BSD License": "BSD-3-Clause",
+    "MIT License": "MIT",
+    "Apache Software License": "Apache-2.0",
+}
 
 _IMAGE: Final = "SPDXRef-Image"
 _DOCUMENT: Final = "SPDXRef-DOCUMENT"
 _NAMESPACE: Final = "https://spdx.org/spdxdocs/trainc-"
+
+
+class Software(Struct, frozen=True):
+    """A part of an image. ``purl`` is its package URL; ``texts`` are those of licences without an SPDX identifier."""
+
+    name: str
+    version: str
+    purl: str
+    sha256: str
+    license: str
+    source: str = ""
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def software(
+    facts: Facts, packages: Sequence[Pin], wheels: Sequence[Pin], definition: Definition
+) -> tuple[Software, ...]:
+    """Return Debian's packages and then the wheels, each by name; ``packages`` and ``wheels`` are their pins."""
+    return (*_packages(facts, packages, definition), *_wheels(facts, wheels))
+
+
+def license_list(parts: Iterable[Software]) -> str:
+    """Return a line a part, for people: name, version, licence expression."""
+    lines = [f"{part.name} {part.version}: {part.license}\n" for part in parts]
+    where = "Texts: /usr/share/doc/<package>/copyright, and the .dist-info folders of wheels.\n\n"
+    return "Software of this image, and its licences as SPDX expressions (NOASSERTION: not machine-readable).\n" + (
+        where + "".join(lines)
+    )
+
+
+def _packages(facts: Facts, pins: Sequence[Pin], definition: Definition) -> Iterator[Software]:
+    hashes = {pin.name: pin.sha256 for pin in pins}
+    for each in installed(facts.status):
+        expression, texts = license_of(facts.copyrights.get(each.name, ""), each.source)
+        version = each.version.replace("+", "%2B").replace(":", "%3A").replace("~", "~")
+        distribution = f"arch={each.architecture}&distro={definition.suite}"
+        purl = f"pkg:deb/debian/{each.name.replace('+', '%2B')}@{version}?{distribution}"
+        yield Software(each.name, each.version, purl, hashes.get(each.name, ""), expression, each.source, texts)
+
+
+def _wheels(facts: Facts, pins: Sequence[Pin]) -> Iterator[Software]:
+    headers = (HeaderParser().parsestr(text) for text in facts.wheels.values())
+    known = {str(one["Name"]).replace("_", "-").lower(): one for one in headers}
+    for pin in sorted(pins, key=lambda one: one.name):
+        metadata = known.get(pin.name, Message())
+        expression, texts = _wheel_license(metadata)
+        yield Software(pin.name, pin.version, f"pkg:pypi/{pin.name}@{pin.version}", pin.sha256, expression, "", texts)
+
+
+def _wheel_license(metadata: Message) -> tuple[str, Mapping[str, str]]:
+    """Return what METADATA says: License-Expression (PEP 639), else License, else the classifiers."""
+    if stated := metadata["License-Expression"]:
+        return str(stated), {}
+    stated = " ".join(str(metadata["License"] or "").split())
+    if stated and len(stated) < 80:
+        known = spdx(stated)
+        name = stated if stated.startswith("LicenseRef-") else reference("wheel", stated)
+        return (known, {}) if known else (name, {name: stated})
+    for classifier in metadata.get_all("Classifier") or []:
+        if known := _CLASSIFIERS.get(str(classifier).removeprefix(_CLASSIFIER)):
+            return known, {}
+    return NOTHING, {}
 
 
 def sbom(definition: Definition, parts: Sequence[Software]) -> JsonObject:

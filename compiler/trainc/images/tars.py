@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from io import BytesIO
 from typing import IO, Final
 
+from msgspec import Struct, field
+
 from trainc.images.definition import Definition
-from trainc.records import dataclass, field
 
 DROPPED: Final = re.compile(
     r"""
@@ -40,8 +41,7 @@ _HASHED: Final = b"\3\0\0\0"
 _XATTR: Final = "SCHILY.xattr."
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """What the layers above and the SBOM need to know of a system layer.
 
     ``directories`` and ``links`` are names without a first slash; ``copyrights`` are DEP-5 texts by package,
@@ -50,13 +50,12 @@ class Facts:
 
     status: str
     directories: frozenset[str] = frozenset()
-    links: Mapping[str, str] = field(default_factory=dict, hash=False)
-    copyrights: Mapping[str, str] = field(default_factory=dict, hash=False)
-    wheels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    links: Mapping[str, str] = field(default_factory=dict)
+    copyrights: Mapping[str, str] = field(default_factory=dict)
+    wheels: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A file of a layer, with ``link`` a symbolic link, or a folder: its name without a first slash, and its mode."""
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
-from trainc.diagnostics import Diagnostic, report
+from trainc.findings import Diagnostic, report
 from trainc.kube.goorder import typed
 from trainc.kube.quantity import Quantity, from_json
 from trainc.model import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from trainc.diagnostics import report
+from trainc.findings import report
 from trainc.model import TRAINER_PORT, Findings, Model
 from trainc.plugins.base import JOB_COMPLETION_INDEX, env_names, from_field, known_bug, literal
 from trainc.source import Path

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from trainc.diagnostics import Diagnostic, has_errors, report, suggest
+from trainc.findings import Diagnostic, has_errors, report, suggest
 from trainc.records import dataclass, field
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, as_object, objects
 from trainc.typedfiles import read_document

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from trainc.diagnostics import Diagnostic, Severity
-from trainc.diagnostics.display import one_line
-from trainc.diagnostics.junit import HEADER, NAME_WIDTH, plain
-from trainc.diagnostics.text import each
+from trainc.findings import Diagnostic, Severity
+from trainc.findings.display import one_line
+from trainc.findings.formats import HEADER, NAME_WIDTH, plain
+from trainc.findings.text import each
 from trainc.policytests.run import Result
 
 if TYPE_CHECKING:

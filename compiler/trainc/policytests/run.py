@@ -9,9 +9,9 @@ from trainc.admit.companions import admit_companions, admit_object
 from trainc.admit.crd import admit_document
 from trainc.admit.generated import admit_jobset
 from trainc.admit.policy import Decision, PolicySet
-from trainc.diagnostics import Diagnostic, Severity, has_errors, report, suggest
 from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB, Key, classify, identity
 from trainc.documents.load import load
+from trainc.findings import Diagnostic, Severity, has_errors, report, suggest
 from trainc.findings.repeats import collapse
 from trainc.kube.gotypes import GoDecodeError
 from trainc.policing import creation, is_policy

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from trainc.documents.comments import comments
 from trainc.findings import Diagnostic, report
-from trainc.findings.comments import WORD, read
+from trainc.findings.suppression import WORD, read
 from trainc.options import Revision
 from trainc.source import Document, Source
 
@@ -28,8 +29,6 @@ def new_comments(before: Revision, after: Revision) -> Iterator[Diagnostic]:
 
 
 def _entries(source: Source) -> Iterator[tuple[Entry, Document]]:
-    if WORD not in source.decoded():
-        return
-    for ignore in read(source)[0]:
+    for ignore in read(source, comments)[0]:
         for code, place in ignore.codes.items():
             yield (source.name, code, ignore.reason), place

@@ -6,7 +6,7 @@ pkg/registry/customresource (strategy.go, validator.go).
 
 from __future__ import annotations
 
-from trainc.diagnostics import suggest
+from trainc.findings import suggest
 from trainc.kube.fielderror import NO_FIELD
 from trainc.records import dataclass
 from trainc.schema.defaulting import default

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from trainc.diagnostics import suggest
+from trainc.findings import suggest
 from trainc.kube.fielderror import NO_FIELD, go_value, quote
 from trainc.kube.gojson import go_json
 from trainc.schema.dialect import LIST_KEYS, LIST_TYPE, NUMBER

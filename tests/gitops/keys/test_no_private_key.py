@@ -22,7 +22,7 @@ WORDS = (b"-----BEGIN", b"PRIVATE KEY-----", b"openssh-key-v1\0")
 
 EXEMPT = {
     "tests/gitops/keys/test_no_private_key.py",
-    "compiler/trainc/diagnostics/shapes.py",
+    "compiler/trainc/findings/secrets.py",
     "tests/checks/test_check_findings.py",
     "tests/cli/test_plaintext.py",
     "tests/errors/TC002-private-key.txt",

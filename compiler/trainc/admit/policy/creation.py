@@ -11,8 +11,8 @@ from trainc.admit.policy.documents import POLICY, Read, Stored
 from trainc.admit.policy.expressions import Expressions
 from trainc.admit.policy.fieldchecks import Problem
 from trainc.admit.policy.unmatched import unmatched
-from trainc.diagnostics import Diagnostic, report, suggest
 from trainc.documents.positions import within
+from trainc.findings import Diagnostic, report, suggest
 from trainc.source import Document, as_object, dotted, existing, get
 
 REFUSED, UNCOMPILED, UNBOUND, DANGLING, NO_PARAMS = "TC511", "TC512", "TC513", "TC514", "TC515"

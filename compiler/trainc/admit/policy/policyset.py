@@ -21,8 +21,8 @@ from trainc.admit.policy.passing import Case, Sort, cases, passes, sort_of
 from trainc.admit.policy.request import names, namespace_value, object_names
 from trainc.admit.policy.wording import upstream
 from trainc.cel.values import Undecided, Value
-from trainc.diagnostics import Diagnostic, has_errors
 from trainc.documents.classify import Key, identity
+from trainc.findings import Diagnostic, has_errors
 from trainc.records import dataclass, field, replace
 from trainc.schema.registry import BUILT_IN, Registry
 from trainc.source import Document, Path, as_object

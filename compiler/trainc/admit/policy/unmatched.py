@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from trainc.admit.policy.documents import Stored, rows
-from trainc.diagnostics import Diagnostic, report, suggest
+from trainc.findings import Diagnostic, report, suggest
 from trainc.regex import lazy
 from trainc.schema.registry import all_groups, all_kinds
 from trainc.source import JsonObject, Path, as_list, as_object

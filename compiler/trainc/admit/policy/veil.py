@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
 from trainc.admit.policy.decision import Decision, Request
-from trainc.diagnostics.concealing import veiled
-from trainc.diagnostics.secrecy import MASK
+from trainc.findings.redaction import MASK, veiled
 from trainc.kube.gojson import trim_space
 from trainc.records import replace
 from trainc.source import JsonObject, Path, as_object, get

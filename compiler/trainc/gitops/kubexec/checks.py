@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from trainc.diagnostics import Diagnostic, report, suggest
+from trainc.findings import Diagnostic, report, suggest
 from trainc.gitops.base import jobset_of
 from trainc.gitops.kubexec.pods import ACCOUNT, TOKEN, account_of, pods
 from trainc.model import LAUNCHER, Findings, Model, Object, Objects

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.diagnostics import Diagnostic
+from trainc.findings import Diagnostic
 from trainc.kube.fielderror import invalid
 from trainc.kube.gojson import trim_space
 from trainc.model import NODE, Container, Findings, Model, Objects, PodSet, replace_named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from trainc.diagnostics import Diagnostic, Severity, report, suggest
+from trainc.findings import Diagnostic, Severity, report, suggest
 from trainc.kube.fielderror import invalid
 from trainc.kube.goorder import typed
 from trainc.kube.names import is_domain_prefixed_path

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.diagnostics import report
+from trainc.findings import report
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid
 from trainc.model import LAUNCHER, NODE, Container, Findings, Model, Objects, PodSet

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainc.diagnostics import report
+from trainc.findings import report
 from trainc.model import NODE, Findings, Model
 from trainc.plugins.base import pod_containers
 from trainc.plugins.mpi.implementations import SSH_ARGUMENTS

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.diagnostics import Diagnostic
+from trainc.findings import Diagnostic
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.goorder import typed

@@ -5,7 +5,7 @@ The trigger is spec.trainer.command being exactly ``[tune, run]``.
 
 from __future__ import annotations
 
-from trainc.diagnostics import Diagnostic
+from trainc.findings import Diagnostic
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.gojson import trim_space
 from trainc.kube.goorder import typed

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from trainc.diagnostics.display import one_line, width
 from trainc.documents.emit import emit
+from trainc.findings.display import one_line, width
 from trainc.provenance.explaining.origins import Provenance
 from trainc.provenance.explaining.rows import Row, Table
 from trainc.records import NamedTuple

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from trainc.diagnostics.secrecy import MASK, hidden
 from trainc.documents.emit import emit
+from trainc.findings.redaction import MASK
+from trainc.findings.secrets import hidden
 from trainc.kube.fieldorder import ordered_object
 from trainc.model import Object, Origin
 from trainc.options import Options

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trainc.diagnostics import suggest
+from trainc.findings import suggest
 from trainc.model import Object, Objects
 from trainc.records import NamedTuple
 from trainc.source import get

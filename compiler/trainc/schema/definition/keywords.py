@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from trainc.diagnostics import suggest
+from trainc.findings import suggest
 from trainc.schema.violation import Violation
 from trainc.schema.wording import show, type_hint
 from trainc.source import Json, JsonObject, Path, dotted

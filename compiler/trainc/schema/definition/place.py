@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trainc.diagnostics import suggest
+from trainc.findings import suggest
 from trainc.kube.fielderror import go_value, quote
 from trainc.records import dataclass
 from trainc.schema.violation import Violation

@@ -1,5 +1,0 @@
-"""Deprecated: use trainc.findings."""
-
-from trainc.findings.junit import HEADER, NAME_WIDTH, plain
-
-__all__ = ["HEADER", "NAME_WIDTH", "plain"]

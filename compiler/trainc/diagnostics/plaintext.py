@@ -1,5 +1,0 @@
-"""Deprecated: use trainc.findings."""
-
-from trainc.findings.plaintext import spilled
-
-__all__ = ["spilled"]

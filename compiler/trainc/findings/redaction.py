@@ -1,0 +1,325 @@
+"""Hides secrets in what findings show: in their texts, in source lines and in values."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from operator import attrgetter, itemgetter
+
+from msgspec import Struct
+
+from trainc.findings.secrets import Hidden, hidden, is_secret, looks_secret, secrets, shaped
+from trainc.regex import lazy
+from trainc.source import Document, Json, JsonObject, Mark, Path, Source, get
+
+MASK = "***"
+"""What stands for a hidden value."""
+
+_NUMBER = lazy(r"(?<![\w.])[-+.]?[0-9][\w.+-]{2,}")
+LEAST = 4
+"""The fewest characters of a value that is looked for anywhere in a text; shorter ones are found by chance."""
+
+_HEAD = 12
+"""So many characters from its beginning give a value away, as messages cut long ones."""
+
+_LONG = 40
+"""The most characters of an occurrence within which another is looked for."""
+
+_FEW = 64
+"""So few beginnings are looked for one by one before a text is walked through."""
+
+_ORDER = 1000
+"""So many characters are compared to find the nearest of several values."""
+
+Span = tuple[int, int]
+"""Where something begins and ends in a line, in code points from 0."""
+
+NEAR = 2000
+"""How far from a mark a line is looked through, in code points: more than is shown, and than most secrets take."""
+
+LONGEST = 200
+"""So many lines before a mark are looked through for the beginning of a private key."""
+
+_END = Mark(2**63, 1)
+_VALUE = r"(\"(?:[^\"\\]|\\.)*\"?|'(?:[^']|'')*'?|[^\s,\]}]+)"
+_PAIR = lazy(rf"(?<![\w.-])([\"']?)([\w.-]+)\1\s*(?::\s+|(?<=[\"'])\s*:\s*|=)(?![\[{{|>&*!]){_VALUE}")
+_NAME_VALUE = lazy(rf"[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)[\"']?\s*,\s*[\"']?value[\"']?\s*:\s*{_VALUE}")
+_VALUE_NAME = lazy(rf"[\"']?value[\"']?\s*:\s*{_VALUE}\s*,\s*[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)")
+_KIND_SECRET = lazy(r"[\"']?kind[\"']?\s*:\s*[\"']?Secret\b")
+_SECRET_DATA = lazy(r"[\"']?(?:data|stringData)[\"']?\s*:\s*\{([^}]*)")
+_BEFORE_VALUE = lazy(r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')\s*:\s*|.*?:(?:\s+|\Z)")
+_CLOSERS = frozenset(" \t\r,}]")
+_NAME_LINE = lazy(r"\s*(?:-\s+)?[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)")
+_REST = lazy(r"[^:]*:\s*(\S.*)")
+_LITERALS = frozenset(("true", "false", "null", "~"))
+
+
+class Index(Struct, frozen=True):
+    """The spellings of values to hide: sorted, by their first _HEAD characters; and how long these beginnings are."""
+
+    forms: Mapping[str, tuple[str, ...]]
+    sizes: tuple[int, ...]
+
+
+@lru_cache(maxsize=64)
+def known(document: Document) -> Index:
+    """Return how the values that ``hidden`` gives may be spelt; those too short to be told from chance are left out."""
+    return index(value.text for value in hidden(document))
+
+
+def index(texts: Iterable[str]) -> Index:
+    """Return the spellings of texts by their beginnings."""
+    found: dict[str, set[str]] = {}
+    for text in texts:
+        for form in _forms(text):
+            if len(form) >= LEAST:
+                found.setdefault(form[:_HEAD], set()).add(form)
+    forms = {head: tuple(sorted(known)) for head, known in found.items()}
+    return Index(forms, tuple(sorted({len(head) for head in forms})))
+
+
+def redact(text: str, indexes: Iterable[Index]) -> str:
+    """Return text with MASK in place of what indexes hold, also where it is cut short."""
+    spans = [*shaped(text), *(span for spelt in indexes for span in occurrences(text, spelt))]
+    for start, end in reversed(merged(spans)):
+        text = text[:start] + MASK + text[end:]
+    return text
+
+
+def occurrences(text: str, spelt: Index) -> Iterator[tuple[int, int]]:
+    """Yield where a value, or the beginning of a long one, stands in text."""
+    if len(spelt.forms) <= _FEW and not any(head in text for head in spelt.forms):
+        return
+    at = 0
+    while spelt.sizes and at <= len(text) - LEAST:
+        end = at
+        for size in spelt.sizes:
+            if forms := spelt.forms.get(text[at : at + size]):
+                end = max(end, _end(text, at, forms))
+        if end > at:
+            yield at, end
+        # Values may overlap, unless they are so long that looking for that would take too long.
+        at = end if end - at > _LONG else at + 1
+
+
+def _end(text: str, at: int, forms: tuple[str, ...]) -> int:
+    """Return where the longest occurrence of one of the forms ends, all of which begin as the text does at a place."""
+    # The form that shares most with a text is one of its neighbours in sorted order.
+    place = bisect_left(forms, text[at : at + _ORDER])
+    form_end = max(_shared(text, at, form) for form in forms[max(place - 1, 0) : place + 1])
+    short = form_end - at < 2 * LEAST
+    alone = not (text[max(at - 1, 0) : at].isalnum() or text[form_end : form_end + 1].isalnum())
+    return form_end if alone or not short else at
+
+
+def _shared(text: str, at: int, form: str) -> int:
+    if text.startswith(form, at):
+        return at + len(form)
+    end = at + min(len(form), _HEAD)
+    while end < len(text) and text[end] == form[end - at]:
+        end += 1
+    return end
+
+
+def _forms(value: str) -> set[str]:
+    """Return the spellings of a value in messages: as it is, as JSON, as Python, in YAML's single quotes, by line."""
+    forms = {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1]}
+    forms.add(value.replace("'", "''"))
+    forms |= {json.dumps(form, ensure_ascii=False)[1:-1] for form in forms}  # quoted in JSON that is quoted again
+    return forms | {line.strip() for line in value.split("\n") if len(line.strip()) >= LEAST}
+
+
+def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans in order, those that touch joined."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+@lru_cache(maxsize=64)
+def _by_path(document: Document) -> tuple[frozenset[Path], Mapping[Path, list[str]]]:
+    """Return the paths of values that are hidden as a whole, and the texts that are hidden at each path."""
+    texts: dict[Path, list[str]] = {}
+    for value in hidden(document):
+        texts.setdefault(value.path, []).append(value.text)
+    return frozenset(value.path for value in hidden(document) if value.whole), texts
+
+
+class Redactor:
+    """Hides in the texts of one finding what its documents hold that looks secret."""
+
+    __slots__ = ("exact", "indexes", "key", "short")
+
+    def __init__(self, document: Document, path: Path, found: str | None, others: Iterable[Document]) -> None:
+        whole, texts = _by_path(document)
+        self.exact = is_secret(document.data, path) or any(path[:end] in whole for end in range(len(path) + 1))
+        self.key = str(path[-1]) if path else None
+        own_words = [*texts.get(path, ())]
+        if self.exact and found and found != self.key:
+            own_words.append(found)
+        self.short = [word for word in own_words if len(word) < LEAST]
+        self.indexes = [known(document), *map(known, others)]
+        self.indexes += [index(own_words)] if own_words else []
+
+    def text(self, text: str | None) -> str | None:
+        """Return a text as it may be shown. At a secret, no number of some length is: it may be a reading of it."""
+        if text is None:
+            return text
+        text = redact(text, self.indexes)
+        for word in self.short:
+            text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", lambda _: MASK, text)
+        return _NUMBER.sub(MASK, text) if self.exact else text
+
+    def value(self, found: str | None) -> str | None:
+        """Return the value at fault as it may be shown."""
+        return MASK if self.exact and found is not None and found != self.key else self.text(found)
+
+
+def concealed(data: JsonObject, path: Path) -> Json:
+    """Return the value at path in data with MASK in place of every string and number that looks secret there."""
+    return _conceal(data, path, get(data, *path))
+
+
+def _conceal(data: JsonObject, path: Path, value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _conceal(data, (*path, key), child) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_conceal(data, (*path, index), child) for index, child in enumerate(value)]
+    hide = value is not None and not isinstance(value, bool) and is_secret(data, path)
+    return MASK if hide else value
+
+
+def veiled(data: JsonObject) -> JsonObject:
+    """Return data with MASK in place of all that looks secret, inside texts, too; data itself where nothing does."""
+    places: dict[Path, list[Hidden]] = {}
+    for value in secrets(data):
+        places.setdefault(value.path, []).append(value)
+    made = _veil(data, (), places) if places else data
+    assert isinstance(made, dict)
+    return made
+
+
+def _veil(value: Json, path: Path, places: Mapping[Path, list[Hidden]]) -> Json:
+    if isinstance(value, dict):
+        return {key: _veil(child, (*path, key), places) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_veil(child, (*path, index), places) for index, child in enumerate(value)]
+    for found in places.get(path, ()):
+        value = MASK if found.whole else str(value).replace(found.text, MASK)
+    return value
+
+
+def masked(document: Document, lines: Sequence[str], mark: Mark) -> tuple[str, int]:
+    """Return the line of a mark with MASK for what looks secret, and the mark's column in what is returned.
+
+    Of a line that is longer than anyone shows, only what stands near the mark is looked through.
+    """
+    line = lines[mark.line - 1] if 0 < mark.line <= len(lines) else ""
+    at = max(mark.column - 1, 0)
+    first, last = max(at - NEAR, 0), at + NEAR
+    near = line[first:last]
+    spans = [*_looks(near), *occurrences(near, known(document))]
+    for start, end in (*_placed(document, line, mark.line, (first, last)), *_unread(document, lines, mark)):
+        spans.append((max(start - first, 0), max(min(end, last) - first, 0)))
+    at -= first
+    column = at
+    for start, end in reversed(merged(spans)):
+        near = near[:start] + MASK + near[end:]
+        if end <= at:
+            column += len(MASK) - (end - start)
+        elif start < at:
+            column = start
+    return line[:first] + near + line[last:], first + column + 1
+
+
+class _Region(Struct, frozen=True):
+    """Where the value of a secret stands, its key included, up to the next key or item."""
+
+    begin: Mark
+    end: Mark
+    keyed: bool
+
+
+@lru_cache(maxsize=64)
+def _regions(document: Document) -> tuple[_Region, ...]:
+    """Return the regions of a document's secrets that are whole values, or are not written as they are, in order."""
+    text = document.source.decoded()
+    paths = {value.path for value in hidden(document) if value.whole or not _stands(value.text, text)}
+    if not paths:
+        return ()
+    ordered = sorted(((mark, path) for path, mark in document.marks().items() if path), key=itemgetter(0))
+    regions = []
+    for mark, path in ordered:
+        if path in paths:
+            behind = range(bisect_right(ordered, mark, key=itemgetter(0)), len(ordered))
+            later = (to for to, at in map(ordered.__getitem__, behind) if at[: len(path)] != path)
+            regions.append(_Region(mark, next(later, _END), isinstance(path[-1], str)))
+    return tuple(regions)
+
+
+def _stands(value: str, text: str) -> bool:
+    """Tell whether each line of a value stands in a text as it is, and not with escapes or folded."""
+    return all(line.strip() in text for line in value.split("\n"))
+
+
+def _placed(document: Document, line: str, number: int, near: Span) -> Iterator[Span]:
+    """Yield where on a part of a line the values of secrets stand."""
+    regions = _regions(document)
+    at = bisect_right(regions, Mark(number, near[1] + 1), key=attrgetter("begin")) - 1
+    while at >= 0 and regions[at].end > Mark(number, near[0] + 1):
+        begin, end, keyed = regions[at].begin, regions[at].end, regions[at].keyed
+        at -= 1
+        first = begin.column - 1 if begin.line == number else 0
+        last = end.column - 1 if end.line == number else len(line)
+        if begin.line == number and keyed and (key := _BEFORE_VALUE.match(line, first, last)):
+            first = key.end()
+        while last > first and line[last - 1] in _CLOSERS:
+            last -= 1
+        if line[first:last].strip(" \t-"):  # else the dash of the next item
+            yield first, last
+
+
+def _looks(line: str) -> Iterator[Span]:
+    """Yield what looks secret by itself: of another document on the line, or of one that cannot be read."""
+    yield from shaped(line)
+    for match in _PAIR.finditer(line):
+        if looks_secret(match[2]) and match[3].lower() not in _LITERALS:
+            yield match.span(3)
+    for match in _NAME_VALUE.finditer(line):
+        if looks_secret(match[1]):
+            yield match.span(2)
+    for match in _VALUE_NAME.finditer(line):
+        if looks_secret(match[2]):
+            yield match.span(1)
+    if _KIND_SECRET.search(line):
+        yield from (match.span(1) for match in _SECRET_DATA.finditer(line) if match[1].strip())
+
+
+@lru_cache(maxsize=64)
+def _has_secret(source: Source) -> bool:
+    """Tell whether a source seems to hold an object of kind Secret."""
+    return _KIND_SECRET.search(source.decoded()) is not None
+
+
+def _unread(document: Document, lines: Sequence[str], mark: Mark) -> Iterator[Span]:
+    """Yield the value on a line of a document that cannot be read, if lines near it make it look secret."""
+    if document.data or not 0 < mark.line <= len(lines):
+        return
+    line = lines[mark.line - 1]
+    before = "\n".join(lines[max(mark.line - LONGEST, 0) : mark.line])
+    if any(end == len(before) for _, end in shaped(before)):  # in a private key
+        yield 0, len(line)
+    rest = _REST.match(line)
+    if rest is None:
+        return
+    name = _NAME_LINE.match(lines[mark.line - 2]) if mark.line > 1 else None
+    key = line[: rest.start(1)].strip(" \t\"':-")
+    if looks_secret(key) or (key == "value" and name and looks_secret(name[1])) or _has_secret(document.source):
+        yield rest.span(1)

@@ -1,0 +1,325 @@
+"""What a finding must not show: values that look like passwords, keys and tokens.
+
+The rule errs on the side of hiding. A value is secret by its name: ``data`` and ``stringData`` of a Secret, the
+``value`` (misspelt, too) beside a ``name`` that looks secret, a scalar under a key that looks secret, and inside texts
+``NAME=value``, ``--name value`` and the password of a URL. Or by its shape, whatever its name is: private keys, and
+tokens of well-known services.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import Error, a2b_base64
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+
+from msgspec import Struct
+
+from trainc.regex import lazy
+from trainc.source import Document, Json, JsonObject, Path, Source, get
+
+_WORD = lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_SECRET = lazy(r".*(?:passwords?|passwd|passphrase|passcode|secret|token|apikey|accesskey|privatekey)\Z")
+_WORDS = frozenset(("pass", "pwd", "pw", "pat", "credential", "credentials", "creds", "bearer", "authorization"))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_KEYS = _words(
+    "api access secret private ssh signing encryption account auth license client"
+    " anthropic aws azure clearml cohere comet datadog gcp gitea github gitlab groq hf hmac huggingface jwt mistral"
+    " mlflow neptune ngc openai pem rsa sendgrid slack stripe tls twilio wandb"
+)
+"""What makes a secret of a key: API_KEY, accessKey, WANDB_KEY."""
+
+_ABOUT = _words(
+    "name names namespace ref refs id path file files dir mount type mode seconds expiry expiration ttl length len"
+    " limit count size max min audience enabled required policy provider resolver"
+)
+"""Last words of names that say something of a secret, but do not hold it: secretName, PASSWORD_FILE."""
+
+_NO_SECRET = frozenset(("true", "false", "yes", "no", "on", "off", "null", "none", "~", ""))
+_HINTS = ("pass", "pw", "secret", "token", "key", "cred", "bearer", "auth")
+_MAYBE = lazy("|".join((*_HINTS, "://")), re.I)
+_MAYBE_NAME = lazy(f"(?i:{'|'.join(_HINTS)}|(?<![a-z])pat(?![a-z]))|Pat(?![a-z])")
+_ASSIGNED = lazy(r"(?<![\w.-])(?:--?)?([A-Za-z][\w.-]*)=(\"[^\"]*\"|'[^']*'|[^\s\"']+)")
+_FLAG = lazy(r"--?([A-Za-z][\w.-]*)\Z")
+_URL = lazy(r"://[^\s/:@]*:([^\s/@]+)@")
+_PARAMETER = lazy(r"[?&;]\s*([A-Za-z][\w .-]*)=([^\s&;\"'#]+)")
+_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+_PRIVATE_KEY = lazy(
+    r"""
+    ----[ -]BEGIN[ ](?:[A-Z0-9]+[ ])*PRIVATE[ ]KEY(?:[ ]BLOCK)?[ -]----
+        (?=(?:\\[nr]?|\s)*(?:[A-Za-z0-9+/]{16}|[A-Z][A-Za-z-]+:))       # not where a script only looks for one
+        .*?(?:----[ -]END[ ](?:[A-Z0-9]+[ ])*PRIVATE[ ]KEY(?:[ ]BLOCK)?[ -]----|\Z)
+    | PuTTY-User-Key-File-[0-9]:.*\Z
+    | AGE-SECRET-KEY-1[0-9A-Z]{20,}
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ENCODED = lazy(r"LS0tLS1CRUdJTi[A-Za-z0-9+/\s]{40,}={0,2}")
+"""Base64 of what begins with ``-----BEGIN``."""
+
+_BASE64 = lazy(r"[A-Za-z0-9+/_-]{40,}")
+_NEEDLES = ("UFJJVkFURSBLRV", "BSSVZBVEUgS0VZ", "QUklWQVRFIEtFW")
+"""Base64 of ``PRIVATE KEY``, as it stands at each of three places in what is encoded."""
+
+_BODY = lazy(
+    r"""
+    (?<![A-Za-z0-9+/])(?:
+        b3BlbnNzaC1rZXktdjEA                                           # OpenSSH
+        | MII[A-Za-z0-9+/]{3}IB(?:AAK[BC]|ADANBgkqhkiG9w0BAQ)          # RSA and DSA, plain and in PKCS#8
+        | MHcCAQEEI | MIGkAgEBBDA | MIG[A-Za-z0-9+/]AgEAM[A-Z]{2}GByqGSM49AgEG  # elliptic curves, likewise
+        | MC4CAQAwBQYDK2VwBCIEI                                        # Ed25519
+    )[A-Za-z0-9+/]{16}.*?(?:-----END[ ]|\Z)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""The lines of a private key by their beginning, where the line above them is elsewhere."""
+
+_TOKEN = lazy(
+    r"""
+    (?<![A-Za-z0-9_-])(?:
+        gh[pousr]_[A-Za-z0-9]{30,} | github_pat_[A-Za-z0-9_]{22,} | glpat-[\w-]{20,} | hf_[A-Za-z0-9]{30,}
+        | (?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9_-]) | AIza[\w-]{35} | npm_[A-Za-z0-9]{36} | nvapi-[\w-]{40,}
+        | xox[abeoprs]-[A-Za-z0-9-]{10,} | sk-(?:proj|ant|svcacct|live|test)-[\w-]{20,}
+        | eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*
+    )
+    | (?<![A-Za-z0-9])[Bb]earer\s+(?P<bearer>[\w.~+/-]{20,}=*)
+    | (?<![A-Za-z0-9])[Bb]asic\s+(?P<basic>[A-Za-z0-9+/]{8,}={0,2})
+    | hooks\.slack\.com/services/(?P<hook>[A-Za-z0-9/]{20,})
+    | [?&]sig=(?P<signature>[A-Za-z0-9%/+]{20,}=*)
+    """,
+    re.VERBOSE,
+)
+_SHAPE_HINTS = (
+    *("-begin ", "- begin "),
+    *_words(
+        "putty-user-key age-secret-key- ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- hf_ akia asia aiza npm_ nvapi- xox"
+        " sk-proj- sk-ant- sk-svcacct- sk-live- sk-test- eyj bearer basic hooks.slack.com sig= ls0tls1crudjti"
+        " b3blbnnzac1rzxktdjea ibaakb ibaakc ibadanbg mhccaqeei migkagebbda byqgsm49 mc4caqawbqydk2vw"
+    ),
+    *(needle.lower() for needle in _NEEDLES),
+)
+"""A text that contains none of these, in lower case, holds no secret of a known shape."""
+
+_VARIED = 8
+"""A token has at least as many different characters; one with fewer is a placeholder."""
+
+
+class Hidden(Struct, frozen=True):
+    """A value to hide: the path of the scalar that holds it, its text, and whether it is the whole scalar."""
+
+    path: Path
+    text: str
+    whole: bool = True
+
+
+@lru_cache(maxsize=4096)
+def looks_secret(name: str) -> bool:
+    """Tell whether a variable, key or flag of this name holds a secret: HF_TOKEN, apiKey; not secretName."""
+    if _MAYBE_NAME.search(name) is None:
+        return False
+    words = [word.lower() for word in _WORD.findall(name)]
+    if not words or words[-1] in _ABOUT or words[0] == "automount":  # automountServiceAccountToken: yes or no
+        return False
+    if any(word in _WORDS or _SECRET.match(word) for word in words):
+        return True
+    return any(word == "key" and before in _KEYS for before, word in pairwise(words))
+
+
+def is_secret(data: Json, path: Path) -> bool:
+    """Tell whether the value at path in a document looks secret, or lies below one."""
+    value = data
+    for depth, step in enumerate(path):
+        secret = _names_secret(value, step) or (depth == 1 and _in_secret(data, path[:2]))
+        value = get(value, step)
+        if secret and not _speaks_for_itself(value):
+            return True
+    return False
+
+
+def _speaks_for_itself(value: Json) -> bool:
+    """Tell whether a value is an object, or a list of some: what in it is secret, its own keys say."""
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict) for item in value))
+
+
+def _in_secret(data: Json, path: Path) -> bool:
+    return path[0] in ("data", "stringData") and get(data, "kind") == "Secret"
+
+
+def _names_secret(owner: Json, step: str | int) -> bool:
+    """Tell whether the child of owner at step is called, or stands beside, a name that looks secret."""
+    if not isinstance(owner, dict) or not isinstance(step, str):
+        return False
+    return _is_secret_key(step, beside=_is_named_secret(owner))
+
+
+def _is_named_secret(owner: JsonObject) -> bool:
+    """Tell whether the name in an object looks secret, as that of a variable: then its value is."""
+    name = owner.get("name")
+    return isinstance(name, str) and looks_secret(name)
+
+
+def _is_secret_key(key: str, *, beside: bool) -> bool:
+    """Tell whether what a key holds looks secret; ``beside``: a name stands beside it that does."""
+    return key == _APPLIED or looks_secret(key) or (beside and _is_value(key))
+
+
+def _is_value(key: str) -> bool:
+    """Tell whether a key is ``value`` or a slip for it, which must not show what it holds."""
+    return len(key) < len("value") + 2 and len({*"value"} & {*key.lower()}) > len("value") - 2
+
+
+def secrets(data: JsonObject, *, shaped: bool = True) -> tuple[Hidden, ...]:
+    """Return what looks secret in an object, in order. Not ``shaped``: nothing in it has the shape of a secret."""
+    found: list[Hidden] = []
+    _walk(data, data, (), found, shaped)
+    return tuple(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=64)
+def hidden(document: Document) -> tuple[Hidden, ...]:
+    """Return what findings on a document must not show, in order of the document."""
+    source = document.source
+    shaped = _may_hold_shapes(source)
+    return secrets(document.data, shaped=shaped) if shaped or _may_hide(source) else ()
+
+
+@lru_cache(maxsize=64)
+def _may_hold_shapes(source: Source) -> bool:
+    """Tell whether any value of this text may be a secret by its shape."""
+    return may_spell(source.decoded())
+
+
+@lru_cache(maxsize=64)
+def _may_hide(source: Source) -> bool:
+    """Tell whether a document of this text has to be walked through: most hold no such word, and no password of a URL.
+
+    A document with a URL is also walked through where a character may be written as an escape sequence, or what was
+    applied is kept. Outside of ASCII there are characters that are those of a word in another case.
+    """
+    text = source.decoded()
+    if not text.isascii():
+        return _MAYBE.search(text) is not None or _MAYBE_NAME.search(text) is not None
+    if "://" in text and ("@" in text or "\\" in text or _APPLIED in text):
+        return True
+    lower = text.lower()
+    if any(word in lower for word in _HINTS):  # several times faster than the pattern
+        return True
+    return "pat" in lower and _MAYBE_NAME.search(text) is not None
+
+
+def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden], shaped: bool) -> None:
+    """Add what looks secret in a value of an object, by its shape only if ``shaped``; most texts need no look."""
+    if isinstance(value, dict):
+        whole = len(path) == 1 and _in_secret(root, path)
+        beside = _is_named_secret(value)
+        for key, child in value.items():
+            if (whole or _is_secret_key(key, beside=beside)) and not _speaks_for_itself(child):
+                found += _all(child, (*path, key))
+            elif isinstance(child, dict | list) or (
+                isinstance(child, str) and (shaped or "=" in child or "@" in child)
+            ):
+                _walk(root, child, (*path, key), found, shaped)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            before = value[index - 1] if index else None
+            flag = _FLAG.match(before) if isinstance(before, str) else None
+            if flag and looks_secret(flag[1]):
+                found += _all(item, (*path, index))
+            else:
+                _walk(root, item, (*path, index), found, shaped)
+    elif isinstance(value, str):
+        found += (Hidden(path, text, whole=False) for text in _inside(value, shaped))
+
+
+def _all(value: Json, path: Path) -> Iterator[Hidden]:
+    """Yield the scalars of a value that is secret as a whole."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _all(item, (*path, index))
+    elif isinstance(value, dict):
+        for key, child in value.items():
+            yield from _all(child, (*path, key))
+    elif value is not None and not isinstance(value, bool) and str(value).lower() not in _NO_SECRET:
+        yield Hidden(path, str(value))
+
+
+def _inside(text: str, shaped: bool) -> Iterator[str]:
+    """Yield the secrets inside a text: of assignments, flags and URLs, and of known shapes."""
+    if shaped and may_hold(text.lower()):
+        yield from private_keys(text)
+        yield from tokens(text)
+    for match in _ASSIGNED.finditer(text) if "=" in text else ():
+        if looks_secret(match[1]) and (value := match[2].strip("\"'")).lower() not in _NO_SECRET:
+            yield value
+    for match in _PARAMETER.finditer(text) if "=" in text else ():
+        if looks_secret(match[1]) and match[2].lower() not in _NO_SECRET:
+            yield match[2]
+    for match in _URL.finditer(text) if "@" in text else ():
+        yield match[1]
+
+
+def may_hold(lower: str) -> bool:
+    """Tell whether a text in lower case may hold a secret of a known shape; most do not."""
+    return any(hint in lower for hint in _SHAPE_HINTS)
+
+
+def may_spell(text: str) -> bool:
+    """Tell whether a value in the text of a file may hold such a secret, also one that is written with escapes."""
+    return "\\" in text or may_hold(text.lower())
+
+
+def shaped(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where in a text secrets of known shapes stand."""
+    if may_hold(text.lower()):
+        for secret in (*private_keys(text), *tokens(text)):
+            start = text.find(secret)
+            yield start, start + len(secret)
+
+
+def private_keys(text: str) -> Iterator[str]:
+    """Yield the private keys in a text, each from its first line to its last, or encoded as it stands there."""
+    if "KEY" in text or "PuTTY" in text:
+        yield from (match[0] for match in _PRIVATE_KEY.finditer(text))
+    for match in _ENCODED.finditer(text) if "LS0tLS1CRUdJTi" in text else ():
+        if b"PRIVATE KEY" in _decoded(re.sub(r"\s", "", match[0])[:60]):
+            yield match[0]
+    yield from (match[0] for match in _BODY.finditer(text))
+    for match in _BASE64.finditer(text) if any(needle in text for needle in _NEEDLES) else ():
+        if any(needle in match[0] for needle in _NEEDLES) and _encodes_key(match[0]):
+            yield match[0]
+
+
+def _encodes_key(word: str) -> bool:
+    """Tell whether a word is base64 of a private key, also where other letters stand before it."""
+    plain = word.replace("-", "+").replace("_", "/")
+    parts = (plain[start : start + (len(plain) - start) // 4 * 4] for start in range(4))
+    return any("KEY" in (text := _decoded(part).decode("latin-1")) and _PRIVATE_KEY.search(text) for part in parts)
+
+
+def tokens(text: str) -> Iterator[str]:
+    """Yield the other secrets of known shapes in a text."""
+    for match in _TOKEN.finditer(text):
+        token = match[match.lastgroup or 0]
+        if len(set(token)) >= _VARIED and (match.lastgroup != "basic" or _is_basic(token)):
+            yield token
+
+
+def _is_basic(token: str) -> bool:
+    """Tell whether a word after ``Basic`` is a user and a password: a text may speak of basic things."""
+    return b":" in _decoded(token)
+
+
+def _decoded(text: str) -> bytes:
+    """Return what base64 stands for, padded or not; nothing of what is none."""
+    try:
+        return a2b_base64(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4))
+    except Error:
+        return b""

@@ -1,0 +1,204 @@
+"""Comments that suppress findings: ``# trainc: ignore TC409, TC015 why`` above a line of YAML, or at its end.
+
+A comment covers what begins on its line, or on the next line with content, and everything below that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from msgspec import Struct, field
+
+from trainc.findings.codes import CODES
+from trainc.findings.finding import Finding, Related
+from trainc.findings.reporting import report, suggest
+from trainc.findings.severities import immovable, is_fixed
+from trainc.regex import lazy
+from trainc.source import Document, Mark, Path, Source
+
+WORD = "trainc:"
+"""How such a comment begins, after the ``#``."""
+
+IGNORE = "ignore"
+EXAMPLE = "# trainc: ignore TC409 why it is fine here"
+
+POWERLESS, UNUSED = "TC016", "TC017"
+"""The codes of comments that cannot suppress, and that suppress nothing. No comment suppresses these two."""
+
+_BOM = "\ufeff"
+_CODE = lazy(r"\s*+(?:,\s*+)?([Tt][Cc]\w*\d\w*)")
+"""A code, or what was meant to be one."""
+
+_REASON = lazy(r"\w")
+
+ReadComments: TypeAlias = Callable[[Source, str], Iterable[tuple[Mark, str]]]
+"""Returns the comments of a source that begin with a word: the mark of each ``#``, and what follows the word."""
+
+
+class Ignore(Struct, frozen=True, eq=False):
+    """One comment: ``line`` is the line that it covers; each of ``codes`` has a document whose root is the code's mark.
+
+    ``reason`` is what follows the codes.
+    """
+
+    source: Source
+    line: int
+    codes: Mapping[str, Document]
+    reason: str
+
+
+def read(source: Source, comments: ReadComments) -> tuple[tuple[Ignore, ...], tuple[Finding, ...]]:
+    """Return the comments of a source that suppress, and a finding (TC016) for each that does not."""
+    if WORD not in source.decoded():
+        return (), ()
+    ignores: list[Ignore] = []
+    findings: list[Finding] = []
+    lines = source.decoded().split("\n")
+    for mark, text in comments(source, WORD):
+        line = lines[mark.line - 1].removeprefix(_BOM)
+        codes, reason = _codes(text, line, mark.column)
+        if (malformed := _malformed(_document(source, mark), text, codes, reason)) is not None:
+            findings.append(malformed)
+            continue
+        documents = {code: _document(source, mark._replace(column=at + 1)) for code, at in codes.items()}
+        findings += _powerless(documents)
+        if usable := {code: each for code, each in documents.items() if code in CODES and refusal(code) is None}:
+            at_end = line[: mark.column - 1].strip() != ""
+            covered = mark.line if at_end else _next_with_content(lines, mark.line)
+            ignores.append(Ignore(source, covered, usable, reason.strip()))
+    return tuple(ignores), tuple(findings)
+
+
+def refusal(code: str) -> str | None:
+    """Return why no comment can suppress a code, or None if one can."""
+    return "it is about such comments" if code in (POWERLESS, UNUSED) else immovable(code)
+
+
+def _document(source: Source, mark: Mark) -> Document:
+    return Document(source, {}, 0, lambda: {(): mark})
+
+
+def _codes(text: str, line: str, column: int) -> tuple[dict[str, int], str]:
+    """Return the codes of a comment, in order and once, with where they are in its line, and the reason behind them."""
+    shift = line.index(text, column)
+    at = len(IGNORE) if text.startswith(IGNORE) else 0
+    codes: dict[str, int] = {}
+    while match := _CODE.match(text, at):
+        codes.setdefault(match[1], shift + match.start(1))
+        at = match.end()
+    return codes, text[at:]
+
+
+def _malformed(document: Document, text: str, codes: Collection[str], reason: str) -> Finding | None:
+    verb = text.split(None, 1)[0] if text else ""
+    if verb != IGNORE:
+        message = f"unknown comment {WORD} {verb}".rstrip()
+        return report(POWERLESS, document, (), message, expected=EXAMPLE, hint=suggest(verb, (IGNORE,)))
+    if not codes:
+        return report(POWERLESS, document, (), "the comment names no code", expected=EXAMPLE)
+    if not _REASON.search(reason):
+        return report(POWERLESS, document, (), f"no reason to ignore {', '.join(codes)}", expected=EXAMPLE)
+    return None
+
+
+def _powerless(documents: Mapping[str, Document]) -> Iterator[Finding]:
+    for code, document in documents.items():
+        if code not in CODES:
+            yield report(POWERLESS, document, (), f"unknown code {code!r}", hint=suggest(code, CODES))
+        elif (reason := refusal(code)) is not None:
+            yield report(POWERLESS, document, (), f"{code} cannot be silenced: {reason}")
+
+
+def _next_with_content(lines: list[str], line: int) -> int:
+    """Return the number of the next line below a line with more than a comment, or one past the last."""
+    below = ((number, text.strip()) for number, text in enumerate(lines[line:], line + 1))
+    return next((number for number, text in below if text and not text.startswith("#")), len(lines) + 1)
+
+
+class Suppressions(Struct, frozen=True):
+    """The comments of a run: those that suppress, by what they cover, and findings on those that cannot.
+
+    ``covered`` has, by source and index of a document, the comments by code for each covered path.
+    """
+
+    ignores: tuple[Ignore, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    covered: Mapping[tuple[Source, int], Mapping[Path, Mapping[str, Ignore]]] = field(default_factory=dict)
+    locked: frozenset[str] = frozenset()
+
+    @classmethod
+    def read(
+        cls,
+        sources: Iterable[Source],
+        documents: Iterable[Document],
+        comments: ReadComments,
+        locked: frozenset[str] = frozenset(),
+    ) -> Suppressions:
+        """Read the comments of sources; documents are what was loaded from them.
+
+        ``locked`` are codes that no comment may suppress.
+        """
+        ignores: list[Ignore] = []
+        findings: list[Finding] = []
+        by_source: dict[Source, dict[int, dict[str, Ignore]]] = {}
+        for source in sources:
+            found, problems = read(source, comments)
+            ignores += found
+            findings += problems
+            for ignore in found:
+                codes = by_source.setdefault(source, {}).setdefault(ignore.line, {})
+                codes.update({code: ignore for code in ignore.codes if code not in codes})
+        covered = {
+            (each.source, each.index): {
+                path: lines[mark.line] for path, mark in each.marks().items() if mark.line in lines
+            }
+            for each in (documents if by_source else ())
+            if (lines := by_source.get(each.source))
+        }
+        return cls(tuple(ignores), tuple(findings), covered, locked)
+
+    def covering(self, finding: Finding) -> Ignore | None:
+        """Return the comment that names the finding's code and covers its path, if there is one."""
+        covered = self.covered.get((finding.document.source, finding.document.index))
+        if not covered or finding.code in (POWERLESS, UNUSED):
+            return None
+        path = finding.path
+        for end in range(len(path), -1, -1):
+            if (ignore := covered.get(path[:end], {}).get(finding.code)) is not None:
+                return ignore
+        return None
+
+    def suppresses(self, finding: Finding) -> bool:
+        """Tell whether a comment suppresses the finding."""
+        return bool(self.covered) and not self._stays(finding) and self.covering(finding) is not None
+
+    def _stays(self, finding: Finding) -> bool:
+        return is_fixed(finding) or finding.code in self.locked
+
+    def powerless(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Yield a warning for each comment on a finding that no comment can suppress."""
+        reported: set[tuple[Ignore, str]] = set()
+        for finding in findings if self.covered else ():
+            ignore = self.covering(finding) if self._stays(finding) else None
+            if ignore is not None and (ignore, finding.code) not in reported:
+                reported.add((ignore, finding.code))
+                reason = "the cluster refuses it, too" if is_fixed(finding) else "trainc.yaml locks it"
+                message = f"{finding.code} cannot be silenced here: {reason}"
+                related = (Related("what it is about", finding.document, finding.path),)
+                yield report(POWERLESS, ignore.codes[finding.code], (), message, related=related)
+
+    def unused(
+        self, findings: Iterable[Finding], partial: Collection[Source], skipped: Collection[str]
+    ) -> Iterator[Finding]:
+        """Yield a note for each code of a comment that covers none of the findings.
+
+        ``partial`` are sources not all of whose findings this run finds, ``skipped`` codes that it does not look for.
+        """
+        if not self.ignores:
+            return
+        used = {(self.covering(finding), finding.code) for finding in findings}
+        for ignore in self.ignores:
+            for code, document in ignore.codes.items():
+                if (ignore, code) not in used and ignore.source not in partial and code not in skipped:
+                    yield report(UNUSED, document, (), f"nothing to ignore: no {code} here")

@@ -1,0 +1,184 @@
+"""From the folder of an image to its layers, and to an OCI layout whose digest depends on content only."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from msgspec import UNSET, Struct
+
+from trainc.findings import Diagnostic, report
+from trainc.images import layer_cache as store
+from trainc.images.apt import open_archive
+from trainc.images.debian import installed
+from trainc.images.inputs import Inputs, read_image
+from trainc.images.layout import MARKER, Documents, Layer, canonical, digest_of, documents
+from trainc.images.pins import MALFORMED, PACKAGES, WHEELS, changes, packages_text, wheels_text
+from trainc.images.process import BuildError
+from trainc.images.rootfs import make_rootfs
+from trainc.images.sbom import license_list, sbom, software
+from trainc.images.tars import Entry, copied, system_layer, upper_layer
+from trainc.images.wheels import resolve
+from trainc.putfile import replace_file
+from trainc.source import Json, JsonObject
+
+SYSTEM: Final = "trainc: packages"
+PROGRAM: Final = "trainc: files"
+SBOM: Final = "usr/share/trainc/sbom.spdx.json"
+LICENSES: Final = "usr/share/trainc/licenses.txt"
+
+
+class Built(Struct, frozen=True):
+    """An image that was built: its name spelt out, the digest of its manifest, and its layer tars, lowest first."""
+
+    image: str
+    digest: str
+    layers: tuple[Path, ...]
+    documents: Documents
+
+
+def layers(folder: Path, cache: Path, mirror: str | None = None) -> tuple[Path, ...]:
+    """Return the uncompressed layer tars of the image in a folder, lowest first, from the cache or built.
+
+    Raises BuildError, whose text holds the findings where there are any.
+    """
+    inputs, findings = read_image(folder)
+    built, more = build(inputs, cache, mirror) if inputs is not None else (None, ())
+    if built is None:
+        raise BuildError("\n".join(f"{each.file}: {each.message}" for each in (*findings, *more)))
+    return built.layers
+
+
+def build(inputs: Inputs, cache: Path, mirror: str | None = None) -> tuple[Built | None, tuple[Diagnostic, ...]]:
+    """Build an image, or take from the cache what did not change; None where a pin is missing (TC707, TC708).
+
+    Raises BuildError where a tool is missing or fails, and where the system is not the pinned one.
+    """
+    if unpinned := tuple(_unpinned(inputs)):
+        return None, unpinned
+    key = store.key_of(made_of(inputs))
+    stored = store.find(cache, key, SYSTEM)
+    if stored is None:
+        with store.scratch(cache) as scratch:
+            made = make_rootfs(inputs, mirror, cache, scratch)
+            if not isinstance(made, Path):
+                return None, made
+            stored = _stored(inputs, made, cache, key)
+    program = _program(inputs, stored)
+    layer = Layer(digest_of(program), len(program), PROGRAM)
+    tars = (stored.tar, store.keep_bytes(cache, program))
+    done = documents(inputs.definition, (stored.layer, layer))
+    return Built(inputs.definition.image, done.digest, tars, done), ()
+
+
+def write_layout(built: Built, folder: Path) -> None:
+    """Write an image as an OCI image layout, in the place of an older one. Raises BuildError for any other folder."""
+    if folder.exists() and not (folder / "oci-layout").is_file() and any(folder.iterdir()):
+        raise BuildError(f"{folder} is not empty, and no image layout: it is not overwritten")
+    making = folder.with_name(f".{folder.name}.making")
+    shutil.rmtree(making, ignore_errors=True)
+    blobs = making / "blobs" / "sha256"
+    blobs.mkdir(parents=True)
+    for data in (built.documents.config, built.documents.manifest):
+        (blobs / digest_of(data).removeprefix("sha256:")).write_bytes(data)
+    for tar in built.layers:
+        digest, _ = store.file_digest(tar)
+        shutil.copyfile(tar, blobs / digest.removeprefix("sha256:"))
+    (making / "index.json").write_bytes(built.documents.index)
+    (making / "oci-layout").write_bytes(MARKER)
+    shutil.rmtree(folder, ignore_errors=True)
+    making.rename(folder)
+
+
+def _unpinned(inputs: Inputs) -> Iterator[Diagnostic]:
+    definition = inputs.definition
+    for asked, pins, file in (
+        (definition.packages, inputs.packages, PACKAGES),
+        (definition.wheels, inputs.wheels, WHEELS),
+    ):
+        key = "packages" if file == PACKAGES else "wheels"
+        names = {pin.name for pin in pins}
+        for index, name in enumerate(asked):
+            if requirement_name(name) not in names:
+                yield report(MALFORMED, inputs.document, (key, index), f"{name} is not pinned in {file}")
+
+
+def requirement_name(requirement: str) -> str:
+    """Return the name in a requirement of pip, normalised; a Debian package's is itself."""
+    for mark in "<>=!~":
+        requirement = requirement.partition(mark)[0]
+    return requirement.replace("_", "-").lower()
+
+
+def made_of(inputs: Inputs) -> JsonObject:
+    """Return what the system layer of an image is made of: what its key in the cache is computed from."""
+    definition = inputs.definition
+    packages: list[Json] = [*definition.packages]
+    pins: list[Json] = [[pin.name, pin.version, pin.sha256] for pin in inputs.packages]
+    wheels: list[Json] = [[pin.name, pin.version, pin.sha256] for pin in inputs.wheels]
+    user: list[Json] = [definition.user.name, definition.user.id] if definition.user is not UNSET else []
+    return {
+        "suite": definition.suite,
+        "architecture": definition.architecture,
+        "created": definition.created,
+        "packages": packages,
+        "pins": pins,
+        "wheels": wheels,
+        "user": user,
+    }
+
+
+def _stored(inputs: Inputs, made: Path, cache: Path, key: str) -> store.Stored:
+    normal = made.with_name("normal.tar")
+    try:
+        with made.open("rb") as old, normal.open("wb") as new:
+            facts = system_layer(old, new, inputs.definition.epoch)
+    except (tarfile.TarError, KeyError) as error:
+        raise BuildError(f"mmdebstrap made no Debian system: {error}") from None
+    pinned = {(pin.name, pin.version) for pin in inputs.packages}
+    there = {(each.name, each.version) for each in installed(facts.status)}
+    if pinned != there:
+        lines = [f"{name} {version}: pinned, not installed" for name, version in sorted(pinned - there)]
+        lines += [f"{name} {version}: installed, not pinned" for name, version in sorted(there - pinned)]
+        raise BuildError("the system is not the pinned one\n" + "\n".join(lines))
+    return store.keep(cache, key, normal, facts, SYSTEM)
+
+
+def _program(inputs: Inputs, stored: store.Stored) -> bytes:
+    definition = inputs.definition
+    parts = software(stored.facts, inputs.packages, inputs.wheels, definition)
+    entries = [
+        *copied(definition, inputs.contents),
+        Entry(SBOM, canonical(sbom(definition, parts)) + b"\n"),
+        Entry(LICENSES, license_list(parts).encode()),
+    ]
+    try:
+        return upper_layer(entries, stored.facts, definition.epoch)
+    except ValueError as error:
+        raise BuildError(str(error)) from None
+
+
+class Updated(Struct, frozen=True):
+    """What pinning anew has changed: a line a package or wheel."""
+
+    changes: tuple[str, ...]
+
+
+def update(inputs: Inputs, cache: Path, mirror: str | None = None) -> Updated:
+    """Write packages.lock and wheels.lock of an image anew. Raises BuildError, and OSError where that cannot be done.
+
+    Packages are resolved as apt would install them in an empty system.
+    """
+    definition = inputs.definition
+    with store.scratch(cache) as scratch:
+        archive = open_archive(definition.suite, definition.architecture, mirror, scratch)
+        packages = archive.resolve(definition.packages)
+        asked = definition.wheels
+        wheels = resolve(asked, definition.suite, definition.architecture, scratch) if asked else ()
+    replace_file(str(inputs.folder / PACKAGES), packages_text(packages).encode())
+    if wheels:
+        replace_file(str(inputs.folder / WHEELS), wheels_text(wheels).encode())
+    return Updated((*changes(inputs.packages, packages), *changes(inputs.wheels, wheels)))

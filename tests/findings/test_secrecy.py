@@ -1,0 +1,282 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from trainc import Options, Source, compile
+from trainc.documents.load import load
+from trainc.findings import Related, report
+from trainc.findings.display import VALUE_WIDTH
+from trainc.findings.formats import FORMATS
+from trainc.findings.redaction import MASK, index, redact
+from trainc.findings.secrets import hidden, is_secret, looks_secret
+from trainc.source import Document, Json, JsonObject, Path
+
+SECRETS = (
+    *("HF_TOKEN", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY", "password", "dbPassword", "DB_PASS", "apiKey", "APIKey"),
+    *("token", "hftoken", "GITHUB_TOKEN_2", "MYSQL_PWD", "secret", "privateKey", "credentials", "hf-token"),
+    *("example.com/token", "PASSPHRASE", "SSH_KEY", "AUTHORIZATION"),
+)
+PLAIN = (
+    *("TOKENIZERS_PARALLELISM", "MAX_TOKENS", "secretName", "secretRef", "secretKeyRef", "PASSWORD_FILE", "key"),
+    *("name", "numNodes", "NCCL_DEBUG", "tokenExpirationSeconds", "AUTHOR", "topologyKey", "keys", "monkey", ""),
+    *("passthrough", "COMPASS", "secretNamespace", "bypass", "imagePullSecrets", "AWS_ACCESS_KEY_ID", "credentialPath"),
+)
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_names_of_secrets(name: str) -> None:
+    assert looks_secret(name)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_names_of_other_things(name: str) -> None:
+    assert not looks_secret(name)
+
+
+SECRET: JsonObject = {"kind": "Secret", "data": {"a": "YWJjZA=="}, "stringData": {"b": "plain"}, "type": "Opaque"}
+JOB: JsonObject = {
+    "kind": "TrainJob",
+    "data": {"a": "b"},
+    "spec": {
+        "env": [
+            {"name": "HF_TOKEN", "value": "hf_0123456789"},
+            {"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": {"name": "s", "key": "hf-token"}}},
+            {"name": "DEBUG", "value": "on"},
+        ],
+        "args": ["--hf-token", "flagged", "--lr=0.1", "--api-key=inline", "s3://me:urlpass@host/x"],
+        "script": "export WANDB_API_KEY='quoted one'\ntrain",
+        "secret": {"secretName": "volume"},
+        "automountServiceAccountToken": True,
+        "password": ["one", "two"],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("data", "path", "secret"),
+    [
+        (SECRET, ("data", "a"), True),
+        (SECRET, ("stringData", "b"), True),
+        (SECRET, ("type",), False),
+        (JOB, ("data", "a"), False),
+        (JOB, ("spec", "env", 0, "value"), True),
+        ({"env": [{"name": "HF_TOKEN", "vlaue": "x"}]}, ("env", 0, "vlaue"), True),
+        ({"env": [{"name": "HF_TOKEN", "Value": "x"}]}, ("env", 0, "Value"), True),
+        ({"mounts": [{"name": "token", "mountPath": "/x", "key": "k"}]}, ("mounts", 0, "mountPath"), False),
+        (JOB, ("spec", "env", 0, "name"), False),
+        (JOB, ("spec", "env", 0), False),
+        (JOB, ("spec", "env", 1, "valueFrom", "secretKeyRef", "key"), False),
+        (JOB, ("spec", "env", 2, "value"), False),
+        (JOB, ("spec", "secret", "secretName"), False),
+        (JOB, ("spec", "password"), True),
+        (JOB, ("spec", "password", 1), True),
+        (JOB, ("spec", "apiKey", "absent"), True),
+        (JOB, (), False),
+    ],
+)
+def test_paths(data: JsonObject, path: Path, secret: bool) -> None:
+    assert is_secret(data, path) == secret
+
+
+def document(text: str) -> Document:
+    documents, findings = load(Source("x.yaml", text))
+    assert findings == ()
+    return documents[0]
+
+
+def as_document(data: JsonObject) -> Document:
+    return document(json.dumps({"apiVersion": "v1", "metadata": {"name": "x"}, **data}))
+
+
+def test_what_is_hidden() -> None:
+    assert [value.text for value in hidden(as_document(SECRET))] == ["YWJjZA==", "plain"]
+    texts = [value.text for value in hidden(as_document(JOB))]
+    assert texts == ["hf_0123456789", "flagged", "inline", "urlpass", "quoted one", "one", "two"]
+
+
+def test_switches_are_not_hidden() -> None:
+    args: list[Json] = ["-o", "PasswordAuthentication=no", "-oPasswordAuthentication='No'", "--token=true", "password="]
+    assert hidden(as_document({"kind": "X", "args": args})) == ()
+    found = hidden(as_document({"kind": "X", "args": ["PASSWORD=nothing --token=no"]}))
+    assert [value.text for value in found] == ["nothing"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "shown"),
+    [
+        ('Invalid value: "hf_0123": bad', "hf_0123", 'Invalid value: "***": bad'),
+        ("hf_0123hf_0123 hf_0123", "hf_0123", "hf_0123hf_0123 ***"),
+        ("0123456789abcdef0123456789", "0123456789abcdef", "***0123456789"),
+        ("0123456789abcde...", "0123456789abcdefghi", "***..."),
+        ('{"a":"li\\nne \\"q\\""}', 'li\nne "q"', '{"a":"***"}'),
+        ("'it''s me now'", "it's me now", "'***'"),
+        ("one two", "absent", "one two"),
+    ],
+)
+def test_redact(text: str, value: str, shown: str) -> None:
+    assert redact(text, [index([value])]) == shown
+
+
+TOKEN = "hf_AbCdEfGhIjKlMnOp"
+PLACES = {
+    "variable": f"spec:\n  env:\n  - name: HF_TOKEN\n    value: {TOKEN}\n",
+    "flow": f"spec:\n  env: [{{name: HF_TOKEN, value: {TOKEN}}}, {{name: B, value: x}}]\n",
+    "flow, value first": f"spec:\n  env: [{{value: {TOKEN}, name: HF_TOKEN}}, {{name: B, value: x}}]\n",
+    "quoted": f'spec:\n  env:\n  - {{"name": "HF_TOKEN", "value": "{TOKEN}"}}\n',
+    "escaped": 'spec:\n  apiKey: "hf_AbCdEf\\x47hIjKlMnOp"\n',
+    "folded": f"spec:\n  apiKey: aaa\n    {TOKEN}\n    bbb\n",
+    "folded in flow": f'spec: {{apiKey: "aaa\n    {TOKEN}", other: 1}}\n',
+    "block": f"spec:\n  apiKey: |\n    {TOKEN}\n",
+    "block of text": f"spec:\n  script: |\n    export HF_TOKEN={TOKEN}\n",
+    "anchor": f"spec:\n  harmless: &a {TOKEN}\n  apiKey: *a\n",
+    "argument": f"spec:\n  args: [train, --hf-token={TOKEN}]\n",
+    "flag": f"spec:\n  args: [train, --hf-token, {TOKEN}]\n",
+    "secret": f"kind: Secret\nstringData:\n  anything: {TOKEN}\n",
+    "secret in flow": f"kind: Secret\nstringData: {{anything: {TOKEN}}}\n",
+    "number": "spec:\n  password: 71462936\n",
+    "list": f"spec:\n  passwords: [{TOKEN}, other]\n",
+    "one line": json.dumps({"kind": "Secret", "data": {"a": TOKEN}}) + "\n",
+}
+HIDDEN = re.compile(rf"AbCdEf|IjKlMnOp|{TOKEN}|71462936")
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+@pytest.mark.parametrize("place", sorted(PLACES))
+def test_no_format_shows_a_secret_wherever_a_finding_is(place: str, name: str) -> None:
+    text = PLACES[place]
+    body = text if text.startswith("{") else f"metadata: {{name: x}}\napiVersion: v1\n{text}"
+    if text.startswith("{"):
+        body = json.dumps({"apiVersion": "v1", "metadata": {"name": "x"}, **json.loads(text)})
+    elif "kind:" not in text:
+        body += "kind: X\n"
+    given_document = document(body)
+    paths = given_document.marks()
+    assert len(paths) > 4
+    secret = hidden(given_document)[0].text
+    assert HIDDEN.search(secret)
+    told = f"found {secret}, cut {secret[:15]}, quoted {json.dumps(secret)} and {secret!r}"
+    findings = [
+        report(
+            "TC102",
+            given_document,
+            path,
+            told,
+            found=secret,
+            expected=told,
+            hint=told,
+            upstream=told,
+            related=(Related(told, given_document, path),),
+        )
+        for path in paths
+    ]
+    shown = FORMATS[name](findings, False)
+    assert HIDDEN.search(shown) is None, HIDDEN.search(shown)
+    assert MASK in shown
+
+
+def test_a_neighbour_on_the_line_is_no_less_hidden() -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": TOKEN}}
+    other = {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x"}, "env": [{"name": "A_TOKEN", "value": TOKEN}]}
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [secret, {"kind": "Y", **other}, other]})
+    documents, _ = load(Source("x.json", text))
+    for found in documents:
+        for path in found.marks():
+            assert HIDDEN.search(FORMATS["text"]([report("TC102", found, path, "m")], False)) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'kind: X\npassword: "{TOKEN}\n',
+        f"env:\n- name: HF_TOKEN\n  value: {TOKEN}: x: y\n",
+        f"kind: Secret\ndata:\n  a: {TOKEN}: x: y\n",
+        f"password: @{TOKEN}\n",
+        f"\tpassword: {TOKEN}\n",
+        f'{{"kind": "Secret", "data": {{"a": "{TOKEN}"}}, }} x',
+        f'{{"apiKey": "{TOKEN}", ',
+    ],
+)
+def test_a_document_that_cannot_be_read(text: str) -> None:
+    findings = compile([Source("x.yaml", text)], Options()).findings
+    assert findings
+    for name, render in FORMATS.items():
+        assert HIDDEN.search(render(findings, False)) is None, name
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [("password: 0444", "292"), ("password: 1_000_000", "1000000"), ("apiKey: 0o777", "511"), ("token: 5e-7777", "5e")],
+)
+def test_no_reading_of_an_ambiguous_secret(line: str, hint: str) -> None:
+    text = f"apiVersion: v1\nkind: X\nmetadata: {{name: x}}\n{line}\n"
+    for render in FORMATS.values():
+        shown = render(compile([Source("x.yaml", text)], Options()).findings, False)
+        # SARIF's version, codes and fingerprints are no readings.
+        assert hint not in re.sub(r"2\.1\.0|TC[0-9]{3}|\b[0-9a-f]{64}\b", "", shown, flags=re.I)
+        assert line.partition(": ")[2] not in shown
+
+
+def test_the_name_of_a_field_is_no_secret() -> None:
+    given_document = document("apiVersion: v1\nkind: X\nmetadata: {name: x}\ntoken: abcdefgh\n")
+    finding = report("TC101", given_document, ("token",), "unknown field token", found="token")
+    assert (finding.message, finding.found) == ("unknown field token", "token")
+    assert " 4 | token: ***\n" in FORMATS["text"]([finding], False)
+
+
+def test_many_values_that_begin_alike() -> None:
+    many = [f"hf_the_same_start_{number:05d}" for number in range(300)]
+    assert redact(f"a {many[7]} b {many[123]}c {many[299][:-2]}", [index(many)]) == "a *** b ***c ***"
+
+
+def test_a_secret_far_along_a_long_line() -> None:
+    items = ", ".join(f"{{name: A{number}_TOKEN, value: {TOKEN}{number}}}" for number in range(400))
+    given_document = document(f"apiVersion: v1\nkind: X\nmetadata: {{name: x}}\nspec: {{env: [{items}]}}\n")
+    for number in (0, 200, 399):
+        path = ("spec", "env", number, "name")
+        shown = FORMATS["text"]([report("TC102", given_document, path, "m")], False).splitlines()
+        assert HIDDEN.search("\n".join(shown)) is None
+        at = shown[3].index("^")
+        assert shown[2][at:].startswith(f"name: A{number}_TOKEN, value: ***}}")
+
+
+def test_columns_behind_a_mask_stay_right() -> None:
+    given_document = document(f"apiVersion: v1\nkind: X\nmetadata: {{name: x}}\nspec: {{token: {TOKEN}, other: 1}}\n")
+    shown = FORMATS["text"]([report("TC102", given_document, ("spec", "other"), "m")], False)
+    assert shown.splitlines()[2:] == [" 4 | spec: {token: ***, other: 1}", "   |                    ^^^^^ spec.other"]
+
+
+def test_values_are_cut_in_every_format() -> None:
+    finding = report("TC102", document("apiVersion: v1\nkind: X\nmetadata: {name: x}\n"), (), "m", found="f" * 500)
+    assert finding.found == "f" * (VALUE_WIDTH - 3) + "..."
+
+
+@settings(deadline=None)
+@given(st.text(min_size=4, max_size=40), st.text(max_size=20), st.text(max_size=20))
+def test_nothing_of_a_whole_value_is_left(value: str, before: str, after: str) -> None:
+    assume(len(value.strip()) >= 8)
+    assume(value not in before + MASK + after)
+    shown = redact(f"{before} {value} {after}", [index([value])])
+    assert value not in shown
+
+
+@settings(deadline=None)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["name", "value", "token", "data", "kind", "args", "x"]), inner, max_size=3
+            )
+        ),
+        max_leaves=12,
+    )
+)
+def test_any_data_is_walked(data: Json) -> None:
+    for value in hidden(as_document({"kind": "Secret", "token": data})):
+        assert value.text
