@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from msgspec.structs import replace
+
 from trainc.checks.problem import NOT_NEGATIVE, Place, Problem
 from trainc.checks.rules import dns_label, qualified_name, text
 from trainc.kube.names import is_qualified_name
 from trainc.kube.podrequests import pod_requests
 from trainc.kube.quantity import MILLI, Quantity, QuantityError, from_json, parse
-from trainc.records import replace
 from trainc.source import Json, JsonObject, as_object, get, objects
 
 DEFAULT_PREFIX = "kubernetes.io/"
