@@ -132,7 +132,7 @@ def test_every_pure_module_is_reached_from_the_public_face() -> None:
         ("documents.load", "source", True),
         ("source", "documents.load", False),
         ("documents.load", "model", False),
-        ("kube.names", "diagnostics", False),
+        ("kube.names", "findings", False),
         ("kube.gotypes", "data", True),
         ("data", "kube.gotypes", False),
         ("plugins.jax", "admit.crd", False),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-import msgspec
+import msgspec.structs
 
-from trainc.checks.fields import NOT_NEGATIVE, Field, Problem, dns_label, qualified_name, text
+from trainc.checks.problem import NOT_NEGATIVE, Problem
+from trainc.checks.rules import dns_label, qualified_name, text
 from trainc.kube.names import is_qualified_name
 from trainc.kube.podrequests import pod_requests
 from trainc.kube.quantity import MILLI, Quantity, QuantityError, from_json, parse
-from trainc.records import replace
 from trainc.source import Json, JsonObject, as_object, get, objects
 
 DEFAULT_PREFIX = "kubernetes.io/"
@@ -149,10 +149,10 @@ def _quantities(value: Json) -> dict[str, Quantity]:
 
 def _in_thousandths(amount: Quantity) -> Quantity:
     if amount.scale >= MILLI:
-        return replace(amount, text="") if amount.wide else amount
+        return msgspec.structs.replace(amount, text="") if amount.wide else amount
     step = 10 ** (MILLI - amount.scale)
     rounded = -(-abs(amount.unscaled) // step)
-    return replace(amount, unscaled=rounded * amount.sign(), scale=MILLI, text="")
+    return msgspec.structs.replace(amount, unscaled=rounded * amount.sign(), scale=MILLI, text="")
 
 
 def device_problems(field: Field, resources: JsonObject, claims: Iterable[str]) -> Iterator[Problem]:
