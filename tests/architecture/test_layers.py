@@ -12,7 +12,7 @@ from syntax import imports, modules
 LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (0, ("recordshapes",)),
     (0, ("recordcode",)),
-    (0, ("regex", "records", "memo", "digests")),
+    (0, ("regex", "records", "memo")),
     (0, ("source",)),
     (0, ("marks",)),
     (1, ("settings", "data", "imagelock")),
@@ -36,7 +36,7 @@ LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (6, ("compilejob",)),
     (6, ("output",)),
     (6, ("prepared",)),
-    (6, ("jobcodec",)),
+    (6, ("jobresults",)),
     (6, ("applications",)),
     (6, ("pipeline",)),
     (7, ("safeguards",)),

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from hashlib import blake2b
 from typing import Any
 
 from trainc.data import installed, load_json
-from trainc.digests import blake2b
 from trainc.records import dataclass
 from trainc.regex import lazy
 

@@ -8,10 +8,9 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN
+from trainc.cli.compiling import JOBS, choose, load_config
 from trainc.cli.echo import echo
-from trainc.cli.reading import read_platform
 from trainc.cli.reporter import Reporter
-from trainc.cli.work import JOBS, choose, load_config
 from trainc.diagnostics import Diagnostic, Severity, has_errors, sort_key, suggest
 from trainc.documents import TRAINJOB
 from trainc.explaining import Miss, Table, Unknown, as_json, as_text, find, table
@@ -22,7 +21,7 @@ from trainc.load import load
 from trainc.model import Objects
 from trainc.options import Options
 from trainc.pipeline import Build, compile  # noqa: A004 - its public name
-from trainc.read import Inputs, merge, read_tree
+from trainc.read import Inputs, merge, read_platform, read_tree
 from trainc.source import Source, get
 
 WHAT = "NAMESPACE/JOB"

@@ -41,12 +41,12 @@ def forked(workers: int | None = None) -> Executor:
 def _shared(prepared: Prepared, documents: Sequence[Document], count: int) -> Iterator[Job]:
     from trainc.executors.chunks import lost, pack, ranges, unpack
     from trainc.executors.crew import Crew, LostError
-    from trainc.jobcodec import Places
+    from trainc.jobresults import Documents
 
-    places, parts = Places(prepared), ranges(len(documents), count)
+    others, parts = Documents(prepared), ranges(len(documents), count)
 
     def compiled(number: int) -> bytes:
-        return pack(map(prepared.compile, documents[slice(*parts[number])]), places)
+        return pack(map(prepared.compile, documents[slice(*parts[number])]), others)
 
     gc.freeze()  # what is there now stays where it is, and processes share its memory
     try:
@@ -59,7 +59,7 @@ def _shared(prepared: Prepared, documents: Sequence[Document], count: int) -> It
                     given, packed = documents[slice(*parts[at])], come.pop(at)
                     # What failed there fails here, where it is told.
                     yield from (
-                        map(prepared.compile, given) if packed is None else unpack(packed, given, places, prepared)
+                        map(prepared.compile, given) if packed is None else unpack(packed, given, others, prepared)
                     )
                     at += 1
     except LostError:

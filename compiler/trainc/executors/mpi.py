@@ -16,7 +16,7 @@ from trainc.config import parse
 from trainc.documents import classify, with_namespace
 from trainc.executors.chunks import lost, pack, ranges, unpack
 from trainc.findings.comments import WORD
-from trainc.jobcodec import Places
+from trainc.jobresults import Documents
 from trainc.load import load
 from trainc.lockfile import parse_lock
 from trainc.pipeline import load_all
@@ -111,7 +111,7 @@ class Ranks:
         return execute
 
     def _shared(self, prepared: Prepared, documents: Sequence[Document]) -> Iterator[Job]:
-        places = Places(prepared)
+        others = Documents(prepared)
         parts = ranges(len(documents), self.size - 1)
         tasks = [[(_text(d.source), d.index) for d in documents[begin:end]] for begin, end in parts]
         self.world.bcast(Shipment.of(prepared), root=0)
@@ -119,7 +119,7 @@ class Ranks:
             for (begin, end), answer in zip(parts, pool.map(chunk, tasks), strict=True):
                 if isinstance(answer, str):
                     raise lost("an MPI rank", answer)
-                yield from unpack(answer, documents[begin:end], places, prepared)
+                yield from unpack(answer, documents[begin:end], others, prepared)
 
     def _pool(self) -> Any:
         from mpi4py.futures import MPICommExecutor
@@ -132,16 +132,16 @@ _shipments: list[Shipment] = []
 
 
 @cache
-def _prepared() -> tuple[Prepared, Places]:
+def _prepared() -> tuple[Prepared, Documents]:
     prepared = _shipments[-1].prepared()
-    return prepared, Places(prepared)
+    return prepared, Documents(prepared)
 
 
 def chunk(task: Sequence[tuple[Text, int]]) -> bytes | str:
     """Compile documents on a rank, each the text of a source and an index there; what went wrong is a text."""
     try:
-        prepared, places = _prepared()
-        return pack((prepared.compile(_document(text, index)) for text, index in task), places)
+        prepared, others = _prepared()
+        return pack((prepared.compile(_document(text, index)) for text, index in task), others)
     except Exception as error:  # noqa: BLE001 - rank 0 tells it
         return f"on {platform.node()}: {type(error).__name__}: {error}"
 

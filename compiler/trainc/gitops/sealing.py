@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from hashlib import sha256
 
-from trainc.digests import sha256
 from trainc.gitops.base import Pass
 from trainc.model import Model, Object, Objects, Origin
 from trainc.records import replace

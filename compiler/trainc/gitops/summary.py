@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from trainc.base import Identity, identify
 from trainc.gitops.pods import image_names
 from trainc.model import Object
-from trainc.records import NamedTuple
 from trainc.source import get
 
 
-class Summary(NamedTuple):
+class Summary(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """An object's identity (as in ``base.identify``), its own namespace, its name without run number, its images."""
 
     identity: Identity
