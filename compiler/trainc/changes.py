@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 
+import msgspec
+
 from trainc.origins import key_of
-from trainc.records import NamedTuple
 from trainc.source import Json, Path
 
 
-class Change(NamedTuple):
+class Change(msgspec.Struct, frozen=True):
     """One difference: ``path`` leads as far as there is something new, ``old_path`` as far as there was something old.
 
     ``new`` and ``old`` are the values, None where there is none. ``name`` is the full path of the value: that of the

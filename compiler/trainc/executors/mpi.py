@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Final
 
+import msgspec
+
 from trainc.compilejob import Job
 from trainc.config import parse
 from trainc.documents import classify, with_namespace
@@ -21,7 +23,7 @@ from trainc.load import load
 from trainc.lockfile import parse_lock
 from trainc.pipeline import load_all
 from trainc.prepared import Executor, Keep, Prepared, in_order
-from trainc.records import dataclass, replace
+from trainc.records import replace
 from trainc.source import Document, Source
 
 Text = tuple[str, bytes]
@@ -30,8 +32,7 @@ Text = tuple[str, bytes]
 MISSING: Final = "mpi4py with an MPI library is needed: pip install 'trainc[mpi]'"
 
 
-@dataclass(frozen=True, slots=True)
-class Shipment:
+class Shipment(msgspec.Struct, frozen=True):
     """What a rank prepares an environment from: texts, since everything else is made of them."""
 
     environment: str
