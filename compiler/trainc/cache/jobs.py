@@ -19,7 +19,7 @@ from trainc.diagnostics import Diagnostic, has_errors
 from trainc.documents import API_VERSION, POLICIES, RUNTIMES, TRAINJOB
 from trainc.findings.comments import WORD
 from trainc.imagelock import key_of
-from trainc.jobresults import Documents, JobResult, Place, UnknownDocument, encode, place_of
+from trainc.jobresults import Documents, JobResult, UnknownDocument, encode, place_of
 from trainc.prepared import Prepared
 from trainc.source import Document, Json, Source, as_object, get
 
@@ -98,20 +98,24 @@ class Keys:
         self.prepared = prepared
         self.platform = _platform(prepared)
         self.runtimes = {place_of(document): document.data for document in prepared.documents.runtimes}
-        self.known: dict[tuple[Place, str], bytes] = {}
+        self.known: dict[tuple[str, str], bytes | None] = {}  # by namespace and reference to a runtime
 
     def of(self, document: Document) -> bytes | None:
         """Return the key of a TrainJob; None for one without a runtime."""
+        home = str(get(document.data, "metadata", "namespace"))
+        pair = home, repr(get(document.data, "spec", "runtimeRef"))
+        if pair not in self.known:
+            self.known[pair] = self._key(document, home)
+        return self.known[pair]
+
+    def _key(self, document: Document, home: str) -> bytes | None:
         found = self.prepared.runtimes.find(document)
         if isinstance(found, Diagnostic):
             return None
-        home = str(get(document.data, "metadata", "namespace"))
-        pair = place_of(found.document), home
-        if (key := self.known.get(pair)) is None:
-            # The document of the user, as fields that are dropped on admission can be found fault with.
-            runtime = self.runtimes.get(pair[0], found.document.data)
-            key = self.known[pair] = _digest([self.platform, pair[0], runtime, self._policies(home)])
-        return key
+        # The document of the user, as fields that are dropped on admission can be found fault with.
+        place = place_of(found.document)
+        runtime = self.runtimes.get(place, found.document.data)
+        return _digest([self.platform, place, runtime, self._policies(home)])
 
     def _policies(self, home: str) -> list[Any]:
         """Return the policies that may say something about a TrainJob of a namespace, or its objects."""
