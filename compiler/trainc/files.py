@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 
-from trainc.records import NamedTuple
+import msgspec
 
 MOST_LINKED = 1000
 """The most folders of one listing that lie behind links: links to folders of links multiply."""
@@ -81,14 +81,14 @@ class Problem(Enum):
     TOO_MANY = f"more than {MOST_LINKED} folders behind symbolic links"
 
 
-class Found(NamedTuple):
+class Found(msgspec.Struct, frozen=True):
     """A file in a folder, by its name from where the listing began; or what is wrong with the name."""
 
     name: str
     problem: Problem | OSError | None = None
 
 
-class _Folder(NamedTuple):
+class _Folder(msgspec.Struct, frozen=True):
     """A folder to be listed: its name, its real path, and the real paths of those on the way, with links followed."""
 
     name: str
@@ -128,7 +128,7 @@ class Listing:
                 if entry.is_symlink():
                     yield from self._link(folder, name, waiting)
                 elif entry.is_dir():
-                    waiting.append(folder._replace(name=name, real=f"{folder.real}/{entry.name}"))
+                    waiting.append(msgspec.structs.replace(folder, name=name, real=f"{folder.real}/{entry.name}"))
                 elif name.lower().endswith(self.suffixes):
                     yield Found(name)
 

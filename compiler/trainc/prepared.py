@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from trainc.admit.companions import Companions, admit_companions
 from trainc.base_revision import Base
 from trainc.compilejob import Job, JobCompiler
@@ -22,7 +24,7 @@ from trainc.judges import Judges
 from trainc.options import Options
 from trainc.output import files
 from trainc.policing import Policing
-from trainc.records import dataclass, replace
+from trainc.records import replace
 from trainc.runtimes import Runtimes
 from trainc.schema.registry import Registry
 from trainc.source import Document, Source
@@ -39,8 +41,7 @@ class Keep(Enum):
     SUMMARIES = "summaries"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
+class Prepared(msgspec.Struct, frozen=True, eq=False):
     """The documents of a run, and what jobs are compiled with. ``findings`` are those of all but the jobs."""
 
     documents: Documents

@@ -1,119 +1,42 @@
-"""Puts bytes into one file: beside its place and then by rename, or in its place.
+"""Writes files by rename: readers see the old bytes or the new ones, at any moment and after any end of the run.
 
-By rename, whoever looks sees the old bytes or the new ones, at any moment and after any end of the run, a power cut
-included: the bytes are on the disk before the name is. That costs milliseconds per file, so where there are many,
-``replace_files`` waits for all of them at once. In place costs 0.01 ms, so ``write.py`` overwrites where very many
-files change.
+The bytes are on the disk before the name is, so that also holds after a power cut. Waiting for the disk costs
+milliseconds per file, so ``replace_files`` waits once for many.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import stat
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Sequence
 from pathlib import Path
-
-_BLOCK = 512
-"""Bytes of what ``st_blocks`` counts, on every system."""
 
 
 def replace_file(path: str, data: bytes, number: int = 0) -> None:
-    """Write a file by rename, and the folders above it that are not there; ``number`` tells files of one run apart.
+    """Write a file by rename, and create missing folders above it; ``number`` tells the files of one run apart.
 
-    Raises OSError, and leaves what was there.
+    Raises OSError, and then leaves the old file.
     """
     try:
         _replace(path, data, number)
     except FileNotFoundError:
-        # A run beside this one took the temporary file for a leftover, or the folder for one that it emptied.
+        # A concurrent run removed the temporary file as a leftover, or the folder as empty.
         make_folder(path.rpartition("/")[0])
         _replace(path, data, number)
 
 
-def overwrite_file(path: str, data: bytes) -> bool:
-    """Write a file in its place; False, and nothing done, where that could end badly: then it has to be renamed.
-
-    That is for whatever is no file with one name, for a file that may not be written, and for bytes that need more room
-    than the file has: a full disk would leave half of them.
-    """
-    try:
-        file = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or len(data) > found.st_blocks * _BLOCK:
-            return False
-        try:
-            _write(file, data)
-            os.ftruncate(file, len(data))
-        except (
-            KeyboardInterrupt,
-            SystemExit,
-        ):  # a signal, wherever it came: the file becomes whole before the run ends
-            _write(file, data)
-            os.ftruncate(file, len(data))
-            raise
-    finally:
-        os.close(file)
-    return True
-
-
-@contextmanager
-def alone(folder: str) -> Iterator[bool]:
-    """Yield whether no other run overwrites files below a folder until the block ends.
-
-    Two that did would mix their bytes. Where a folder cannot be locked, nobody overwrites; nor where the system does
-    not tell its starts apart, for a power cut may undo what was overwritten, and leave the file's size and times.
-    """
-    handle = _lock(folder) if boot() else None
-    try:
-        yield handle is not None
-    finally:
-        if handle is not None:
-            os.close(handle)
-
-
-def _lock(folder: str) -> int | None:
-    """Return a handle that locks a folder until it is closed; None where that cannot be, or another run has it."""
-    try:
-        import fcntl
-
-        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    except (ImportError, OSError):
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        return None
-    return handle
-
-
-@cache
-def boot() -> str:
-    """Return what tells this start of the system from all others (Linux); empty where nothing does."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except (OSError, ValueError):
-        return ""
-
-
 def make_folder(folder: str) -> None:
-    """Make a folder, and those above it that are not there."""
+    """Create a folder, and missing ones above it."""
     try:
         os.mkdir(folder)  # noqa: PTH102 - thousands of times
-    except OSError:  # it is there, or the one above it is not
+    except OSError:  # it exists, or its parent does not
         Path(folder).mkdir(parents=True, exist_ok=True)
 
 
 def replace_files(folder: str, files: Sequence[tuple[str, bytes]]) -> None:
-    """Do as ``replace_file`` does with many files below a folder, and wait for the disk only once.
+    """Write many files below a folder as ``replace_file`` does, and wait for the disk only once.
 
-    Raises OSError, and leaves whole files, old or new.
+    Raises OSError, and then leaves whole files, old or new.
     """
     waiting: list[tuple[str, str]] = []
     try:
@@ -134,7 +57,7 @@ def replace_files(folder: str, files: Sequence[tuple[str, bytes]]) -> None:
 
 
 def _replace(path: str, data: bytes, number: int) -> None:
-    """Write a file beside its place, and rename it once its bytes are on the disk."""
+    """Write a temporary file, and rename it once its bytes are on the disk."""
     temporary = _beside(path, data, number)
     try:
         os.replace(temporary, path)  # noqa: PTH105 - thousands of times
@@ -144,7 +67,7 @@ def _replace(path: str, data: bytes, number: int) -> None:
 
 
 def _beside(path: str, data: bytes, number: int, *, sync: bool = True) -> str:
-    """Write bytes to a new file beside a place, and return its name. Only what was made here is ever removed."""
+    """Write bytes to a new file in the folder of another, and return its name. Only files created here are removed."""
     folder = path.rpartition("/")[0]
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     temporary = f"{folder}/.trainc-{os.getpid()}-{number}.tmp"
@@ -181,7 +104,6 @@ def _sync(folder: str) -> None:
 
 
 def _write(file: int, data: bytes) -> None:
-    """Write from the beginning of a file."""
-    written = os.pwrite(file, data, 0)
+    written = os.write(file, data)
     while written < len(data):
-        written += os.pwrite(file, memoryview(data)[written:], written)
+        written += os.write(file, memoryview(data)[written:])

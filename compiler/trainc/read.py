@@ -16,11 +16,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
+import msgspec
+
 from trainc.files import Found, IrregularFileError, Listing, Problem, is_loop, leads_out, open_regular
 from trainc.findings import Diagnostic, Severity, report
-from trainc.records import dataclass
 from trainc.source import Document, Source
 
+RUNTIMES = "runtimes"
+POLICIES = "policies"
 CONFIG = "trainc.yaml"
 LOCK = "images.lock.yaml"
 STDIN = "<stdin>"
@@ -44,8 +47,7 @@ _PLACES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(msgspec.Struct, frozen=True):
     """What was read, by name, and what could not be."""
 
     sources: tuple[Source, ...] = ()
@@ -105,6 +107,11 @@ def _read_own(root: Path, name: str) -> Inputs:
     if not _stands(root / name):
         return Inputs()
     return _outside(name) if leads_out(root, root / name) else read_file(root / name, name)
+
+
+def read_platform(root: Path) -> Inputs:
+    """Read runtimes/ and policies/, which all jobs share; not the tests of policies."""
+    return merge([read_tree(root, RUNTIMES), read_tree(root, POLICIES)])
 
 
 def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None = None) -> Inputs:

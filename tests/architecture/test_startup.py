@@ -51,5 +51,5 @@ SELDOM = {"getopt"}
 
 def test_one_job_loads_little() -> None:
     found = loaded("build", "--no-cache", "-q", str(ROOT.parent / "jobs/team-vision/mnist-cpu.yaml"))
-    assert "trainc.cli.building" in found
+    assert "trainc.cli.build" in found
     assert SELDOM & found == set()

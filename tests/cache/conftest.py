@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from smallrepository import JOB, RUNTIME, Compiled, pause, put
 from walking import TICK
 
-from trainc.cli import abridging
 from trainc.compilejob import JobCompiler
-from trainc.contents import Content
-from trainc.records import replace
 from trainc.source import Document
-from trainc.write import Plan, Seen, plan
 
 
 @pytest.fixture
@@ -22,8 +18,6 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository of four jobs and two runtimes, the working directory, whose files have settled."""
     monkeypatch.setenv("TRAINC_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr("trainc.cache.stamps.FINE", TICK)
-    monkeypatch.setattr("trainc.cache.whole.FINE", TICK)
-    monkeypatch.setattr("trainc.cache.whole._PATIENCE", 0)
     root = tmp_path / "repository"
     put(root, "trainc.yaml", "environments:\n  prod: {}\n")
     for name in ("plain", "other"):
@@ -52,29 +46,3 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compiled]:
 
     monkeypatch.setattr(JobCompiler, "compile", spy)
     yield since
-
-
-@pytest.fixture(autouse=True)
-def looked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail where what a look at changes alone knows of out/ gives another plan than a look at out/."""
-
-    def both(
-        root: Path,
-        files: Mapping[str, Content],
-        scopes: Collection[str],
-        tops: Collection[str],
-        is_same: Callable[[str, Content], bool],
-        *,
-        seen: Seen,
-    ) -> Plan:
-        known = plan(root, files, scopes, tops, is_same, seen=seen)
-        found = plan(root, files, scopes, tops, is_same)
-        assert set(_blocks(found)) <= set(_blocks(known)), "it knows of more than the scopes, and never of less"
-        assert replace(known, blocked=()) == replace(found, blocked=()), "known without a look, and found"
-        return known
-
-    monkeypatch.setattr(abridging, "plan", both)
-
-
-def _blocks(todo: Plan) -> list[tuple[str, str]]:
-    return [(finding.file, finding.message) for finding in todo.blocked]

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trainc.cache import results
-from trainc.cache.results import Known, key_of
+from trainc.cache.results import key_of, load_result, save_result
+from trainc.cache.store import Store
 from trainc.cli.root import trainc
 from trainc.read import Inputs
 from trainc.source import Source
@@ -110,16 +111,16 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repository: Path) -> 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Counts compilations."""
-    from trainc.cli import building
+    from trainc.cli import build
 
     count: list[int] = []
-    build = building.build
+    compiled = build._compile
 
     def counted(*words: object) -> object:
         count.append(1)
-        return build(*words)  # type: ignore[arg-type]
+        return compiled(*words)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(building, "build", counted)
+    monkeypatch.setattr(build, "_compile", counted)
     return count
 
 
@@ -218,11 +219,11 @@ def test_standard_input_counts_by_its_bytes(place: Path, compiled: list[int]) ->
 
 
 def test_the_colour_counts(place: Path, compiled: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    from trainc.cli import command
+    from trainc.cli import reporter
 
     assert place is not None
     grey = run("late.yaml")
-    monkeypatch.setattr(command, "_colour", lambda _terminal: True)
+    monkeypatch.setattr(reporter, "_colour", lambda _terminal: True)
     coloured = run("late.yaml")
     assert coloured == run("late.yaml", "--no-cache")
     assert b"\x1b[" in coloured[2]
@@ -268,19 +269,24 @@ def test_the_last_ones_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(results, "LARGEST", 100)
     monkeypatch.setattr(results, "MOST", 4)
 
-    def known(number: int) -> Known:
-        return Known(Path("/r"), tmp_path / "caches", "tool", bytes((number,)))
-
+    store = Store(tmp_path / "caches" / "tool", "repository")
     for number in range(6):
-        known(number).keep(("", "", "x" * 20))
-    assert [known(number).result is not None for number in range(6)] == [False, False, True, True, True, True]
-    known(2).keep(("", "", "y" * 50))
-    assert [known(number).result for number in range(6)] == [
+        save_result(store, str(number), ("", "", "x" * 20))
+    assert [load_result(store, str(number)) is not None for number in range(6)] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+        True,
+    ]
+    save_result(store, "2", ("", "", "y" * 50))
+    assert [load_result(store, str(number)) for number in range(6)] == [
         None, None, ("", "", "y" * 50), None, ("", "", "x" * 20), ("", "", "x" * 20),
     ]  # fmt: skip
-    known(9).keep(("z" * 101,))
-    assert known(9).result is None, "larger than all together may be"
-    assert known(2).result is not None
+    save_result(store, "9", ("z" * 101,))
+    assert load_result(store, "9") is None, "larger than all together may be"
+    assert load_result(store, "2") is not None
 
 
 names = st.sampled_from(("a", "b", "<stdin>"))
@@ -293,7 +299,7 @@ facts = st.recursive(st.sampled_from(("a", "", True, False, None)), lambda x: st
 def test_one_key_for_one_question(
     read: list[list[Source]], fact: results.Facts, others: list[list[Source]], other: results.Facts
 ) -> None:
-    def key(read: list[list[Source]], fact: results.Facts) -> bytes | None:
+    def key(read: list[list[Source]], fact: results.Facts) -> str | None:
         return key_of([Inputs(tuple(sources)) for sources in read], fact)
 
     assert key(read, fact) is not None
@@ -319,22 +325,13 @@ def test_a_known_result_loads_nothing_of_the_compiler(place: Path) -> None:
     heavy = {
         "trainc.pipeline",
         "trainc.prepared",
-        "trainc.documents.load",
-        "trainc.documents.emit",
+        "trainc.load",
+        "trainc.emit",
         "trainc.config",
-        "trainc.cli.work",
+        "trainc.cli.compiling",
     }
     assert not heavy & loaded
 
 
 def _environment(place: Path) -> dict[str, str]:
     return {**os.environ, "TRAINC_CACHE_DIR": str(place), "PYTHONPATH": str(ROOT / "compiler")}
-
-
-def test_an_older_trainc_s_results_go(tmp_path: Path) -> None:
-    place = tmp_path / "caches"
-    tools = [f"{number:032x}" for number in range(6)]
-    for tool in tools:
-        Known(Path("/r"), place, tool, b"key").keep(("x",))
-        os.utime(place / tool, (tools.index(tool), tools.index(tool)))
-    assert sorted(each.name for each in place.iterdir()) == tools[2:]

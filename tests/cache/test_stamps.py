@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trainc.cache.stamps import FINE, is_settled, stamp, stamp_of_folder, state
+from trainc.cache.stamps import FINE, is_settled, stamp, stamp_of_folder
 
 SECOND = 1_000_000_000
 NOW = 1_700_000_000 * SECOND
@@ -17,7 +17,7 @@ def test_a_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"four")
     found = os.lstat(path)
-    assert stamp(str(path)) == (4, found.st_mtime_ns, found.st_ctime_ns, found.st_ino) == state(str(path))
+    assert stamp(str(path)) == (4, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
 def test_what_is_no_file_has_no_stamp(tmp_path: Path) -> None:
@@ -28,15 +28,6 @@ def test_what_is_no_file_has_no_stamp(tmp_path: Path) -> None:
         assert stamp(str(tmp_path / name)) is None, name
     for name in ("nothing", "link", "pipe", "file"):
         assert stamp_of_folder(str(tmp_path / name)) is None, name
-
-
-def test_no_two_sorts_of_things_look_the_same(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    (tmp_path / "link").symlink_to("file")
-    (tmp_path / "folder").mkdir()
-    looks = [state(str(tmp_path / name)) for name in ("file", "link", "folder", "nothing")]
-    assert len(set(looks)) == 4
-    assert looks[3] is None
 
 
 def test_a_file_in_the_place_of_another_has_another_stamp(tmp_path: Path) -> None:

@@ -6,36 +6,57 @@ import os
 import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from trainc.cache import store
-from trainc.cache.store import Stored, folder, load, path_for, save
+from trainc.cache.store import Store, cache_folder, open_store
 
 TOOL = "0" * 32
 OTHER = "1" * 32
-ROOT = Path("/repository")
-STORED = Stored({"jobs/a/x.yaml": [(1, 2, 3, 4), b"d", None]}, {"prod": ("digest", {})}, {"out/x": [None, b"e"]})
+
+
+class Value(msgspec.Struct):
+    """What is stored."""
+
+    names: dict[str, bytes | None] = {}
+
+
+STORED = Value({"jobs/a/x.yaml": b"d", "other": None})
+
 
 needs_owners = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
 
 
+def open_in(folder: Path, tool: str = TOOL) -> Store:
+    return Store(folder / tool, "f" * 32)
+
+
+def load(store: Store) -> Value | None:
+    return store.load("jobs", Value)
+
+
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A file in which something is stored."""
-    found = path_for(tmp_path / "cache", TOOL, ROOT, "jobs")
-    save(found, TOOL, STORED)
-    assert load(found, TOOL) == STORED
+def store(tmp_path: Path) -> Store:
+    """A store in which something is stored."""
+    found = open_in(tmp_path / "cache")
+    found.save("jobs", STORED)
+    assert load(found) == STORED
     return found
 
 
-def test_each_repository_and_tool_has_its_own(tmp_path: Path) -> None:
-    files = {
-        path_for(tmp_path, tool, root, what)
-        for tool in (TOOL, OTHER)
-        for root in (ROOT, ROOT / "other")
-        for what in ("jobs", "all")
-    }
-    assert len(files) == 8
+@pytest.fixture
+def path(store: Store) -> Path:
+    """The file of what is stored."""
+    return store.path("jobs")
+
+
+def test_each_repository_and_tool_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRAINC_CACHE_DIR", str(tmp_path))
+    stores = []
+    for tool in (TOOL, OTHER):
+        monkeypatch.setattr("trainc.cache.store.fingerprint", lambda tool=tool: tool)
+        stores += [open_store(Path("/repository")), open_store(Path("/repository/other"))]
+    assert len({store.path(name) for store in stores if store is not None for name in ("jobs", "files")}) == 8
 
 
 def test_nobody_else_can_read_or_write_it(path: Path, tmp_path: Path) -> None:
@@ -44,16 +65,16 @@ def test_nobody_else_can_read_or_write_it(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])
 @pytest.mark.parametrize("part", [0, 1, 2])
-def test_what_others_may_write_to_is_not_read(path: Path, part: int, mode: int) -> None:
+def test_what_others_may_write_to_is_not_read(store: Store, path: Path, part: int, mode: int) -> None:
     (path, path.parent, path.parent.parent)[part].chmod(mode)
-    assert load(path, TOOL) is None
+    assert load(store) is None
 
 
 @needs_owners
 @pytest.mark.parametrize("part", [0, 1, 2])
-def test_what_others_own_is_not_read(path: Path, part: int) -> None:
+def test_what_others_own_is_not_read(store: Store, path: Path, part: int) -> None:
     os.chown((path, path.parent, path.parent.parent)[part], 12345, -1)
-    assert load(path, TOOL) is None
+    assert load(store) is None
 
 
 @pytest.mark.parametrize("mode", [0o720, 0o702])
@@ -61,69 +82,62 @@ def test_nothing_is_left_where_others_may_write(tmp_path: Path, mode: int) -> No
     place = tmp_path / "open"
     place.mkdir()
     place.chmod(mode)
-    save(path_for(place, TOOL, ROOT, "jobs"), TOOL, STORED)
+    open_in(place).save("jobs", STORED)
     assert list(place.rglob("*.jobs")) == []
 
 
-def test_a_link_is_no_private_folder(path: Path, tmp_path: Path) -> None:
+def test_a_link_is_no_private_folder(store: Store, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "cache")
-    assert load(path_for(tmp_path / "link", TOOL, ROOT, "jobs"), TOOL) is None
+    assert load(open_in(tmp_path / "link")) is None
+    assert load(open_in(tmp_path / "cache", OTHER)) is None
+    assert load(store) == STORED
 
 
-def test_another_tool_knows_nothing_of_it(path: Path) -> None:
-    assert load(path, OTHER) is None
-
-
-def test_what_is_cut_off_or_damaged_is_nothing(path: Path) -> None:
+def test_what_is_cut_off_or_damaged_is_nothing(store: Store, path: Path) -> None:
     whole = path.read_bytes()
     for size in range(len(whole)):
         path.write_bytes(whole[:size])
-        assert load(path, TOOL) is None, size
+        assert load(store) is None, size
     for index in range(len(whole)):
         path.write_bytes(whole[:index] + bytes([whole[index] ^ 1]) + whole[index + 1 :])
-        assert load(path, TOOL) is None, index
+        assert load(store) is None, index
     path.write_bytes(whole)
-    assert load(path, TOOL) == STORED
+    assert load(store) == STORED
 
 
-def test_what_is_stored_in_another_form_is_nothing(path: Path) -> None:
-    store.save_parts(path, TOOL, (1, 2))
-    assert load(path, TOOL) is None
-    assert store.load_parts(path, TOOL, 2) == (1, 2)
-
-
-def test_what_is_not_plain_is_not_stored(path: Path) -> None:
-    save(path, TOOL, Stored({"x": object()}))
-    assert load(path, TOOL) == STORED
+def test_what_is_stored_in_another_form_is_nothing(store: Store) -> None:
+    store.save("jobs", [1, 2])
+    assert load(store) is None
+    assert store.load("jobs", list[int]) == [1, 2]
 
 
 def test_where_nothing_can_be_written_nothing_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"in the way")
-    path = path_for(tmp_path / "file", TOOL, ROOT, "jobs")
-    save(path, TOOL, STORED)
-    assert load(path, TOOL) is None
+    store = open_in(tmp_path / "file")
+    store.save("jobs", STORED)
+    assert load(store) is None
 
 
-def test_a_full_disk_leaves_what_was_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_what_was_there(store: Store, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    save(path, TOOL, Stored())
-    assert load(path, TOOL) == STORED
+    store.save("jobs", Value())
+    assert load(store) == STORED
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
-def test_runs_beside_each_other_leave_one_or_the_other(path: Path) -> None:
-    choices = [Stored({str(number): [None, bytes(1000), None]}) for number in range(4)]
-    seen: list[Stored | None] = []
+def test_runs_beside_each_other_leave_one_or_the_other(store: Store, path: Path) -> None:
+    choices = [Value({str(number): bytes(1000)}) for number in range(4)]
+    seen: list[Value | None] = []
 
-    def run(stored: Stored) -> None:
+    def run(value: Value) -> None:
         for _ in range(25):
-            save(path, TOOL, stored)
-            seen.append(load(path, TOOL))
+            store.save("jobs", value)
+            seen.append(load(store))
 
-    threads = [threading.Thread(target=run, args=(stored,)) for stored in choices]
+    threads = [threading.Thread(target=run, args=(value,)) for value in choices]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -139,13 +153,13 @@ def test_old_tools_are_forgotten_and_nothing_else(tmp_path: Path) -> None:
     theirs = {"mine", "x.tmp", "x.all", ".y.tmp", f"{'a' * 32}.jobs.bak", f"{'a' * 31}.jobs"}
     for time, name in enumerate([*others, *tools]):
         (tmp_path / name).mkdir()
-        for file in (f"{'a' * 32}.jobs", f"{'b' * 32}.all", f".{'c' * 16}.tmp"):
+        for file in (f"{'a' * 32}.jobs", f"{'b' * 32}.files", f".{'c' * 16}.tmp"):
             (tmp_path / name / file).write_bytes(b"")
         if name == tools[1]:
             for file in theirs:
                 (tmp_path / name / file).write_bytes(b"")
         os.utime(tmp_path / name, (time, time))
-    save(path_for(tmp_path, OTHER, ROOT, "jobs"), OTHER, STORED)
+    open_in(tmp_path, OTHER).save("jobs", STORED)
     assert {each.name for each in tmp_path.iterdir()} == {*others, tools[1], *tools[3:], OTHER}
     assert {each.name for each in (tmp_path / tools[1]).iterdir()} == theirs
     assert all(len(list((tmp_path / name).iterdir())) == 3 for name in (*others, *tools[3:]))
@@ -167,4 +181,4 @@ def test_the_folder(variables: dict[str, str], expected: Path | None, monkeypatc
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert folder() == expected
+    assert cache_folder() == expected

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from pathlib import Path
 
 import pytest
 from smallrepository import JOB, RUNTIME, Compiled, pause, put, run
 
-from trainc.cache.stamps import Stamp
+from trainc import write
 
 
 def is_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -18,7 +16,7 @@ def is_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
     def woken(*_: object) -> None:
         raise AssertionError("the run reads the repository")
 
-    monkeypatch.setattr("trainc.cli.rendering.render", woken)
+    monkeypatch.setattr("trainc.cli.planning.plan_request", woken)
 
 
 def test_nothing_is_done_while_nothing_changes(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,25 +25,6 @@ def test_nothing_is_done_while_nothing_changes(repository: Path, monkeypatch: py
     is_asleep(monkeypatch)
     assert "0 created, 0 changed, 0 removed, 4 unchanged" in run("render").stderr
     assert run("render", "--check").output == ""
-
-
-def test_what_a_power_cut_may_have_undone_is_read(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def times_lost(found: os.stat_result) -> Stamp | None:
-        return (found.st_size, 0, 0, found.st_ino) if stat.S_ISREG(found.st_mode) else None
-
-    monkeypatch.setattr("trainc.cache.stamps.stamp_of", times_lost)
-    run("render")
-    path = repository / "out/prod/a/one/jobset-one.yaml"
-    made = path.read_bytes()
-    with path.open("rb+") as file:
-        file.write(made.replace(b"img:1", b"img:0"))
-    assert "4 unchanged" in run("render").stderr, "nothing tells of it"
-    for module in ("store", "whole"):
-        monkeypatch.setattr(f"trainc.cache.{module}.boot", lambda: "the next one")
-    assert "1 changed, 0 removed, 3 unchanged" in run("render").stderr
-    assert path.read_bytes() == made
-    is_asleep(monkeypatch)
-    assert "4 unchanged" in run("render").stderr
 
 
 def test_only_what_changed_is_compiled(repository: Path, compiled: Compiled) -> None:
@@ -203,10 +182,8 @@ def test_notes_on_files_of_others_are_told_every_time(repository: Path, monkeypa
 
 def test_what_another_writes_while_a_run_does_is_seen(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the writing of a file and the look at it that is remembered."""
-    from trainc.cli import carrying
-
     path = repository / "out/prod/a/one/jobset-one.yaml"
-    real = carrying.apply
+    real = write.apply
 
     def disturbed(todo: object) -> None:
         real(todo)  # type: ignore[arg-type]
@@ -214,7 +191,7 @@ def test_what_another_writes_while_a_run_does_is_seen(repository: Path, monkeypa
         pause()
 
     with monkeypatch.context() as patch:
-        patch.setattr(carrying, "apply", disturbed)
+        patch.setattr(write, "apply", disturbed)
         run("render")
     assert "0 created, 1 changed" in run("render").stderr
 
@@ -238,7 +215,7 @@ def test_a_cache_that_cannot_be_written_is_none(repository: Path, compiled: Comp
 def test_another_trainc_finds_nothing(repository: Path, compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
     run("render")
     compiled()
-    monkeypatch.setattr("trainc.cache.tool.fingerprint", lambda: "f" * 32)
+    monkeypatch.setattr("trainc.cache.store.fingerprint", lambda: "f" * 32)
     run("render")
     assert compiled() == ["four", "one", "three", "two"]
     assert len(list((repository.parent / "cache").iterdir())) == 2

@@ -20,9 +20,11 @@ import pytest
 import walktexts as texts
 from click.testing import CliRunner
 
-from trainc.cache import store, whole
-from trainc.cache.memory import Memory
-from trainc.cli import abridging, carrying, rendering
+from trainc import write
+from trainc.cache import run as cache_run
+from trainc.cache import store
+from trainc.cache.run import RunCache
+from trainc.cli import planning
 from trainc.cli.root import trainc
 
 TICK = 12_000_000
@@ -325,19 +327,16 @@ WEIGHTS = {
 }
 
 POINTS: tuple[tuple[Any, str], ...] = (
-    (whole.Whole, "look"),
-    (rendering, "read_platform"),
-    (rendering, "compile_for"),
-    (rendering, "plan"),
-    (carrying, "apply"),
-    (rendering, "carry_out"),
-    (abridging, "read_platform"),
-    (abridging, "compile_for"),
-    (abridging, "plan"),
-    (abridging, "carry_out"),
-    (whole.Whole, "renew"),
-    (Memory, "keep"),
-    (whole.Whole, "keep"),
+    (planning, "read_platform"),
+    (planning, "compile_for"),
+    (planning, "look"),
+    (planning, "plan"),
+    (write, "apply"),
+    (planning, "plan_request"),
+    (RunCache, "read"),
+    (RunCache, "save_jobs"),
+    (RunCache, "save_files"),
+    (cache_run, "complete"),
 )
 """Where in a run an edit may come, before or after."""
 
@@ -513,26 +512,12 @@ def steps(rng: Random, count: int) -> list[Step]:
     return found
 
 
-def fault(path: Sequence[Step], folder: Path, patience: int = 0, reached: list[int] | None = None) -> str | None:
-    """Walk in an empty folder and return what is wrong, if anything is.
-
-    ``reached`` takes the exit status of each run that has looked at what changed alone.
-    """
+def fault(path: Sequence[Step], folder: Path) -> str | None:
+    """Walk in an empty folder and return what is wrong, if anything is."""
     here = Path.cwd()
-    real = abridging.render_changes
-
-    def spy(*args: Any) -> int | None:
-        status = real(*args)
-        if status is not None and reached is not None:
-            reached.append(status)
-        return status
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(store.VARIABLE, str(folder / "memory"))
         patch.setattr("trainc.cache.stamps.FINE", TICK)
-        patch.setattr("trainc.cache.whole.FINE", TICK)
-        patch.setattr("trainc.cache.whole._PATIENCE", patience)
-        patch.setattr(abridging, "render_changes", spy)
         walk = Walk(folder)
         try:
             for number, step in enumerate(path):

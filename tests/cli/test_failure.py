@@ -11,7 +11,7 @@ import pytest
 from small import Run, surroundings
 
 from trainc import diagnostics
-from trainc.cli import work
+from trainc.cli import compiling
 from trainc.source import Document, Source
 
 
@@ -19,7 +19,7 @@ def spoil(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(work, "run", fail)
+    monkeypatch.setattr(compiling, "run", fail)
 
 
 @pytest.mark.parametrize("name", ["render", "validate"])
@@ -44,7 +44,7 @@ def test_a_fault_that_the_core_reports(repository: Path, run: Run, monkeypatch: 
     from trainc.pipeline import Build
 
     finding = diagnostics.report("TC902", Document(Source("jobs/a/one.yaml", ""), {}), (), "internal error")
-    monkeypatch.setattr(work, "run", lambda *_: Build((), (finding,), {}, own=(finding,)))
+    monkeypatch.setattr(compiling, "run", lambda *_: Build((), (finding,), {}))
     assert run("validate").exit_code == 2
 
 

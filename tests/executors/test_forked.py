@@ -13,7 +13,7 @@ from trainc.compilejob import Job
 from trainc.executors.chunks import CHUNK, pack, ranges, unpack
 from trainc.executors.forked import FEW, forked
 from trainc.findings.formats import as_json
-from trainc.jobcodec import Places
+from trainc.jobresults import Documents
 from trainc.options import Options
 from trainc.pipeline import Build, load_all, run
 from trainc.prepared import Executor, Keep, Prepared, in_order
@@ -96,12 +96,12 @@ def test_what_cannot_travel_is_compiled_here(repository: Path) -> None:
 
     def partly(prepared: Prepared, documents: Iterable[Document]) -> Iterable[Job]:
         given = tuple(documents)
-        places = Places(prepared)
+        others = Documents(prepared)
         runtime = prepared.documents.runtimes[0]
-        places.known.pop((runtime.source.name, runtime.index))
-        data = pack(map(prepared.compile, given), places)
+        others.by_place.pop((runtime.source.name, runtime.index))
+        data = pack(map(prepared.compile, given), others)
         seen.extend(given)
-        return unpack(data, given, places, prepared)
+        return unpack(data, given, others, prepared)
 
     same(build(repository, partly), build(repository, in_order))
     assert len(seen) == 60

@@ -262,7 +262,7 @@ def test_a_folder_beside_out(tmp_path: Path) -> None:
         plan(tmp_path, {"deploy/x": owned()}, tops, tops)
 
 
-@pytest.mark.parametrize("step", ["open", "pwrite", "fsync", "replace"])
+@pytest.mark.parametrize("step", ["open", "write", "fsync", "replace"])
 @pytest.mark.parametrize("kill", [KeyboardInterrupt(), OSError(28, "No space left on device")])
 def test_a_run_that_is_stopped_leaves_whole_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, kill: BaseException

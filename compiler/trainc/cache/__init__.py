@@ -1,7 +1,5 @@
-"""What a run leaves for the next one: results by content, and how files looked. Safe to delete at any time.
+"""What a run stores for the next one. It is safe to delete at any time, and changes nothing but the time a run takes.
 
-``store.py`` is the file and its folder, ``stamps.py`` how a file is known to be unchanged, ``jobs.py`` what is known
-of jobs, ``memory.py`` how a run goes with it, ``whole.py`` that nothing is to be done, ``snapshot.py`` and ``looks.py``
-what that takes, ``changes.py`` what is to be done after all, ``facts.py`` and ``abridged.py`` how a run does only that,
-``results.py`` what a command printed, ``tool.py`` what makes results another program's.
+``store.py`` keeps values of this trainc for one repository: how its files looked (``snapshot.py``), the jobs compiled
+(``jobs.py``), and what `trainc build` printed (``results.py``). ``run.py`` is how a run reads and extends them.
 """

@@ -1,89 +1,209 @@
-"""What a run over the whole repository leaves of its looks, and what becomes of that when little has changed."""
+"""How the files of a repository looked after a run, so that the next run need not read what has not changed.
+
+After a run over everything that left out/ as it should be, the snapshot is complete: it has every file and folder that
+could make a difference, and what the run reported. While all of that looks the same, a run has nothing to do, and loads
+nothing of the compiler. For 10,000 unchanged jobs that takes 0.3 seconds; with the results of jobs alone it takes six
+times as long.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+import time
+from collections.abc import Collection, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Final
 
-from trainc.cache.changes import Changes
-from trainc.cache.looks import UNKNOWN, Look, Looks
-from trainc.cache.stamps import Stamp
-from trainc.records import NamedTuple
-from trainc.write import Plan
+import msgspec
+from msgspec.structs import replace
 
-_SEPARATOR: Final = "\0"
+from trainc.cache.stamps import Stamp, settled, stamp, stamp_of_folder
+from trainc.cache.store import Store
+from trainc.contents import digest_of
+from trainc.files import read_regular
+from trainc.read import CONFIG, LOCK, is_input
+from trainc.write import is_ours, is_temporary
+
+INPUTS: Final = ("jobs", "runtimes", "policies")
+"""The folders that a run over the whole repository reads, besides trainc.yaml and images.lock.yaml."""
+
+NAME: Final = "files"
+"""The name of the snapshot in the store."""
 
 
-class Snapshot(NamedTuple):
-    """What a run over the whole repository has left: ``folders`` begin with so many of ``inputs``.
+class Look(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A regular file: the digest of its bytes, and its stamp if that can be trusted."""
 
-    ``told`` are its findings as plain data, ``made`` its files in out/ and in what else of ``tops`` it writes, sorted.
-    ``facts`` is what a run has to know of jobs that it does not look at (``facts.py``), empty where it has to look.
+    digest: bytes
+    stamp: Stamp | None = None
+
+
+class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """The files that a run read or wrote. All other fields are empty in a snapshot that is not complete.
+
+    ``folders`` are those of inputs and of ``tops``, the folders written to; ``ignored`` are files in them that no run
+    reads. ``missing`` are names that do not exist, ``parents`` the folders above ``tops``. ``generated`` counts the
+    files that trainc wrote. ``texts`` is what the run reported, by the options that decide how.
     """
 
-    files: Looks
-    folders: Looks
-    inputs: int
-    told: list[Any]
-    made: list[str]
-    tops: list[str]
-    facts: bytes
+    files: dict[str, Look] = {}
+    folders: dict[str, Stamp | None] = {}
+    ignored: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    parents: tuple[str, ...] = ()
+    tops: tuple[str, ...] = ()
+    generated: int = 0
+    texts: dict[str, tuple[str, ...]] = {}
 
-    @classmethod
-    def of_plain(cls, plain: Sequence[Any]) -> Snapshot:
-        """Return what ``plain`` has given."""
-        files, folders, inputs, told, made, tops, facts = plain
-        names = made.split(_SEPARATOR) if made else []
-        return cls(Looks.of_plain(files), Looks.of_plain(folders), inputs, told, names, tops, facts)
+    @property
+    def is_complete(self) -> bool:
+        """Whether out/ was as it should be."""
+        return bool(self.texts)
 
-    def plain(self) -> tuple[Any, ...]:
-        """Return plain data, for ``marshal``."""
-        looks = self.files.plain(), self.folders.plain()
-        return (*looks, self.inputs, self.told, _SEPARATOR.join(self.made), self.tops, self.facts)
-
-    def renewed(self, changes: Changes) -> Snapshot:
-        """Return the same with the looks of today. New folders are those of inputs, and come first."""
-        gone = [name for name in changes.gone if name in self.folders]
-        looks = {name: _look_of_folder(seen) for name, seen in changes.folders.items()}
-        new = {name: look for name, look in looks.items() if name not in self.folders}
-        old = self.folders.changed({name: look for name, look in looks.items() if name not in new}, gone)
-        folders = Looks.of(new).followed(old)
-        files = self.files.changed(changes.files, changes.gone)
-        return self._replace(files=files, folders=folders, inputs=len(new) + self.inputs - len(gone))
-
-    def after(
-        self, read: Mapping[str, bytes], written: Mapping[str, bytes], told: Iterable[Any], todo: Plan, facts: bytes
-    ) -> Snapshot:
-        """Return what is left once ``todo`` is done.
-
-        ``read`` are inputs and ``written`` files of out/, by name with digests. What was written has no stamp, for
-        another may have written since. A folder that was there keeps the one that
-        it had before: it has another one now if any of its names has come or gone.
-        """
-        known = {name: self.files.look(name) for name in read}
-        files = {name: (known[name][0] if known[name][1] in (None, own) else None, own) for name, own in read.items()}
-        files |= {name: (None, digest) for name, digest in written.items()}
-        removed = (*todo.remove, *todo.leftovers)
-        places = _folders(written, self.tops)
-        new = {place: _look_of_folder(None) for place in places if place not in self.folders}
-        gone = [place for place in _folders(removed, self.tops) if not os.path.isdir(f"{todo.root}/{place}")]
-        made = sorted((*todo.unchanged, *written))
-        left = self._replace(told=list(told), made=made, facts=facts)
-        return left._replace(files=self.files.changed(files, removed), folders=self.folders.changed(new, gone))
+    def is_of_same_files(self, other: Snapshot) -> bool:
+        """Return whether two complete snapshots have the same folders, and files of the same bytes."""
+        if self.files.keys() != other.files.keys() or self.folders.keys() != other.folders.keys():
+            return False
+        return all(look.digest == other.files[name].digest for name, look in self.files.items())
 
 
-def _look_of_folder(seen: Stamp | None) -> Look:
-    return seen or UNKNOWN, None
+def load_unchanged(root: Path, store: Store, manner: str | None = None, *, by_bytes: bool = False) -> Snapshot | None:
+    """Return the snapshot of the last run if nothing changed since, and if it has a text for ``manner``; else None."""
+    old = store.load(NAME, Snapshot)
+    if old is None or (manner is not None and manner not in old.texts):
+        return None
+    new = renewed(root, old, by_bytes=by_bytes)
+    if new is not None and new is not old:
+        store.save(NAME, new)
+    return new
 
 
-def _folders(names: Iterable[str], tops: Iterable[str]) -> set[str]:
-    """Return the folders of files, and those above them, as far as they are of ``tops`` or below."""
-    found: set[str] = set()
-    starts = tuple(f"{top}/" for top in tops)
-    for name in {name.rpartition("/")[0] for name in names}:
-        folder = name
-        while folder not in found and f"{folder}/".startswith(starts):
-            found.add(folder)
-            folder = folder.rpartition("/")[0]
-    return found
+def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
+    """Return a complete snapshot with the stamps of now if nothing changed since; else None.
+
+    ``by_bytes``: all files are read and compared by their digests.
+    """
+    base, start = f"{root}/", time.time_ns()
+    if not old.is_complete or any(os.path.lexists(base + name) for name in old.missing):
+        return None
+    if not all(map(stamp_of_folder, (base + name for name in old.parents))):
+        return None
+    moved: dict[str, Stamp] = {}
+    for name, look in old.files.items():
+        now = stamp(base + name)
+        if now is None:
+            return None
+        if now != look.stamp:
+            if look.stamp is not None and now[0] != look.stamp[0]:
+                return None
+            moved[name] = now
+    late: dict[str, Stamp] = {}
+    for name, seen in old.folders.items():
+        now = stamp_of_folder(base + name)
+        if now is None:
+            return None
+        if now != seen:
+            late[name] = now
+    if late and not _same_names(base, old, late):
+        return None
+    if any(_digest_in(base + name) != old.files[name].digest for name in (old.files if by_bytes else moved)):
+        return None
+    if not moved and not late:
+        return old
+    files = {name: Look(old.files[name].digest, settled(now, start)) for name, now in moved.items()}
+    folders = {name: settled(now, start) for name, now in late.items()}
+    return replace(old, files={**old.files, **files}, folders={**old.folders, **folders})
+
+
+def _same_names(base: str, old: Snapshot, folders: Collection[str]) -> bool:
+    """Return whether folders hold what they held, by name."""
+    names: dict[str, set[str]] = {folder: set() for folder in folders}
+    for name in chain(old.files, old.folders, old.ignored):
+        folder, _, last = name.rpartition("/")
+        if folder in names:
+            names[folder].add(last)
+    try:
+        return all(set(os.listdir(base + folder)) == known for folder, known in names.items())
+    except OSError:
+        return False
+
+
+class _Unseen(Exception):
+    """Something is not as the run saw it, or could change without a trace."""
+
+
+def complete(root: Path, snapshot: Snapshot, foreign: Collection[str]) -> Snapshot | None:
+    """Complete the snapshot of a run over everything that left out/ as it should be.
+
+    It has the files that the run read or wrote; ``foreign`` are names of others that the run saw below out/. Returns
+    None where something is not as the run saw it, or could change without a trace, as what a symbolic link leads to.
+    """
+    base, files, folders = f"{root}/", dict(snapshot.files), dict[str, Stamp | None]()
+    missing = [name for name in (CONFIG, LOCK) if name not in files]
+    seen = {name for name in (CONFIG, LOCK) if name in files and stamp(base + name) is not None}
+    ignored: list[str] = []
+    try:
+        for top in (*INPUTS, *snapshot.tops):
+            if not os.path.lexists(base + top):
+                missing.append(top)
+                continue
+            for name in _files_in(base, top, folders):
+                if name in snapshot.files:
+                    seen.add(name)
+                elif top in INPUTS and not is_input(name):
+                    ignored.append(name)
+                elif name in foreign:
+                    files[name] = _foreign(root, name)
+                else:
+                    return None
+    except (_Unseen, OSError):
+        return None
+    if len(seen) < len(snapshot.files) or any(os.path.lexists(base + name) for name in missing):
+        return None
+    steps = [top.split("/") for top in snapshot.tops]
+    parents = {"/".join(parts[:end]) for parts in steps for end in range(1, len(parts))}
+    new = replace(snapshot, files=files, folders=folders, ignored=tuple(ignored))
+    return replace(new, missing=tuple(missing), parents=tuple(parents))
+
+
+def _files_in(base: str, top: str, folders: dict[str, Stamp | None]) -> Iterator[str]:
+    """Yield the files in a folder at any depth, and note the folders. Hidden entries of inputs are not looked into.
+
+    Raises _Unseen and OSError.
+    """
+    start = time.time_ns()
+    waiting = [top]
+    while waiting:
+        folder = waiting.pop()
+        found = stamp_of_folder(base + folder)
+        if found is None:
+            raise _Unseen
+        folders[folder] = settled(found, start)
+        with os.scandir(base + folder) as entries:
+            listed = list(entries)
+        if not listed and top not in INPUTS:
+            raise _Unseen  # it may be a submodule that is not checked out
+        for entry in listed:
+            name = f"{folder}/{entry.name}"
+            is_hidden = top in INPUTS and entry.name.startswith(".")
+            if entry.is_dir(follow_symlinks=False) and not is_hidden:
+                waiting.append(name)
+            elif is_hidden or entry.is_file(follow_symlinks=False):
+                yield name
+            else:
+                raise _Unseen
+
+
+def _foreign(root: Path, name: str) -> Look:
+    """Return how a file looks that others put below out/. Raises _Unseen for one that a run would take as trainc's."""
+    start, found = time.time_ns(), stamp(f"{root}/{name}")
+    digest = _digest_in(f"{root}/{name}")
+    if digest is None or is_temporary(name) or is_ours(str(root), name):
+        raise _Unseen
+    return Look(digest, settled(found, start))
+
+
+def _digest_in(path: str) -> bytes | None:
+    data = read_regular(path)
+    return None if data is None else digest_of(data)

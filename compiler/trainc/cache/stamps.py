@@ -1,52 +1,38 @@
 """When a file may be taken as unchanged without reading it: by its stamp, as git does for its index.
 
-A stamp is size, times of content and of inode, and inode number. A file that was looked at less than a tick of its
-file system's clock after its last change could be changed again within that tick, and look the same: it has no stamp
-then, and is read again next time (git calls such entries racy).
+A file that was looked at less than a tick of its file system's clock after its last change could change again within
+that tick and look the same. Such a stamp has not settled: the file is read again next time (git calls these racy).
 """
 
 from __future__ import annotations
 
 import os
 import stat
-import time
-from typing import Final
+from typing import Final, TypeAlias
 
-Stamp = tuple[int, int, int, int]
-"""Size in bytes, nanoseconds of the content's and the inode's last change, inode number."""
+Stamp: TypeAlias = tuple[int, int, int, int]
+"""Size in bytes (0 for a folder), nanoseconds of the last change of content and inode, inode number."""
 
 _SECOND: Final = 1_000_000_000
 FINE: Final = _SECOND // 10
-"""Nanoseconds after which a file system that tells fractions of a second has another time; ext4 ticks in 4 to 10 ms."""
+"""Nanoseconds after which a file system with fractions of seconds has another time; ext4 ticks every 4 to 10 ms."""
 _COARSE: Final = 3 * _SECOND
-"""The same of one that counts in seconds, or in pairs of them, as FAT does."""
+"""The same for one that counts seconds, or pairs of them, as FAT does."""
 
 
 def stamp(path: str) -> Stamp | None:
-    """Return the stamp of a regular file, not followed if it is a link; None for anything else, or nothing."""
+    """Return the stamp of a regular file; None for anything else, links included, or nothing."""
     try:
         found = os.lstat(path)
     except OSError:
         return None
-    return stamp_of(found)
-
-
-def state(path: str) -> Stamp | None:
-    """Return the stamp of a file; of anything else one that none of a file is equal to; None for nothing.
-
-    That of a link or a special file has a negative size; of a folder it says only that it is one.
-    """
-    try:
-        found = os.lstat(path)
-    except OSError:
+    if not stat.S_ISREG(found.st_mode):
         return None
-    if stat.S_ISDIR(found.st_mode):
-        return -1, 0, 0, 0
-    return stamp_of(found) or (-2, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
 
 
 def stamp_of_folder(path: str) -> Stamp | None:
-    """Return the stamp of a folder, another one once an entry came, went or was renamed; None for no folder."""
+    """Return the stamp of a folder, which changes when an entry is added, removed or renamed; None for no folder."""
     try:
         found = os.lstat(path)
     except OSError:
@@ -56,15 +42,12 @@ def stamp_of_folder(path: str) -> Stamp | None:
     return 0, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
 
 
-def stamp_of(found: os.stat_result) -> Stamp | None:
-    """Return the stamp of a regular file by what the system says of it."""
-    if not stat.S_ISREG(found.st_mode):
-        return None
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
-
-
-def is_settled(seen: Stamp, now: int | None = None) -> bool:
-    """Tell whether a change after ``now`` (nanoseconds, by default this moment) must give the file another stamp."""
+def is_settled(seen: Stamp, now: int) -> bool:
+    """Return whether a change after ``now`` (in nanoseconds) must give the file another stamp."""
     last = max(seen[1], seen[2])
-    patience = FINE if last % _SECOND else _COARSE
-    return (time.time_ns() if now is None else now) - last > patience
+    return now - last > (FINE if last % _SECOND else _COARSE)
+
+
+def settled(seen: Stamp | None, now: int) -> Stamp | None:
+    """Return a stamp that can be trusted in the next run, or None."""
+    return seen if seen is not None and is_settled(seen, now) else None

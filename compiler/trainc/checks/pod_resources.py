@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec.structs
 
-from trainc.checks.problem import NOT_NEGATIVE, Problem
-from trainc.checks.rules import dns_label, qualified_name, text
+from trainc.checks.fields import NOT_NEGATIVE, Field, Problem, dns_label, qualified_name, text
 from trainc.kube.names import is_qualified_name
 from trainc.kube.podrequests import pod_requests
 from trainc.kube.quantity import MILLI, Quantity, QuantityError, from_json, parse

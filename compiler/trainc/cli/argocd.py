@@ -8,16 +8,15 @@ import click
 
 from trainc.applications import objects
 from trainc.cli.command import CLEAN, Command
+from trainc.cli.compiling import JOBS, choose, compile_for, load_config
 from trainc.cli.deployment import print_objects, settings, trees
 from trainc.cli.options import findings_options, project_option
 from trainc.cli.project import project_root
-from trainc.cli.reading import read_platform
 from trainc.cli.reporter import Reporter
-from trainc.cli.work import JOBS, choose, compile_for, load_config
 from trainc.config import Config, without_repository
 from trainc.gitops.argocd.health import health_checks
 from trainc.gitops.argocd.plugin import plugin_definition
-from trainc.read import merge, read_tree
+from trainc.read import merge, read_platform, read_tree
 
 EPILOG = """\b
 Examples:

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
-from trainc.cli.caching import open_result
+from trainc.cache.results import key_of, load_result, save_result
+from trainc.cache.store import open_store
 from trainc.cli.command import CLEAN, Command
 from trainc.cli.echo import echo
 from trainc.cli.options import cache_option, crds_option, findings_options, project_option
 from trainc.cli.project import project_root
-from trainc.cli.reading import Read, read_platform
 from trainc.cli.reporter import Reporter, Words
-from trainc.read import Inputs, has_config, merge, read_config, read_given, read_lock, read_stdin
+from trainc.findings import Diagnostic, Silenced, has_errors, sort_key
+from trainc.read import Inputs, has_config, merge, read_config, read_given, read_lock, read_platform, read_stdin
+from trainc.records import replace
+
+if TYPE_CHECKING:
+    from trainc.model import Object
+    from trainc.options import Options
 
 EPILOG = """\b
 Examples:
@@ -68,25 +77,42 @@ def command(
     root = project_root(folder, project)
     home = None if faithful else folder if project is None else root
     read = _read_all(root, folder, paths, crd_dirs, home)
-    asked = (output, faithful, environment, paths, crd_dirs, read.config is None, reporter.manner)
-    known = open_result(root, read.parts, asked, use=cache)
-    if known is not None and known.result is not None:
-        *words, text = known.result
-        reporter.tell(Words(*words))
+    key = key_of(read.parts, (output, faithful, environment, paths, crd_dirs, read.config is None, reporter.manner))
+    store = open_store(root) if cache and key is not None and has_config(root) else None
+    if store is not None and key is not None and (known := load_result(store, key)) is not None:
+        found, counted, text = known
+        reporter.tell(Words(found, counted))
         echo(text.encode("utf-8"), nl=False)
         return CLEAN
-    from trainc.cli.building import build
-
-    findings, silenced, make = build(read, paths, output, faithful, environment)
-    told = reporter.worded(findings, silenced)
-    reporter.tell(told)
+    findings, silenced, objects = _compile(read, paths, faithful, environment)
+    words = reporter.worded(findings, silenced)
+    reporter.tell(words)
     if reporter.fails(findings):
         return reporter.status(findings)
-    text = make()
+    text = _written(objects, output)
     echo(text.encode("utf-8"), nl=False)
-    if known is not None:
-        known.keep((*told, text))
+    if store is not None and key is not None:
+        save_result(store, key, (*words, text))
     return CLEAN
+
+
+class Read(msgspec.Struct, frozen=True, eq=False):
+    """All that a build reads.
+
+    ``config``, ``lock`` and ``platform`` come from the repository, None and nothing where it adds nothing; ``folders``
+    are those of --crd-dir.
+    """
+
+    given: Inputs
+    config: Inputs | None
+    lock: Inputs
+    platform: Inputs
+    folders: tuple[tuple[str, Inputs], ...]
+
+    @property
+    def parts(self) -> tuple[Inputs, ...]:
+        """All that was read, in a fixed order."""
+        return (self.given, self.config or Inputs(), self.lock, self.platform, *(part for _, part in self.folders))
 
 
 def _require_streams(paths: Iterable[str]) -> None:
@@ -109,3 +135,50 @@ def _read(root: Path, folder: Path, path: str) -> Inputs:
     if path == STDIN:
         return read_stdin(sys.stdin.buffer)
     return read_given(root, folder, path)
+
+
+def _compile(
+    read: Read, paths: Iterable[str], faithful: bool, environment: str | None
+) -> tuple[tuple[Diagnostic, ...], tuple[Silenced, ...], tuple[Object, ...]]:
+    """Return the findings, those silenced, and the objects. BadParameter for an environment that does not exist."""
+    from trainc.cli.compiling import crds_in, has_no_document, nothing, with_nothing, without_idle
+    from trainc.pipeline import compile  # noqa: A004 - its public name
+
+    options, findings = _options(read, faithful, environment)
+    crds = crds_in(read.folders)
+    build = compile(merge([read.given, read.platform]).sources, replace(options, crds=crds.sources))
+    found = without_idle([build.findings], read.platform.sources)
+    others = (*findings, *read.given.findings, *read.platform.findings, *crds.findings)
+    findings = tuple(sorted((*others, *found), key=sort_key))
+    if not has_errors(findings) and not build.jobs:
+        what = "no document here" if has_no_document(read.given) else "no TrainJob here"
+        findings = with_nothing(findings, (nothing(path, what) for path in paths))
+    return findings, build.silenced, build.objects
+
+
+def _options(read: Read, faithful: bool, environment: str | None) -> tuple[Options, tuple[Diagnostic, ...]]:
+    """Return what a repository adds to the documents given, and what is wrong with its trainc.yaml."""
+    from trainc.cli.compiling import choose, parse_config
+    from trainc.options import Options
+    from trainc.settings import of_every_job
+
+    if faithful or read.config is None:
+        return Options(faithful=faithful), ()
+    config, findings = parse_config(read.config, read.lock)
+    environment = config.environments[0] if environment is None else choose(config, environment)[0]
+    return replace(config, data=of_every_job(config.data, environment)).options(environment), findings
+
+
+def _written(objects: Iterable[Object], output: str) -> str:
+    """Return objects as a YAML stream, or as a List in JSON."""
+    if output == "yaml":
+        from trainc.documents.emit import emit_inert
+
+        return "---\n".join(emit_inert(one.data) for one in objects)
+    from trainc.findings.inert import for_json
+    from trainc.kube.fieldorder import ordered_object
+
+    items = [ordered_object(one.data) for one in objects]
+    return for_json(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2, ensure_ascii=False) + "\n"
+    )

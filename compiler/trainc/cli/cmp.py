@@ -10,16 +10,15 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN, Command
+from trainc.cli.compiling import JOBS, choose, compile_for, load_config, nothing
 from trainc.cli.echo import echo
 from trainc.cli.options import findings_options
-from trainc.cli.reading import read_platform
 from trainc.cli.reporter import Reporter
-from trainc.cli.work import JOBS, choose, compile_for, load_config, nothing
 from trainc.config import Config
 from trainc.contents import Content, bytes_of
 from trainc.findings import has_errors
 from trainc.gitops.argocd.plugin import ENV, JOB, PARAMETERS
-from trainc.read import has_config, merge, name_below, read_tree
+from trainc.read import has_config, merge, name_below, read_platform, read_tree
 
 EPILOG = """\b
 Examples:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trainc.applications import files, flux_files
+from trainc.cli.compiling import Outcome
 from trainc.cli.echo import echo
-from trainc.cli.work import Outcome
 from trainc.config import Config
 from trainc.documents.emit import emit_inert
 from trainc.gitops.argocd.tree import Tree

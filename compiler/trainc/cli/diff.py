@@ -2,28 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
-from msgspec.structs import replace
+import msgspec
 
+from trainc.cache.run import RunCache, with_cache
+from trainc.cache.snapshot import load_unchanged
+from trainc.cache.store import open_store
 from trainc.changes import Difference, compare
-from trainc.changes.cluster import without_new_runs
+from trainc.changes.cluster import unexplained, without_new_runs
+from trainc.changes.model import Place
 from trainc.changes.trees import Files, is_below, select
+from trainc.changes.trees import sources as output_sources
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command
+from trainc.cli.compiling import JOBS, executor_of, load_config
 from trainc.cli.echo import echo
 from trainc.cli.options import findings_options, project_option
+from trainc.cli.planning import Request, plan_request
 from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter, is_coloured
-from trainc.cli.sides import Side, with_sources
-from trainc.cli.work import load_config
+from trainc.config import Config, parse
 from trainc.findings import Diagnostic, has_errors
-from trainc.foreign import Kind, unmanaged
-from trainc.read import OUT, name_below, read_given
-from trainc.records import NamedTuple
+from trainc.foreign import Kind, is_placed, unmanaged
+from trainc.options import Revision
+from trainc.read import (
+    CONFIG,
+    LOCK,
+    OUT,
+    merge,
+    name_below,
+    read_beside_policies,
+    read_config,
+    read_given,
+    read_lock,
+    read_platform,
+    read_tree,
+)
+from trainc.records import replace
+from trainc.revisions import read_inputs
+from trainc.safeguards import weakened
 from trainc.settings import read_settings
+from trainc.source import Document, Source
 from trainc.write import look
 
 if TYPE_CHECKING:
@@ -84,20 +106,87 @@ def command(
     environments = {name.split("/")[1] for name in (*before, *after)}
     settings = {name: read_settings(config.data, name) for name in sorted(environments)}
     there = {name: kind for name, kind in new.there.items() if not names or is_below(name, names)}
-    difference = with_sources(
+    difference = _with_sources(
         compare(before, after, settings, there, unmanaged(config.data)),
         _side(root, base, "'--base'"),
         _side(root, head, "'--head'"),
     )
     if head is None and not has_errors(of_config):
-        from trainc.cli.staleness import staleness
-
-        stale, broken = staleness(root, config, names, new.files)
+        stale, broken = _staleness(root, config, names, new.files)
         difference = without_new_runs(replace(difference, stale=stale, broken=broken))
     echo(_rendered(difference, output, base, head or WORKING_TREE), nl=False, color=is_coloured(), form=output)
     findings = (*of_config, *new.findings, *difference.findings)
     reporter.findings(findings)
     return _status(reporter.status(findings), difference, exit_code)
+
+
+class Side(msgspec.Struct, frozen=True, eq=False):
+    """One side of a comparison: its inputs, the files below policies/ that are not read as policies, and settings.
+
+    ``settings`` are the texts of trainc.yaml and images.lock.yaml.
+    """
+
+    inputs: Revision
+    config: Document | None
+    unread: tuple[Source, ...]
+    settings: tuple[Source, ...]
+
+    @classmethod
+    def of(cls, root: Path, revision: str | None) -> Side:
+        """Read the inputs of a revision, or of the working tree. RevisionError where that is not possible."""
+        if revision is not None:
+            sources, unread = read_inputs(root, revision)
+        else:
+            read = merge([read_tree(root, JOBS), read_platform(root), read_config(root), read_lock(root)])
+            sources, unread = read.sources, read_beside_policies(root).sources
+        config = next((parse(source)[0] for source in sources if source.name == CONFIG), Config())
+        settings = tuple(source for source in sources if source.name in (CONFIG, LOCK))
+        inputs = tuple(source for source in sources if source.name not in (CONFIG, LOCK))
+        return cls(Revision(revision or "", inputs, config.data), config.document, unread, settings)
+
+
+def _with_sources(difference: Difference, before: Side, after: Side) -> Difference:
+    """Return a difference that knows what is less strict, and which changes of out/ no source explains."""
+    found = weakened(before.inputs, after.inputs, after.config, after.unread)
+    texts = [{source.name: source.text for source in side.inputs.sources} for side in (before, after)]
+    same = {name for name in texts[0].keys() & texts[1].keys() if texts[0][name] == texts[1][name]}
+    by_hand = unexplained(difference, same) if before.settings == after.settings else ()
+    return replace(difference, weakened=found, unexplained=by_hand)
+
+
+def _staleness(
+    root: Path, config: Config, names: Collection[str], output: Mapping[str, bytes]
+) -> tuple[tuple[Place, ...] | None, bool]:
+    """Render the working tree without writing, and return which directories of ``output`` would change.
+
+    They are sorted, and None where errors keep them from being known; then the second value tells whether the errors
+    are in the inputs. ``names`` are paths from root: only what is there or comes from there counts, or everything.
+    """
+    store = open_store(root)
+    if store is not None and load_unchanged(root, store) is not None:
+        return (), False
+    reporter = Reporter("text", "error", quiet=True, verbose=False)
+    request, execute = Request.of(root, (), config), executor_of(None, quiet=True)
+    planned, _ = with_cache(
+        lambda cache: plan_request(request, (), reporter.fails, cache, execute),
+        None if store is None else RunCache(root, store, compares=True),
+    )
+    todo = planned.plan
+    if todo is None:
+        codes = {finding.code for finding in planned.findings if has_errors((finding,))}
+        return None, bool(codes - {"TC014", "TC903"})
+    files = [(file.name, file.data) for file in (*todo.create, *todo.change)]
+    files += [(name, output.get(name, b"")) for name in todo.remove]
+    return tuple(sorted({_place(name) for name, data in files if _is_wanted(name, data, names)})), False
+
+
+def _is_wanted(name: str, data: bytes, names: Collection[str]) -> bool:
+    return is_placed(name) and (not names or any(is_below(each, names) for each in (name, *output_sources(data))))
+
+
+def _place(name: str) -> Place:
+    _, environment, namespace, job, _ = name.split("/")
+    return Place(environment, namespace, job)
 
 
 def _status(status: int, difference: Difference, exit_code: bool) -> int:
@@ -132,7 +221,7 @@ def _below(root: Path, folder: Path, path: str) -> str:
     return name
 
 
-class _Tree(NamedTuple):
+class _Tree(msgspec.Struct, frozen=True, eq=False):
     """out/ of a revision or of the working tree: files that are read, all that lies there, and what was not read."""
 
     files: dict[str, bytes]

@@ -8,10 +8,9 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN
+from trainc.cli.compiling import JOBS, choose, load_config
 from trainc.cli.echo import echo
-from trainc.cli.reading import read_platform
 from trainc.cli.reporter import Reporter
-from trainc.cli.work import JOBS, choose, load_config
 from trainc.documents.classify import TRAINJOB
 from trainc.documents.load import load
 from trainc.findings import Diagnostic, Severity, has_errors, sort_key, suggest
@@ -22,7 +21,7 @@ from trainc.pipeline import Build, compile  # noqa: A004 - its public name
 from trainc.provenance.explaining import Miss, Table, Unknown, as_json, as_text, find, table
 from trainc.provenance.explaining import choose as choose_objects
 from trainc.provenance.explaining.fields import spelt
-from trainc.read import Inputs, merge, read_tree
+from trainc.read import Inputs, merge, read_platform, read_tree
 from trainc.source import Source, get
 
 WHAT = "NAMESPACE/JOB"

@@ -7,13 +7,12 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import Command
+from trainc.cli.compiling import JOBS, choose, compile_for, load_config
 from trainc.cli.deployment import kustomizations, print_objects, settings
 from trainc.cli.options import findings_options, project_option
 from trainc.cli.project import project_root
-from trainc.cli.reading import read_platform
 from trainc.cli.reporter import Reporter
-from trainc.cli.work import JOBS, choose, compile_for, load_config
-from trainc.read import merge, read_tree
+from trainc.read import merge, read_platform, read_tree
 
 EPILOG = """\b
 Examples:

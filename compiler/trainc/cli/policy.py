@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 import click
 
 from trainc.cli.command import Command
+from trainc.cli.compiling import nothing, read_crds
 from trainc.cli.echo import echo
 from trainc.cli.options import crds_option, findings_options, project_option
 from trainc.cli.project import project_root
-from trainc.cli.reading import POLICIES, read_platform
 from trainc.cli.reporter import Reporter
-from trainc.cli.work import nothing, read_crds
 from trainc.findings import Diagnostic, Severity, has_errors, sort_key
 from trainc.findings.display import one_line
 from trainc.policytests.case import Case
 from trainc.policytests.case import read as read_cases
-from trainc.read import POLICY_TESTS, Inputs, read_policy_tests
+from trainc.read import POLICIES, POLICY_TESTS, Inputs, read_platform, read_policy_tests
 
 if TYPE_CHECKING:
     from trainc.policytests.run import Run

@@ -21,7 +21,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Protocol, Self
 
-from trainc.records import dataclass
+import msgspec
 
 PATIENCE = 1.0
 """Seconds before a bar shows."""
@@ -55,8 +55,7 @@ class Stream(Protocol):
         """Tell whether it is a terminal."""
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(msgspec.Struct, frozen=True):
     """How far a run is: ``done`` of ``total`` things, ``rate`` of them a second (0 while it is not known)."""
 
     label: str

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
-from trainc.cli.caching import open_whole
-from trainc.cli.carrying import Mode, carry_out
-from trainc.cli.command import CLEAN, Command
-from trainc.cli.executing import ranks_of
+from trainc.cli.command import CLEAN, ERRORS, STALE, Command
 from trainc.cli.options import cache_option, executor_option, findings_options, project_option, workers_option
 from trainc.cli.project import project_root
-from trainc.cli.reporter import Reporter
+from trainc.cli.reporter import Reporter, Words
+from trainc.findings import has_errors, sort_key
+
+if TYPE_CHECKING:
+    from trainc.cache.store import Store
+    from trainc.cli.planning import Planned
+    from trainc.executors.mpi import Ranks
+    from trainc.write import Plan
 
 EPILOG = """\b
 Examples:
@@ -21,6 +27,16 @@ Examples:
   trainc render --check                 write nothing, exit 3 if out/ is stale
   mpiexec -n 8 trainc render --executor mpi
 """
+
+
+class Mode(msgspec.Struct, frozen=True):
+    """How a run goes; the fields are values of options, ``ranks`` those of --executor mpi."""
+
+    reporter: Reporter
+    check: bool
+    cache: bool
+    workers: int | None = None
+    ranks: Ranks | None = None
 
 
 @click.command("render", cls=Command, epilog=EPILOG)
@@ -54,26 +70,109 @@ def command(
     what --fail-on names, nothing is written. Without --env and PATHs, what
     argocd.write or flux.write of trainc.yaml asks for is written, too.
     """
-    ranks = ranks_of(executor)
-    if ranks is not None and ranks.rank:
+    reporter = Reporter(format_, fail_on, quiet, verbose)
+    if executor == "local":
+        mode = Mode(reporter, check, cache and not reporter.lists_silenced, workers)
+        return _render(project_root(Path.cwd(), project), paths, environment, mode)
+    from trainc.cli.compiling import ranks_of
+
+    ranks = ranks_of()
+    if ranks.rank:
         ranks.serve()
         return CLEAN
-    reporter = Reporter(format_, fail_on, quiet, verbose)
-    mode = Mode(reporter, check, cache and not reporter.lists_silenced, workers, ranks)
     try:
+        mode = Mode(reporter, check, cache and not reporter.lists_silenced, workers, ranks)
         return _render(project_root(Path.cwd(), project), paths, environment, mode)
     finally:
-        if ranks is not None:
-            ranks.close()
+        ranks.close()
 
 
 def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: Mode) -> int:
-    """Do nothing where nothing has changed since the last run; else compile. Return the exit status."""
-    known = None if paths or environment is not None else open_whole(root, use=mode.cache, by_bytes=mode.check)
-    last = None if known is None else known.last()
-    if last is not None:
-        findings, todo = last
-        return carry_out(findings, None if mode.reporter.fails(findings) else todo, mode)
-    from trainc.cli.rendering import render
+    """Render, and return the exit status."""
+    store = _store(root, mode)
+    if store is not None and not paths and environment is None and _is_unchanged(root, store, mode):
+        return CLEAN
 
-    return render(root, paths, environment, known, mode)
+    from trainc.cache.run import RunCache, with_cache
+    from trainc.cli.compiling import executor_of, load_config
+    from trainc.cli.planning import Request, plan_request
+
+    config, findings = load_config(root)
+    if has_errors(findings):
+        mode.reporter.findings(findings)
+        return mode.reporter.status(findings)
+    request = Request.of(root, paths, config, environment)
+    execute = executor_of(mode.workers, mode.ranks, quiet=mode.reporter.quiet)
+    cache = None if store is None else RunCache(root, store, by_bytes=mode.check, compares=True)
+    planned, cache = with_cache(
+        lambda cache: plan_request(request, findings, mode.reporter.fails, cache, execute), cache
+    )
+    status, words = _carry_out(planned, mode)
+    if cache is not None and request.is_whole:
+        cache.save_jobs()
+        texts = {} if words is None or status != CLEAN else {str(mode.reporter.manner): tuple(words)}
+        cache.save_files(planned.platform, planned.plan, planned.foreign, texts)
+    return status
+
+
+def _store(root: Path, mode: Mode) -> Store | None:
+    if not mode.cache:
+        return None
+    from trainc.cache.store import open_store
+
+    return open_store(root)
+
+
+def _is_unchanged(root: Path, store: Store, mode: Mode) -> bool:
+    """Return whether nothing changed since the last run, and if so report what that run reported."""
+    from trainc.cache.snapshot import load_unchanged
+
+    last = load_unchanged(root, store, str(mode.reporter.manner), by_bytes=mode.check)
+    if last is None:
+        return False
+    mode.reporter.tell(Words(*last.texts[str(mode.reporter.manner)]))
+    if not mode.check:
+        mode.reporter.remark(f"{_places(last.tops)}: {_counts(0, 0, 0)}, {last.generated} unchanged")
+    return True
+
+
+def _carry_out(planned: Planned, mode: Mode) -> tuple[int, Words | None]:
+    """Do what is planned, report it, and return the exit status and the findings as written.
+
+    Nothing is done, and None returned for the findings, where one of them fails the run.
+    """
+    reporter, todo = mode.reporter, planned.plan
+    if todo is None:
+        reporter.findings(planned.findings, planned.silenced)
+        return reporter.status(planned.findings), None
+    findings = (*planned.findings, *todo.blocked)
+    if has_errors(findings):
+        reporter.findings(sorted(findings, key=sort_key))
+        return ERRORS, None
+    if not mode.check:
+        from trainc.write import apply
+
+        apply(todo)
+    words = reporter.worded(findings, planned.silenced)
+    reporter.tell(words)
+    for line in todo.differences():
+        (reporter.result if mode.check else reporter.detail)(line)
+    _report_counts(todo, mode)
+    return (STALE if mode.check and todo.stale else CLEAN), words
+
+
+def _report_counts(todo: Plan, mode: Mode) -> None:
+    counts = _counts(len(todo.create), len(todo.change), len(todo.remove))
+    places = _places(todo.tops)
+    if not mode.check:
+        mode.reporter.remark(f"{places}: {counts}, {len(todo.unchanged)} unchanged")
+    elif todo.stale:
+        mode.reporter.remark(f"{places} {'is' if len(todo.tops) == 1 else 'are'} stale; trainc render brings: {counts}")
+
+
+def _places(tops: tuple[str, ...]) -> str:
+    return " and ".join(f"{top}/" for top in tops)
+
+
+def _counts(created: int, changed: int, removed: int) -> str:
+    return f"{created} created, {changed} changed, {removed} removed"

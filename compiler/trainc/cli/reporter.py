@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
 
 from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS
 from trainc.cli.echo import echo, echo_line
@@ -12,7 +15,6 @@ from trainc.findings import Diagnostic, Severity, Silenced, has_errors
 from trainc.findings.formats import FORMATS, as_sarif
 from trainc.findings.repeats import limited
 from trainc.findings.text import render_brief, summary
-from trainc.records import NamedTuple, dataclass
 
 FAILING = {
     "error": frozenset((Severity.ERROR,)),
@@ -28,8 +30,7 @@ class Words(NamedTuple):
     summary: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reporter:
+class Reporter(msgspec.Struct, frozen=True):
     """Where findings and remarks go, and which findings fail the run.
 
     ``fail_on`` is the mildest severity that does. ``aside``: standard output
@@ -102,7 +103,7 @@ class Reporter:
 
     @property
     def manner(self) -> tuple[str | bool, ...]:
-        """All that decides how findings are told, and whether they fail the run."""
+        """All that decides how findings are written, and whether they fail the run."""
         return self.format, self.fail_on, self.quiet, self.aside, self.colour, self.brief
 
     def result(self, line: str) -> None:

@@ -5,13 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from trainc.cli.caching import open_memory, recalled
+from trainc.cache.run import RunCache, with_cache
+from trainc.cache.store import Store, open_store
 from trainc.cli.command import Command
-from trainc.cli.executing import executor_of
+from trainc.cli.compiling import (
+    JOBS,
+    Outcome,
+    compile_for,
+    executor_of,
+    has_no_document,
+    load_config,
+    nothing,
+    read_base,
+    read_crds,
+    read_standard,
+    with_empty,
+    with_nothing,
+)
 from trainc.cli.options import (
     base_option,
     cache_option,
@@ -22,29 +35,12 @@ from trainc.cli.options import (
     workers_option,
 )
 from trainc.cli.project import project_root
-from trainc.cli.reading import POLICIES, RUNTIMES, read_platform
 from trainc.cli.reporter import Reporter
-from trainc.cli.work import (
-    JOBS,
-    Outcome,
-    compile_for,
-    load_config,
-    no_document,
-    nothing,
-    read_base,
-    read_crds,
-    read_standard,
-    with_empty,
-    with_nothing,
-)
 from trainc.findings import has_errors, sort_key
 from trainc.foreign import unmanaged
 from trainc.prepared import Keep
-from trainc.read import Inputs, has_config, merge, name_below, read_given, read_tree
+from trainc.read import POLICIES, RUNTIMES, Inputs, has_config, merge, name_below, read_given, read_platform, read_tree
 from trainc.write import OUT, foreign_files, look
-
-if TYPE_CHECKING:
-    from trainc.cache.memory import Memory
 
 EPILOG = """\b
 Examples:
@@ -97,8 +93,13 @@ def command(
     folder = Path.cwd()
     root = project_root(folder, project)
     config, of_config = load_config(root)
-    compiled = partial(compile_for, config=config, environments=config.environments, findings=of_config)
-    compiled = partial(compiled, execute=executor_of(workers, quiet=quiet))
+    compiled = partial(
+        compile_for,
+        config=config,
+        environments=config.environments,
+        findings=of_config,
+        execute=executor_of(workers, quiet=quiet),
+    )
     parts: list[Inputs] = []
     if paths or crd_dirs or base is not None or policies_from is not None:
         parts = [_read(root, folder, path) for path in paths] or [read_tree(root, JOBS)]
@@ -106,15 +107,16 @@ def command(
         partly = platform.sources if paths else ()
         crds, before = read_crds(root, folder, crd_dirs), read_base(root, base, folder, paths)
         inputs = merge([*parts, platform])
-        compiled = partial(compiled, standard=read_standard(root, policies_from, before, inputs, config))
-        outcome = compiled(inputs, partly=partly, crds=crds, base=before, keep=Keep.SUMMARIES)
+        standard = read_standard(root, policies_from, before, inputs, config)
+        outcome = compiled(inputs, partly=partly, crds=crds, base=before, standard=standard, keep=Keep.SUMMARIES)
     else:
-        outcome = _of_all(root, compiled, use=cache and not has_errors(of_config) and not reporter.lists_silenced)
+        use = cache and not has_errors(of_config) and not reporter.lists_silenced
+        outcome = _compile_all(root, compiled, open_store(root) if use else None)
     findings = outcome.findings
     if not has_errors(findings):
         if not outcome.job_count and not paths:
             findings = with_empty(outcome, root, [JOBS])
-        elif paths and no_document(merge(parts)):
+        elif paths and has_no_document(merge(parts)):
             findings = with_nothing(findings, (nothing(path, "no document here") for path in paths))
     if (has_config(root) or not paths) and not has_errors(of_config):
         others = foreign_files(root, look(root, (OUT,)), None, unmanaged(config.data))
@@ -125,19 +127,18 @@ def command(
     return reporter.status(findings)
 
 
-def _of_all(root: Path, compiled: Callable[..., Outcome], *, use: bool) -> Outcome:
-    """Compile all of jobs/ for all environments, with what the last run has left and for the next one if ``use``."""
-    memory = open_memory(root, use=use)
+def _compile_all(root: Path, compiled: Callable[..., Outcome], store: Store | None) -> Outcome:
+    """Compile all of jobs/ for all environments, with what the last run stored."""
 
-    def attempt(memory: Memory | None) -> Outcome:
-        jobs = read_tree(root, JOBS, None if memory is None else memory.read)
+    def attempt(cache: RunCache | None) -> Outcome:
+        jobs = read_tree(root, JOBS, None if cache is None else cache.read)
         inputs = merge([jobs, read_platform(root)])
-        keep = Keep.SUMMARIES if memory is None else Keep.FILES  # what is remembered is what render needs, too
-        return compiled(inputs, keep=keep, memory=memory)
+        # What is stored is what render needs, too.
+        return compiled(inputs, keep=Keep.SUMMARIES if cache is None else Keep.FILES, cache=cache)
 
-    outcome = recalled(attempt, lambda outcome: outcome.findings, memory)
-    if memory is not None:
-        memory.keep(None)
+    outcome, cache = with_cache(attempt, None if store is None else RunCache(root, store))
+    if cache is not None:
+        cache.save_jobs()
     return outcome
 
 

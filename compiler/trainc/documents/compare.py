@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 
-from trainc.records import NamedTuple
+import msgspec
+
 from trainc.source import Json, Path
 
 KEYS = ("name", "mountPath", "containerPort", "key", "manager")
 """What tells items of a list apart, in this order."""
 
 
-class Change(NamedTuple):
+class Change(msgspec.Struct, frozen=True):
     """One difference: ``path`` leads as far as there is something new, ``old_path`` as far as there was something old.
 
     ``new`` and ``old`` are the values, None where there is none. ``name`` is the full path of the value: that of the

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
-import marshal
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+import msgspec
+
 from trainc.compilejob import Job
-from trainc.jobcodec import Places, Record, Unplaced, decode, encode
+from trainc.contents import bytes_of
+from trainc.jobresults import Documents, JobResult, UnknownDocument, decode, encode
 from trainc.prepared import Prepared
 from trainc.source import Document
 
@@ -25,22 +27,22 @@ def ranges(count: int, workers: int) -> list[tuple[int, int]]:
     return [(begin, min(begin + size, count)) for begin in range(0, count, size)]
 
 
-def pack(jobs: Iterable[Job], places: Places) -> bytes:
-    """Return compiled jobs as bytes, in order; nothing for one with a finding that cannot travel."""
-    return marshal.dumps([_encoded(job, places) for job in jobs])
+def pack(jobs: Iterable[Job], documents: Documents) -> bytes:
+    """Return compiled jobs as bytes, in order; None in place of one with a finding that cannot be placed again."""
+    return msgspec.msgpack.encode([_packed(job, documents) for job in jobs])
 
 
-def _encoded(job: Job, places: Places) -> list[object] | None:
+def _packed(job: Job, documents: Documents) -> JobResult | None:
     try:
-        return list(encode(job, places))
-    except Unplaced:
+        return encode(job, documents, bytes_of)
+    except UnknownDocument:
         return None
 
 
-def unpack(data: bytes, documents: Sequence[Document], places: Places, prepared: Prepared) -> Iterator[Job]:
-    """Yield the jobs of a chunk's documents; those that could not travel are compiled here."""
-    for plain, document in zip(marshal.loads(data), documents, strict=True):
-        yield prepared.compile(document) if plain is None else decode(Record(*plain), document, places)
+def unpack(data: bytes, jobs: Sequence[Document], documents: Documents, prepared: Prepared) -> Iterator[Job]:
+    """Yield the jobs of a chunk; those that could not be sent are compiled here."""
+    for result, document in zip(msgspec.msgpack.decode(data, type=list[JobResult | None]), jobs, strict=True):
+        yield prepared.compile(document) if result is None else decode(result, document, documents)
 
 
 def lost(what: str, why: str) -> ChildProcessError:

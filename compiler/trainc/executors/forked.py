@@ -12,7 +12,7 @@ from trainc.prepared import Executor, Prepared, in_order
 from trainc.source import Document
 
 FEW: Final = 300
-"""Below so many jobs processes are not worth their start, unless their number was asked for."""
+"""Below this number of jobs, processes are not worth their start, unless the user gives their number."""
 
 
 def cores() -> int:
@@ -21,7 +21,7 @@ def cores() -> int:
 
 
 def forked(workers: int | None = None) -> Executor:
-    """Return an executor with so many processes; None: one a core, and none for few jobs.
+    """Return an executor with a number of processes; None: one per core, and none for few jobs.
 
     Where processes cannot be copied (Windows), jobs are compiled in this one. Raises ChildProcessError for a process
     that ended before its work was done.
@@ -41,27 +41,20 @@ def forked(workers: int | None = None) -> Executor:
 def _shared(prepared: Prepared, documents: Sequence[Document], count: int) -> Iterator[Job]:
     from trainc.executors.chunks import lost, pack, ranges, unpack
     from trainc.executors.crew import Crew, LostError
-    from trainc.jobcodec import Places
+    from trainc.jobresults import Documents
 
-    places, parts = Places(prepared), ranges(len(documents), count)
+    others, parts = Documents(prepared), ranges(len(documents), count)
 
     def compiled(number: int) -> bytes:
-        return pack(map(prepared.compile, documents[slice(*parts[number])]), places)
+        return pack(map(prepared.compile, documents[slice(*parts[number])]), others)
 
-    gc.freeze()  # what is there now stays where it is, and processes share its memory
+    gc.freeze()  # what exists now stays where it is, and processes share its memory
     try:
         with Crew(count, compiled) as crew:
-            come: dict[int, bytes | None] = {}
-            at = 0
-            for number, data in crew.results(len(parts)):
-                come[number] = data
-                while at in come:
-                    given, packed = documents[slice(*parts[at])], come.pop(at)
-                    # What failed there fails here, where it is told.
-                    yield from (
-                        map(prepared.compile, given) if packed is None else unpack(packed, given, places, prepared)
-                    )
-                    at += 1
+            for number, packed in crew.results(len(parts)):
+                given = documents[slice(*parts[number])]
+                # What failed there fails here, where it is reported.
+                yield from map(prepared.compile, given) if packed is None else unpack(packed, given, others, prepared)
     except LostError:
         raise lost("a worker process", "out of memory?") from None
     finally:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Final
 
+import msgspec
+
 from trainc.compilejob import Job
 from trainc.config import parse
 from trainc.documents.classify import classify, with_namespace
@@ -18,10 +20,10 @@ from trainc.documents.load import load
 from trainc.executors.chunks import lost, pack, ranges, unpack
 from trainc.findings.suppression import WORD
 from trainc.images.lockfile import parse_lock
-from trainc.jobcodec import Places
+from trainc.jobresults import Documents
 from trainc.pipeline import load_all
 from trainc.prepared import Executor, Keep, Prepared, in_order
-from trainc.records import dataclass, replace
+from trainc.records import replace
 from trainc.source import Document, Source
 
 Text = tuple[str, bytes]
@@ -30,8 +32,7 @@ Text = tuple[str, bytes]
 MISSING: Final = "mpi4py with an MPI library is needed: pip install 'trainc[mpi]'"
 
 
-@dataclass(frozen=True, slots=True)
-class Shipment:
+class Shipment(msgspec.Struct, frozen=True):
     """What a rank prepares an environment from: texts, since everything else is made of them."""
 
     environment: str
@@ -111,7 +112,7 @@ class Ranks:
         return execute
 
     def _shared(self, prepared: Prepared, documents: Sequence[Document]) -> Iterator[Job]:
-        places = Places(prepared)
+        others = Documents(prepared)
         parts = ranges(len(documents), self.size - 1)
         tasks = [[(_text(d.source), d.index) for d in documents[begin:end]] for begin, end in parts]
         self.world.bcast(Shipment.of(prepared), root=0)
@@ -119,7 +120,7 @@ class Ranks:
             for (begin, end), answer in zip(parts, pool.map(chunk, tasks), strict=True):
                 if isinstance(answer, str):
                     raise lost("an MPI rank", answer)
-                yield from unpack(answer, documents[begin:end], places, prepared)
+                yield from unpack(answer, documents[begin:end], others, prepared)
 
     def _pool(self) -> Any:
         from mpi4py.futures import MPICommExecutor
@@ -132,16 +133,16 @@ _shipments: list[Shipment] = []
 
 
 @cache
-def _prepared() -> tuple[Prepared, Places]:
+def _prepared() -> tuple[Prepared, Documents]:
     prepared = _shipments[-1].prepared()
-    return prepared, Places(prepared)
+    return prepared, Documents(prepared)
 
 
 def chunk(task: Sequence[tuple[Text, int]]) -> bytes | str:
     """Compile documents on a rank, each the text of a source and an index there; what went wrong is a text."""
     try:
-        prepared, places = _prepared()
-        return pack((prepared.compile(_document(text, index)) for text, index in task), places)
+        prepared, others = _prepared()
+        return pack((prepared.compile(_document(text, index)) for text, index in task), others)
     except Exception as error:  # noqa: BLE001 - rank 0 tells it
         return f"on {platform.node()}: {type(error).__name__}: {error}"
 

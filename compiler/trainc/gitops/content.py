@@ -7,11 +7,11 @@ plain name, labels, annotations and what JobSet's webhook lets change left out, 
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.digests import sha256
 from trainc.gitops.base import jobset_of
 from trainc.gitops.freezing import reads
 from trainc.model import Model, Objects

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from hashlib import sha256
 
 from msgspec.structs import replace
 
-from trainc.digests import sha256
 from trainc.gitops.base import Pass
 from trainc.model import Model, Object, Objects, Origin
 from trainc.source import Json, JsonObject, Path, as_object, get, objects

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from trainc.base_revision import Identity, identify
 from trainc.gitops.pods import image_names
@@ -10,7 +10,7 @@ from trainc.model import Object
 from trainc.source import get
 
 
-class Summary(NamedTuple):
+class Summary(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """An object's identity (as in ``base.identify``), its own namespace, its name without run number, its images."""
 
     identity: Identity

@@ -4,9 +4,9 @@ an immutable field, then stops that job's Kustomization and no other.
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Final
 
-from trainc.digests import sha256
 from trainc.settings import Settings
 from trainc.source import JsonObject
 

@@ -1,10 +1,13 @@
-"""From what was read to builds: what render, build and validate do alike."""
+"""From what was read to compiled jobs of all environments: what render, build, validate and other commands share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
+import msgspec
 
 from trainc.admit.companions import read_definitions
 from trainc.config import Config, parse
@@ -20,7 +23,7 @@ from trainc.gitops.summary import Summary
 from trainc.images.lockfile import parse_lock
 from trainc.options import Options, Revision
 from trainc.pipeline import Build, Job, load_all, run
-from trainc.prepared import Executor, Keep, in_order
+from trainc.prepared import Executor, Keep, Prepared, in_order
 from trainc.read import (
     CONFIG,
     Inputs,
@@ -32,19 +35,18 @@ from trainc.read import (
     read_given,
     read_lock,
 )
-from trainc.records import NamedTuple, dataclass, replace
+from trainc.records import replace
 from trainc.runtimes import without_jobs
 from trainc.source import Document, Source
 
 if TYPE_CHECKING:
-    from trainc.cache.abridged import Abridged
-    from trainc.cache.memory import Memory
+    from trainc.cache.run import RunCache
+    from trainc.executors.mpi import Ranks
 
 JOBS = "jobs"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, eq=False):
     """What the environments of a run give together: jobs by environment, files, and findings, each once.
 
     ``made`` are summaries of all objects that an environment has: those of its jobs, and what they share.
@@ -62,7 +64,7 @@ class Outcome:
         return max(map(len, self.jobs.values()), default=0)
 
 
-class Standard(NamedTuple):
+class Standard(msgspec.Struct, frozen=True, eq=False):
     """A revision whose policies and severities judge as well, and in what they are stricter than those given."""
 
     revision: Revision
@@ -103,8 +105,6 @@ def choose(config: Config, environment: str | None) -> tuple[str, ...]:
         return config.environments
     if environment in config.environments:
         return (environment,)
-    import click
-
     names = ", ".join(config.environments)
     raise click.BadParameter(f"no environment {environment!r} in {CONFIG}, which has {names}", param_hint="'--env'")
 
@@ -120,7 +120,7 @@ def compile_for(
     base: Revision | None = None,
     standard: Standard | None = None,
     keep: Keep = Keep.FILES,
-    memory: Memory | Abridged | None = None,
+    cache: RunCache | None = None,
     execute: Executor = in_order,
 ) -> Outcome:
     """Compile the sources for each environment.
@@ -128,26 +128,29 @@ def compile_for(
     ``findings`` are those of trainc.yaml, and go first; if there is an error among them nothing is compiled, since what
     trainc.yaml says is not known. ``partly`` are sources of which the run uses what it needs.
     ``crds`` is what ``read_crds`` gives, ``base`` what ``read_base`` gives; ``standard`` judges as well. Of
-    objects stays what ``keep`` says. ``memory`` is what is known from the last run, ``execute`` compiles all other
-    jobs. Raises Changed.
+    objects stays what ``keep`` says. ``execute`` compiles the jobs that ``cache`` does not know. Raises Changed.
     """
     crds = crds or Inputs()
     findings = tuple(findings)
     if has_errors(findings):
         told = tuple(sorted((*findings, *inputs.findings, *crds.findings), key=sort_key))
         return Outcome(jobs={}, files={}, findings=told, made={})
-    loaded = load_all(inputs.sources) if memory is None else memory.load(inputs.sources)
+    loaded = load_all(inputs.sources)
+    if cache is not None:
+        loaded = cache.with_stubs(loaded)
     builds: dict[str, tuple[Options, Build]] = {}
     for name in environments:
-        options = config.options(name, crds.sources, base, standard and standard.revision)
-        compiled = execute if memory is None else memory.executor(name, execute)
+        judge = standard.revision if standard is not None else None
+        options = config.options(name, crds.sources, base, judge)
+        compiled = execute if cache is None else cache.executor(name, execute)
         builds[name] = options, run(loaded, options, keep, compiled)
     made = [build for _, build in builds.values()]
     found = [*findings, *inputs.findings, *crds.findings]
     if set(config.environments) == set(builds):
         found += _ruled(_of_the_whole(tuple(builds.values()), partly=bool(partly)), config, standard)
     found += _ruled(standard.weakened if standard is not None else (), config, standard)
-    found += worth_telling([build.own for build in made], partly)
+    found += without_idle([build.findings for build in made], partly)
+    found = list(found if cache is None else cache.placed(found))
     # A finding is about the input, so environments repeat it.
     once = {(sort_key(finding), finding.path, finding.hint): finding for finding in reversed(found)}
     jobs = [row for number, build in enumerate(made) for row in _rows(number, build)]
@@ -194,7 +197,7 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
         yield from remarks((options, build.made) for options, build in builds)
 
 
-def worth_telling(builds: Sequence[tuple[Diagnostic, ...]], partly: Iterable[Source]) -> Iterator[Diagnostic]:
+def without_idle(builds: Sequence[tuple[Diagnostic, ...]], partly: Iterable[Source]) -> Iterator[Diagnostic]:
     """Yield the findings of builds, but of comments and companions without use only where they are so in every build.
 
     Those in ``partly`` are left out: what such a comment silences may be found in a whole run only, and what a patch
@@ -225,10 +228,10 @@ def _is_idle(finding: Diagnostic) -> bool:
 
 def read_crds(root: Path, folder: Path, directories: Iterable[str]) -> Inputs:
     """Read the folders of --crd-dir, meant from ``folder``, at any depth; one without a CRD is a finding."""
-    return definitions((directory, read_given(root, folder, directory)) for directory in directories)
+    return crds_in((directory, read_given(root, folder, directory)) for directory in directories)
 
 
-def definitions(folders: Iterable[tuple[str, Inputs]]) -> Inputs:
+def crds_in(folders: Iterable[tuple[str, Inputs]]) -> Inputs:
     """Return what the folders of --crd-dir hold; one without a CRD is a finding."""
     parts = []
     for directory, part in folders:
@@ -252,8 +255,6 @@ def read_base(
     try:
         return read_revision(root, revision, [name for path in paths if (name := name_below(root, folder, path))])
     except RevisionError as error:
-        import click
-
         hint = f"\nHint: {error.hint}." if error.hint else ""
         raise click.BadParameter(f"{error.message}.{hint}", param_hint=option) from None
 
@@ -292,6 +293,39 @@ def with_empty(outcome: Outcome, root: Path, names: Iterable[str]) -> tuple[Diag
     return with_nothing(outcome.findings, made)
 
 
-def no_document(inputs: Inputs) -> bool:
+def has_no_document(inputs: Inputs) -> bool:
     """Tell whether no source holds a Kubernetes object."""
     return not any(load(source)[0] for source in inputs.sources)
+
+
+def ranks_of() -> Ranks:
+    """Return the MPI ranks of this run. UsageError where there is no MPI."""
+    import signal
+
+    from trainc.executors.mpi import MISSING, Ranks
+
+    for name in ("SIGTERM", "SIGHUP"):  # mpiexec ends all ranks: one that cleans up would wait for the others
+        if (number := getattr(signal, name, None)) is not None:
+            signal.signal(number, signal.SIG_DFL)
+    try:
+        return Ranks()
+    except (ImportError, RuntimeError) as error:
+        raise click.UsageError(f"--executor mpi: {MISSING} ({error})") from None
+
+
+def executor_of(workers: int | None, ranks: Ranks | None = None, *, quiet: bool) -> Executor:
+    """Return the executor of a run by --jobs and --executor, which shows its progress unless quiet."""
+    from trainc.executors.forked import forked
+
+    inner = forked(workers) if ranks is None else ranks.executor()
+
+    def execute(prepared: Prepared, documents: Iterable[Document]) -> Iterator[Job]:
+        from trainc.cli.progress import progress
+
+        given = tuple(documents)
+        with progress(len(given), "compiling", quiet=quiet) as shown:
+            for job in inner(prepared, given):
+                shown.advance()
+                yield job
+
+    return execute

@@ -1,4 +1,4 @@
-"""What makes the results of one trainc another program's: its own files, Python, and what is installed beside it."""
+"""What tells one trainc from another: its files, its Python, and the packages installed with it."""
 
 from __future__ import annotations
 
@@ -6,36 +6,32 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Final
-
-from trainc.digests import blake2b
-
-FORMAT: Final = 1
-"""The form of what is stored; another form is another number."""
 
 _SIZE: Final = 16
 
 
 @cache
 def fingerprint() -> str:
-    """Return a text that is another one wherever the same input could give another output: 32 hexadecimal digits.
+    """Return a text that differs wherever the same input could give another output: 32 hexadecimal digits.
 
-    What is installed beside trainc counts by name and version.
+    Other packages count by name and version.
     """
     home = Path(__file__).resolve().parents[1]
-    whole = blake2b(f"{FORMAT}\n{sys.version}\n{sys.platform}\n".encode(), digest_size=_SIZE)
+    whole = blake2b(f"{sys.version}\n{sys.platform}\n".encode(), digest_size=_SIZE)
     for line in (*own_files(home), *sorted(_installed())):
         whole.update(line.encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
 
 
 def own_files(home: Path) -> list[str]:
-    """Return what tells the files of a package, sorted.
+    """Return lines that identify the files of a package, sorted.
 
-    One that an installer has put there tells them itself (RECORD has the digest of each), so that another place or
-    day of the same installation is no other trainc; a file that is younger was edited. All others, as of a checkout,
-    count by place, size and time.
+    If an installer put it there, they are those of RECORD, which has the digest of each file, so the same release
+    installed elsewhere or on another day is the same trainc; a file newer than RECORD was edited. Any other package, as
+    in a checkout, counts by path, sizes and times.
     """
     records = sorted(home.parent.glob(f"{home.name}-*.dist-info/RECORD"))
     try:
@@ -52,7 +48,7 @@ def own_files(home: Path) -> list[str]:
 
 def _files(folder: str) -> Iterator[tuple[str, int, int]]:
     folders = [folder]
-    for place in folders:  # which grows meanwhile
+    for place in folders:  # grows in the loop
         with os.scandir(place) as entries:
             for entry in entries:
                 if not entry.is_dir():
@@ -63,7 +59,7 @@ def _files(folder: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _installed() -> Iterator[str]:
-    """Yield what is installed where Python looks for packages: the names of their metadata, which hold versions."""
+    """Yield the names of the metadata of installed packages, which hold their versions."""
     for place in sys.path:
         if place.endswith(("site-packages", "dist-packages")):
             try:

@@ -1,0 +1,242 @@
+"""One run's use of the cache: files below jobs/ that need not be read, jobs that need not be compiled, and what it
+leaves for the next run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+
+from trainc.cache import jobs, snapshot
+from trainc.cache.jobs import JobFile, JobFiles, Keys, StoredJob, is_current, is_stub, stored_job
+from trainc.cache.snapshot import Look, Snapshot, complete
+from trainc.cache.stamps import settled, stamp
+from trainc.cache.store import Store
+from trainc.compilejob import Job
+from trainc.contents import Content, Digest, digest_of
+from trainc.documents.classify import with_namespace
+from trainc.documents.load import load
+from trainc.files import read_regular
+from trainc.findings import Diagnostic, Related
+from trainc.jobresults import Documents, UnknownDocument, decode, place_of
+from trainc.pipeline import Loaded
+from trainc.prepared import Executor, Prepared
+from trainc.read import Inputs, read_file
+from trainc.records import replace
+from trainc.source import Document, Mark, Source
+from trainc.source import Path as FieldPath
+from trainc.write import Plan
+
+_NOTHING: Final = Inputs()
+
+T = TypeVar("T")
+
+
+class Changed(Exception):
+    """A file changed while a run took it as unchanged: what the run did is of no use."""
+
+
+class RunCache:
+    """What is known about a repository, and what a run finds out.
+
+    ``by_bytes``: files are compared by their bytes, and stamps count for nothing. ``compares``: out/ will be compared.
+    """
+
+    def __init__(self, root: Path, store: Store, *, by_bytes: bool = False, compares: bool = False) -> None:
+        """Load what the last run left."""
+        self.root, self.store, self.by_bytes, self.compares = root, store, by_bytes, compares
+        self.old = store.load(snapshot.NAME, Snapshot) or Snapshot()
+        self.old_files = self.old.files
+        self.old_jobs = (store.load(jobs.NAME, JobFiles) or JobFiles()).by_name
+        self.looks: dict[str, Look] = {}  # of the files that this run read or wrote
+        self.jobs: dict[str, JobFile] = {}
+        self.results: dict[str, dict[tuple[str, int], StoredJob]] = {}  # by environment
+        self.stubs: list[Document] = []
+        self.checked: dict[str, tuple[bytes, bool]] = {}  # file of out/ to a digest, and whether it has that
+        self.reread: tuple[str, dict[int, Document]] = "", {}  # the file that was read again last
+
+    # Files below jobs/.
+
+    def read(self, path: str, name: str) -> Inputs:
+        """Read a file below jobs/ if the run needs its text; else its documents are among ``stubs`` afterwards."""
+        known, start, seen = self.old_jobs.get(name), time.time_ns(), stamp(path)
+        look = self.old_files.get(name)
+        if known is not None and known.must_be_read:
+            known = None
+        is_unchanged = look is not None and look.stamp is not None and look.stamp == seen and not self.by_bytes
+        if known is not None and look is not None and is_unchanged and look.digest == known.digest:
+            return self._known(name, known, look)
+        inputs = read_file(path, name)
+        if not inputs.sources:
+            return inputs
+        look = self.looks[name] = Look(_digest(inputs.sources[0]), settled(seen, start))
+        if known is not None and known.digest == look.digest:
+            return self._known(name, known, look)
+        return inputs
+
+    def _known(self, name: str, known: JobFile, look: Look) -> Inputs:
+        self.looks[name], self.jobs[name] = look, known
+        self.stubs += known.stubs(name, self._marks)
+        return _NOTHING
+
+    def with_stubs(self, loaded: Loaded) -> Loaded:
+        """Return what was loaded with the documents of the files below jobs/ that were not read."""
+        wrong = {finding.file for finding in loaded.findings}
+        documents: dict[str, list[Document]] = {}
+        for document in loaded.documents:
+            documents.setdefault(document.source.name, []).append(document)
+        for source in loaded.sources:
+            name = source.name
+            if (look := self.looks.get(name)) is not None:
+                known = self.old_jobs.get(name)
+                if known is None or known.digest != look.digest:
+                    known = JobFile.of(source, look.digest, documents.get(name, ()), name in wrong)
+                self.jobs[name] = known
+        return replace(loaded, documents=(*loaded.documents, *self.stubs))
+
+    def _marks(self, name: str, index: int) -> Mapping[FieldPath, Mark]:
+        return self._document(name, index).marks()
+
+    def _document(self, name: str, index: int) -> Document:
+        """Return a document of a file that was not read. Raises Changed if it is different now."""
+        if self.reread[0] != name:
+            sources = read_file(self.root / name, name).sources
+            if not sources or _digest(sources[0]) != self.looks[name].digest:
+                raise Changed(name)
+            self.reread = name, {document.index: document for document in load(sources[0])[0]}
+        return self.reread[1][index]
+
+    def whole(self, document: Document) -> Document:
+        """Return a document with all its data. Raises Changed."""
+        if not is_stub(document):
+            return document
+        return with_namespace(self._document(*place_of(document)))[0]
+
+    def placed(self, findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+        """Return findings whose documents can be shown. Raises Changed."""
+        return tuple(self._placed(finding) if _is_about_stub(finding) else finding for finding in findings)
+
+    def _placed(self, finding: Diagnostic) -> Diagnostic:
+        related = tuple(Related(one.message, self.whole(one.document), one.path) for one in finding.related)
+        return replace(finding, document=self.whole(finding.document), related=related)
+
+    # Jobs.
+
+    def executor(self, environment: str, inner: Executor) -> Executor:
+        """Return an executor for an environment that compiles by ``inner`` what is not known. It raises Changed."""
+
+        def execute(prepared: Prepared, documents: Iterable[Document]) -> Iterator[Job]:
+            keys, others = Keys(prepared), Documents(prepared)
+            results = self.results[environment] = {}
+            waiting = []
+            for document in documents:
+                stored = self._stored(environment, document)
+                job = None
+                if stored is not None and is_current(stored, document, keys):
+                    job = self._restored(stored, document, others)
+                if stored is None or job is None:
+                    waiting.append(document)
+                else:
+                    results[place_of(document)] = stored
+                    yield job
+            for job in inner(prepared, map(self.whole, waiting)):
+                if (stored := stored_job(job, keys, others)) is not None:
+                    results[place_of(job.document)] = stored
+                yield job
+
+        return execute
+
+    def _stored(self, environment: str, document: Document) -> StoredJob | None:
+        file = self.jobs.get(document.source.name)
+        known = None if file is None else file.jobs.get(document.index)
+        return None if known is None else known.results.get(environment)
+
+    def _restored(self, stored: StoredJob, document: Document, others: Documents) -> Job | None:
+        """Return the job of a stored result; None if a file of it is not as it should be."""
+        result = stored.result
+        if self.compares and not all(self.is_same(name, Digest(digest)) for name, digest in result.files):
+            return None
+        if any(finding.is_about(place_of(document)) for finding in result.findings):
+            document = self.whole(document)
+        try:
+            return decode(result, document, others, Digest)
+        except UnknownDocument:
+            return None
+
+    # Files below out/.
+
+    def is_same(self, name: str, content: Content) -> bool:
+        """Return whether a file has a content. The first answer for a content counts for the rest of the run."""
+        wanted = digest_of(content)
+        if (known := self.checked.get(name)) is None or known[0] != wanted:
+            known = self.checked[name] = wanted, self._is_same(name, wanted)
+        return known[1]
+
+    def _is_same(self, name: str, wanted: bytes) -> bool:
+        path, start = f"{self.root}/{name}", time.time_ns()
+        look, seen = self.old_files.get(name), stamp(path)
+        if look is None or look.stamp is None or look.stamp != seen or self.by_bytes:
+            data = read_regular(path)
+            look = None if data is None else Look(digest_of(data), settled(seen, start))
+        if look is None or look.digest != wanted:
+            return False
+        self.looks[name] = look
+        return True
+
+    # What the run leaves.
+
+    def save_jobs(self) -> None:
+        """Store the jobs, if they are not those that the last run stored."""
+        is_new = self.jobs.keys() != self.old_jobs.keys()
+        for name, file in self.jobs.items():
+            is_new = is_new or file is not self.old_jobs[name]
+            for index, document in file.jobs.items():
+                found = {env: known[name, index] for env, known in self.results.items() if (name, index) in known}
+                if found != document.results:
+                    document.results, is_new = found, True
+        if is_new:
+            self.store.save(jobs.NAME, JobFiles(self.jobs))
+
+    def save_files(
+        self,
+        platform: Iterable[Source],
+        todo: Plan | None,
+        foreign: Collection[str],
+        texts: dict[str, tuple[str, ...]],
+    ) -> None:
+        """Store how files look after a run over everything.
+
+        ``platform`` is what it read besides jobs/, ``todo`` what it did, None if nothing; ``foreign`` are the files
+        below out/ that are not trainc's. ``texts`` are what it reported, by the options that decide how, and empty if
+        it did not leave out/ as it should be.
+        """
+        looks = {**self.looks, **{source.name: Look(_digest(source)) for source in platform}}
+        new = None
+        if todo is not None and texts:
+            looks |= {file.name: Look(digest_of(file.data)) for file in (*todo.create, *todo.change)}
+            generated = len(todo.create) + len(todo.change) + len(todo.unchanged)
+            new = Snapshot(looks, tops=todo.tops, generated=generated, texts=texts)
+            new = complete(self.root, new, foreign)
+        if new is not None and new.is_of_same_files(self.old):  # only the options are new
+            new = msgspec.structs.replace(new, texts={**self.old.texts, **texts})
+        self.store.save(snapshot.NAME, new or Snapshot({**self.old_files, **looks}))
+
+
+def _digest(source: Source) -> bytes:
+    assert isinstance(source.text, bytes), "files are read as bytes"
+    return digest_of(source.text)
+
+
+def _is_about_stub(finding: Diagnostic) -> bool:
+    return is_stub(finding.document) or any(is_stub(other.document) for other in finding.related)
+
+
+def with_cache(attempt: Callable[[RunCache | None], T], cache: RunCache | None) -> tuple[T, RunCache | None]:
+    """Return what an attempt with the cache gives, and the cache; without it where a file changed meanwhile."""
+    try:
+        return attempt(cache), cache
+    except Changed:
+        return attempt(None), None
