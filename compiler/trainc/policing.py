@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from trainc.base import Base
 from trainc.diagnostics import Diagnostic, Related, Severity, report
 from trainc.documents import POLICIES, Key, identity
@@ -14,7 +16,7 @@ from trainc.options import Options
 from trainc.origins import blamed
 from trainc.placing import within
 from trainc.previous import Previous
-from trainc.records import dataclass, field, replace
+from trainc.records import dataclass, field
 from trainc.schema import Resource
 from trainc.schema.registry import BUILT_IN, Registry, split_version
 from trainc.source import Document, JsonObject, Path, as_object, existing, get, put

@@ -21,7 +21,7 @@ PURE_ABOVE = ("images",)
 
 CORE = frozenset(name for number, rooms in LAYERS if number <= 6 for name in rooms).union(PURE_ABOVE)
 READS_PACKAGE_DATA = ("data",)
-ALLOWED = {("recordcode", "exec()"), ("cel.written.program", "exec()"), ("memo", "id()")}
+ALLOWED = {("recordcode", "exec()"), ("cel.codegen", "exec()"), ("memo", "id()")}
 """What else a module may do: recordcode.py compiles the methods of classes, of the names of their fields, written/
 functions of numbered names, of plans; memo.py tells values that it holds by identity, for caches."""
 

@@ -14,7 +14,7 @@ from trainc.admit.policy.expressions import Expressions
 from trainc.cel.ast import Call, Comprehension, Ident, Literal, Node, Select
 from trainc.cel.checker import Checked
 from trainc.cel.composition import Compiled, Problem, Variables
-from trainc.cel.runner import Outcome, PlanError, Program, plan
+from trainc.cel.program import Outcome, PlanError, Program, plan
 from trainc.cel.types import DYN
 from trainc.cel.values import Value
 from trainc.cel.walk import children

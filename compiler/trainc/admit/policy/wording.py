@@ -5,8 +5,7 @@ Source: k8s.io/apiserver v0.34 pkg/admission/plugin/policy/validating/dispatcher
 
 from __future__ import annotations
 
-from trainc.admit.policy.decision import ANNOTATION, AUDIT, UNDECIDED, WARN, Request
-from trainc.admit.policy.documents import Stored
+from trainc.admit.policy.documents import ANNOTATION, AUDIT, UNDECIDED, WARN, Request, Stored
 from trainc.admit.policy.evaluate import Verdict
 from trainc.kube.gojson import go_json
 
