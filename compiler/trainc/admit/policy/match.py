@@ -1,8 +1,8 @@
 """Which requests a policy or binding is about, and the namespaces and params of the cluster that decide it.
 
 Sources: k8s.io/apiserver v0.34 pkg/admission/plugin/policy/matching/matching.go,
-pkg/admission/plugin/webhook/predicates and pkg/admission/plugin/policy/generic (CollectParams, ensureParamsForPolicyLocked); k8s.io/apimachinery v0.34
-pkg/labels/selector.go.
+pkg/admission/plugin/webhook/predicates and pkg/admission/plugin/policy/generic (CollectParams,
+ensureParamsForPolicyLocked); k8s.io/apimachinery v0.34 pkg/labels/selector.go.
 """
 
 from __future__ import annotations
