@@ -2,6 +2,6 @@
 
 from trainc.admit.policy.documents import Decision, Request
 from trainc.admit.policy.policyset import PolicySet
-from trainc.admit.policy.veil import without_secrets
+from trainc.admit.policy.secrets import without_secrets
 
 __all__ = ["Decision", "PolicySet", "Request", "without_secrets"]

@@ -22,6 +22,7 @@ from trainc.admit.policy.documents import (
     INVALID,
     POLICY,
     UNDECIDED,
+    WARN,
     Decision,
     Read,
     Request,
@@ -42,10 +43,10 @@ from trainc.admit.policy.match import (
     sees,
 )
 from trainc.admit.policy.values import names, object_names
-from trainc.admit.policy.wording import upstream
 from trainc.cel.values import Value
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.documents import Key, identity
+from trainc.kube.gojson import go_json
 from trainc.records import dataclass, field
 from trainc.schema.registry import BUILT_IN, Registry
 from trainc.source import Document, Path, as_object
@@ -55,6 +56,8 @@ _EXEMPT = frozenset(
     for mode in ("Validating", "Mutating")
     for kind in ("WebhookConfiguration", "AdmissionPolicy", "AdmissionPolicyBinding")
 )
+
+_FAILURE_KEY = "validation.policy.admission.k8s.io/validation_failure"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -243,7 +246,7 @@ class _Judgment:
         if verdict.outcome == UNDECIDED and not verdict.key:
             actions = actions[:1] if DENY not in actions else (DENY,)
         for action in actions:
-            text = upstream(self._request, self._policy, binding, action, verdict)
+            text = _upstream(self._request, self._policy, binding, action, verdict)
             yield replace(decision, action=action, upstream=text)
 
     def _open(self, binding: Stored | None, path: Path, reason: str) -> Decision:
@@ -267,7 +270,7 @@ class _Judgment:
             ERROR,
             message,
             INVALID,
-            upstream(self._request, self._policy, binding, DENY, verdict),
+            _upstream(self._request, self._policy, binding, DENY, verdict),
             at_binding=binding is not None,
         )
 
@@ -290,3 +293,33 @@ def _merged(decisions: Iterable[Decision]) -> Iterator[Decision]:
         message = ", ".join(decision.message for decision in known)
         key = known[0].upstream.removesuffix(known[0].message)
         yield replace(known[0], message=message, upstream=key + message)
+
+
+def _upstream(request: Request, policy: Stored, binding: Stored | None, action: str, verdict: Verdict) -> str:
+    """Return what a server says where an action is taken; nothing for what is undecided, or said in unknown words."""
+    if verdict.outcome == UNDECIDED or verdict.guessed:
+        return ""
+    if verdict.outcome == ANNOTATION:
+        return f"{policy.name}/{verdict.key}: {verdict.message}"
+    bound = f" with binding '{binding.name}'" if binding is not None else ""
+    if action == WARN:
+        return f"Validation failed for ValidatingAdmissionPolicy '{policy.name}'{bound}: {verdict.message}"
+    if action == AUDIT and binding is not None:
+        return f"{_FAILURE_KEY}: {_failure(binding, verdict)}"
+    denial = f"ValidatingAdmissionPolicy '{policy.name}'{bound} denied request: {verdict.message}"
+    return f"{request.label} is forbidden: {denial}"
+
+
+def _failure(binding: Stored, verdict: Verdict) -> str:
+    return go_json(
+        [
+            {
+                "message": verdict.message,
+                "policy": binding.policy_name,
+                "binding": binding.name,
+                "expressionIndex": verdict.ordinal,
+                "validationActions": list(binding.actions),
+            }
+        ],
+        struct=True,
+    )
