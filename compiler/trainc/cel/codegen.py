@@ -375,7 +375,11 @@ def _qualified(writer: Writer, base: str, qualifiers: tuple[plan.Qualifier, ...]
                 writer.put(f"check_key({key})")
             found = writer.temporary()
             writer.pending += QUALIFIER
-            writer.put(f"{found} = look_up({value}, {key})")
+            if isinstance(qualifier, plan.ConstantQualifier) and qualifier.value.__class__ is str:
+                usual = f"{value}.get({key}, MISSING) if {value}.__class__ is dict"
+                writer.put(f"{found} = {usual} else look_up({value}, {key})")
+            else:
+                writer.put(f"{found} = look_up({value}, {key})")
             if isinstance(qualifier, plan.ConstantQualifier) and qualifier.test_only and not certain:
                 writer.put(f"if not {optional}: {found} = {found} is not MISSING")
                 writer.put(f"if {found} is not MISSING: c += {QUALIFIER}")
