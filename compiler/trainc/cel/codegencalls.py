@@ -105,6 +105,22 @@ def _has_value(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
     return Term(name, bool)
 
 
+def _same(kind: type) -> Write:
+    """Return the writer of a conversion of what has the class already: ``int(1)``."""
+
+    def write(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
+        if node.cost != 1:
+            return _general(writer, node, args)
+        name, text = writer.temporary(), plain(writer, args[0])
+        writer.charge(1)
+        writer.put(f"if {text}.__class__ is {kind.__name__}: {name} = {text}")
+        with writer.block("else:"):
+            _apply(writer, node, [text], name)
+        return Term(name, kind)
+
+    return write
+
+
 def _size(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
     if node.cost != 1 or node.metered:
         return _general(writer, node, args)
@@ -143,5 +159,7 @@ _SPECIAL: Final[Mapping[str, Write]] = {
     **dict.fromkeys(("_==_", "_!=_"), _equality),
     "!_": _not,
     "hasValue": _has_value,
+    "int": _same(int),
+    "string": _same(str),
     "size": _size,
 }
