@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from trainc.base_revision import Base, Previous
 from trainc.documents.classify import POLICIES, Key, identity
@@ -15,7 +16,6 @@ from trainc.findings import Diagnostic, Related, Severity, report
 from trainc.model import Model, Object
 from trainc.options import Options
 from trainc.origins import blamed
-from trainc.records import replace
 from trainc.schema import Resource
 from trainc.schema.registry import BUILT_IN, Registry, split_version
 from trainc.source import Document, JsonObject, Path, as_object, existing, get, put

@@ -23,8 +23,8 @@ PURE_ABOVE = tuple(
 
 CORE = frozenset(name for number, rooms in LAYERS if number <= 6 for name in rooms).union(PURE_ABOVE)
 READS_PACKAGE_DATA = ("data",)
-ALLOWED = {("records", "hash()"), ("cel.written.program", "exec()"), ("memo", "id()")}
-"""What else a module may do: cel/written/ compiles functions of plans, and memo.py tells values by identity."""
+ALLOWED = {("records", "hash()"), ("cel.codegen", "exec()"), ("memo", "id()")}
+"""What else a module may do: cel/codegen.py compiles functions of plans, and memo.py tells values by identity."""
 
 
 def words(text: str) -> frozenset[str]:

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from celcosts import Asking, asking
 from trainc.cel.environments import base
 from trainc.cel.library import authz, cidr, format, ip, namedformat, quantity, semver, table, urls
 from trainc.cel.library.table import OVERLOADS
-from trainc.questions import answer, read_question
+
+__all__ = ["asking"]
 
 CASES = Path(__file__).resolve().parent / "library"
 FILES = sorted(CASES.glob("*.jsonl"))
@@ -31,10 +33,10 @@ def told(given: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_answers(path: Path) -> None:
+def test_answers(path: Path, asking: Asking) -> None:
     cases = pairs(path)
     assert len(cases) > 100
-    found = [(question, told(answer(read_question(question))), wanted) for question, wanted in cases]
+    found = [(question, *map(told, asking.answer(question, wanted))) for question, wanted in cases]
     # As texts, for 1 == True == 1.0 in Python.
     wrong = [case for case in found if json.dumps(case[1], sort_keys=True) != json.dumps(case[2], sort_keys=True)]
     assert not wrong, f"{len(wrong)} of {len(cases)} differ, first: {wrong[:SHOWN]}"

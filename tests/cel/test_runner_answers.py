@@ -1,4 +1,4 @@
-"""The runner against the true engine's answers: value, error and cost, to the unit.
+"""The runner against the true engine's answers: value, error and cost (celcosts.py).
 
 The questions of ``runner/`` were chosen by hand and at random, for what cel-go's cost tracker does with failures that
 something absorbs, with loops that end early and with what is evaluated and not used. ``python
@@ -12,19 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from trainc.questions import answer, read_question
+from celcosts import Asking, asking
+
+__all__ = ["asking"]
 
 CASES = Path(__file__).resolve().parent / "runner"
 SHOWN = 3
 
 
 @pytest.mark.parametrize("path", sorted(CASES.glob("*.jsonl")), ids=lambda path: path.stem)
-def test_answers(path: Path) -> None:
+def test_answers(path: Path, asking: Asking) -> None:
     pairs = [json.loads(line) for line in path.read_text(encoding="ascii").splitlines()]
     assert len(pairs) > 50
     wrong = []
     for pair in pairs:
-        found, wanted = answer(read_question(pair["question"])), pair["answer"]
+        found, wanted = asking.answer(pair["question"], pair["answer"])
         if found["stage"] == "compile":
             # Without the lines that repeat the expression.
             text = str(found["error"])

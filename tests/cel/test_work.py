@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trainc.cel import composition, runner, work
+from trainc.cel import codegen, composition, program, work
 from trainc.questions import QuestionError, answer, read_question
 from trainc.source import Json, JsonObject
 
@@ -21,7 +21,7 @@ def outcome(expression: str, **variables: Json) -> JsonObject:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "BUDGET", BUDGET)
+    monkeypatch.setattr(codegen, "BUDGET", BUDGET)
 
 
 @pytest.mark.parametrize(
@@ -137,13 +137,13 @@ def chained(expression: str, count: int, **object_: Json) -> JsonObject:
 
 def test_variables_together_stay_within_the_budget_of_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluated = []
-    evaluate = runner.Program.evaluate
+    run = program.Program.run
 
-    def counting(self: runner.Program, *args: Any) -> runner.Outcome:
+    def counting(self: program.Program, *args: Any) -> Any:
         evaluated.append(self)
-        return evaluate(self, *args)
+        return run(self, *args)
 
-    monkeypatch.setattr(runner.Program, "evaluate", counting)
+    monkeypatch.setattr(program.Program, "run", counting)
     monkeypatch.setattr(composition, "MOST", 1_000_000)
     found = chained("object.l.all(a, object.l.all(b, a + b >= 0))", 200, l=list(range(100)))
     assert found["stage"] == "eval"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from trainc.admit.policy import Request
-from trainc.admit.policy.cluster import Cluster
 from trainc.admit.policy.documents import Stored, read
 from trainc.admit.policy.expressions import Bound, Expressions
+from trainc.admit.policy.match import Cluster
 from trainc.admit.policy.policyset import PolicySet
 from trainc.documents.classify import identity
 from trainc.schema import Resource, resource

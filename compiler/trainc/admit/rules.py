@@ -10,8 +10,8 @@ from contextlib import suppress
 
 from trainc.admit.ruleplan import hold_on_create
 from trainc.admit.rulesites import Partners, Rule, Site, entries, root_site
+from trainc.cel.program import Program
 from trainc.cel.rule import OLD_SELF, SELF, CompiledRule
-from trainc.cel.runner import Program
 from trainc.cel.selections import common_selection
 from trainc.cel.values import NONE, EvalError, Optional, Value
 from trainc.kube.fielderror import NO_FIELD, quote

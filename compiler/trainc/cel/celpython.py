@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import lark
-from celpy import CELEvalError, CELParseError, Environment, Runner, celtypes
-from celpy.evaluation import Annotation, CELFunction, CELUnsupportedError, Context
+from celpy import Environment, Runner, celtypes
+from celpy.celparser import CELParseError
+from celpy.evaluation import Annotation, CELEvalError, CELFunction, CELUnsupportedError, Context
 from lark.visitors import Transformer_NonRecursive
 
 from trainc.cel import types
@@ -21,13 +22,16 @@ from trainc.cel.checker import Checked, check
 from trainc.cel.declarations import Environment as Declarations
 from trainc.cel.display import display, location
 from trainc.cel.environments import base, free
+from trainc.cel.folding import PlanError
 from trainc.cel.issues import CompileError
 from trainc.cel.maps import make_map
 from trainc.cel.parser import parse
-from trainc.cel.runner import PlanError, Program, plan
+from trainc.cel.program import Program, plan
 from trainc.cel.types import Kind, Type
 from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
 from trainc.cel.walk import postorder
+
+T = TypeVar("T")
 
 
 class KubernetesExpression(lark.Tree[lark.Token]):
@@ -66,7 +70,8 @@ class KubernetesRunner(Runner):
             if outcome.error.position is not None:
                 error.line, error.column = _position(self.text, outcome.error.position)
             raise error
-        return to_celpy(outcome.value)
+        value: celtypes.Value = to_celpy(outcome.value)
+        return value
 
 
 class KubernetesEnvironment(Environment):
@@ -106,7 +111,7 @@ def _compile(text: str, environment: Environment) -> KubernetesExpression:
     return _located(text, compiled)
 
 
-def _located(text: str, step: Callable[[], Any]) -> Any:
+def _located(text: str, step: Callable[[], T]) -> T:
     """Return what a step of compiling returns; raises CELParseError."""
     try:
         return step()

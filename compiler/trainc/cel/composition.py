@@ -6,19 +6,20 @@ Source: k8s.io/apiserver v0.34 pkg/admission/plugin/cel/composition.go and pkg/c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from functools import partial
 from typing import TypeAlias
 
 from trainc.cel.checker import Checked, check, unchecked
 from trainc.cel.declarations import Environment
 from trainc.cel.escaping import unescape
 from trainc.cel.issues import CompileError, Issue
+from trainc.cel.maps import MISSING
 from trainc.cel.parser import parse
 from trainc.cel.places import VARIABLES, admission, refusal
-from trainc.cel.runner import Outcome, PlanError, Program, plan
+from trainc.cel.program import PlanError, Program, plan
 from trainc.cel.types import Type, struct
 from trainc.cel.values import Container, EvalError, Undecided, Value
-from trainc.cel.work import Exhausted, Meter
+from trainc.cel.work import PER_COST, Exhausted, Meter
 from trainc.records import NamedTuple
 
 MOST = 10_000_000
@@ -98,78 +99,77 @@ def by_name(variables: Iterable[Variable]) -> Made:
     return {variable.name: variable.made for variable in variables}
 
 
+class LazyNames(dict[str, Value]):
+    """The values of names; a ``partial`` is called when the name is first read."""
+
+    __slots__ = ()
+
+    def get(self, key: str, default: Value = None) -> Value:
+        """Return a value."""
+        value = super().get(key, default)
+        if value.__class__ is partial:
+            value = self[key] = value()
+        return value
+
+
 class Variables(Container):
     """The value of ``variables`` in one evaluation. ``cost``: what the variables evaluated so far have cost.
 
-    Past MOST none is evaluated any more, for then it is certain that the budget is used up. ``before``: an evaluation
-    of the same variables with the same names, whose values hold, at the same cost. ``_known``: by variable, what it
-    came to and which variables it read meanwhile; those are noted in ``_read``.
+    ``charged``: what they take from a budget. Past MOST none is evaluated any more: the budget is certainly used up.
+    ``names``: all that expressions may refer to, with this value as ``variables``.
     """
 
-    __slots__ = ("_before", "_charged", "_known", "_made", "_names", "_read", "_taken", "_values", "cost")
+    __slots__ = ("_made", "_values", "charged", "cost", "names")
 
-    def __init__(self, variables: Made, names: Mapping[str, Value], before: Variables | None = None) -> None:
+    def __init__(self, variables: Made, names: Mapping[str, Value]) -> None:
         self._made = variables
-        self._names: dict[str, Value] = {**names, "variables": self}
         self._values: dict[str, Value] = {}
-        self._known: dict[str, tuple[Outcome, tuple[str, ...]]] = {}
-        self._before = {} if before is None else before._known
-        self._read: list[str] | None = None
-        self.cost = 0
-        self._charged = self._taken = 0
+        self.names = LazyNames(names)
+        self.names["variables"] = self
+        self.cost = self.charged = 0
 
     @property
-    def names(self) -> Mapping[str, Value]:
-        """All that expressions may refer to, this value included."""
-        return self._names
-
-    def take_charge(self) -> int:
-        """Return what is to be taken from a budget for the variables evaluated since the last call."""
-        charge, self._taken = self._charged - self._taken, self._charged
-        return charge
+    def waiting(self) -> int:
+        """How many have not been evaluated."""
+        return len(self._made) - len(self._values)
 
     def is_list(self) -> bool:
-        """Tell that it is none."""
+        """Return False."""
         return False
 
     def get(self, key: Value, default: Value) -> Value:
         """Return a variable's value. Raises EvalError or Undecided where evaluating it does."""
-        name = (unescape(key) if "__" in key else key) if isinstance(key, str) else None
-        if name is None or name not in self._made:
-            return default
-        if self._read is not None:
-            self._read.append(name)
         try:
-            value = self._values[name]
+            return self[key]
         except KeyError:
-            value = self._values[name] = self._evaluate(name, self._made[name])
-        if value.__class__ is EvalError or value.__class__ is Undecided:
-            raise value
+            return default
+
+    def __getitem__(self, key: Value) -> Value:
+        """Return a variable's value. Raises KeyError, and EvalError or Undecided where evaluating it does."""
+        value = self._values.get(key, MISSING) if key.__class__ is str else MISSING
+        if value is MISSING:
+            name = unescape(key) if isinstance(key, str) and "__" in key else key
+            if not isinstance(name, str) or name not in self._made:
+                raise KeyError(key)
+            if (value := self._values.get(name, MISSING)) is MISSING:
+                value = self._values[name] = self._evaluate(name, self._made[name])
+        if value.__class__ is EvalError:
+            raise EvalError(value.message)
+        if value.__class__ is Undecided:
+            raise Undecided(value.reason)
         return value
 
     def _evaluate(self, name: str, made: Compiled | Problem) -> Value:
         if isinstance(made, Problem):
             return EvalError(f'composited variable "{name}" fails to compile: {made.text}')
-        if self._charged > MOST:
+        if self.charged > MOST:
             raise Exhausted
-        known = self._before.get(name)
-        if known is None:
-            outer, self._read = self._read, []
-            outcome = made.program.evaluate(self._names)
-            self._known[name] = (outcome, tuple(self._read))
-            self._read = outer
-        else:
-            outcome, read = known
-            for each in read:  # what it has read is paid for again, too
-                with suppress(EvalError, Undecided):
-                    self.get(each, None)
-        self.cost += outcome.cost
-        self._charged += outcome.charge
-        if outcome.undecided is not None:
-            return Undecided(outcome.undecided)
-        if outcome.error is not None:
-            return EvalError(f'composited variable "{name}" fails to evaluate: {outcome.error.message}')
-        return outcome.value
+        value, cost, work = made.program.run(self.names)
+        self.cost += cost
+        self.charged += max(cost, work // PER_COST)
+        if value.__class__ is EvalError:
+            return EvalError(f'composited variable "{name}" fails to evaluate: {value.message}')
+        return value
 
     def __len__(self) -> int:
         return len(self._made)

@@ -163,10 +163,27 @@ def _flattened(args: Sequence[Value], _: Value) -> int:
     return _allocated(float(args[1]) if len(args) == 2 else 1.0, _extended_size(args[0]))
 
 
+def _compared_first(args: Sequence[Value], _: Value) -> int:
+    return _compared(args[0])
+
+
+def _compared_second(args: Sequence[Value], _: Value) -> int:
+    return _compared(args[1])
+
+
+COMPARED: Final = {_compared_first: 0, _compared_second: 1}
+"""Costs for which cel-go panics unless an argument is a list, and that argument."""
+
+
+def not_a_list(value: Value) -> Panic:
+    """Return the panic of such a cost."""
+    missing = "Contains" if value.__class__ in _ADDED else "Add"
+    return Panic(f"interface conversion: {go_type(value)} is not traits.Lister: missing method {missing}")
+
+
 def _compared(items: Value) -> int:
     if not is_list(items):
-        missing = "Contains" if items.__class__ in _ADDED else "Add"
-        raise Panic(f"interface conversion: {go_type(items)} is not traits.Lister: missing method {missing}")
+        raise not_a_list(items)
     size = len(items)
     traversed = size > 0 and next(iter(items)).__class__ in (str, bytes)
     return _allocated(2.0 + (_TRAVERSAL if traversed else 0), size * size)
@@ -183,8 +200,8 @@ _SORTED: Final = (
 _TRACKED: Final[Mapping[str, Cost]] = {
     **dict.fromkeys(("list_slice", "lists_range", "list_reverse"), _output),
     **dict.fromkeys(("list_flatten", "list_flatten_int"), _flattened),
-    **dict.fromkeys(("list_distinct", *(f"list_{kind}_sort" for kind in _SORTED)), lambda args, _: _compared(args[0])),
-    **{f"list_{kind}_sortByAssociatedKeys": lambda args, _: _compared(args[1]) for kind in _SORTED},
+    **dict.fromkeys(("list_distinct", *(f"list_{kind}_sort" for kind in _SORTED)), _compared_first),
+    **{f"list_{kind}_sortByAssociatedKeys": _compared_second for kind in _SORTED},
     **dict.fromkeys(("list_sets_contains_list", "list_sets_intersects_list"), _sets(1)),
     "list_sets_equivalent_list": _sets(2),
 }

@@ -236,7 +236,7 @@ def _count(node: Any) -> int:
     waiting, found = [node], 0
     while waiting:
         part = waiting.pop()
-        found += part.__class__ not in _ATTRIBUTES
+        found += part.__class__ not in ATTRIBUTES
         if not isinstance(part, Fold):
             waiting += parts(part)
     return found
@@ -254,10 +254,10 @@ def parts(part: Any) -> list[Any]:
     return found
 
 
-_ATTRIBUTES = frozenset(
+ATTRIBUTES = frozenset(
     (
         *(AbsoluteAttribute, RelativeAttribute, ConditionalAttribute, MaybeAttribute),
         *(ConstantQualifier, ComputedQualifier),
     )
 )
-_PARTS = _ATTRIBUTES | {Constant, Access, Logical, Call, MakeList, MakeMap, MakeMessage, Fold, Or, Membership}
+_PARTS = ATTRIBUTES | {Constant, Access, Logical, Call, MakeList, MakeMap, MakeMessage, Fold, Or, Membership}

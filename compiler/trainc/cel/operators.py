@@ -25,7 +25,7 @@ from trainc.cel.values import (
     Uint,
     Value,
 )
-from trainc.cel.work import CHARACTERS, Meter, spend
+from trainc.cel.work import CHARACTERS, FIXED, Meter, spend
 
 _SECOND: Final = 10**9
 _FIRST_SECOND, _LAST_SECOND = -62135596800, 253402300799
@@ -107,6 +107,9 @@ def _add_lists(left: Value, right: Value, meter: Meter | None) -> Value:
         _mismatch()
     if meter is not None:
         spend(meter, len(left) + len(right))
+        if len(meter) > FIXED and any(left is each for each in meter[FIXED:]):
+            left.extend(right)  # cel-go fills the list of a bound name in place
+            return left
     if isinstance(left, Container):
         if meter is not None:
             spend(meter, _READ * (len(left) + len(right)))

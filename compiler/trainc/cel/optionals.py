@@ -15,6 +15,8 @@ _YEAR_1: Final = -62135596800 * 10**9
 
 def dereference(optional: Optional) -> Value:
     """Return the value of an optional. Raises EvalError if there is none."""
+    if isinstance(optional.value, EvalError):
+        raise EvalError(optional.value.message, optional.value.position)
     if optional.present:
         return optional.value
     raise EvalError("optional.none() dereference")

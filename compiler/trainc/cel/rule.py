@@ -16,7 +16,7 @@ from trainc.cel.declarations import Environment
 from trainc.cel.environments import declared as declared_names
 from trainc.cel.fieldpaths import FieldPathError, parse_field_path
 from trainc.cel.issues import CompileError
-from trainc.cel.runner import PlanError, plan
+from trainc.cel.program import PlanError, plan
 from trainc.cel.schematypes import Declared, Objects, declare
 from trainc.cel.types import Type
 from trainc.data import load_json

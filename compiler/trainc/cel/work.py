@@ -14,7 +14,9 @@ Meter: TypeAlias = list[Any]
 COST: Final = 0
 WORK: Final = 1
 LIMIT: Final = 2
-"""Items of the runner's frame: the cost so far, the work left, what the cost may be."""
+FIXED: Final = 3
+"""Items of a meter: a correction of the cost, the work left, what the cost may be; behind these, lists that ``+``
+changes in place."""
 
 BUDGET: Final = 5_000_000
 """Nodes of loops, elements compared or copied: what the limit of cost allows stays well below, a second or two does."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+import msgspec
+
 from trainc.admit.companions import admit_companions, admit_object
 from trainc.admit.crd import admit_document
 from trainc.admit.generated import admit_jobset
@@ -65,7 +67,7 @@ class Platform:
             return ()
         old = case.old.data if case.old is not None else None
         data = case.object.data if case.object is not None else None
-        return judges.decide(replace(request, operation=case.operation, object=data, old_object=old))
+        return judges.decide(msgspec.structs.replace(request, operation=case.operation, object=data, old_object=old))
 
 
 def load_platform(sources: Iterable[Source], crds: tuple[Source, ...] = ()) -> tuple[Platform, tuple[Diagnostic, ...]]:

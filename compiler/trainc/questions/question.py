@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from trainc.cel.output import plain
-from trainc.cel.runner import Outcome
+from trainc.cel.program import Outcome
 from trainc.cel.values import EvalError
 from trainc.questions.tagged import as_read, numbers
 from trainc.records import dataclass, field

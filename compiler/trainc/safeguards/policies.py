@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainc.admit.policy.documents import rows
-from trainc.admit.policy.selectors import requirements
+from trainc.admit.policy.match import requirements
 from trainc.source import Json, JsonObject, Path, as_list, as_object
 
 Less = Iterator[tuple[Path, str]]

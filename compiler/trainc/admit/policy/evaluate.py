@@ -1,4 +1,4 @@
-"""Evaluates a policy with one param: what its validations and audit annotations come to.
+"""Evaluates a policy for one request, one binding and one param: the outcome of its validations and audit annotations.
 
 Source: k8s.io/apiserver v0.34 pkg/admission/plugin/policy/validating/validator.go, pkg/admission/plugin/webhook/
 matchconditions/matcher.go and pkg/admission/plugin/cel/activation.go and condition.go.
@@ -7,14 +7,15 @@ matchconditions/matcher.go and pkg/admission/plugin/cel/activation.go and condit
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-from trainc.admit.policy.decision import ANNOTATION, DENIED, ERROR, INVALID, UNDECIDED
+from trainc.admit.policy.documents import ANNOTATION, DENIED, ERROR, INVALID, UNDECIDED
 from trainc.admit.policy.expressions import Expression, Expressions
 from trainc.cel.composition import Compiled, Problem, Variables
-from trainc.cel.values import Undecided, Value
+from trainc.cel.program import LIMIT
+from trainc.cel.values import EvalError, Undecided, Value
+from trainc.cel.work import PER_COST
 from trainc.kube.gojson import trim_space
-from trainc.records import NamedTuple
 from trainc.source import JsonObject, Path
 
 BUDGET: Final = 10_000_000
@@ -33,7 +34,7 @@ _OUT_OF_BUDGET = "validation failed due to running out of cost budget, no furthe
 
 
 class Verdict(NamedTuple):
-    """What one expression comes to. ``key`` is that of an audit annotation, ``message`` then its value.
+    """The outcome of one expression. ``key`` is that of an audit annotation, ``message`` then its value.
 
     ``certain``: a denial whatever the binding's actions are. ``ordinal`` counts the validations from 0.
     ``guessed``: the server's message is not known offline, and this one stands for it.
@@ -52,7 +53,7 @@ class Verdict(NamedTuple):
 
 
 class _Result(NamedTuple):
-    """What an expression gave: a value, or an error, or why it is not known."""
+    """The result of an expression: a value, or an error, or why it is not known."""
 
     expression: Expression
     value: Value = None
@@ -70,29 +71,19 @@ class OutOfBudget(Exception):
 
 
 class Evaluation:
-    """One evaluation of a policy: of one request, one binding and one param.
-
-    ``names``: all that expressions may refer to but namespaceObject and variables. ``early``: the same as match
-    conditions see it.
-    """
+    """One evaluation. ``names``: the values that expressions may refer to, ``early`` those of match conditions."""
 
     def __init__(
-        self,
-        expressions: Expressions,
-        names: Mapping[str, Value],
-        early: Mapping[str, Value],
-        namespace: Value,
-        *,
-        ignores: bool,
+        self, expressions: Expressions, names: Mapping[str, Value], early: Mapping[str, Value], *, ignores: bool
     ) -> None:
         self._expressions = expressions
-        self._names = {**names, "namespaceObject": namespace}
-        self._early = {**early, "namespaceObject": None}
+        self._names = names
+        self._early = early
         self._ignores = ignores
 
     def verdicts(self) -> tuple[Verdict, ...]:
-        """Return what is to be said; nothing: the request is admitted."""
-        blocked = self._blocked()
+        """Return the verdicts; none: the request is admitted."""
+        blocked = self._blocked() if self._expressions.conditions else None
         return blocked if blocked is not None else self._validated()
 
     def explain(self, verdict: Verdict, data: JsonObject | None) -> Path:
@@ -105,7 +96,7 @@ class Evaluation:
         return explained(self._expressions, self._names, verdict.blame, data, failed=failed)
 
     def _blocked(self) -> tuple[Verdict, ...] | None:
-        """Return what there is instead of validations, or None if the match conditions let them run."""
+        """Return the verdicts that replace the validations, or None if the match conditions let them run."""
         results: list[_Result] = []
         try:
             self._run(self._expressions.conditions, self._early, CONDITIONS_BUDGET, results)
@@ -120,31 +111,40 @@ class Evaluation:
             if result.undecided is not None:
                 return (_undecided(result),)
         if errors:
-            return self._failed(
-                errors[0].expression.path, _aggregate(str(result.error) for result in errors), errors[0]
-            )
+            path = errors[0].expression.path
+            return self._failed(path, _aggregate(str(result.error) for result in errors), errors[0])
         return None
 
     def _validated(self) -> tuple[Verdict, ...]:
         results: list[_Result] = []
         try:
-            left = self._run(self._expressions.validations, self._names, BUDGET, results)
+            left, variables = self._run(self._expressions.validations, self._names, BUDGET, results)
         except OutOfBudget as stop:
             return self._failed(stop.path, str(stop))
-        messages, trouble = self._messages(results, left)
         found: list[Verdict] = []
-        for index, result in enumerate(results):
-            found += self._judged(result, index, messages.get(result.expression.path[:-1]), trouble)
-        annotations: list[_Result] = []
-        try:
-            self._run(self._expressions.annotations, self._names, BUDGET, annotations)
-        except OutOfBudget as stop:
-            return self._failed(stop.path, str(stop))  # instead of what the validations came to
-        for result in annotations:
-            found += self._annotated(result)
+        if not self._affordable(left, variables) or any(result.value is not True for result in results):
+            messages, trouble = self._messages(left)
+            for index, result in enumerate(results):
+                found += self._judged(result, index, messages.get(result.expression.path[:-1]), trouble)
+        if self._expressions.annotations:
+            annotations: list[_Result] = []
+            try:
+                self._run(self._expressions.annotations, self._names, BUDGET, annotations)
+            except OutOfBudget as stop:
+                return self._failed(stop.path, str(stop))  # replaces the verdicts of the validations
+            for result in annotations:
+                found += self._annotated(result)
         return tuple(found)
 
-    def _messages(self, results: list[_Result], left: int) -> tuple[dict[Path, _Result], str | None]:
+    def _affordable(self, left: int, variables: Variables) -> bool:
+        """Tell whether the messages certainly stay within the budget: the server evaluates them all, in any case.
+
+        Variables cost again what they have cost, and nothing costs more than LIMIT.
+        """
+        expressions = self._expressions.messages
+        return not expressions or variables.charged + LIMIT * (variables.waiting + len(expressions)) <= left
+
+    def _messages(self, left: int) -> tuple[dict[Path, _Result], str | None]:
         """Return the messages by validation, and what is wrong with all of them."""
         found: list[_Result] = []
         try:
@@ -192,33 +192,28 @@ class Evaluation:
 
     def _run(
         self, expressions: Iterable[Expression], names: Mapping[str, Value], budget: int, results: list[_Result]
-    ) -> int:
+    ) -> tuple[int, Variables]:
         """Evaluate expressions in their order, sharing variables; return what is left. Raises OutOfBudget."""
-        variables = Variables(self._expressions.made, names)
+        variables, paid = Variables(self._expressions.made, names), 0
         for expression in expressions:
             made = expression.made
             if isinstance(made, Problem):
                 results.append(_Result(expression, error=f"compilation error: {made.text}", position=made.position))
                 continue
-            try:
-                outcome = made.program.evaluate(variables.names)
-            except Undecided as undecided:
-                results.append(_Result(expression, undecided=undecided.reason))
-                continue
-            charge = variables.take_charge() + outcome.charge
-            if charge > budget:
+            value, cost, work = made.program.run(variables.names)
+            budget -= max(cost, work // PER_COST) + variables.charged - paid
+            paid = variables.charged
+            if budget < 0:
                 raise OutOfBudget(expression.path)
-            budget -= charge
-            if outcome.undecided is not None:
-                results.append(_Result(expression, undecided=outcome.undecided))
-            elif outcome.error is not None:
-                text = f"expression '{expression.text}' resulted in error: {outcome.error.message}"
-                position = outcome.error.position
-                offset = None if position is None else position + expression.offset
+            if value.__class__ is Undecided:
+                results.append(_Result(expression, undecided=value.reason))
+            elif value.__class__ is EvalError:
+                text = f"expression '{expression.text}' resulted in error: {value.message}"
+                offset = None if value.position is None else value.position + expression.offset
                 results.append(_Result(expression, error=text, position=offset))
             else:
-                results.append(_Result(expression, outcome.value))
-        return budget
+                results.append(_Result(expression, value))
+        return budget, variables
 
 
 def _undecided(result: _Result, index: int = 0) -> Verdict:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final
+from typing import NamedTuple
+
+import msgspec
 
 from trainc.admit.policy.documents import Stored
 from trainc.cel.ast import Node
@@ -24,14 +26,10 @@ from trainc.cel.composition import (
 )
 from trainc.cel.declarations import Environment
 from trainc.cel.places import ANNOTATION, CONDITION, MESSAGE, admission
-from trainc.cel.runner import Program
+from trainc.cel.program import Program
 from trainc.cel.types import Type
 from trainc.kube.gojson import trim_space
-from trainc.records import NamedTuple, dataclass
 from trainc.source import JsonObject, Path
-
-_OFFLINE: Final = frozenset(("authorizer", "authorizer.requestResource"))
-"""What is known in a cluster only."""
 
 
 class Expression(NamedTuple):
@@ -45,15 +43,6 @@ class Expression(NamedTuple):
     text: str
     made: Compiled | Problem
     offset: int = 0
-
-
-class Programs(NamedTuple):
-    """What a policy evaluates where it has nothing to say; ``names``: all that this refers to."""
-
-    conditions: tuple[Program, ...]
-    validations: tuple[Program, ...]
-    messages: tuple[Program, ...]
-    names: frozenset[str]
 
 
 class Expressions:
@@ -119,20 +108,6 @@ class Expressions:
         return tuple(found)
 
     @cached_property
-    def programs(self) -> Programs | None:
-        """The programs of a policy that may have nothing to say; None where one cannot be used, or is recorded."""
-        if self._policy.rows("auditAnnotations"):
-            return None
-        parts = [_programs(part) for part in (self.conditions, self.validations, self.messages)]
-        composed = [variable.made.program for variable in self.variables if isinstance(variable.made, Compiled)]
-        if None in parts or len(composed) < len(self.variables):
-            return None
-        conditions, validations, messages = (part or () for part in parts)
-        used = (*conditions, *validations, *messages, *composed)
-        names = frozenset(name for program in used for name in program.names)
-        return Programs(conditions, validations, messages, names) if not names & _OFFLINE else None
-
-    @cached_property
     def environment(self) -> Environment:
         """What validations and audit annotations may use."""
         return admission(new=self._new, params=self._params, variables=self._known)
@@ -155,19 +130,12 @@ class Expressions:
                 yield Expression(("spec", field, index, key), row, text, made, text.find(used) if used else 0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bound:
+class Bound(msgspec.Struct, frozen=True, eq=False):
     """A policy with its bindings, by name, and its expressions."""
 
     policy: Stored
     bindings: tuple[Stored, ...]
     expressions: Expressions
-
-
-def _programs(expressions: tuple[Expression, ...]) -> tuple[Program, ...] | None:
-    """Return the programs of expressions, or None if one of them has none."""
-    found = tuple(each.made.program for each in expressions if isinstance(each.made, Compiled))
-    return found if len(found) == len(expressions) else None
 
 
 def _text(row: JsonObject, field: str) -> str:

@@ -89,6 +89,7 @@ def check(regex: str) -> None:
         pattern(regex)
 
 
+@lru_cache(maxsize=4096)
 def matches(text: str, regex: str) -> bool:
     """Tell whether regex matches anywhere in text. Raises EvalError for one that is wrong.
 

@@ -1,21 +1,105 @@
 """The values that expressions of policies see: of the request, its objects, its namespace and params.
 
 Source: k8s.io/apiserver v0.34 pkg/admission/plugin/cel/activation.go and condition.go (CreateAdmissionRequest,
-CreateNamespaceObject), and what a server had filled in when it was asked: apart from what is given, an object has a
-uid, creationTimestamp and managedFields, on update also resourceVersion, generation and status.
+CreateNamespaceObject). Of an object a server knows more than what is written: a uid, creationTimestamp and
+managedFields, on update also resourceVersion, generation and status. Reading those is undecided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Final
 
-from trainc.admit.policy.cluster import NAME_LABEL, Cluster
-from trainc.admit.policy.decision import Request
-from trainc.admit.policy.matching import GroupVersionName, Match, own
-from trainc.admit.policy.partial import Partial, hiding
-from trainc.cel.values import Undecided, Value
-from trainc.source import Document, JsonObject, Path, as_object
+from trainc.admit.policy.documents import Request
+from trainc.admit.policy.match import NAME_LABEL, Cluster, GroupVersionName, Match, own
+from trainc.cel import types
+from trainc.cel.composition import LazyNames
+from trainc.cel.types import Type
+from trainc.cel.values import Container, EvalError, Undecided, Value
+from trainc.cel.work import Meter
+from trainc.source import Document, Json, JsonObject, Path, as_object
+
+_NOTHING = object()
+
+
+def hiding(name: str, data: Json, paths: tuple[Path, ...]) -> Value:
+    """Return data of which what lies at some paths is not known; where it is copied, dicts and lists stay such."""
+    if not paths:
+        return data
+    below: dict[str | int, list[Path]] = {}
+    for first, *rest in paths:
+        below.setdefault(first, []).extend([tuple(rest)] if rest else [])
+    if isinstance(data, list):
+        return [hiding(f"{name}[{index}]", item, tuple(below.get(index, ()))) for index, item in enumerate(data)]
+    if not isinstance(data, dict):
+        return data
+    hidden = frozenset(str(path[0]) for path in paths if len(path) == 1)
+    shown = data.items() if not hidden else [(key, value) for key, value in data.items() if key not in hidden]
+    known = {key: hiding(f"{name}.{key}", value, tuple(below.get(key, ()))) for key, value in shown}
+    return Partial(name, known, hidden) if hidden else known
+
+
+class Partial(Container):
+    """A map with fields known and others not: reading one of those, or the map as a whole, is undecided.
+
+    ``hidden`` names the fields that are not known; None: all that are not known. Others are known to be absent.
+    ``name`` is what the reason calls the map.
+    """
+
+    __slots__ = ("_hidden", "_known", "_name")
+
+    def __init__(self, name: str, known: Mapping[str, Value], hidden: frozenset[str] | None) -> None:
+        self._name = name
+        self._known = known
+        self._hidden = hidden
+
+    def is_list(self) -> bool:
+        """Tell that it is none."""
+        return False
+
+    def get(self, key: Value, default: Value) -> Value:
+        """Return a field. Raises Undecided."""
+        if not isinstance(key, str):
+            return default
+        found = self._known.get(key, _NOTHING)
+        if found is not _NOTHING:
+            if isinstance(found, Undecided):
+                raise Undecided(found.reason)
+            return found
+        if self._hidden is None or key in self._hidden:
+            raise Undecided(f"{self._name}.{key}: not known offline")
+        return default
+
+    def __len__(self) -> int:
+        raise self._undecided()
+
+    def size(self) -> int:
+        """Return the size that run-time cost counts, as far as it is known."""
+        return len(self._known)
+
+    def __iter__(self) -> Iterator[Value]:
+        raise self._undecided()
+
+    def equals(self, other: Value, meter: Meter | None = None) -> bool:
+        """Tell whether it is the same object. Raises Undecided for any other map."""
+        if other is self:
+            return True
+        if isinstance(other, dict | Container):
+            raise self._undecided()
+        return False
+
+    def add(self, other: Value) -> Value:
+        """Refuse: maps have no sum."""
+        raise EvalError("no such overload")
+
+    def celtype(self) -> Type:
+        """Return the type of maps."""
+        return types.map_of(types.STRING, types.DYN)
+
+    def _undecided(self) -> Undecided:
+        return Undecided(f"{self._name}: not known offline as a whole")
+
 
 _CREATED: Final = frozenset(("uid", "creationTimestamp", "managedFields"))
 _STORED: Final = _CREATED | {"resourceVersion", "generation"}
@@ -44,15 +128,20 @@ def object_names(request: Request, matched: Match) -> dict[str, Value]:
     }
 
 
-def names(request: Request, matched: Match, objects: Mapping[str, Value], params: Document | None) -> dict[str, Value]:
-    """Return all that expressions may refer to but namespaceObject and variables."""
-    return {
-        **objects,
-        "request": request_value(request, matched),
-        "params": params_value(params),
-        "authorizer": _OFFLINE,
-        "authorizer.requestResource": _OFFLINE,
-    }
+def names(
+    request: Request, matched: Match, objects: Mapping[str, Value], params: Document | None, cluster: Cluster | None
+) -> LazyNames:
+    """Return all that expressions may refer to but variables. Without a cluster, namespaceObject is null."""
+    return LazyNames(
+        {
+            **objects,
+            "request": partial(request_value, request, matched),
+            "params": partial(params_value, params),
+            "namespaceObject": partial(namespace_value, request, cluster),
+            "authorizer": _OFFLINE,
+            "authorizer.requestResource": _OFFLINE,
+        }
+    )
 
 
 def params_value(params: Document | None) -> Value:
@@ -90,9 +179,9 @@ def _options(operation: str) -> Value:
     return Partial("request.options", {"kind": kind, "apiVersion": "meta.k8s.io/v1"}, None)
 
 
-def namespace_value(request: Request, cluster: Cluster) -> Value:
+def namespace_value(request: Request, cluster: Cluster | None) -> Value:
     """Return ``namespaceObject``: null for what is in no namespace, and for namespaces."""
-    if not request.scope or (request.version == "v1" and request.is_namespace):
+    if cluster is None or not request.scope or (request.version == "v1" and request.is_namespace):
         return None
     name = "namespaceObject.metadata"
     given = cluster.namespace(request.scope)

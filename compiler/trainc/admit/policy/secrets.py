@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
-from trainc.admit.policy.decision import Decision, Request
+from msgspec.structs import replace
+
+from trainc.admit.policy.documents import Decision, Request
 from trainc.findings.redaction import MASK, veiled
 from trainc.kube.gojson import trim_space
-from trainc.records import replace
 from trainc.source import JsonObject, Path, as_object, get
 
 HIDDEN: Final = "(not shown, since it depends on what looks like a secret)"

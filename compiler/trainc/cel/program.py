@@ -1,0 +1,88 @@
+"""Programs: expressions that can be evaluated, with the values, errors and costs of the API server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+import msgspec
+
+from trainc.cel.checker import Checked
+from trainc.cel.codegen import Function, make
+from trainc.cel.declarations import Environment
+from trainc.cel.folding import PlanError
+from trainc.cel.interpretable import Interpretable
+from trainc.cel.names import Slots
+from trainc.cel.planner import plan as plan_tree
+from trainc.cel.values import EvalError, Undecided, Value
+from trainc.cel.work import PER_COST
+
+__all__ = ["LIMIT", "Outcome", "PlanError", "Program", "plan"]
+
+LIMIT = 1_000_000
+"""What one expression may cost: PerCallLimit of k8s.io/apiserver pkg/apis/cel/config.go."""
+
+Names: TypeAlias = Mapping[str, Value]
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """The result of an evaluation: a value, or an error, or why it cannot be known offline; and its cost.
+
+    The cost is exact where the expression has a value. ``work``: what the meter counted (work.py).
+    """
+
+    value: Value
+    error: EvalError | None
+    undecided: str | None
+    cost: int
+    work: int = 0
+
+    @property
+    def charge(self) -> int:
+        """What it takes from the budget of an object: its cost, or more if the work was out of all proportion."""
+        return max(self.cost, self.work // PER_COST)
+
+
+class Program:
+    """An expression that can be evaluated, any number of times and by several threads at once."""
+
+    __slots__ = ("_function", "_plan", "_variables")
+
+    def __init__(self, planned: Interpretable, slots: Slots) -> None:
+        self._plan = planned
+        self._variables = slots.variables
+        self._function: Function | None = None
+
+    @property
+    def names(self) -> Iterator[str]:
+        """The variables that it refers to."""
+        return iter(self._variables)
+
+    def evaluate(self, variables: Names, limit: int = LIMIT) -> Outcome:
+        """Evaluate with the values of variables, of which an EvalError or Undecided fails where it is used.
+
+        The work done is bounded, too, whatever the limit of cost (work.py).
+        """
+        value, cost, work = self.run(variables, limit)
+        if value.__class__ is EvalError:
+            return Outcome(None, value, None, cost, work)
+        if value.__class__ is Undecided:
+            return Outcome(None, None, value.reason, cost, work)
+        return Outcome(value, None, None, cost, work)
+
+    def judge(self, variables: Names) -> tuple[Value, int]:
+        """Return the value, as run does, and what it takes from the budget of an object."""
+        value, cost, work = self.run(variables)
+        return value, max(cost, work // PER_COST)
+
+    def run(self, variables: Names, limit: int = LIMIT) -> tuple[Value, int, int]:
+        """Return the value, or an EvalError or Undecided in its place, with cost and work."""
+        if self._function is None:  # most expressions of a policy are checked, and never evaluated
+            self._function = make(self._plan, self._variables)
+        return self._function(variables, limit)
+
+
+def plan(checked: Checked, environment: Environment) -> Program:
+    """Return the program of an expression. Raises PlanError where the server cannot make one, as of int("x")."""
+    slots = Slots()
+    return Program(plan_tree(checked, environment, slots), slots)

@@ -1,0 +1,307 @@
+"""The functions that the Python code of an expression calls (codegen.py), for what it does not write out itself.
+
+A failure is a Python exception: EvalError for an error of the expression, Undecided for what cannot be known offline.
+``&&``, ``||`` and loops catch both; nothing catches Panic and Exhausted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import length_hint
+from types import TracebackType
+from typing import Any, Final, TypeAlias
+
+from trainc.cel.attributes import check_key, go_type, look_up, native
+from trainc.cel.cost import actual_size, not_a_list
+from trainc.cel.equality import equal
+from trainc.cel.gotext import shown
+from trainc.cel.maps import MISSING, from_entries, inserted, is_list, is_map, items, key_form, keys
+from trainc.cel.typenames import type_name, type_of
+from trainc.cel.values import NONE, Container, EvalError, KeyedMap, Opaque, Optional, Undecided, Value
+from trainc.cel.work import COST, MESSAGE, Exhausted, Meter, Panic, spend
+
+ABSORBED: Final = (EvalError, Undecided)
+"""The failures that ``&&`` and ``||`` absorb."""
+
+FAILURES: Final = (*ABSORBED, Panic, Exhausted, RecursionError)
+
+LOOK_UP: Final = (KeyError, TypeError, AttributeError, EvalError)
+"""What Python raises for a selection from a value that is no dict, or has no such key."""
+
+NO_OVERLOAD: Final = "no such overload"
+TOO_EXPENSIVE: Final = "operation cancelled: actual cost limit exceeded"
+TOO_DEEP: Final = "the expression or its values are nested too deeply"
+
+
+class _Unset:
+    __slots__ = ()
+
+
+UNSET: Final = _Unset()
+"""The value of a bound name before it is first read."""
+
+UNUSUAL: Final = frozenset((EvalError, Undecided, MISSING.__class__, Optional))
+"""The classes of variables that cannot be used as they are: see bare."""
+
+ONE: Final = frozenset((int, bool, float, type(None)))
+"""The classes of values whose size counts as 1."""
+
+Step: TypeAlias = tuple[Value, int]
+"""A key, and the position of the selection."""
+
+
+class Exceeded(Panic):
+    """The cost is above its limit, or the work above its budget."""
+
+    def __init__(self, cost: int, limit: int) -> None:
+        super().__init__("")
+        self.message = TOO_EXPENSIVE if cost > limit else MESSAGE
+
+
+def failed(error: BaseException) -> EvalError | Undecided:
+    """Return what an evaluation gives that ends with an exception."""
+    if isinstance(error, ABSORBED):
+        return located(error)
+    if isinstance(error, Panic):
+        return EvalError(error.message)
+    return EvalError(MESSAGE if isinstance(error, Exhausted) else TOO_DEEP)
+
+
+def located(error: EvalError | Undecided, meter: Meter | None = None) -> EvalError | Undecided:
+    """Return a failure with a position: that of the line of the expression's code where it was raised.
+
+    ``meter``: the failure is absorbed, and the calls that it kept from being paid for cost 1 each.
+    """
+    trace: TracebackType | None = error.__traceback__
+    assert trace is not None, "it was raised"
+    code, line = trace.tb_frame.f_globals, trace.tb_lineno
+    while trace is not None:
+        if trace.tb_frame.f_globals is code:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    position, pending = code["MARKS"][line]
+    if meter is not None:
+        meter[COST] += pending
+    if isinstance(error, Undecided) or error.position is not None:
+        return again(error)
+    return EvalError(error.message, position)
+
+
+def worse(before: EvalError | Undecided | None, error: EvalError | Undecided, meter: Meter) -> EvalError | Undecided:
+    """Return the failure that decides of two: the first that is undecided, else the first error."""
+    found = located(error, meter)
+    if before is None or (isinstance(error, Undecided) and not isinstance(before, Undecided)):
+        return found
+    return before
+
+
+def again(error: EvalError | Undecided) -> EvalError | Undecided:
+    """Return a failure that is a variable's value as a new exception, without the traceback of the old one."""
+    return EvalError(error.message, error.position) if isinstance(error, EvalError) else Undecided(error.reason)
+
+
+def bare(value: Value, name: str, position: int) -> Value:
+    """Return a variable of an unusual class, read without any selection. Raises its failure."""
+    if value.__class__ is Optional:
+        return rewrapped(value, position)
+    if value is MISSING:
+        raise EvalError(f"no such attribute(s): {name}", position)
+    raise again(value)
+
+
+def rewrapped(value: Optional, position: int) -> Optional:
+    """Return an optional as an attribute of cel-go gives it: converted to Go's native value and back."""
+    if not value.present:
+        return value
+    try:
+        return Optional(native(value.value))
+    except EvalError as error:
+        return Optional(EvalError(error.message, position))
+
+
+def unwrapped(value: Optional) -> Value:
+    """Return the value inside an optional, to select from it; MISSING if there is none."""
+    return native(value.value) if value.present else MISSING
+
+
+def select(meter: Meter, value: Value, start: Step, path: Sequence[Step]) -> Value:
+    """Return what a chain of fields selects from a variable. Raises EvalError.
+
+    ``start``: the variable's name and position. The code has charged the whole path; what is not reached is given back.
+    """
+    if value.__class__ in UNUSUAL and value.__class__ is not Optional:
+        meter[COST] -= len(path)
+        return bare(value, *start)
+    optional = value.__class__ is Optional
+    if optional:
+        value = unwrapped(value)
+    for at, (key, position) in enumerate(path):
+        try:
+            found = look_up(value, key) if value is not MISSING else MISSING
+        except EvalError as error:
+            raise EvalError(error.message, position) from None
+        if found is MISSING:
+            meter[COST] -= len(path) - at - (not optional)
+            if optional:
+                return NONE
+            raise EvalError(_absent(value, key), position)
+        value = found
+    return Optional(value) if optional else value
+
+
+def present(meter: Meter, value: Value, start: Step, key: str) -> bool:
+    """Tell whether a value has a field, as has() does."""
+    if value.__class__ is Optional:
+        value = unwrapped(value)
+        if value is MISSING or look_up(value, key) is MISSING:
+            meter[COST] -= 1
+            return False
+        return True
+    if value.__class__ in UNUSUAL:
+        bare(value, *start)
+    return look_up(value, key) is not MISSING
+
+
+def _absent(value: Value, key: Value) -> str:
+    return f"{'index out of bounds' if is_list(value) else 'no such key'}: {shown(key)}"
+
+
+def absent(value: Value, key: Value) -> EvalError:
+    """Return the error of a key that a value does not have."""
+    return EvalError(_absent(value, key))
+
+
+def elements(value: Value) -> Iterable[Value]:
+    """Return what the variable of a loop takes on. Raises EvalError for a value that is no list or map."""
+    if value.__class__ is list or value.__class__ is dict:
+        return value
+    if isinstance(value, KeyedMap):
+        return keys(value)
+    if isinstance(value, Container):
+        return list(value)
+    raise EvalError(f"got '{go_type(value)}', expected iterable type")
+
+
+def pairs(value: Value) -> list[tuple[Value, Value]]:
+    """Return what the two variables of a loop take on. Raises EvalError for a value that is no list or map."""
+    if is_list(value):
+        return list(enumerate(value))
+    if is_map(value):
+        return list(items(value))
+    raise EvalError(f"unsupported comprehension range type: {go_type(value)}")
+
+
+def unlisted(error: EvalError, value: Value) -> EvalError | Panic:
+    """Return what the error of a call becomes whose cost cannot be computed unless a value is a list."""
+    return error if is_list(value) else not_a_list(error if value is UNSET else value)
+
+
+def compare(one: Value, two: Value, negates: bool, meter: Meter) -> bool:
+    """Return ``one == two``, or with ``negates`` ``one != two``, which is true where they cannot be compared."""
+    try:
+        return equal(one, two, meter) is not negates
+    except EvalError:
+        if negates:
+            return True
+        raise
+
+
+def equality_cost(one: Value, two: Value, negates: bool) -> int:
+    """Return the cost of a comparison."""
+    if isinstance(one, Opaque) and not negates:
+        return 1
+    return (min(actual_size(one), actual_size(two)) + 9) // 10
+
+
+def member(value: Value, forms: frozenset[Any]) -> bool:
+    """Tell whether a value is among constants, given by their forms (maps.key_form)."""
+    return (value if value.__class__ is str else key_form(value)) in forms
+
+
+def inside(optional: Optional) -> Value:
+    """Return the value of an optional. Raises the EvalError that it may be."""
+    if isinstance(optional.value, EvalError):
+        raise again(optional.value)
+    return optional.value
+
+
+def list_of(values: Sequence[Value], optional: Sequence[bool]) -> list[Value]:
+    """Return ``[a, ?b]``."""
+    found = []
+    for value, questioned in zip(values, optional, strict=True):
+        if questioned:
+            if not isinstance(value, Optional):
+                words = "cannot initialize optional list element from non-optional value"
+                raise EvalError(f"{words} {shown(value)}")
+            found += [value.value] if value.present else []
+        else:
+            found.append(value)
+    return found
+
+
+def map_of(names: Sequence[Value], values: Sequence[Value], optional: Sequence[bool]) -> Value:
+    """Return ``{a: b, ?c: d}``."""
+    entries: dict[object, tuple[Value, Value]] = {}
+    for key, value, questioned in zip(names, values, optional, strict=True):
+        form = key_form(key)
+        found = _entry(key, value) if questioned else value
+        if found is MISSING:
+            entries.pop(form, None)
+        else:
+            entries[form] = (key, found)
+    return from_entries(entries)
+
+
+def fields_of(names: Sequence[str], values: Sequence[Value], optional: Sequence[bool]) -> dict[str, Value]:
+    """Return the fields of a message that are set."""
+    fields: dict[str, Value] = {}
+    for name, value, questioned in zip(names, values, optional, strict=True):
+        found = _entry(name, value) if questioned else value
+        if found is MISSING:
+            fields.pop(name, None)
+        else:
+            fields[name] = found
+    return fields
+
+
+def _entry(key: Value, value: Value) -> Value:
+    """Return the value of an entry behind a question mark, MISSING if it has none. Raises EvalError."""
+    if isinstance(value, Optional):
+        return value.value if value.present else MISSING
+    raise EvalError(f"cannot initialize optional entry '{shown(key)}' from non-optional value {shown(value)}")
+
+
+def insert(entries: dict[object, tuple[Value, Value]], key: Value, value: Value) -> None:
+    """Add an entry to a map in the making. Raises EvalError for a key that it has."""
+    form = key_form(key)
+    if form in entries:
+        inserted(from_entries(entries), key, value)
+    entries[form] = (key, value)
+
+
+def insert_all(entries: dict[object, tuple[Value, Value]], update: Value, meter: Meter) -> None:
+    """Add the entries of a map to a map in the making. Raises EvalError."""
+    if not is_map(update):
+        raise EvalError(f"no such overload: cel.@mapInsert(map, {type_name(type_of(update))})")
+    for key, value in items(update):
+        spend(meter, 1)
+        insert(entries, key, value)
+
+
+NAMES: Final[Mapping[str, Any]] = {
+    **{each.__name__: each for each in (Exceeded, Optional, EvalError, check_key, from_entries, length_hint, look_up)},
+    **{each.__name__: each for each in (failed, located, worse, bare, rewrapped, unwrapped, inside, select, present)},
+    **{each.__name__: each for each in (absent, elements, pairs, compare, unlisted, equality_cost, member)},
+    **{each.__name__: each for each in (list_of, map_of, fields_of, insert, insert_all)},
+    "ABSORBED": ABSORBED,
+    "FAILURES": FAILURES,
+    "LOOK_UP": LOOK_UP,
+    "MISSING": MISSING,
+    "NONE": NONE,
+    "NO_OVERLOAD": NO_OVERLOAD,
+    "ONE": ONE,
+    "SIZED": frozenset((str, bytes, list, dict)),
+    "UNSET": UNSET,
+    "UNUSUAL": UNUSUAL,
+}
+"""All that a function may name, besides its constants and what Python has built in."""

@@ -1,1 +1,0 @@
-"""Expressions as Python: see program.py."""
