@@ -12,7 +12,7 @@ from functools import cache
 from trainc.data import load_json
 from trainc.diagnostics import suggest
 from trainc.findings.severities import Problem
-from trainc.schema import Structural, parse, prune, validate
+from trainc.schema import Structural, check, parse
 from trainc.settings import RECOMMENDED, SHORT
 from trainc.source import Json, JsonObject, Path, as_object, dotted, get
 
@@ -23,13 +23,12 @@ _DROPPED = frozenset(("$schema", "$defs", "description", "patternProperties"))
 def misfits(data: JsonObject) -> Iterator[Problem]:
     """Yield what of a parsed trainc.yaml does not fit the schema: unknown keys, wrong types and values."""
     expanded, short = _expanded(data)
-    pruned, unknown = prune(_schema(), expanded)
+    _, unknown, violations = check(_schema(), expanded)
     for path in unknown:
         known = tuple(_known(path[:-1]))
         key = str(path[-1])
         yield Problem(path, f"unknown key {key!r}", expected=", ".join(known) or None, hint=suggest(key, known))
-    assert isinstance(pruned, dict), "an object stays one"
-    for found in validate(_schema(), pruned):
+    for found in violations:
         path, message = found.path, found.message
         if path in short:
             path, message = path[:-1], message.replace(dotted(path), dotted(path[:-1]), 1)

@@ -8,7 +8,7 @@ from trainc.config import read_document
 from trainc.configschema import schema_of
 from trainc.diagnostics import Diagnostic, has_errors, report, sort_key, suggest
 from trainc.imagelock import FILE, IMAGES, NAME, Lock, key_of
-from trainc.schema import prune, validate
+from trainc.schema import check
 from trainc.source import Document, Json, JsonObject, Source, as_object
 
 CODE = "TC701"
@@ -39,12 +39,11 @@ def _faults(data: Json, document: Document) -> Iterator[Diagnostic]:
     if not isinstance(data, dict):
         yield report(CODE, document, (), "wrong type", expected="a mapping")
         return
-    pruned, unknown = prune(schema_of(SCHEMA), data)
-    assert isinstance(pruned, dict), "an object stays one"
+    _, unknown, misfits = check(schema_of(SCHEMA), data)
     for path in unknown:
         hint = suggest(str(path[-1]), (IMAGES,))
         yield report(CODE, document, path, f"unknown key {path[-1]!r}", expected=IMAGES, hint=hint)
-    for found in validate(schema_of(SCHEMA), pruned):
+    for found in misfits:
         yield report(CODE, document, found.path, found.message, found=found.found, expected=found.expected)
     yield from _names(as_object(data.get(IMAGES)), document)
 

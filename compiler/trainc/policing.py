@@ -16,7 +16,7 @@ from trainc.placing import within
 from trainc.previous import Previous
 from trainc.records import dataclass, field, replace
 from trainc.schema import Resource
-from trainc.schema.registry import BUILT_IN, Registry, split_version
+from trainc.schema.kinds import BUILT_IN, Registry, split_version
 from trainc.source import Document, JsonObject, Path, as_object, existing, get, put
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from trainc.output import files
 from trainc.policing import Policing
 from trainc.records import dataclass, replace
 from trainc.runtimes import Runtimes
-from trainc.schema.registry import Registry
+from trainc.schema.kinds import Registry
 from trainc.source import Document, Source
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from trainc.origins import Cause, Step, blame, counterpart
 from trainc.plugins import SHAPES
 from trainc.plugins.jobset import JobSet
 from trainc.records import NamedTuple, replace
-from trainc.schema import fit, read, resource
+from trainc.schema import admit, resource
 from trainc.source import Json, JsonObject, Path, existing, get
 
 Origins = Callable[[], Mapping[Path, Origin]]
@@ -235,9 +235,7 @@ def _admitted(trail: Trail) -> Step:
 
 
 def _stored(jobset: JsonObject) -> JsonObject:
-    kind = resource("JobSet")
-    fitted = fit(kind, jobset)
-    return read(kind, jobset).data if fitted is None else fitted
+    return admit(resource("JobSet"), jobset).data
 
 
 def _passed(model: Model, trail: Trail) -> list[Step]:

@@ -11,7 +11,7 @@ from trainc.admit.policy.expressions import Bound, Expressions
 from trainc.admit.policy.policyset import PolicySet
 from trainc.documents import identity
 from trainc.schema import Resource, resource
-from trainc.schema.registry import Registry
+from trainc.schema.kinds import Registry
 from trainc.source import Document, JsonObject, Source
 
 CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}

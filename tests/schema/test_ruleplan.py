@@ -14,7 +14,7 @@ from schema_cases import ALL_KINDS, Data, Objects, resource_of
 from trainc.admit import rules
 from trainc.admit.ruleplan import hold_on_create
 from trainc.admit.rules import BUDGET, RuleFailure, failures
-from trainc.schema import Structural, parse, read
+from trainc.schema import Structural, admit, parse
 
 seeds = st.integers(0, 2**32)
 
@@ -46,7 +46,7 @@ def test_documents() -> None:
 def test_changed_documents(seed: int) -> None:
     data = mutated(random.Random(seed).choice((*documents(), *jobsets())), seed)
     resource = resource_of(data["kind"]) if data.get("kind") in ALL_KINDS else resource_of("TrainJob")
-    agree(resource.schema, read(resource, data).data)
+    agree(resource.schema, admit(resource, data).data)
 
 
 @given(seed=seeds)
@@ -54,7 +54,7 @@ def test_changed_documents(seed: int) -> None:
 def test_parts_that_last(seed: int) -> None:
     data = mutated(random.Random(seed).choice((*documents(), *jobsets())), seed)
     resource = resource_of(data["kind"]) if data.get("kind") in ALL_KINDS else resource_of("TrainJob")
-    shared = partly_lasting(read(resource, data).data, seed)
+    shared = partly_lasting(admit(resource, data).data, seed)
     assert agree(resource.schema, shared) == agree(resource.schema, shared)
 
 
@@ -63,7 +63,7 @@ def test_parts_that_last(seed: int) -> None:
 @settings(max_examples=60, deadline=None)
 def test_random_objects(kind: str, seed: int) -> None:
     resource = resource_of(kind)
-    agree(resource.schema, read(resource, Objects(random.Random(seed)).make(kind)).data)
+    agree(resource.schema, admit(resource, Objects(random.Random(seed)).make(kind)).data)
 
 
 def rule(text: str, **more: Any) -> Data:

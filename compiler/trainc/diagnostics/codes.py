@@ -183,15 +183,15 @@ SCHEMA = {
     ),
     "TC111": Code(
         _E,
-        "CRD that is refused",
-        "The API server refuses this CustomResourceDefinition when it is created: its schema is not structural, holds"
-        " what is forbidden there, has a default that does not fit, or its names and versions break a rule. Objects of"
-        " its kind are not checked until it is put right.",
+        "CRD that cannot be read",
+        "The schema of this CustomResourceDefinition cannot be read: a keyword has a value of the wrong type, or is not"
+        " supported in structural schemas. Objects of its kind are not checked until it is put right.",
     ),
     "TC112": Code(
         _W,
         "pattern that cannot be tried",
-        "A pattern in a CRD needs more memory than trainc spends on one. Texts are not checked against it.",
+        "A pattern in a CRD is not one of Go's regular expressions, or needs more memory than trainc spends on one. Texts"
+        " are not checked against it.",
     ),
     "TC113": Code(
         _W,
@@ -216,12 +216,6 @@ RULES = {
         " object of this name. For TrainJobs and runtimes, which need not reach a cluster, it is a warning. Told by"
         " validate --base.",
         "give the new object another name, or leave the field as it was",
-    ),
-    "TC203": Code(
-        _E,
-        "rule that is refused",
-        "The API server refuses a CRD with this rule among its x-kubernetes-validations: the expression does not"
-        " compile for the schema at its place, is of another type than bool, or may cost too much.",
     ),
     "TC204": Code(
         _E,

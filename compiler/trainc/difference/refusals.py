@@ -22,7 +22,7 @@ from trainc.kube.quantity import from_json
 from trainc.origins import counterpart
 from trainc.previous import as_stored
 from trainc.schema import Resource
-from trainc.schema.registry import BUILT_IN, split_version
+from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.source import Document, Json, JsonObject, Path, dotted, existing, get
 
 _Said = tuple[Path, str]

@@ -19,7 +19,7 @@ from trainc.options import Options
 from trainc.origins import nearest
 from trainc.records import replace
 from trainc.schema import admit
-from trainc.schema.registry import BUILT_IN, split_version
+from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.settings import Patch
 from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, existing, get, paths
 

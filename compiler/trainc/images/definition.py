@@ -12,7 +12,7 @@ from trainc.configschema import schema_of
 from trainc.diagnostics import Diagnostic, has_errors, report, sort_key, suggest
 from trainc.imagelock import key_of
 from trainc.records import dataclass, field
-from trainc.schema import prune, validate
+from trainc.schema import check
 from trainc.source import Document, Json, JsonObject, Source, as_list, as_object, objects
 
 FILE: Final = "image.yaml"
@@ -125,14 +125,12 @@ def _faults(data: Json, document: Document) -> Iterator[Diagnostic]:
         yield report(CODE, document, (), "wrong type", expected="a mapping")
         return
     schema = schema_of(SCHEMA)
-    pruned, unknown = prune(schema, data)
-    assert isinstance(pruned, dict), "an object stays one"
+    _, unknown, misfits = check(schema, data)
     for path in unknown:
         found = schema.at(path[:-1])
         known = tuple(sorted(found.properties)) if found is not None else ()
         hint = suggest(str(path[-1]), known)
         yield report(CODE, document, path, f"unknown key {path[-1]!r}", expected=", ".join(known) or None, hint=hint)
-    misfits = list(validate(schema, pruned))
     for each in misfits:
         yield report(CODE, document, each.path, each.message, found=each.found, expected=each.expected)
     if not misfits:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from trainc.admit.policy.selectors import Labels, labels_of
 from trainc.documents import Key
 from trainc.records import dataclass
-from trainc.schema.registry import Registry
+from trainc.schema.kinds import Registry
 from trainc.source import Document, JsonObject, as_object
 
 NAME_LABEL = "kubernetes.io/metadata.name"

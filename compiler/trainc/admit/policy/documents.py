@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from trainc.records import dataclass
 from trainc.schema import Violation, admit
-from trainc.schema.registry import BUILT_IN
+from trainc.schema.kinds import BUILT_IN
 from trainc.source import Document, JsonObject, Path, as_list, as_object
 
 GROUP, VERSION = "admissionregistration.k8s.io", "v1"

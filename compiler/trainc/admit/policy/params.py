@@ -9,7 +9,7 @@ from __future__ import annotations
 from trainc.admit.policy.cluster import Cluster
 from trainc.admit.policy.documents import Stored
 from trainc.admit.policy.selectors import labels_of, requirements, selects
-from trainc.schema.registry import split_version
+from trainc.schema.kinds import split_version
 from trainc.source import Document, JsonObject, as_object
 
 

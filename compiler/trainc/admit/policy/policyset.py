@@ -24,7 +24,7 @@ from trainc.cel.values import Undecided, Value
 from trainc.diagnostics import Diagnostic, has_errors
 from trainc.documents import Key, identity
 from trainc.records import dataclass, field, replace
-from trainc.schema.registry import BUILT_IN, Registry
+from trainc.schema.kinds import BUILT_IN, Registry
 from trainc.source import Document, Path, as_object
 
 _EXEMPT = frozenset(

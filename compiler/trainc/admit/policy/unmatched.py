@@ -8,7 +8,7 @@ from functools import cache
 from trainc.admit.policy.documents import Stored, rows
 from trainc.diagnostics import Diagnostic, report, suggest
 from trainc.regex import lazy
-from trainc.schema.registry import all_groups, all_kinds
+from trainc.schema.kinds import all_groups, all_kinds
 from trainc.source import JsonObject, Path, as_list, as_object
 
 CODE = "TC516"
