@@ -17,7 +17,8 @@ from trainc.admit.generated import admit_jobset
 from trainc.admit.jobsetdefaults import default
 from trainc.kube.gotypes import GoDecodeError
 from trainc.schema import Structural, admit, parse, resource
-from trainc.schema.walk import STORE, UNKNOWN, node_of
+from trainc.schema.faults import UNKNOWN
+from trainc.schema.walk import STORE, node_of
 from trainc.source import Path
 
 TEXT: Any = {"type": "string"}

@@ -10,6 +10,7 @@ import msgspec
 
 from trainc.diagnostics import suggest
 from trainc.kube.fielderror import NO_FIELD
+from trainc.schema.faults import UNKNOWN, Faults
 from trainc.schema.kinds import Resource
 from trainc.schema.metadata import (
     SUBDOMAIN,
@@ -21,7 +22,7 @@ from trainc.schema.metadata import (
     read_metadata,
 )
 from trainc.schema.structural import Structural, has_embedded, has_rules
-from trainc.schema.walk import PRUNE, STORE, UNKNOWN, Faults, Mode, node_of
+from trainc.schema.walk import PRUNE, STORE, Mode, node_of
 from trainc.schema.wording import Violation, native_violation, violations
 from trainc.source import Json, JsonObject, Path
 

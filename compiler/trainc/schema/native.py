@@ -13,10 +13,11 @@ from typing import Any, Final
 
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.kube.names import is_dns1035_label, is_dns1123_label, mask_trailing_dash
+from trainc.schema.faults import GO_TYPE, LIST_KEYS, LIST_TYPE, UNKNOWN, Fault, Faults, Visit
 from trainc.schema.formats import is_byte
 from trainc.schema.metadata import SEGMENT, NameRule
 from trainc.schema.values import Mismatch
-from trainc.schema.walk import GO_TYPE, LIST_KEYS, LIST_TYPE, UNKNOWN, Fault, Faults, Mode, Node, Visit
+from trainc.schema.walk import Mode, Node
 from trainc.source import Json
 
 NATIVE: Final = Mode(native=True)

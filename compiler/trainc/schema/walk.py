@@ -13,24 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from trainc.kube.gotypes import decode, fields, is_struct
 from trainc.memo import LASTING, last
+from trainc.schema.alternatives import alternative_checks
+from trainc.schema.faults import LIST_TYPE, NUMBER, UNKNOWN, Fault, Faults, Visit
 from trainc.schema.formats import format_check, known_format
 from trainc.schema.patterns import matcher
 from trainc.schema.structural import Structural
-from trainc.schema.values import NUMERIC, integers, is_member, json_type, list_errors, mismatch, number_errors
+from trainc.schema.values import NUMERIC, integers, is_member, list_errors, mismatch, number_errors
 from trainc.source import Json
 
 OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
 """What every Kubernetes object has, whether or not its schema says so."""
 
-UNKNOWN: Final = "unknown"
-NUMBER: Final = "number"
-GO_TYPE: Final = "Go type"
-LIST_TYPE: Final = "x-kubernetes-list-type"
-LIST_KEYS: Final = "x-kubernetes-list-map-keys"
 _PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 _LIMITS = ("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _CLASSES: dict[str, type] = {"string": str, "boolean": bool, "array": list, "object": dict, "null": type(None)}
@@ -53,29 +50,6 @@ PRUNE: Final = Mode(fills=False)
 CHECK: Final = Mode(prunes=False, fills=False)
 """For the alternatives of a schema, which only validate."""
 
-
-class Fault:
-    """One thing that is wrong with a value. ``detail`` is more about it; ``steps`` lead to it, innermost first.
-
-    ``secondary``: it adds nothing to another fault of the same value.
-    """
-
-    __slots__ = ("detail", "keyword", "node", "secondary", "steps", "value")
-
-    def __init__(self, keyword: str, value: Any, node: Node | None = None, detail: Any = None) -> None:
-        self.keyword, self.value, self.node, self.detail = keyword, value, node, detail
-        self.secondary = False
-        self.steps: list[str | int] = []
-
-    @property
-    def path(self) -> tuple[str | int, ...]:
-        """The path from where the walk began."""
-        return tuple(reversed(self.steps))
-
-
-Faults: TypeAlias = list[Fault]
-Visit: TypeAlias = Callable[[Any, Faults], Any]
-"""Returns a value as it is stored, ``_ABSENT`` for a field to drop, and adds what is wrong with it to the faults."""
 
 _ABSENT: Final = object()
 
@@ -275,7 +249,7 @@ class Node(Part):
         if (self.types or self.format) and not any(_CLASSES.get(name) is cls for name in self.types):
             before.append(self._check_type)
         if cls is not type(None):
-            before += self._alternative_checks(cls)
+            before += alternative_checks(self, cls)
         if cls is str and (self.format or not keywords.keys().isdisjoint(("maxLength", "minLength", "pattern"))):
             before.append(self._text_check())
         if cls in (int, float):
@@ -370,68 +344,19 @@ class Node(Part):
         return check
 
     def alternatives(self, keyword: str) -> list[Node]:
-        """Return the nodes of anyOf, oneOf or allOf."""
-        return [node_of(sub, CHECK) for sub in self.schema.alternatives(keyword)]
+        """Return the nodes of anyOf, oneOf, allOf or not."""
+        negated = self.schema.negated() if keyword == "not" else None
+        subs = self.schema.alternatives(keyword) if keyword != "not" else [negated] if negated is not None else []
+        return [node_of(sub, CHECK) for sub in subs]
 
-    def _alternative_checks(self, cls: type) -> Iterator[Visit]:
-        nodes = self.alternatives("anyOf")
-        if nodes and not any(node._takes_all(cls) for node in nodes):
-            yield self._any_of(nodes)
-        if nodes := self.alternatives("oneOf"):
-            yield self._one_of(nodes)
-        if nodes := self.alternatives("allOf"):
-            yield self._all_of(nodes)
-        if (negated := self.schema.negated()) is not None:
-            yield self._not(node_of(negated, CHECK))
-
-    def _takes_all(self, cls: type) -> bool:
+    def takes_all(self, cls: type) -> bool:
         """Tell whether the node only names a type, and all values of a class are of that type."""
         return self.schema.keywords.keys() == {"type"} and _CLASSES.get(self.schema.type) is cls
 
-    def _any_of(self, nodes: list[Node]) -> Visit:
-        def check(value: Any, faults: Faults) -> Any:
-            tried: list[Faults] = []
-            for node in nodes:
-                tried.append(node.faults_of(value))
-                if not tried[-1]:
-                    return value
-            best = _best(nodes, tried, value)
-            for fault in best:
-                fault.secondary = fault.secondary or (fault.keyword == "type" and fault.node in nodes)
-            faults += [Fault("anyOf", value, self), *best]
-            return value
-
-        return check
-
-    def _one_of(self, nodes: list[Node]) -> Visit:
-        def check(value: Any, faults: Faults) -> Any:
-            tried = [node.faults_of(value) for node in nodes]
-            valid = sum(not found for found in tried)
-            if not valid:
-                faults += [Fault("oneOf", value, self, "Found none valid"), *_best(nodes, tried, value)]
-            elif valid > 1:
-                faults.append(Fault("oneOf", value, self, f"Found {valid} valid alternatives"))
-            return value
-
-        return check
-
-    def _all_of(self, nodes: list[Node]) -> Visit:
-        def check(value: Any, faults: Faults) -> Any:
-            tried = [node.faults_of(value) for node in nodes]
-            if any(tried):
-                faults += (fault for found in tried for fault in found)
-                faults.append(Fault("allOf", value, self, ". None validated" if all(tried) else ""))
-            return value
-
-        return check
-
-    def _not(self, refused: Node) -> Visit:
-        def check(value: Any, faults: Faults) -> Any:
-            if not refused.faults_of(value):
-                faults.append(Fault("not", value, self))
-            return value
-
-        return check
+    def child(self, step: str | int) -> Node | None:
+        """Return the node of a field or item in an alternative, or None where the schema names none."""
+        found = self.schema.child(step)
+        return None if found is None else node_of(found, CHECK)
 
 
 def _shared(value: Json) -> Json:
@@ -569,41 +494,3 @@ def _class_of(mode: Mode) -> type[Node]:
     from trainc.schema.native import NativeNode
 
     return NativeNode
-
-
-def _best(nodes: list[Node], tried: list[Faults], value: Any) -> Faults:
-    """Return the faults of the alternative that came furthest, of the first such one."""
-    scores = [_score(node, value) for node in nodes]
-    return tried[scores.index(max(scores))]
-
-
-def _score(node: Node, value: Any) -> int:
-    """Count the checks that an alternative went through, as kube-openapi's MatchCount does."""
-    typed = bool(node.types or node.format)
-    fits = mismatch(node.types, node.format, value) is None
-    if value is None:
-        return int(fits)
-    score = typed * (1 + fits) + 4  # type; alternatives, twice; enum; the schema itself
-    score += sum(_score_alternatives(node, keyword, value) for keyword in ("anyOf", "oneOf", "allOf"))
-    if isinstance(value, str):
-        return score + 1 + bool(node.format)
-    if isinstance(value, list):
-        items = node.schema.items
-        return score + 2 + (sum(_score(node_of(items, CHECK), item) for item in value) if items is not None else 0)
-    if isinstance(value, dict):
-        below = [(node.schema.child(key), item) for key, item in value.items()]
-        return score + 1 + sum(_score(node_of(sub, CHECK), item) for sub, item in below if sub is not None)
-    return score + (2 if json_type(value) != "boolean" else 0)
-
-
-def _score_alternatives(node: Node, keyword: str, value: Any) -> int:
-    nodes = node.alternatives(keyword)
-    if not nodes:
-        return 0
-    scores = [_score(sub, value) for sub in nodes]
-    if keyword == "allOf":
-        return sum(scores)
-    valid = [score for sub, score in zip(nodes, scores, strict=True) if not sub.faults_of(value)]
-    if keyword == "oneOf" and len(valid) > 1:
-        return 0
-    return valid[0] if valid else max(scores)

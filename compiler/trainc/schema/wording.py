@@ -14,8 +14,8 @@ import msgspec
 from trainc.diagnostics import suggest
 from trainc.kube.fielderror import NO_FIELD, go_value, quote
 from trainc.kube.gojson import go_json
+from trainc.schema.faults import GO_TYPE, LIST_KEYS, LIST_TYPE, NUMBER, UNKNOWN, Fault
 from trainc.schema.structural import Structural
-from trainc.schema.walk import GO_TYPE, LIST_KEYS, LIST_TYPE, NUMBER, UNKNOWN, Fault
 from trainc.source import Path, dotted
 
 
