@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from trainc.kube.gotypes import decode, fields, is_struct
+from trainc.kube.gotypes import GoDecodeError, decode, fields, is_struct
 from trainc.memo import LASTING, last
 from trainc.schema.alternatives import alternative_checks
 from trainc.schema.faults import LIST_TYPE, NUMBER, UNKNOWN, Fault, Faults, Visit
@@ -140,17 +140,16 @@ class Node(Part):
         if cls is type(None) and self.mode.fills and not self.schema.nullable:
             default = self.schema.default
             return (lambda _value, _faults: _ABSENT) if default is None else self._default_visit(default)
-        checks = (*before, *after)
         if self.go and cls is not type(None) and not _is_written_as_read(self.go, cls):
-            checks = (*checks, self._respell)
+            return self._respell
+        checks = (*before, *after)
         if len(checks) < 2:
             return checks[0] if checks else _keep
 
         def visit(value: Any, faults: Faults) -> Any:
-            stored = value
             for check in checks:
-                stored = check(value, faults)
-            return stored
+                check(value, faults)
+            return value
 
         return visit
 
@@ -235,8 +234,19 @@ class Node(Part):
         return node_of(items, self.mode, self.go[2:] if self.go.startswith("[]") else "")
 
     def _respell(self, value: Any, faults: Faults) -> Any:
-        """Return a scalar as Go writes it; what Go may omit stays as it is, since the server removes nothing."""
-        return value if faults or is_struct(self.go) else decode(value, self.go) or value
+        """Return a scalar as Go writes it; what Go may omit stays as it is, since the server removes nothing.
+
+        Raises GoDecodeError for a value that fits the schema and that Go cannot read.
+        """
+        as_it_is, count = node_of(self.schema, self.mode), len(faults)
+        try:
+            written = value if is_struct(self.go) else decode(value, self.go)
+        except GoDecodeError:
+            as_it_is.visit(value, faults)
+            if len(faults) == count:
+                raise
+            return value
+        return as_it_is.visit(written or value, faults)
 
     def checks(self, cls: type) -> tuple[list[Visit], list[Visit]]:
         """Return the checks of values of a class: those whose faults precede those of the parts of a value, and others.
