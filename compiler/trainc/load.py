@@ -17,6 +17,7 @@ from trainc.kube.yamlplain import read_plain
 from trainc.kube.yamlread import read_yaml
 from trainc.marks import BOM, Lines, Marks, Parts
 from trainc.records import dataclass, replace
+from trainc.schema.inputs import INPUTS
 from trainc.source import START, Document, Json, JsonObject, Mark, Path, Source, dotted, existing
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
@@ -27,7 +28,7 @@ MAX_DOCUMENTS = 100_000
 _SMALL = 2 * MAX_NODES
 """The characters of a text that cannot hold an object that is too large, unless aliases repeat parts of it."""
 
-NAMELESS = {"TrainJob": "crd", "TrainingRuntime": "runtime-crd", "ClusterTrainingRuntime": "runtime-crd"}
+NAMELESS = {row.kind: row.stage for row in INPUTS if row.stage}
 """Where an API server refuses an object of a custom resource that has no name."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -11,27 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from syntax import ROOT, modules
-
-OWN = {"typing": {"NamedTuple"}, "dataclasses": {"dataclass", "field", "replace"}, "collections": {"namedtuple"}}
-"""What records.py has in a cheaper form."""
-
-MAY = {"records"}
-
-
-def test_records_are_made_by_records() -> None:
-    """Those of the library cost half a millisecond each."""
-    imported = {
-        (name, alias.name)
-        for name, tree in modules().items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-        if alias.name in OWN.get(node.module or "", ())
-    }
-    assert {name for name, _ in imported} == MAY, imported
-    assert {used for _, used in imported} == {"NamedTuple", "dataclass", "field", "replace", "namedtuple"}
-
+from syntax import ROOT
 
 HEAVY = {"celpy", "jinja2", "jsonschema", "lark", "ruamel.yaml", "_ruamel_yaml"}
 """Libraries that word findings and read what is unusual."""
@@ -60,10 +39,10 @@ def test_a_run_with_warnings_loads_no_heavy_library(tmp_path: Path) -> None:
     shutil.copy(ROOT.parent / "images.lock.yaml", tmp_path)
     found = loaded("render", "--check", "--no-cache", root=tmp_path)
     assert {"trainc.pipeline", "trainc.kube.yamlplaces", "trainc.plugins.flux.scripts"} <= found
-    assert {*HEAVY, "dataclasses", "inspect"} & found == set()
+    assert {*HEAVY, "dataclasses"} & found == set()
 
 
-SELDOM = {"base64", "click", "dataclasses", "datetime", "getopt", "gettext", "inspect", "uuid"}
+SELDOM = {"base64", "click", "dataclasses", "getopt", "gettext"}
 """Parts of the standard library, and click, that few runs need and that take a millisecond or more to load."""
 
 

@@ -9,17 +9,14 @@ from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.records import dataclass, replace
 from trainc.schema import Admitted as Result
 from trainc.schema import Violation, admit, resource, unknown_field_hint
+from trainc.schema.inputs import go_types
 from trainc.schema.wording import show as shown
 from trainc.source import Document, Json, Path, dotted, existing, get
 
 UNCHECKED = "TC110"
 """Says that the server evaluates no rules."""
 
-TYPES = {
-    "TrainJob": "v1alpha1.TrainJob",
-    "TrainingRuntime": "v1alpha1.TrainingRuntime",
-    "ClusterTrainingRuntime": "v1alpha1.ClusterTrainingRuntime",
-}
+TYPES = go_types()
 """Kind to Go type."""
 
 

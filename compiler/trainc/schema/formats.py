@@ -8,7 +8,6 @@ and is more permissive in places; encoded words of a display name are taken as t
 
 from __future__ import annotations
 
-import base64
 import binascii
 import re
 from collections.abc import Callable
@@ -91,6 +90,8 @@ def is_byte(text: str) -> bool:
     """Tell whether text is base64 of at least one byte."""
     if not re.fullmatch(_BYTE, text):
         return False
+    import base64  # a millisecond to load, and few values are bytes
+
     try:
         base64.b64decode(text, validate=True)
     except binascii.Error:
