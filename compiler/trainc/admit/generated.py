@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from trainc.admit.jobset import NAME_TOO_LONG, validate
 from trainc.admit.jobsetdefaults import with_defaults
 from trainc.admit.rules import failures
 from trainc.kube.gotypes import JOB_SET
-from trainc.records import NamedTuple
 from trainc.schema import admit, resource
 from trainc.source import Json, JsonObject, Path, existing
 

@@ -190,8 +190,8 @@ SCHEMA = {
     "TC112": Code(
         _W,
         "pattern that cannot be tried",
-        "A pattern in a CRD is not one of Go's regular expressions, or needs more memory than trainc spends on one. Texts"
-        " are not checked against it.",
+        "A pattern in a CRD is not a regular expression of Go, or needs more memory than trainc spends on one. Texts are"
+        " not checked against it.",
     ),
     "TC113": Code(
         _W,

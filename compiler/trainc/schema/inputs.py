@@ -1,6 +1,6 @@
 """The one table of input kinds: what each is, whether its objects lie in a namespace, and what becomes of them.
 
-Objects of any other kind are compared with their schema, where kinds.py knows one, and stand for objects in the cluster.
+Objects of any other kind are held against their schema, if kinds.py has one, and stand for objects in the cluster.
 """
 
 from __future__ import annotations
