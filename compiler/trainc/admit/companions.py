@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-import msgspec
-
 from trainc.admit.configmaps import CODE as TOO_LARGE
 from trainc.admit.configmaps import UPSTREAM, message, oversized
 from trainc.admit.crd import rule_finding
@@ -17,7 +15,7 @@ from trainc.diagnostics import Diagnostic, Related, Severity, report, suggest
 from trainc.diagnostics.plaintext import spilled
 from trainc.documents import RUNTIMES, TRAINJOB
 from trainc.load import load
-from trainc.records import replace
+from trainc.records import dataclass, replace
 from trainc.schema import Admitted, Resource, Violation, admit, has_rules, unknown_field_hint
 from trainc.schema.definitions import KIND, Definition, define
 from trainc.schema.kinds import BUILT_IN, KINDS, GroupKind, Registry, all_kinds, split_version
@@ -31,7 +29,8 @@ _OF_OBJECTS = ("TC005", "TC006")
 _UNCHECKED = "TC110"
 
 
-class Companions(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Companions:
     """The objects beside TrainJobs and runtimes, as a cluster would store them, the kinds known, and findings.
 
     An object of an unknown kind, or one that cannot be decoded, is as it was given.

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from trainc.admit.removed import replacement
 from trainc.admit.rules import RuleFailure, failures
 from trainc.diagnostics import Diagnostic, Severity, report
 from trainc.kube.gotypes import GoDecodeError, decode
-from trainc.records import replace
+from trainc.records import dataclass, replace
 from trainc.schema import Admitted as Result
 from trainc.schema import Violation, admit, resource, unknown_field_hint
 from trainc.schema.inputs import go_types
@@ -28,7 +26,8 @@ ADVICE: dict[Path, str] = {
 """What people mean who get these fields wrong."""
 
 
-class Admitted(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Admitted:
     """A document as the cluster stores it, and what was found on the way."""
 
     document: Document

@@ -190,7 +190,7 @@ SCHEMA = {
     "TC112": Code(
         _W,
         "pattern that cannot be tried",
-        "A pattern in a CRD is not a regular expression of Go, or needs more memory than trainc spends on one. Texts are"
+        "A pattern in a CRD is not a regular expression of Go, or needs more memory than trainc gives one. Texts are"
         " not checked against it.",
     ),
     "TC113": Code(
