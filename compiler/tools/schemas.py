@@ -63,7 +63,7 @@ TYPES: Mapping[str, dict[str, Any]] = {
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": _INT_OR_STRING,
     "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": {"type": "object", **_ANY},
     "io.k8s.apimachinery.pkg.runtime.RawExtension": {"type": "object", **_ANY},
-    # A CRD's schemas hold schemas; schema/definition/ knows their keywords.
+    # A CRD's schemas hold schemas; schema/structural.py knows their keywords.
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps": {"type": "object", **_ANY},
 }
 """Types whose OpenAPI schema says less than Go's decoder knows, or that contain themselves."""

@@ -16,8 +16,8 @@ from trainc.kube.gotypes import GoDecodeError
 from trainc.options import Revision
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
 from trainc.records import replace
-from trainc.schema import Resource, admit, read, validate_object
-from trainc.schema.registry import BUILT_IN, Registry, split_version
+from trainc.schema import Resource, admit
+from trainc.schema.kinds import BUILT_IN, Registry, split_version
 from trainc.source import Document, JsonObject, Path, Source, existing, get, put
 
 OUTPUT = "out/"
@@ -163,11 +163,10 @@ def as_stored(resource: Resource, old: Document, *, created: bool = False) -> Js
     violations = result.violations
     if created and not violations:
         try:
-            data = read(resource, default(result.data)).data
+            result = admit(resource, default(result.data))
         except GoDecodeError as error:
             return broken(old, error.path, error.message)
-        result = replace(result, data=data)
-        violations = validate_object(resource, data)
+        violations = result.violations
     wrong = next((violation for violation in violations if violation.decode or violation.blocking), None)
     if wrong is None:
         return result.data

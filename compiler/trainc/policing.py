@@ -17,7 +17,7 @@ from trainc.model import Model, Object
 from trainc.options import Options
 from trainc.origins import blamed
 from trainc.schema import Resource
-from trainc.schema.registry import BUILT_IN, Registry, split_version
+from trainc.schema.kinds import BUILT_IN, Registry, split_version
 from trainc.source import Document, JsonObject, Path, as_object, existing, get, put
 
 if TYPE_CHECKING:

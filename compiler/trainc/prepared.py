@@ -26,7 +26,7 @@ from trainc.output import files
 from trainc.policing import Policing
 from trainc.records import replace
 from trainc.runtimes import Runtimes
-from trainc.schema.registry import Registry
+from trainc.schema.kinds import Registry
 from trainc.source import Document, Source
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from trainc.kube.gotypes import GoDecodeError
 from trainc.model import Model, Object
 from trainc.origins import blamed
 from trainc.records import NamedTuple, replace
-from trainc.schema import Resource, has_rules, validate_object
-from trainc.schema.registry import BUILT_IN, Registry, split_version
+from trainc.schema import Resource, admit, has_rules
+from trainc.schema.kinds import BUILT_IN, Registry, split_version
 from trainc.schema.wording import show
 from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, existing, get
 
@@ -282,7 +282,7 @@ def _mutated(new: JsonObject, old: JsonObject) -> tuple[JsonObject, JsonObject]:
 def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) -> Iterator[_Refusal]:
     """Yield what the rules of the CRD say; where the new object has errors of its own, not those at or above them."""
     new = standard(new)
-    skip = tuple(violation.path for violation in validate_object(resource, new) if violation.blocking)
+    skip = tuple(violation.path for violation in admit(resource, new).violations if violation.blocking)
     for failure in failures(resource.schema, new, old, skip):
         if not failure.transition:
             continue

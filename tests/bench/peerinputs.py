@@ -12,7 +12,7 @@ import fleetruntimes
 from skeletons import FIELDS, SCALING, Skeleton, fill
 
 from trainc.schema import Structural, resource
-from trainc.schema.registry import BUILT_IN
+from trainc.schema.kinds import BUILT_IN
 
 CASE = 50
 """How many jobs a case for the oracle holds."""

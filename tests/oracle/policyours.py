@@ -11,7 +11,7 @@ from trainc.admit.policy.match import Cluster
 from trainc.admit.policy.policyset import PolicySet
 from trainc.documents.classify import identity
 from trainc.schema import Resource, resource
-from trainc.schema.registry import Registry
+from trainc.schema.kinds import Registry
 from trainc.source import Document, JsonObject, Source
 
 CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}

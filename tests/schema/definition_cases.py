@@ -1,21 +1,24 @@
-"""Random CustomResourceDefinitions, objects for them, and how to ask tests/oracle/schema about both."""
+"""Random CustomResourceDefinitions, objects for them, and how to ask tests/oracle/schema about both.
+
+``python tests/schema/definition_cases.py`` (with compiler/ on PYTHONPATH) records the vectors anew; that needs Go.
+"""
 
 from __future__ import annotations
 
 import copy
 import json
 import random
-import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
-from definition_faults import FAULTS, SPEC_FAULTS
+import format_cases
 from schema_cases import NUMBERS, ORACLE, TEXTS, Data, Objects
 
 from trainc.kube.gojson import go_json
 from trainc.schema import Resource, admit
-from trainc.schema.definition import Definition, define
+from trainc.schema.definitions import Definition, define
 from trainc.source import dotted
 
 FORMATS = (
@@ -37,27 +40,24 @@ FORMATS = (
 )
 PATTERNS = ("^[a-z]+$", r"^\pL", "(?i)^AB?", "[0-9]{2}", r"^\S*$", "")
 NAMES = ("a", "b", "c", "d", "k", "name", "x-y", "kind", "status")
-_WHOLE_VALUE = re.compile(
-    r"(Invalid value: )(?:\{.*\}|\[.*\]|null): (only \[|must have exactly|must contain unique|must only have a single)"
-)
-_LEADING_DOT = re.compile(r'(?<=[ "])\.(?=[^ ])(?!spec)')
+VECTORS = Path(__file__).parent / "vectors"
 
 
 class Definitions:
-    """Makes CRDs, most of them acceptable."""
+    """Makes CRDs, most of which a server accepts."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.objects = Objects(self.random)
 
-    def make(self, *, broken: bool) -> Data:
-        """Return a CRD with one version, or two; ``broken``: with something in it that may be wrong."""
+    def make(self) -> Data:
+        """Return a CRD with one version, or two."""
         versions = [self._version("v1", storage=True)]
         if self.random.random() < 0.15:
             versions.append(self._version("v2", storage=False))
         elif self.random.random() < 0.1:
             versions.append({**copy.deepcopy(versions[0]), "name": "v2", "storage": False})
-        crd: Data = {
+        return {
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
             "metadata": {"name": "things.example.com"},
@@ -68,9 +68,6 @@ class Definitions:
                 "versions": versions,
             },
         }
-        if broken:
-            self._break(crd)
-        return crd
 
     def _version(self, name: str, *, storage: bool) -> Data:
         root = {"type": "object", "properties": self._properties(0)}
@@ -80,22 +77,6 @@ class Definitions:
         if self.random.random() < 0.3:
             version["subresources"] = {"status": {}}
         return version
-
-    def _break(self, crd: Data) -> None:
-        choice = self.random
-        for _ in range(choice.choice((1, 1, 1, 2, 3))):
-            if choice.random() < 0.15:
-                (*parents, last), value = choice.choice(SPEC_FAULTS)
-                place: Any = crd
-                for step in parents:
-                    known = range(len(place)) if isinstance(place, list) else place
-                    place = place[step] if step in known else {}
-                place[last] = copy.deepcopy(value)
-                continue
-            schemas = list(places(crd))
-            if schemas:
-                keyword, value = choice.choice(FAULTS)
-                choice.choice(schemas)[keyword] = copy.deepcopy(value)
 
     def _properties(self, depth: int) -> Data:
         count = self.random.randint(1, 5 if depth < 2 else 3)
@@ -277,23 +258,6 @@ class Definitions:
         return {**data, **identity}
 
 
-def places(value: Any) -> Iterator[Data]:
-    """Yield the schemas inside a CRD."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if key in ("openAPIV3Schema", "items", "additionalProperties", "not") and isinstance(item, dict):
-                yield item
-            if key in ("anyOf", "allOf", "oneOf") and isinstance(item, list):
-                yield from item
-            if key == "properties" and isinstance(item, dict):
-                yield from item.values()
-            if key != "default":
-                yield from places(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from places(item)
-
-
 def ask(requests: Iterable[Data]) -> list[Data]:
     """Return the answers of tests/oracle/schema; needs Go."""
     lines = [json.dumps(request) for request in requests]
@@ -311,23 +275,6 @@ def ask(requests: Iterable[Data]) -> list[Data]:
     return answers
 
 
-def refusals(definition: Definition) -> list[str]:
-    """Return what trainc says of a CRD, in the oracle's words."""
-    texts = (v.upstream for v in definition.violations if not v.advisory)
-    return sorted((_LEADING_DOT.sub("", _WHOLE_VALUE.sub(r"\1\2", text)) for text in texts), key=str.encode)
-
-
-def expected(answer: Data) -> list[str]:
-    """Return what the oracle says of a CRD, without what trainc leaves out.
-
-    Those are whole schemas and versions as values of an error, a dot before the keys of maps that are defaults, and
-    defaults inside metadata, which are forbidden anyway.
-    """
-    texts = (_LEADING_DOT.sub("", _WHOLE_VALUE.sub(r"\1\2", text)) for text in answer.get("errors", ()))
-    kept = (text for text in texts if "must result in valid metadata" not in text)
-    return sorted(kept, key=str.encode) if "refused" not in answer else [answer["refused"]]
-
-
 def answer(definition: Definition, data: Data) -> Data:
     """Return what trainc makes of an object of the first version of a CRD, in the oracle's words."""
     admitted = admit(definition.resources[0], data)
@@ -339,18 +286,32 @@ def answer(definition: Definition, data: Data) -> Data:
     return {key: value for key, value in found.items() if value}
 
 
-def cases(seed: int, count: int) -> Iterator[tuple[Data, Data | None]]:
-    """Yield CRDs that may be refused, alone, and others with an object each."""
+def cases(seed: int, count: int) -> Iterator[tuple[Data, Data]]:
+    """Yield CRDs with an object each."""
     made = Definitions(seed)
-    for number in range(count):
-        crd = made.make(broken=number % 2 == 0)
-        definition = define(crd)
-        if number % 2 == 0 or not definition.resources:
-            yield crd, None
-        else:
-            yield crd, made.thing(definition.resources[0])
+    for _ in range(count):
+        crd = made.make()
+        yield crd, made.thing(define(crd).resources[0])
 
 
-def asked(definition: Data, data: Data | None) -> Data:
-    """Return the request about a case."""
-    return {"definition": definition} | ({"data": data} if data is not None else {})
+def record() -> None:
+    """Ask an API server's code about random CRDs and texts, and write the vectors; needs Go."""
+    made = [(crd, data) for crd, data in cases(7, 250) if len(json.dumps([crd, data])) < 1000]
+    replies = ask({"definition": crd, "data": data} for crd, data in made)
+    rows = [
+        {"definition": crd, "data": data, "answer": reply}
+        for (crd, data), reply in zip(made, replies, strict=True)
+        if "data" in reply
+    ]
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":"), sort_keys=True) for row in rows)
+    (VECTORS / "definitions.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    found = format_cases.texts(3, 1500)
+    [reply] = ask([format_cases.request(found)])
+    taken = format_cases.accepted(found, reply)
+    lists = {form: list(zip(found[form], taken[form], strict=True)) for form in found}
+    lines = ",\n".join(f"{json.dumps(form)}:{json.dumps(row, ensure_ascii=False)}" for form, row in lists.items())
+    (VECTORS / "formats.json").write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    record()

@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 from schema_cases import ORACLE, Data
 
 from trainc.schema import Resource
-from trainc.schema.registry import BUILT_IN, split_version
+from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.source import Path as Steps
 
 HERE = Path(__file__).parent

@@ -10,7 +10,7 @@ import pytest
 from native_cases import ORACLE, ask, bases, changed, load, resource_of
 
 from trainc.schema import admit, unknown_field_hint
-from trainc.schema.registry import BUILT_IN
+from trainc.schema.kinds import BUILT_IN
 from trainc.source import dotted
 
 OFF = ("clusterTrustBundle", "image")

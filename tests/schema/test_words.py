@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from trainc.findings import suggest
-from trainc.schema import Violation, admit, resource, validate
+from trainc.schema import Violation, admit, resource
+from trainc.schema.kinds import BUILT_IN
 from trainc.source import get
 
 
@@ -65,9 +66,10 @@ def test_one_mistake_is_one_primary_violation(fields: Any, path: Any, told: Any)
 
 
 def test_a_missing_field_beside_a_misspelt_one() -> None:
-    schema = resource("TrainJob").schema
-    data: Any = {"spec": {"runtimeRef": {"nmae": "rt"}}}
-    [violation] = [entry for entry in validate(schema, data) if entry.code == "TC103"]
+    kind = BUILT_IN.find("", "v1", "Pod")
+    assert kind is not None
+    data: Any = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"nmae": "c"}]}}
+    [violation] = [entry for entry in admit(kind, data).violations if entry.code == "TC103"]
     assert violation.hint == "'nmae' should be 'name'"
 
 

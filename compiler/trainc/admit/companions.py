@@ -7,26 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from trainc.admit.companionrules import broken_rules, refused_rules
 from trainc.admit.configmaps import CODE as TOO_LARGE
 from trainc.admit.configmaps import UPSTREAM, message, oversized
+from trainc.admit.crd import rule_finding
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
 from trainc.findings import Diagnostic, Related, Severity, report, suggest
 from trainc.findings.reporting import spilled
 from trainc.records import dataclass, replace
-from trainc.schema import Resource, Violation, admit, unknown_field_hint
-from trainc.schema.registry import BUILT_IN, GroupKind, Registry, all_kinds, split_version
-from trainc.schema.structural import KINDS
+from trainc.schema import Admitted, Resource, Violation, admit, has_rules, unknown_field_hint
+from trainc.schema.definitions import KIND, Definition, define
+from trainc.schema.kinds import BUILT_IN, KINDS, GroupKind, Registry, all_kinds, split_version
+from trainc.schema.structural import difference
 from trainc.source import Document, Path, Source, dotted, existing
 
-if TYPE_CHECKING:
-    from trainc.schema.definition import Definition
-
 _OWN = frozenset((*RUNTIMES, TRAINJOB))
-KIND = ("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _OF_OBJECTS = ("TC005", "TC006")
 """Of what cannot be read well in a file with CRDs, what matters in a CRD only."""
 
@@ -86,8 +82,6 @@ def read_definitions(crds: tuple[Source, ...]) -> tuple[tuple[Document, ...], tu
 
 @lru_cache(maxsize=256)
 def _defined(document: Document) -> Definition:
-    from trainc.schema.definition import define
-
     return define(document.data)
 
 
@@ -116,8 +110,6 @@ def _registry(definitions: Iterable[tuple[Document, Definition]]) -> tuple[Regis
 
 
 def _differs(one: Resource, other: Resource) -> bool:
-    from trainc.schema.same import difference
-
     return one.version != other.version or difference(one.schema, other.schema) is not None
 
 
@@ -126,7 +118,6 @@ def _of_definition(document: Document, definition: Definition) -> Iterator[Diagn
     assert kind is not None, "it travels in the package"
     yield from (_unknown(document, path, kind) for path in definition.dropped)
     yield from (_refused(document, violation) for violation in definition.violations if not violation.secondary)
-    yield from refused_rules(document, definition)
     for resource in definition.resources:
         own = BUILT_IN.find(resource.group, resource.version, resource.kind)
         if own is not None and own.kind in KINDS and not own.native:
@@ -135,8 +126,6 @@ def _of_definition(document: Document, definition: Definition) -> Iterator[Diagn
 
 def _of_compiled(document: Document, given: Resource, own: Resource) -> Iterator[Diagnostic]:
     """Warn of a CRD of a kind that trainc compiles which is not that of the version it compiles for."""
-    from trainc.schema.same import difference
-
     where = difference(given.schema, own.schema)
     if where is None:
         return
@@ -164,7 +153,7 @@ def admit_object(document: Document, registry: Registry) -> tuple[Document, tupl
     if (size := oversized(result.data)) is not None:
         total, path = size
         findings.append(report(TOO_LARGE, document, path, message(total), upstream=UPSTREAM))
-    return stored, (*findings, *broken_rules(stored, resource, result))
+    return stored, (*findings, *_broken_rules(stored, resource, result))
 
 
 def _no_match(document: Document, registry: Registry, group: str, kind: str) -> Iterator[Diagnostic]:
@@ -214,3 +203,14 @@ def _refused(document: Document, violation: Violation) -> Diagnostic:
         hint=violation.hint,
         upstream=violation.upstream or None,
     )
+
+
+def _broken_rules(document: Document, resource: Resource, result: Admitted) -> Iterator[Diagnostic]:
+    """Yield the rules of its CRD that an admitted object does not meet; ``document`` holds the object as admitted."""
+    if resource.native or not has_rules(resource.schema) or any(v.decode for v in result.violations):
+        return
+    from trainc.admit.rules import failures
+
+    blocking = tuple(violation.path for violation in result.violations if violation.blocking)
+    for failure in failures(resource.schema, result.data, skip=blocking):
+        yield rule_finding(document, failure, None)

@@ -8,18 +8,15 @@ from trainc.findings import Diagnostic, Severity, report
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.records import dataclass, replace
 from trainc.schema import Admitted as Result
-from trainc.schema import Go, Violation, admit, fit, resource, unknown_field_hint
+from trainc.schema import Violation, admit, resource, unknown_field_hint
+from trainc.schema.inputs import go_types
 from trainc.schema.wording import show as shown
 from trainc.source import Document, Json, Path, dotted, existing, get
 
 UNCHECKED = "TC110"
 """Says that the server evaluates no rules."""
 
-TYPES = {
-    "TrainJob": "v1alpha1.TrainJob",
-    "TrainingRuntime": "v1alpha1.TrainingRuntime",
-    "ClusterTrainingRuntime": "v1alpha1.ClusterTrainingRuntime",
-}
+TYPES = go_types()
 """Kind to Go type."""
 
 
@@ -43,9 +40,6 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
     ``stage`` and ``webhook`` name the stages at which schema and decoding into Go's types fail.
     """
     kind = str(document.data["kind"])
-    fitted = fit(resource(kind), document.data, Go(TYPES[kind]))
-    if fitted is not None and not failures(resource(kind).schema, fitted):
-        return Admitted(replace(document, data=fitted), ())
     result = admit(resource(kind), document.data)
     findings = [_unknown(document, path, kind, faithful=faithful) for path in result.dropped]
     violations = result.violations if faithful else _telling(result.violations)

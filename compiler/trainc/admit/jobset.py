@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 from trainc.kube.fielderror import NO_FIELD, internal, invalid, quote
 from trainc.kube.goorder import typed
@@ -16,7 +17,6 @@ from trainc.kube.names import (
     is_domain_prefixed_path,
     is_valid_label_value,
 )
-from trainc.records import NamedTuple
 from trainc.regex import lazy
 from trainc.source import Json, JsonObject, Path, as_list, as_object, dotted, get, objects
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from trainc.kube.gotypes import JOB_SET, decode
 from trainc.memo import last, remembering
-from trainc.source import Json, JsonObject, as_list, as_object, get, objects
+from trainc.source import Json, JsonObject, as_object, get, objects
 
 _NETWORK: Final[JsonObject] = {"enableDNSHostnames": True, "publishNotReadyAddresses": True}
 _SUCCESS: Final[JsonObject] = {"operator": "All"}
@@ -32,13 +32,13 @@ def with_defaults(jobset: JsonObject) -> JsonObject:
     before = as_object(jobset.get("spec"))
     spec = {**before}
     for name, usual in (("successPolicy", _SUCCESS), ("startupPolicy", _STARTUP)):
-        if name not in spec:
+        if spec.get(name) is None:
             spec[name] = last(usual)
     network = as_object(spec.get("network"))
     if not network:
         spec["network"] = last(_NETWORK)
-    elif not network.keys() >= _NETWORK.keys():
-        spec["network"] = {**_NETWORK, **network}
+    elif any(network.get(name) is None for name in _NETWORK):
+        spec["network"] = {**_NETWORK, **{name: value for name, value in network.items() if value is not None}}
     if jobs := objects(spec.get("replicatedJobs")):
         named = [_default_job(job) for job in jobs]
         if not _same(named, spec["replicatedJobs"]):
@@ -54,23 +54,6 @@ def with_defaults(jobset: JsonObject) -> JsonObject:
     return {**jobset, "spec": spec}
 
 
-def is_plainly_defaulted(jobset: JsonObject) -> bool:
-    """Tell whether all that ``with_defaults`` sets in a JobSet lies in places that are there, and is nobody's key.
-
-    Then what Go's types make of the fields that are set and of all others are two matters.
-    """
-    spec = as_object(jobset.get("spec"))
-    rules = as_object(spec.get("failurePolicy")).get("rules")
-    if not all(rule.get("name") for rule in objects(rules)):  # which they are told by
-        return False
-    return all(map(_has_pod_spec, as_list(spec.get("replicatedJobs"))))
-
-
-def _has_pod_spec(job: Json) -> bool:
-    spec = as_object(as_object(as_object(job).get("template")).get("spec"))
-    return isinstance(as_object(spec.get("template")).get("spec"), dict)
-
-
 def _same(made: list[JsonObject], given: Json) -> bool:
     return isinstance(given, list) and len(made) == len(given) and all(map(is_, made, given))
 
@@ -81,11 +64,12 @@ def _default_job(job: JsonObject) -> JsonObject:
     pod = as_object(spec.get("template"))
     pod_spec = as_object(pod.get("spec"))
     restarts = bool(pod_spec.get("restartPolicy"))
-    if restarts and "completionMode" in spec:
+    mode = spec.get("completionMode")
+    if restarts and mode is not None:
         return job
     if not restarts:
         pod_spec = {**pod_spec, "restartPolicy": "OnFailure"}
-    spec = {"completionMode": "Indexed", **spec, "template": {**pod, "spec": pod_spec}}
+    spec = {**spec, "completionMode": mode or "Indexed", "template": {**pod, "spec": pod_spec}}
     return {**job, "template": {**template, "spec": spec}}
 
 
@@ -94,7 +78,7 @@ def _default_rule(rule: JsonObject, index: int) -> JsonObject:
 
 
 def _add_retention(policy: JsonObject) -> JsonObject:
-    return policy if "retentionPolicy" in policy else {"retentionPolicy": {"whenDeleted": "Delete"}, **policy}
+    return policy if policy.get("retentionPolicy") else {**policy, "retentionPolicy": {"whenDeleted": "Delete"}}
 
 
 _default_claims: Final = remembering(_add_retention, lasts=True)

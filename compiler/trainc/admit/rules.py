@@ -1,21 +1,25 @@
 """The rules of a CRD, x-kubernetes-validations: which hold, which fail, on create and on update.
 
-Source: k8s.io/apiextensions-apiserver v0.34 pkg/apiserver/schema/cel/validation.go and compilation.go. Nothing is
-compiled before a value is there that a rule looks at.
+Source: k8s.io/apiextensions-apiserver v0.34 pkg/apiserver/schema/cel/validation.go and compilation.go. A rule is
+compiled when there is a value that it looks at. On create only the parts of an object are visited that have rules which
+run then (most compare with the old value and do not), and that all rules of a part hold is remembered for parts that
+many objects share (memo.py).
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import NamedTuple
 
-from trainc.admit.ruleplan import hold_on_create
+import msgspec
+
 from trainc.admit.rulesites import Partners, Rule, Site, entries, root_site
 from trainc.cel.program import Program
 from trainc.cel.rule import OLD_SELF, SELF, CompiledRule
 from trainc.cel.selections import common_selection
 from trainc.cel.values import NONE, EvalError, Optional, Value
 from trainc.kube.fielderror import NO_FIELD, quote
-from trainc.records import NamedTuple, dataclass, field
+from trainc.memo import LASTING
 from trainc.schema import Structural
 from trainc.source import Json, JsonObject, Path, dotted
 
@@ -59,8 +63,6 @@ def failures(
     ``old`` is the object before an update; without it rules that compare with oldSelf are passed over. ``skip`` holds
     the places of errors of the schema: rules at or above them are passed over, since they could not be trusted.
     """
-    if old is None and hold_on_create(schema, data, BUDGET):
-        return ()
     site = root_site(schema)
     if site is None:
         return ()
@@ -79,18 +81,27 @@ class _Place(NamedTuple):
     made: CompiledRule
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(msgspec.Struct):
     """One pass over an object: what was found, and what is left of the budget."""
 
     skip: tuple[Path, ...]
-    found: list[RuleFailure] = field(default_factory=list)
+    found: list[RuleFailure] = msgspec.field(default_factory=list)
     budget: int = BUDGET
 
     def visit(self, site: Site, path: Path, value: Json, old: Json) -> None:
         """Evaluate the rules at path, then those below it."""
-        if value is None:
+        if value is None or (old is None and not site.runs_on_create):
             return
+        remembered = LASTING.get(id(value)) if old is None and not self.skip else None
+        if remembered is not None and remembered.get(site, self.budget) < self.budget:
+            self.budget -= remembered[site]
+            return
+        count, budget = len(self.found), self.budget
+        self._visit(site, path, value, old)
+        if remembered is not None and len(self.found) == count:
+            remembered[site] = budget - self.budget
+
+    def _visit(self, site: Site, path: Path, value: Json, old: Json) -> None:
         if site.rules and not any(error[: len(path)] == path for error in self.skip):
             self._evaluate(site, path, value, old)
         for nested in site.nested:

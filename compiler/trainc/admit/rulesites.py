@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
+import msgspec
+
 from trainc.cel.rule import OLD_SELF, CompiledRule, compile_rule
 from trainc.cel.schemavalues import reader
 from trainc.cel.values import Value
-from trainc.records import dataclass
-from trainc.schema import Structural
+from trainc.schema import Structural, has_rules
 from trainc.schema.structural import compiled
 from trainc.source import Json, JsonObject
 
@@ -20,8 +21,7 @@ _OPAQUE = frozenset("'\"/")
 """What strings and comments begin with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True, eq=False):
     """A rule at its place in a schema."""
 
     spec: JsonObject
@@ -65,6 +65,13 @@ class Site:
         return tuple(Rule(spec, _compiler(spec, self.node, self.root)) for spec in self._source.rules)
 
     @cached_property
+    def runs_on_create(self) -> bool:
+        """Whether a rule of the place, or of one below it, may run without an old value."""
+        below = (*self.nested, *self.properties.values(), self.items, self.additional)
+        runs = any(rule.optional_old or not rule.plainly_compares for rule in self.rules)
+        return runs or any(sub is not None and sub.runs_on_create for sub in below)
+
+    @cached_property
     def read(self) -> Callable[[Json], Value]:
         """Return what reads a value of the place."""
         return reader(self.node, self.root)
@@ -105,20 +112,11 @@ def root_site(schema: Structural) -> Site | None:
 
 
 def _make_root(schema: Structural) -> Site | None:
-    return Site(schema, schema, True) if _has_rules(schema) else None
+    return Site(schema, schema, True) if has_rules(schema) else None
 
 
 def _site(rules: Structural, node: Structural, root: bool) -> Site | None:
-    return Site(rules, node, root) if _has_rules(rules) else None
-
-
-def _has_rules(schema: Structural) -> bool:
-    return bool(compiled(_look_for_rules, schema))
-
-
-def _look_for_rules(schema: Structural) -> bool:
-    below = (*schema.properties.values(), schema.items, schema.additional, *schema.alternatives("allOf"))
-    return bool(schema.rules) or any(sub is not None and _has_rules(sub) for sub in below)
+    return Site(rules, node, root) if has_rules(rules) else None
 
 
 def _compiler(spec: JsonObject, node: Structural, root: bool) -> Callable[[], CompiledRule]:

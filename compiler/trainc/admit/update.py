@@ -10,13 +10,13 @@ For ConfigMaps: Kubernetes v1.34 pkg/apis/core/validation, ValidateConfigMapUpda
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from trainc.admit.jobsetdefaults import overlay
 from trainc.findings.redaction import concealed
 from trainc.kube.fielderror import forbidden, go_value
 from trainc.kube.goorder import typed
 from trainc.kube.gotypes import JOB_SET, TRAIN_JOB, decode
-from trainc.records import NamedTuple
 from trainc.source import Json, JsonObject, Path, as_object, dotted, get, objects, put
 
 IMMUTABLE = "field is immutable"

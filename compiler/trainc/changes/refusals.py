@@ -21,7 +21,7 @@ from trainc.findings import Diagnostic
 from trainc.kube.gotypes import GoDecodeError
 from trainc.kube.quantity import from_json
 from trainc.schema import Resource
-from trainc.schema.registry import BUILT_IN, split_version
+from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.source import Document, Json, JsonObject, Path, dotted, existing, get
 
 _Said = tuple[Path, str]

@@ -22,7 +22,7 @@ from trainc.questions.question import read_json, strange_keys
 from trainc.questions.rule import evaluate as evaluate_rule
 from trainc.read import read_given, read_stdin
 from trainc.records import replace
-from trainc.schema.registry import BUILT_IN, split_version
+from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.source import Document, Json, JsonObject, get
 
 EPILOG = """\b

@@ -9,43 +9,18 @@ import msgspec
 from trainc.findings import Diagnostic, Related, Severity, report
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.records import replace
+from trainc.schema.inputs import COMPANION, DEFINITION, INPUTS, POLICY, REPLACED, RUNTIME, TRAINER, kinds_of
 from trainc.source import Document, JsonObject, get
 
-GROUP = "trainer.kubeflow.org"
+GROUP = TRAINER
 API_VERSION = f"{GROUP}/v1alpha1"
 TRAINJOB = "TrainJob"
-RUNTIMES = ("TrainingRuntime", "ClusterTrainingRuntime")
-POLICIES = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
-CLUSTER_SCOPED = (
-    "ClusterTrainingRuntime",
-    "PriorityClass",
-    "Namespace",
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "Node",
-    *POLICIES,
-)
-COMPANIONS = (
-    "ServiceAccount",
-    "Role",
-    "RoleBinding",
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "ConfigMap",
-    "PersistentVolumeClaim",
-)
-"""What may stand in a runtime's file because its jobs need it."""
-SUPERSEDED = {
-    ("kubeflow.org", "PyTorchJob"): "a TrainJob with runtime torch-distributed",
-    ("kubeflow.org", "MPIJob"): "a TrainJob with a runtime that has mlPolicy.mpi, such as deepspeed-distributed",
-    ("kubeflow.org", "JAXJob"): "a TrainJob with runtime jax-distributed",
-    ("kubeflow.org", "XGBoostJob"): "a TrainJob with runtime xgboost-distributed",
-    ("kubeflow.org", "TFJob"): "a TrainJob with a TrainingRuntime of your own; Trainer ships none for TensorFlow",
-    ("kubeflow.org", "PaddleJob"): "a TrainJob with a TrainingRuntime of your own; Trainer ships none for Paddle",
-    ("kubeflow.org", "MXJob"): "a TrainJob with a TrainingRuntime of your own; Trainer ships none for MXNet",
-    ("kubeflow.org", "MXNetJob"): "a TrainJob with a TrainingRuntime of your own; Trainer ships none for MXNet",
-    ("batch.volcano.sh", "Job"): "a TrainJob with a runtime that has podGroupPolicy.volcano",
-}
+RUNTIMES = kinds_of(RUNTIME)
+POLICIES = kinds_of(POLICY)
+CLUSTER_SCOPED = tuple(row.kind for row in INPUTS if not row.namespaced and row.role != DEFINITION)
+COMPANIONS = kinds_of(COMPANION)
+"""What may be in a runtime's file because its jobs need it."""
+SUPERSEDED = {(row.group, row.kind): row.instead for row in INPUTS if row.role == REPLACED}
 """Jobs that TrainJob replaces, by group and kind whatever the version, and what to write instead."""
 JOBS = "jobs/"
 CLAIM = ("v1", "PersistentVolumeClaim")

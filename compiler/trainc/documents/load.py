@@ -18,12 +18,13 @@ from trainc.documents.positions import BOM, Lines, Marks, divide
 from trainc.documents.problems import Problem, Refused
 from trainc.documents.yaml import offsets, read_yaml
 from trainc.findings import Diagnostic, report
+from trainc.schema.inputs import INPUTS
 from trainc.source import START, Document, Json, JsonObject, Mark, Path, Source, dotted, existing
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
 _BLANK = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)+[ \t]*")
 
-NAMELESS = {"TrainJob": "crd", "TrainingRuntime": "runtime-crd", "ClusterTrainingRuntime": "runtime-crd"}
+NAMELESS = {row.kind: row.stage for row in INPUTS if row.stage}
 """Where an API server refuses a custom resource without a name."""
 
 

@@ -19,7 +19,7 @@ from trainc.kube.gotypes import GoDecodeError
 from trainc.policing import creation, is_policy
 from trainc.policytests.case import PASS, Case, Failure
 from trainc.records import dataclass, replace
-from trainc.schema.registry import Registry, split_version
+from trainc.schema.kinds import Registry, split_version
 from trainc.source import Document, JsonObject, Path, Source, as_object, existing, get, objects
 
 _FAILED: Final = "TC505"

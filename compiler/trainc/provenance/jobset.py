@@ -16,7 +16,7 @@ from trainc.origins import Cause, Step, blame
 from trainc.plugins import SHAPES
 from trainc.plugins.jobset import JobSet
 from trainc.records import NamedTuple, replace
-from trainc.schema import fit, read, resource
+from trainc.schema import resource
 from trainc.source import Json, JsonObject, Path, existing, get
 
 Origins = Callable[[], Mapping[Path, Origin]]
@@ -239,6 +239,4 @@ def _admitted(jobset: JsonObject, stored: JsonObject) -> Step:
 
 
 def _stored(jobset: JsonObject) -> JsonObject:
-    kind = resource("JobSet")
-    fitted = fit(kind, jobset)
-    return read(kind, jobset).data if fitted is None else fitted
+    return admit(resource("JobSet"), jobset).data

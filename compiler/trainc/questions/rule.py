@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from trainc.admit.definition import rule_problems
 from trainc.cel.composition import Problem, compile_expression
-from trainc.cel.rule import OLD_SELF, SELF, TYPE_NAME, rule_environment
+from trainc.cel.rule import OLD_SELF, SELF, TYPE_NAME, compile_rule, rule_environment
 from trainc.cel.schematypes import declare
 from trainc.cel.schemavalues import reader
 from trainc.cel.typetext import spell
 from trainc.cel.values import NONE, EvalError, Optional, Value
 from trainc.questions.question import Answer, Question, QuestionError
-from trainc.schema import Structural, parse
-from trainc.schema.definition import define
-from trainc.source import Json, JsonObject
+from trainc.schema import SchemaError, Structural, parse
+from trainc.source import JsonObject
 
 _OPTIONS = ("message", "messageExpression", "reason", "fieldPath", "optionalOldSelf")
 
@@ -24,7 +22,7 @@ def answer(question: Question) -> Answer:
         raise QuestionError("a rule needs the schema of self")
     schema, root = _schema(given)
     answer = evaluate(question, schema, root)
-    answer.accepted = _accepted(question, given, root)
+    answer.accepted = _accepted(question, schema, root)
     return answer
 
 
@@ -48,7 +46,7 @@ def _schema(given: JsonObject) -> tuple[Structural, bool]:
     whole = isinstance(properties, dict) and {"apiVersion", "kind", "metadata"} <= properties.keys()
     try:
         return parse(given), whole or given.get("x-kubernetes-embedded-resource") is True
-    except TypeError as error:
+    except SchemaError as error:
         raise QuestionError(f"schema: {error}") from error
 
 
@@ -66,26 +64,9 @@ def _selves(question: Question, schema: Structural, root: bool) -> dict[str, Val
     return values
 
 
-def _accepted(question: Question, given: JsonObject, root: bool) -> bool:
-    """Tell whether a server would create a CRD with this rule, at its root or at that of a property."""
+def _accepted(question: Question, schema: Structural, root: bool) -> bool:
+    """Tell whether the rule compiles, as a server compiles those of a CRD that is created."""
     spec: JsonObject = {"rule": question.expr}
     spec.update((name, question.given[name]) for name in _OPTIONS if name in question.given)
-    rules = given.get("x-kubernetes-validations")
-    ruled: JsonObject = {**given, "x-kubernetes-validations": [*(rules if isinstance(rules, list) else []), spec]}
-    if not root or given.get("x-kubernetes-embedded-resource") is True:
-        ruled = {"type": "object", "properties": {"property": ruled}}
-    definition = define(_crd(ruled))
-    if any(not violation.advisory for violation in definition.violations):
-        return False
-    return not any(rule_problems(schema, place) for schema, place in definition.schemas)
-
-
-def _crd(schema: JsonObject) -> JsonObject:
-    version: Json = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    names: Json = {"plural": "questions", "singular": "question", "kind": "Question", "listKind": "QuestionList"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "questions.example.com"},
-        "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]},
-    }
+    made = compile_rule(spec, schema, root, new=True)
+    return made.problem is None and made.message_problem is None

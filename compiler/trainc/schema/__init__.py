@@ -1,41 +1,22 @@
-"""Structural schemas, as a Kubernetes API server applies them to custom resources: prune, default, validate."""
+"""Structural schemas, as a Kubernetes API server applies them to objects: prune, default, validate."""
 
-from trainc.schema.admission import (
-    Admitted,
-    admit,
-    has_rules,
-    read,
-    unknown_field_hint,
-    validate,
-    validate_object,
-)
-from trainc.schema.defaulting import default
-from trainc.schema.fitting import fit
-from trainc.schema.judge import is_clean
-from trainc.schema.pruning import drop_nulls, prune
-from trainc.schema.rewriting import Go
-from trainc.schema.structural import KINDS, Resource, Structural, parse, resource, schema_for
-from trainc.schema.violation import Violation
+from trainc.schema.admission import Admitted, admit, check, unknown_field_hint
+from trainc.schema.kinds import KINDS, Resource, resource, schema_for
+from trainc.schema.structural import SchemaError, Structural, has_rules, parse
+from trainc.schema.wording import Violation
 
 __all__ = [
     "KINDS",
     "Admitted",
-    "Go",
     "Resource",
+    "SchemaError",
     "Structural",
     "Violation",
     "admit",
-    "default",
-    "drop_nulls",
-    "fit",
+    "check",
     "has_rules",
-    "is_clean",
     "parse",
-    "prune",
-    "read",
     "resource",
     "schema_for",
     "unknown_field_hint",
-    "validate",
-    "validate_object",
 ]

@@ -1,4 +1,4 @@
-"""What an API server does with a create request for a custom resource, but for webhooks, policies and CRD rules.
+"""What an API server does with a create request for an object, but for webhooks, policies and CRD rules.
 
 Source of the order: k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/customresource_handler.go (decoding) and
 pkg/registry/customresource (strategy.go, validator.go).
@@ -6,19 +6,25 @@ pkg/registry/customresource (strategy.go, validator.go).
 
 from __future__ import annotations
 
+import msgspec
+
 from trainc.findings import suggest
 from trainc.kube.fielderror import NO_FIELD
-from trainc.records import dataclass
-from trainc.schema.defaulting import default
-from trainc.schema.embedded import EmbeddedError, embedded_violations, read_embedded
-from trainc.schema.fitting import fit
-from trainc.schema.judge import is_clean
-from trainc.schema.metadata import known_fields, read_metadata
-from trainc.schema.metarules import object_meta_violations
-from trainc.schema.pruning import drop_nulls, prune
-from trainc.schema.structural import Resource, Structural, compiled
-from trainc.schema.violation import Violation
-from trainc.source import JsonObject, Path
+from trainc.schema.faults import UNKNOWN, Faults
+from trainc.schema.kinds import Resource
+from trainc.schema.metadata import (
+    SUBDOMAIN,
+    EmbeddedError,
+    embedded_violations,
+    known_fields,
+    object_meta_violations,
+    read_embedded,
+    read_metadata,
+)
+from trainc.schema.structural import Structural, has_embedded, has_rules
+from trainc.schema.walk import PRUNE, STORE, Mode, node_of
+from trainc.schema.wording import Violation, native_violation, violations
+from trainc.source import Json, JsonObject, Path
 
 _NOT_CHECKED = (
     "some validation rules were not checked because the object was invalid;"
@@ -26,8 +32,7 @@ _NOT_CHECKED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(msgspec.Struct, frozen=True):
     """An object as the server would go on with it, the paths of the unknown fields it dropped, and what is wrong."""
 
     data: JsonObject
@@ -35,73 +40,73 @@ class Admitted:
     violations: tuple[Violation, ...] = ()
 
 
-def admit(resource: Resource, data: JsonObject) -> Admitted:
-    """Prune, default and validate an object as the API server does on create.
+def admit(resource: Resource, data: JsonObject, go: str = "") -> Admitted:
+    """Decode, prune, default and validate an object as the API server does on create.
 
-    ``data`` is a whole object of the resource's kind. Where it cannot be decoded, it comes back as it was.
+    ``data`` is a whole object of the resource's kind. Where it cannot be decoded, it comes back as it was. ``go``: the
+    Go type from which a mutating webhook writes the object anew before it is stored.
     """
-    if resource.native:
-        from trainc.schema.native import read_native
-
-        return Admitted(*read_native(resource, data))
-    if (fitted := fit(resource, data)) is not None:
-        return Admitted(fitted)
-    decoded = read(resource, data)
-    if decoded.violations:
-        return decoded
-    return Admitted(decoded.data, decoded.dropped, validate_object(resource, decoded.data))
-
-
-def read(resource: Resource, data: JsonObject) -> Admitted:
-    """Do what happens before any webhook is asked: decode metadata, prune, drop nulls, default, drop the status."""
-    named, unknown, refusal = read_metadata(resource, data)
+    named, dropped, refusal = read_metadata(data, namespaced=resource.namespaced)
     if refusal is not None:
         return Admitted(data, violations=(refusal,))
-    pruned, dropped = prune(resource.schema, named)
-    try:
-        coerced, inner = read_embedded(resource.schema, drop_nulls(resource.schema, pruned))
-    except EmbeddedError as error:
-        return Admitted(data, violations=(error.violation,))
-    filled = default(resource.schema, coerced)
-    assert isinstance(filled, dict), "an object stays one"
-    if resource.status and "status" in filled:
-        filled = {key: value for key, value in filled.items() if key != "status"}
-    return Admitted(filled, (*unknown, *dropped, *inner))
+    schema, faults = resource.schema, _walk_status(resource, named)
+    if has_embedded(schema):
+        try:
+            named, inner = read_embedded(schema, named)
+        except EmbeddedError as error:
+            return Admitted(data, violations=(error.violation,))
+        dropped += inner
+    stored = as_object(node_of(schema, _mode(resource), go, whole=True).visit(_without_status(resource, named), faults))
+    stored = _without_status(resource, stored)
+    dropped += tuple(fault.path for fault in faults if fault.keyword == UNKNOWN)
+    found = _violations(resource, stored, faults)
+    return Admitted(data if resource.native and any(v.decode for v in found) else stored, dropped, found)
 
 
-def validate(schema: Structural, data: JsonObject) -> tuple[Violation, ...]:
-    """Return every failure of data against schema and its list types; empty for a document that fits.
-
-    ``data`` is pruned and defaulted. The CRD's rules are not evaluated; where the server would not do so either, the
-    last violation says it.
-    """
-    if is_clean(schema, data):
-        return ()
-    from trainc.schema.explain import explain
-
-    return with_unchecked_rules(schema, explain(schema, data))
+def _mode(resource: Resource) -> Mode:
+    return STORE._replace(native=resource.native)
 
 
-def validate_object(resource: Resource, data: JsonObject) -> tuple[Violation, ...]:
-    """Return every failure of a whole object, its metadata included.
+def _without_status(resource: Resource, data: JsonObject) -> JsonObject:
+    if resource.status and "status" in data:
+        return {key: value for key, value in data.items() if key != "status"}
+    return data
 
-    ``data`` is what ``read`` gives, or what webhooks made of that.
-    """
-    metadata = data.get("metadata", {})
+
+def _walk_status(resource: Resource, data: JsonObject) -> Faults:
+    """Return what is unknown in a status that nobody can set on create, and what Go cannot decode."""
+    faults: Faults = []
+    schema = resource.schema.properties.get("status")
+    if resource.status and "status" in data and schema is not None:
+        node_of(schema, _mode(resource)).visit(data["status"], faults)
+        faults = [f for f in faults if f.keyword == UNKNOWN or (resource.native and f.keyword != "required")]
+        for fault in faults:
+            fault.steps.append("status")
+    return faults
+
+
+def _violations(resource: Resource, stored: JsonObject, faults: Faults) -> tuple[Violation, ...]:
+    """Return the violations of an object as it is stored; ``faults`` are those of the walk over it."""
+    metadata = stored.get("metadata", {})
     assert isinstance(metadata, dict), "Go has decoded it"
-    found = object_meta_violations(metadata, namespaced=resource.namespaced)
-    if not is_clean(resource.schema, data):
-        from trainc.schema.explain import explain
+    if resource.native:
+        from trainc.schema.native import NAME_RULES
 
-        found += explain(resource.schema, data)
-    found += embedded_violations(resource.schema, data)
+        rules = NAME_RULES.get(resource.kind, SUBDOMAIN)
+        found = object_meta_violations(metadata, namespaced=resource.namespaced, name_rules=rules)
+        return (*found, *(native_violation(fault) for fault in faults if fault.keyword != UNKNOWN))
+    found = object_meta_violations(metadata, namespaced=resource.namespaced)
+    if faults:
+        found += violations(resource.schema, faults)
+    if has_embedded(resource.schema):
+        found += embedded_violations(resource.schema, stored)
     return with_unchecked_rules(resource.schema, found) if found else ()
 
 
-def with_unchecked_rules(schema: Structural, violations: tuple[Violation, ...]) -> tuple[Violation, ...]:
+def with_unchecked_rules(schema: Structural, found: tuple[Violation, ...]) -> tuple[Violation, ...]:
     """Add what the server says when errors keep it from evaluating the CRD's rules."""
-    if not any(violation.blocking for violation in violations) or not has_rules(schema):
-        return violations
+    if not any(violation.blocking for violation in found) or not has_rules(schema):
+        return found
     note = Violation(
         "TC110",
         (),
@@ -109,21 +114,21 @@ def with_unchecked_rules(schema: Structural, violations: tuple[Violation, ...]) 
         f"{NO_FIELD}: Invalid value: null: {_NOT_CHECKED}",
         secondary=True,
     )
-    return (*violations, note)
+    return (*found, note)
 
 
-def has_rules(schema: Structural) -> bool:
-    """Tell whether schema has x-kubernetes-validations, at any depth."""
-    return bool(compiled(_has_rules, schema))
+def check(schema: Structural, data: Json) -> tuple[Json, tuple[Path, ...], tuple[Violation, ...]]:
+    """Return data without unknown fields, their paths, and what is wrong; nothing is filled in.
 
-
-def _has_rules(schema: Structural) -> bool:
-    below = (*schema.properties.values(), schema.items, schema.additional)
-    return bool(schema.rules) or any(sub is not None and has_rules(sub) for sub in below)
+    For files of trainc's own that have a structural schema.
+    """
+    faults: Faults = []
+    pruned = node_of(schema, PRUNE).visit(data, faults)
+    return pruned, tuple(fault.path for fault in faults if fault.keyword == UNKNOWN), violations(schema, faults)
 
 
 def unknown_field_hint(resource: Resource, path: Path) -> str | None:
-    """Return ``did you mean '...'?`` for a dropped field, or None where nothing is spelt like it."""
+    """Return ``did you mean '...'?`` for a dropped field, or None where nothing is spelled like it."""
     *parents, name = path
     if parents == ["metadata"]:
         return suggest(str(name), known_fields())

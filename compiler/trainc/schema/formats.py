@@ -1,8 +1,9 @@
 """String formats that the API server checks.
 
-Source of the rules: k8s.io/kube-openapi pkg/validation/strfmt and the list of formats in
+Sources of the rules: k8s.io/kube-openapi pkg/validation/strfmt with its copy of govalidator, and the list of formats in
 k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/validation/formats.go; formats beyond that list are ignored there.
-The CRDs of this package use date-time alone; what hardly any CRD asks for is rareformats.py's.
+For uri net/url (ParseRequestURI) and for email net/mail (ParseAddress) of Go's standard library, which follows RFC 5322
+and is more permissive in places; encoded words of a display name are taken as they are.
 """
 
 from __future__ import annotations
@@ -12,10 +13,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-RARE_NAMES: Final = frozenset(
-    {"bsonobjectid", "uri", "email", "hostname", "isbn", "isbn10", "isbn13", "creditcard", "ssn", "rgbcolor"}
-)
-"""Formats that rareformats.py checks."""
+from trainc.regex import lazy
+from trainc.schema.patterns import matcher
 
 _DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _TIME = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))"
@@ -28,6 +27,34 @@ _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _BYTE = r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
 _MAC = r"[0-9a-f]{2}(([:-])[0-9a-f]{2}(\2[0-9a-f]{2}){4,18})|[0-9a-f]{4}(\.[0-9a-f]{4}){2,9}"
 _MAC_OCTETS = (6, 8, 20)
+_HOSTNAME = (
+    r"^([a-zA-Z0-9\p{S}\p{L}]((-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?)"
+    r"|([a-zA-Z0-9\p{S}\p{L}](([a-zA-Z0-9-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?)(\.)){1,}([a-zA-Z\p{L}]){2,63})$"
+)
+_CARD = (
+    "4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}"
+    "|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35[0-9]{3})[0-9]{11}"
+)
+_CHANNEL = r"[\t\n\f\r ]*(0|[1-9][0-9]?|1[0-9][0-9]?|2[0-4][0-9]|25[0-5])[\t\n\f\r ]*"
+_RGB = rf"rgb\({_CHANNEL},{_CHANNEL},{_CHANNEL}\)"
+_SSN = "[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}"
+
+_CONTROL = lazy("[\0-\x1f\x7f]")
+_SCHEME = lazy("([A-Za-z][A-Za-z0-9+.-]*)?:")
+_USER = lazy(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
+_PORT = lazy("(:[0-9]*)?")
+_BAD_ESCAPE = lazy("%(?![0-9A-Fa-f]{2})")
+_HOST_CHAR = r"[A-Za-z0-9\-_.~!$&'()*+,;=:\[\]<>\"]|[^\0-\x7f]"
+_HOST = lazy(f"(?:{_HOST_CHAR}|%25|%[89A-Fa-f][0-9A-Fa-f])*")
+_ZONE = lazy(f"(?:{_HOST_CHAR}|%[0-9A-Fa-f]{{2}})*")
+_NO_ZONE = lazy("%(?:[01][0-9A-Fa-f]|2[3Ff]|3[Ff]|40|5[CcEe]|60|7[B-DFb-df])")
+_STRICT_PORTS = ("http", "https")
+_ATOM_CHAR = r'[^\x00-\x20\x7f()<>\[\]:;@\\,"]'
+_ATOM = lazy(f"{_ATOM_CHAR}+")
+_VISIBLE = r"[^\x00-\x08\x0a-\x1f\x7f]"
+_QUOTED = lazy(rf'"((?:(?![\\"]){_VISIBLE}|\\{_VISIBLE})*)"')
+_LITERAL = lazy(r"\[([^\x00-\x20\x7f\[\]\\]*)\]")
+_SPACE = lazy(r"[ \t]*")
 
 
 def is_date(text: str) -> bool:
@@ -63,7 +90,7 @@ def is_byte(text: str) -> bool:
     """Tell whether text is base64 of at least one byte."""
     if not re.fullmatch(_BYTE, text):
         return False
-    import base64  # few values are bytes
+    import base64  # a millisecond to load, and few values are bytes
 
     try:
         base64.b64decode(text, validate=True)
@@ -132,7 +159,213 @@ def _uuid(third: str, fourth: str) -> Callable[[str], bool]:
     return _matches(f"(?i:[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{third}-?{fourth}-?[0-9a-f]{{12}})")
 
 
+def is_hostname(text: str) -> bool:
+    """Tell whether text is a host name; symbols and letters of any script are taken."""
+    size = len(text.encode())
+    matches = matcher(_HOSTNAME)
+    assert matches is not None, "RE2 compiles it"
+    return matches(text) and size <= 255 and all(len(part.encode()) <= 63 for part in text.split("."))
+
+
+def is_credit_card(text: str) -> bool:
+    """Tell whether the digits in text are the number of a card, check digit included."""
+    digits = re.sub("[^0-9]+", "", text)
+    if not re.fullmatch(_CARD, digits):
+        return False
+    doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
+    return sum(number - 9 if number > 9 else number for number in doubled) % 10 == 0
+
+
+def is_isbn10(text: str) -> bool:
+    """Tell whether text, without blanks and dashes, is an ISBN of ten digits, the last of which may be X."""
+    digits = re.sub(r"[\t\n\f\r -]+", "", text)
+    if not re.fullmatch("[0-9]{9}[0-9X]", digits):
+        return False
+    values = [10 if digit == "X" else int(digit) for digit in digits]
+    return sum(place * value for place, value in enumerate(values, 1)) % 11 == 0
+
+
+def is_isbn13(text: str) -> bool:
+    """Tell whether text, without blanks and dashes, is an ISBN of thirteen digits."""
+    digits = re.sub(r"[\t\n\f\r -]+", "", text)
+    if not re.fullmatch("[0-9]{13}", digits):
+        return False
+    return sum(int(digit) * (1, 3)[place % 2] for place, digit in enumerate(digits)) % 10 == 0
+
+
+def is_uri(text: str) -> bool:
+    """Tell whether text is a URI with a scheme, or a path that begins with a slash."""
+    if not text or _CONTROL.search(text):
+        return False
+    if text == "*":
+        return True
+    scheme = _SCHEME.match(text)
+    if scheme is not None and scheme[1] is None:
+        return False
+    rest = (text[scheme.end() :] if scheme else text).partition("?")[0]
+    if not rest.startswith("/"):
+        return scheme is not None
+    if scheme is not None and rest.startswith("//"):
+        authority, slash, path = rest[2:].partition("/")
+        if not _is_authority(scheme[1].lower(), authority):
+            return False
+        rest = slash + path
+    return not _BAD_ESCAPE.search(rest)
+
+
+def _is_authority(scheme: str, authority: str) -> bool:
+    user, at, host = authority.rpartition("@")
+    if at and (not _USER.fullmatch(user) or _BAD_ESCAPE.search(user)):
+        return False
+    opening = host.rfind("[")
+    if opening > 0:
+        return False
+    if opening == 0:
+        return _is_literal(host)
+    first, last = host.find(":"), host.rfind(":")
+    if first >= 0 and not _PORT.fullmatch(host, first if scheme in _STRICT_PORTS else last):
+        return False
+    return _HOST.fullmatch(host) is not None
+
+
+def _is_literal(host: str) -> bool:
+    inside, closing, port = host[1:].rpartition("]")
+    if not closing or not _PORT.fullmatch(port):
+        return False
+    address, _, zone = inside.partition("%25")
+    if "%25" in inside and (not zone or not _ZONE.fullmatch(zone) or _NO_ZONE.search(zone)):
+        return False
+    return "%" not in address and is_ip(address) and (is_ipv6(address) or ":" in address)
+
+
+class _Refused(ValueError):
+    """The text is no address."""
+
+
+def is_email(text: str) -> bool:
+    """Tell whether text is one address, alone or as ``name <address>``, or a group of one."""
+    try:
+        found, at = _address(text, 0, group=True)
+        return found == 1 and _comments(text, at) == len(text)
+    except _Refused:
+        return False
+
+
+def _address(text: str, at: int, *, group: bool) -> tuple[int, int]:
+    """Read an address from ``at``; return how many there were, more or less than one in a group, and where they end."""
+    at = _blank(text, at)
+    if at == len(text):
+        raise _Refused
+    try:
+        end = _blank(text, _specification(text, at))
+    except _Refused:
+        return _named(text, at, group=group)
+    return 1, (_comment(text, end) if text.startswith("(", end) else end)
+
+
+def _named(text: str, at: int, *, group: bool) -> tuple[int, int]:
+    if not text.startswith("<", at):
+        at = _phrase(text, at)
+    at = _blank(text, at)
+    if group and text.startswith(":", at):
+        return _group(text, at + 1)
+    if not text.startswith("<", at):
+        raise _Refused
+    end = _specification(text, at + 1)
+    if not text.startswith(">", end):
+        raise _Refused
+    return 1, end + 1
+
+
+def _group(text: str, at: int) -> tuple[int, int]:
+    at, count = _blank(text, at), 0
+    if text.startswith(";", at):
+        return 0, _comments(text, at + 1)
+    while True:
+        found, at = _address(text, at, group=False)
+        count += found
+        at = _comments(text, at)
+        if text.startswith(";", at):
+            return count, _comments(text, at + 1)
+        if not text.startswith(",", at):
+            raise _Refused
+        at += 1
+
+
+def _specification(text: str, at: int) -> int:
+    """Return where ``local@domain`` ends, which begins at ``at``."""
+    at = _blank(text, at)
+    quoted = _QUOTED.match(text, at)
+    if quoted is not None:
+        if not quoted[1]:
+            raise _Refused
+        at = quoted.end()
+    else:
+        at = _dot_atom(text, at)
+    if not text.startswith("@", at):
+        raise _Refused
+    at = _blank(text, at + 1)
+    if not text.startswith("[", at):
+        return _dot_atom(text, at)
+    literal = _LITERAL.match(text, at)
+    if literal is None or not is_ip(literal[1]):
+        raise _Refused
+    return literal.end()
+
+
+def _dot_atom(text: str, at: int) -> int:
+    atom = _ATOM.match(text, at)
+    if atom is None or atom[0].startswith(".") or atom[0].endswith(".") or ".." in atom[0]:
+        raise _Refused
+    return atom.end()
+
+
+def _phrase(text: str, at: int) -> int:
+    count = 0
+    while True:
+        at = _blank(text, _comments(text, at) if count else at)
+        word = _QUOTED.match(text, at) or _ATOM.match(text, at)
+        if word is None:
+            break
+        at, count = word.end(), count + 1
+    if not count and at < len(text):
+        raise _Refused
+    return at
+
+
+def _comments(text: str, at: int) -> int:
+    at = _blank(text, at)
+    while text.startswith("(", at):
+        at = _blank(text, _comment(text, at))
+    return at
+
+
+def _comment(text: str, at: int) -> int:
+    """Return where the comment that begins at ``at`` ends; comments may stand in comments."""
+    depth = 0
+    while at < len(text):
+        char = text[at]
+        if char == "\\" and at + 1 < len(text):
+            at += 1
+        elif char == "(":
+            depth += 1
+        elif char == ")":
+            depth -= 1
+        at += 1
+        if not depth:
+            return at
+    raise _Refused
+
+
+def _blank(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    assert found is not None, "it matches nothing, too"
+    return found.end()
+
+
 _HEX4, _VARIANT = "[0-9a-f]{4}", "[89ab][0-9a-f]{3}"
+_is_ssn = _matches(_SSN)
+
 FORMATS: Final[dict[str, Callable[[str], bool]]] = {
     "byte": is_byte,
     "cidr": is_cidr,
@@ -150,6 +383,16 @@ FORMATS: Final[dict[str, Callable[[str], bool]]] = {
     "uuid3": _uuid("3[0-9a-f]{3}", _HEX4),
     "uuid4": _uuid("4[0-9a-f]{3}", _VARIANT),
     "uuid5": _uuid("5[0-9a-f]{3}", _VARIANT),
+    "bsonobjectid": _matches("[0-9a-fA-F]{24}"),
+    "creditcard": is_credit_card,
+    "email": is_email,
+    "hostname": is_hostname,
+    "isbn": lambda text: is_isbn10(text) or is_isbn13(text),
+    "isbn10": is_isbn10,
+    "isbn13": is_isbn13,
+    "rgbcolor": _matches(_RGB),
+    "ssn": lambda text: len(text) == 11 and _is_ssn(text),
+    "uri": is_uri,
 }
 """Checks by the format's name without dashes."""
 
@@ -157,16 +400,10 @@ FORMATS: Final[dict[str, Callable[[str], bool]]] = {
 def known_format(type_name: str, form: str) -> str:
     """Return the format as the API server takes it for a schema of that type ('' for none): '' where it ignores it."""
     if type_name in ("", "string"):
-        name = form.replace("-", "")
-        return form if name in FORMATS or name in RARE_NAMES else ""
+        return form if form.replace("-", "") in FORMATS else ""
     return form if form in {"integer": ("int32", "int64"), "number": ("float", "double")}.get(type_name, ()) else ""
 
 
 def format_check(form: str) -> Callable[[str], bool] | None:
     """Return the check of a string format, or None where there is nothing to check."""
-    name = form.replace("-", "")
-    if name in RARE_NAMES:
-        from trainc.schema.rareformats import RARE
-
-        return RARE[name]
-    return FORMATS.get(name)
+    return FORMATS.get(form.replace("-", ""))

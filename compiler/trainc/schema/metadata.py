@@ -1,18 +1,64 @@
-"""Object metadata, which the API server decodes into its own Go struct before any schema is looked at.
+"""Metadata of objects, and whole objects inside others (x-kubernetes-embedded-resource).
 
-Source of the rules: k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/schema/objectmeta/coerce.go and
-customresource_handler.go; what a create request then does to metadata: k8s.io/apiserver pkg/registry/rest.
+The API server decodes metadata into its own Go struct before it looks at any schema, and has rules for it.
+
+Sources of the rules: k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/schema/objectmeta and
+customresource_handler.go; k8s.io/apimachinery v0.36 pkg/api/validation/objectmeta.go, as the create strategy of custom
+resources calls it. managedFields are not looked at: a server replaces what a request says there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from msgspec.structs import replace
+
+from trainc.kube.fielderror import go_value, invalid
+from trainc.kube.gojson import go_json
 from trainc.kube.gotypes import GoDecodeError, decode, fields
-from trainc.schema.structural import Resource
-from trainc.schema.violation import Violation
-from trainc.source import Json, JsonObject, Path
+from trainc.kube.names import (
+    TOTAL_ANNOTATION_SIZE_LIMIT,
+    is_dns1035_label,
+    is_dns1123_subdomain,
+    is_qualified_name,
+    mask_trailing_dash,
+    validate_annotations,
+    validate_labels,
+    validate_namespace_name,
+)
+from trainc.schema.structural import Structural
+from trainc.schema.wording import Violation, show
+from trainc.source import Json, JsonObject, Path, dotted
 
 OBJECT_META = "v1.ObjectMeta"
 """The Go type of metadata."""
+
+NameRule = Callable[[str], tuple[str, ...]]
+_Visit = Callable[[JsonObject, Path, str], JsonObject]
+_ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
+_MANY = 4096
+"""How many labels and annotations are remembered: many objects have the same few."""
+
+
+def _subdomain_prefix(prefix: str) -> tuple[str, ...]:
+    return is_dns1123_subdomain(mask_trailing_dash(prefix))
+
+
+def _segment_prefix(name: str) -> tuple[str, ...]:
+    return tuple(f"may not contain '{char}'" for char in "/%" if char in name)
+
+
+def _segment(name: str) -> tuple[str, ...]:
+    return (f"may not be '{name}'",) if name in (".", "..") else _segment_prefix(name)
+
+
+SUBDOMAIN: tuple[NameRule, NameRule] = (is_dns1123_subdomain, _subdomain_prefix)
+"""The rules for the names of custom resources and for their beginnings."""
+
+SEGMENT: tuple[NameRule, NameRule] = (_segment, _segment_prefix)
+"""The rules for names that need only fit into a URL, and for their beginnings."""
 
 
 def known_fields() -> tuple[str, ...]:
@@ -20,7 +66,7 @@ def known_fields() -> tuple[str, ...]:
     return tuple(fields(OBJECT_META))
 
 
-def read_metadata(resource: Resource, data: JsonObject) -> tuple[JsonObject, tuple[Path, ...], Violation | None]:
+def read_metadata(data: JsonObject, *, namespaced: bool) -> tuple[JsonObject, tuple[Path, ...], Violation | None]:
     """Return data with its metadata as the API server decodes it, the paths dropped, and why it cannot be decoded.
 
     Unknown and empty fields go, null is no value; a namespace goes where the kind has none.
@@ -31,25 +77,25 @@ def read_metadata(resource: Resource, data: JsonObject) -> tuple[JsonObject, tup
     try:
         metadata = decode(given, OBJECT_META)
     except GoDecodeError as error:
-        return data, (), _refusal(error)
+        return data, (), _undecodable(("metadata", *error.path), "metadata", error.message, error.message)
     assert isinstance(metadata, dict), "a struct is written as an object"
-    if not resource.namespaced and "namespace" in metadata:
+    if not namespaced and "namespace" in metadata:
         metadata = {key: value for key, value in metadata.items() if key != "namespace"}
-    dropped = tuple(("metadata", *path) for path in unknown_fields(given, OBJECT_META))
-    return {**data, "metadata": metadata} if metadata != given else data, dropped, None
-
-
-def _refusal(error: GoDecodeError) -> Violation:
-    return Violation(
-        "TC108",
-        ("metadata", *error.path),
-        f"metadata cannot be decoded: {error.message.removeprefix('json: ')}",
-        error.message,
-        decode=True,
+    if metadata == given:
+        return data, (), None
+    return (
+        {**data, "metadata": metadata},
+        tuple(("metadata", *path) for path in _unknown_fields(given, OBJECT_META)),
+        None,
     )
 
 
-def unknown_fields(value: Json, struct: str) -> list[Path]:
+def _undecodable(path: Path, name: str, detail: str, upstream: str) -> Violation:
+    message = f"{name} cannot be decoded: {detail.removeprefix('json: ')}"
+    return Violation("TC108", path, message, upstream, decode=True)
+
+
+def _unknown_fields(value: Json, struct: str) -> list[Path]:
     """Return the paths in value that a Go struct has no field for."""
     if not isinstance(value, dict):
         return []
@@ -60,5 +106,246 @@ def unknown_fields(value: Json, struct: str) -> list[Path]:
             paths.append((key,))
         elif (kind := known[key].kind).startswith("[]v1.") and isinstance(item, list):
             for index, entry in enumerate(item):
-                paths.extend((key, index, *path) for path in unknown_fields(entry, kind[2:]))
+                paths.extend((key, index, *path) for path in _unknown_fields(entry, kind[2:]))
     return paths
+
+
+def object_meta_violations(
+    metadata: JsonObject,
+    *,
+    namespaced: bool,
+    path: Path = ("metadata",),
+    name_rules: tuple[NameRule, NameRule] = SUBDOMAIN,
+) -> tuple[Violation, ...]:
+    """Return what is wrong with metadata that Go has decoded and written again.
+
+    ``namespaced``: the object lies in a namespace; one that is not said is the request's, and taken as good.
+    ``name_rules``: for a name, and for the beginning of one.
+    """
+    text = dotted(path)
+    found: list[Violation] = []
+    if prefix := metadata.get("generateName"):
+        details = name_rules[1](str(prefix))
+        found += _invalid((*path, "generateName"), str(prefix), details, "is not the beginning of a valid name")
+    if name := metadata.get("name"):
+        found += _invalid((*path, "name"), str(name), name_rules[0](str(name)), "is not a valid name")
+    else:
+        found.append(_nameless(path))
+    found += _namespace_violations(metadata, path, namespaced=namespaced)
+    generation: Any = metadata.get("generation", 0)
+    if generation < 0:
+        upstream = invalid(f"{text}.generation", generation, "must be greater than or equal to 0")
+        found.append(_violation((*path, "generation"), "must not be negative", upstream, generation))
+    found += _label_violations(metadata.get("labels", {}), (*path, "labels"))
+    found += _annotation_violations(metadata.get("annotations", {}), (*path, "annotations"))
+    found += _owner_violations(metadata.get("ownerReferences", []), (*path, "ownerReferences"))
+    found += _finalizer_violations(metadata.get("finalizers", []), (*path, "finalizers"))
+    return tuple(found)
+
+
+def _violation(path: Path, message: str, upstream: str, value: Any, expected: str | None = None) -> Violation:
+    return Violation("TC108", path, f"{dotted(path)} {message}", upstream, found=show(value), expected=expected)
+
+
+def _invalid(path: Path, value: str, details: Iterable[str], message: str) -> Iterator[Violation]:
+    for detail in details:
+        yield _violation(path, message, invalid(dotted(path), value, detail), value, detail)
+
+
+def _nameless(path: Path) -> Violation:
+    upstream = f"{dotted((*path, 'name'))}: Required value: name or generateName is required"
+    return Violation("TC103", path, f"{dotted(path)} lacks name", upstream, expected="name", blocking=True)
+
+
+def _namespace_violations(metadata: JsonObject, path: Path, *, namespaced: bool) -> Iterator[Violation]:
+    namespace = metadata.get("namespace")
+    if not namespace:
+        return
+    path = (*path, "namespace")
+    if namespaced:
+        details = validate_namespace_name(str(namespace))
+        yield from _invalid(path, str(namespace), details, "is not a valid name of a namespace")
+    else:
+        upstream = f"{dotted(path)}: Forbidden: not allowed on this type"
+        yield _violation(path, "is not allowed on this kind", upstream, namespace)
+
+
+def _label_violations(labels: Any, path: Path) -> Iterator[Violation]:
+    for key in sorted(labels):
+        for number, upstream in enumerate(_label_errors(key, labels[key], dotted(path))):
+            expected = upstream.partition('": ')[2]
+            at_fault = key if number < len(is_qualified_name(key)) else labels[key]
+            yield _keyed(path, key, "is not a valid label", upstream, value=at_fault, expected=expected)
+
+
+def _annotation_violations(annotations: Any, path: Path) -> Iterator[Violation]:
+    size = 0
+    for key in sorted(annotations):
+        size += len(key.encode()) + len(annotations[key].encode())
+        for upstream in _annotation_errors(key, dotted(path)):
+            expected = upstream.partition('": ')[2]
+            yield _keyed(path, key, "is not a valid key of an annotation", upstream, value=key, expected=expected)
+    if size > TOTAL_ANNOTATION_SIZE_LIMIT:
+        limit = f"may not be more than {TOTAL_ANNOTATION_SIZE_LIMIT} bytes"
+        upstream = f"{dotted(path)}: Too long: {limit}"
+        message = f"{dotted(path)} are too long together"
+        yield Violation("TC108", path, message, upstream, f"{size} bytes", limit, blocking=True)
+
+
+@lru_cache(_MANY)
+def _label_errors(key: str, value: str, field: str) -> tuple[str, ...]:
+    return tuple(validate_labels({key: value}, field))
+
+
+@lru_cache(_MANY)
+def _annotation_errors(key: str, field: str) -> tuple[str, ...]:
+    return tuple(validate_annotations({key: ""}, field))
+
+
+def _keyed(path: Path, key: str, message: str, upstream: str, *, value: Any, expected: str) -> Violation:
+    whole = _violation((*path, key), message, upstream, value, expected)
+    return Violation("TC108", whole.path, f'{dotted(path)} "{key}" {message}', upstream, whole.found, expected)
+
+
+def _owner_violations(owners: Any, path: Path) -> Iterator[Violation]:
+    """Check owners. Go names no index, so that texts may repeat; the path has it."""
+    text = dotted(path)
+    controller = ""
+    for index, owner in enumerate(owners):
+        here = (*path, index)
+        version = owner["apiVersion"]
+        group, slash, name = version.partition("/")
+        checks = {"apiVersion": (name if slash else group, "version must not be empty")}
+        if version == "/" or "/" in name:
+            checks["apiVersion"] = ("", "version must not be empty")
+        checks.update({key: (owner[key], "must not be empty") for key in ("kind", "name", "uid")})
+        for key, (value, detail) in checks.items():
+            if not value:
+                upstream = invalid(f"{text}.{key}", owner[key], detail)
+                yield _violation((*here, key), detail, upstream, owner[key])
+        if version == "v1" and owner["kind"] == "Event":
+            upstream = f"{text}: Invalid value: {_struct(owner)}: /v1, Kind=Event is disallowed from being an owner"
+            yield _violation(here, "is an Event, which may not own anything", upstream, owner)
+        if owner.get("controller"):
+            current = f"{owner['kind']}/{owner['name']}"
+            if controller:
+                detail = (
+                    'Only one reference can have Controller set to true. Found "true" in references for'
+                    f" {controller} and {current}"
+                )
+                upstream = f"{text}: Invalid value: [{','.join(map(_struct, owners))}]: {detail}"
+                yield _violation(here, "is a second controller", upstream, owner)
+            controller = controller or current
+
+
+def _struct(owner: JsonObject) -> str:
+    ordered = (key for key in fields("v1.OwnerReference") if key in owner)
+    return "{" + ",".join(f"{go_json(key)}:{go_json(owner[key])}" for key in ordered) + "}"
+
+
+def _finalizer_violations(finalizers: Any, path: Path) -> Iterator[Violation]:
+    text = dotted(path)
+    for index, finalizer in enumerate(finalizers):
+        for detail in is_qualified_name(finalizer):
+            upstream = invalid(text, finalizer, detail)
+            yield _violation((*path, index), "is not a valid finalizer", upstream, finalizer, detail)
+    if _ORPHAN in finalizers and _FOREGROUND in finalizers:
+        detail = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
+        upstream = f"{text}: Invalid value: {go_value(finalizers)}: {detail}"
+        yield _violation(path, f"hold both {_ORPHAN} and {_FOREGROUND}", upstream, finalizers)
+
+
+class EmbeddedError(ValueError):
+    """An embedded object that cannot be decoded: ``violation`` says why."""
+
+    def __init__(self, violation: Violation) -> None:
+        super().__init__(violation.upstream)
+        self.violation = violation
+
+
+def read_embedded(schema: Structural, data: Json) -> tuple[Json, tuple[Path, ...]]:
+    """Return data with the metadata of embedded objects as Go decodes it, and the paths of unknown fields.
+
+    Raises EmbeddedError where an apiVersion, a kind or metadata cannot be decoded.
+    """
+    dropped: list[Path] = []
+
+    def read(value: JsonObject, path: Path, text: str) -> JsonObject:
+        for key in ("apiVersion", "kind"):
+            if not isinstance(value.get(key) or "", str):
+                here, detail = (*path, key), "must be a string"
+                upstream = f"{text}.{key}: Invalid value: {go_value(value[key])}: {detail}"
+                raise EmbeddedError(_undecodable(here, dotted(here), detail, upstream))
+        if value.get("metadata") is None:
+            return value
+        given = value["metadata"]
+        try:
+            metadata = decode(given, OBJECT_META)
+        except GoDecodeError as error:
+            upstream = f"{text}.metadata: Invalid value: {go_value(given)}: {error.message}"
+            here = (*path, "metadata", *error.path)
+            raise EmbeddedError(_undecodable(here, dotted(here), error.message, upstream)) from None
+        dropped.extend((*path, "metadata", *inner) for inner in _unknown_fields(given, OBJECT_META))
+        return value if metadata == given else {**value, "metadata": metadata}
+
+    return _visit_embedded(schema, data, ((), ""), read), tuple(dropped)
+
+
+def embedded_violations(schema: Structural, data: Json) -> tuple[Violation, ...]:
+    """Return what is wrong with the type and the metadata of embedded objects."""
+    found: list[Violation] = []
+
+    def check(value: JsonObject, path: Path, text: str) -> JsonObject:
+        found.extend(_type_violations(value, path, text))
+        metadata = value.get("metadata")
+        if isinstance(metadata, dict):
+            named = {"name": "fakename", **metadata}  # an embedded object needs no name
+            spaced, inner = "namespace" in metadata, (*path, "metadata")
+            wrong = object_meta_violations(named, namespaced=spaced, path=inner, name_rules=SEGMENT)
+            found.extend(replace(v, upstream=v.upstream.replace(dotted(inner), f"{text}.metadata", 1)) for v in wrong)
+        return value
+
+    _visit_embedded(schema, data, ((), ""), check)
+    return tuple(found)
+
+
+def _visit_embedded(schema: Structural, value: Any, place: tuple[Path, str], visit: _Visit) -> Any:
+    """Visit every embedded object, outermost first; what visit returns takes its place.
+
+    A place is a path and the server's spelling of it, in which the keys of maps stand in brackets.
+    """
+    path, text = place
+    if isinstance(value, dict):
+        result = visit(value, path, text) if schema.embedded else value
+        changed = {}
+        for key, item in result.items():
+            child = schema.child(key)
+            spelt = f"{text}.{key}".lstrip(".") if key in schema.properties else f"{text}[{key}]"
+            changed[key] = item if child is None else _visit_embedded(child, item, ((*path, key), spelt), visit)
+        return changed if any(changed[key] is not result[key] for key in changed) else result
+    if isinstance(value, list) and schema.items is not None:
+        places = (((*path, index), f"{text}[{index}]") for index in range(len(value)))
+        items = [_visit_embedded(schema.items, item, at, visit) for item, at in zip(value, places, strict=True)]
+        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+    return value
+
+
+def _type_violations(value: JsonObject, path: Path, text: str) -> Iterator[Violation]:
+    for key in ("apiVersion", "kind"):
+        here = (*path, key)
+        if key not in value:
+            upstream = f"{text}.{key}: Required value"
+            yield Violation("TC103", path, f"{dotted(path)} lacks {key}", upstream, expected=key, blocking=True)
+            continue
+        name = str(value[key])
+        details = ["must not be empty"] if not name else _type_details(key, name)
+        for detail in details:
+            upstream = f"{text}.{key}: Invalid value: {go_value(name)}: {detail}"
+            yield Violation("TC106", here, f"{dotted(here)} {detail}", upstream, found=name)
+
+
+def _type_details(key: str, text: str) -> list[str]:
+    if key == "apiVersion":
+        return [f"unexpected GroupVersion string: {text}"] if text.count("/") > 1 else []
+    details = is_dns1035_label(text.lower())
+    return [f"may have mixed case, but should otherwise match: {','.join(details)}"] if details else []

@@ -9,24 +9,19 @@ Sources: k8s.io/apimachinery pkg/runtime/serializer/json and pkg/api/resource, k
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.kube.names import is_dns1035_label, is_dns1123_label, mask_trailing_dash
-from trainc.schema.defaulting import default
-from trainc.schema.embedded import SEGMENT
+from trainc.schema.faults import GO_TYPE, LIST_KEYS, LIST_TYPE, UNKNOWN, Fault, Faults, Visit
 from trainc.schema.formats import is_byte
-from trainc.schema.listtype import list_errors
-from trainc.schema.metadata import read_metadata
-from trainc.schema.metarules import SUBDOMAIN, NameRule, object_meta_violations
-from trainc.schema.pruning import drop_nulls, prune
-from trainc.schema.structural import Resource, Structural
-from trainc.schema.violation import Violation
-from trainc.schema.wording import misspelt, show, spelled_types, type_hint
-from trainc.source import Json, JsonObject, Path, dotted
+from trainc.schema.metadata import SEGMENT, NameRule
+from trainc.schema.values import Mismatch
+from trainc.schema.walk import Mode, Node
+from trainc.source import Json
 
-_LIST_TYPE, _LIST_KEYS = "x-kubernetes-list-type", "x-kubernetes-list-map-keys"
+NATIVE: Final = Mode(native=True)
+
 _CLASSES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "boolean": (bool,),
@@ -35,15 +30,15 @@ _CLASSES: dict[str, tuple[type, ...]] = {
     "array": (list,),
     "object": (dict,),
 }
-_KINDS = {
-    ("string", "byte"): ("[]byte", "base64"),
-    ("string", "date-time"): ("Time", "a time as in 2006-01-02T15:04:05Z"),
-    ("integer", "int32"): ("int32", "a 32-bit integer"),
-    ("integer", "int64"): ("int64", "a 64-bit integer"),
-    ("", "quantity"): ("Quantity", "a quantity such as 500m or 2Gi"),
-    ("", ""): ("IntOrString", "an integer or a string"),
+_GO_TYPES = {
+    ("string", "byte"): ("[]byte", "TC106", "base64"),
+    ("string", "date-time"): ("Time", "TC106", "a time as in 2006-01-02T15:04:05Z"),
+    ("integer", "int32"): ("int32", "TC105", "a 32-bit integer"),
+    ("integer", "int64"): ("int64", "TC105", "a 64-bit integer"),
+    ("", "quantity"): ("Quantity", "TC106", "a quantity such as 500m or 2Gi"),
+    ("", ""): ("IntOrString", "TC102", "an integer or a string"),
 }
-"""Type and format in a schema, Go's type that decodes such a value, and its name in a finding."""
+"""Type and format in a schema: Go's type that decodes such a value, the code of a finding, the name of the type."""
 
 
 def _masked(rule: NameRule) -> tuple[NameRule, NameRule]:
@@ -61,72 +56,82 @@ NAME_RULES: Final[dict[str, tuple[NameRule, NameRule]]] = {
 """The rules for names of kinds whose names are not subdomains."""
 
 
-def read_native(resource: Resource, data: JsonObject) -> tuple[JsonObject, tuple[Path, ...], tuple[Violation, ...]]:
-    """Return a whole object as the server goes on with it, the paths of unknown fields, and what is wrong.
+class NativeNode(Node):
+    """The schema of a value that Go decodes."""
 
-    Where anything cannot be decoded, the object comes back as it was.
-    """
-    named, unknown, refusal = read_metadata(resource, data)
-    if refusal is not None:
-        return data, (), (refusal,)
-    metadata = named.get("metadata", {})
-    assert isinstance(metadata, dict), "Go has decoded it"
-    found = list(
-        object_meta_violations(
-            metadata, namespaced=resource.namespaced, name_rules=NAME_RULES.get(resource.kind, SUBDOMAIN)
-        )
-    )
-    pruned, dropped = prune(resource.schema, named)
-    undecodable = False
-    for name, schema in resource.schema.properties.items():
-        if data.get(name) is not None:
-            of_status = resource.status and name == "status"
-            for violation in _violations(schema, data[name], (name,), complete=not of_status):
-                found.append(violation)
-                undecodable |= violation.decode
-    found += _missing(resource.schema, data, ())
-    if undecodable:
-        return data, (*unknown, *dropped), tuple(found)
-    filled = default(resource.schema, drop_nulls(resource.schema, pruned))
-    assert isinstance(filled, dict), "an object stays one"
-    if resource.status:
-        filled = {key: value for key, value in filled.items() if key != "status"}
-    return filled, (*unknown, *dropped), tuple(found)
+    def visit_null_item(self, faults: Faults) -> Any:
+        """Return null, which is Go's zero value."""
+        if self.schema.type == "object":
+            self.visit({}, faults)
 
+    def _make_visit(self, cls: type) -> Visit:
+        usual = super()._make_visit(cls)
+        if cls is type(None) or self._takes(cls):
+            return usual
 
-def _violations(schema: Structural, value: Any, path: Path, *, complete: bool) -> Iterator[Violation]:
-    """Yield what is wrong with a value that is not null. ``complete``: what is required must be there."""
-    if schema.int_or_string:
-        yield from _scalar(schema, value, path)
-    elif schema.type and value.__class__ not in _CLASSES[schema.type]:
-        yield _mistyped(schema, value, path)
-    elif isinstance(value, dict):
-        if complete:
-            yield from _missing(schema, value, path)
-        for key, item in value.items():
-            child = schema.properties.get(key) or schema.additional
-            if child is not None and item is not None:
-                yield from _violations(child, item, (*path, key), complete=complete)
-    elif isinstance(value, list):
-        if schema.items is not None:
-            for index, item in enumerate(value):
-                given: Json = {} if item is None and schema.items.type == "object" else item
-                if given is not None:
-                    yield from _violations(schema.items, given, (*path, index), complete=complete)
-        yield from _repeated(schema, value, path)
-    else:
-        yield from _scalar(schema, value, path)
+        def visit(value: Any, faults: Faults) -> Any:
+            unknown: Faults = []
+            stored = usual(value, unknown)
+            faults += (fault for fault in unknown if fault.keyword == UNKNOWN)
+            faults.append(self._wrong_type(value))
+            return stored
 
+        return visit
 
-def _scalar(schema: Structural, value: Any, path: Path) -> Iterator[Violation]:
-    form = schema.keywords.get("format", "")
-    if (schema.type, form) not in _KINDS:
-        return
-    go_type, wanted = _KINDS[schema.type, form]
-    if _decodes(value, go_type):
-        return
-    code = "TC105" if go_type.startswith("int") else "TC102" if go_type == "IntOrString" else "TC106"
-    yield Violation(code, path, f"{dotted(path)} must be {wanted}", "", found=show(value), expected=wanted, decode=True)
+    def _object_visit(self) -> Visit:
+        usual = super()._object_visit()
+
+        def visit(value: dict[str, Any], faults: Faults) -> Any:
+            start = len(faults)
+            stored = usual(value, faults)
+            for fault in faults[start:]:
+                if fault.keyword == "required" and not fault.steps:
+                    fault.value = value  # an unknown field may be the one that lacks, misspelled
+            return stored
+
+        return visit
+
+    def _takes(self, cls: type) -> bool:
+        """Tell whether values of a class are of the schema's type; an int or string is decoded."""
+        if self.schema.int_or_string:
+            return cls not in (dict, list)
+        return not self.schema.type or cls in _CLASSES[self.schema.type]
+
+    def _wrong_type(self, value: Any) -> Fault:
+        if self._go_type is not None and self.schema.int_or_string:
+            return Fault(GO_TYPE, value, self, self._go_type[1:])
+        return Fault("type", value, self, Mismatch(self.schema.type, ""))
+
+    @property
+    def _go_type(self) -> tuple[str, str, str] | None:
+        """The row of _GO_TYPES of a scalar."""
+        if not self.schema.type and not self.schema.int_or_string:
+            return None
+        return _GO_TYPES.get((self.schema.type, self.schema.keywords.get("format", "")))
+
+    def checks(self, cls: type) -> tuple[list[Visit], list[Visit]]:
+        """Return the checks of values of a class, all of which come after those of their parts."""
+        if cls is dict:
+            return [], [*self._required_checks()]
+        if cls is list:
+            return [], [self._check_list_type] if self.schema.keywords.get(LIST_TYPE) in ("set", "map") else []
+        return [], [self._check_decoding] if self._go_type is not None else []
+
+    def _check_decoding(self, value: Any, faults: Faults) -> Any:
+        assert self._go_type is not None
+        go_type, *words = self._go_type
+        if not _decodes(value, go_type):
+            faults.append(Fault(GO_TYPE, value, self, words))
+        return value
+
+    def _check_list_type(self, value: list[Any], faults: Faults) -> list[Any]:
+        """Check keys of items, defaults counted; items without a key have none."""
+        keys = self.schema.keywords.get(LIST_KEYS, ())
+        if self.schema.keywords[LIST_TYPE] == "set" or all(
+            isinstance(item, dict) and all(item.get(key) is not None for key in keys) for item in value
+        ):
+            super()._check_list_type(value, faults)
+        return value
 
 
 def _decodes(value: Json, go_type: str) -> bool:
@@ -139,52 +144,3 @@ def _decodes(value: Json, go_type: str) -> bool:
     except GoDecodeError:
         return False
     return True
-
-
-def _mistyped(schema: Structural, value: Any, path: Path) -> Violation:
-    wanted = spelled_types(schema.type)
-    hint = type_hint([schema.type], value)
-    return Violation(
-        "TC102",
-        path,
-        f"{dotted(path)} must be {wanted}",
-        "",
-        found=show(value),
-        expected=wanted,
-        hint=hint,
-        decode=True,
-    )
-
-
-def _missing(schema: Structural, value: dict[str, Any], path: Path) -> Iterator[Violation]:
-    for name in schema.keywords.get("required", ()):
-        if value.get(name) is None:
-            place = dotted(path) or "the document"
-            hint = misspelt(name, value, schema.properties)
-            yield Violation("TC103", path, f"{place} lacks {name}", "", expected=name, hint=hint)
-
-
-def _repeated(schema: Structural, items: list[Any], path: Path) -> Iterator[Violation]:
-    """Yield the items whose key, defaults counted, is that of an item before them; nulls have none."""
-    kind = schema.keywords.get(_LIST_TYPE)
-    keys = schema.keywords.get(_LIST_KEYS, ())
-    if kind == "map":
-        if schema.items is None or not all(isinstance(item, dict) for item in items):
-            return
-        items = [default(schema.items, item) for item in items]
-        if any(item.get(key) is None for item in items for key in keys):
-            return
-    elif kind != "set":
-        return
-    named = " and ".join(keys) if kind == "map" else "value"
-    for failure in list_errors(schema.keywords, items):
-        place = (*path, failure.at)
-        yield Violation(
-            "TC107",
-            place,
-            f"{dotted(place)} has the same {named} as an item before it: server-side apply refuses that",
-            "",
-            found=show(failure.value),
-            expected=f"items of different {named}",
-            advisory=True,
-        )

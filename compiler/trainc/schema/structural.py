@@ -1,58 +1,55 @@
 """Structural schemas: what the API server holds of a CustomResourceDefinition.
 
 Package data keeps every distinct sub-schema of the four CRDs once, in one table (data/schemas/nodes.json, written by
-tools/schemas.py); ``Structural`` is a row of such a table. Equal sub-schemas are one object, so what a pass compiles
-for a container of a runtime also serves the containers of a JobSet. Passes keep what they compile in ``compiled``.
+tools/schemas.py); ``Structural`` is a row of such a table. Equal sub-schemas are one object, so what is compiled for a
+container of a runtime also serves the containers of a JobSet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, Final
 
-from trainc.data import load_json
-from trainc.records import dataclass, field
+import msgspec
+
 from trainc.source import Json, JsonObject, Path
 
-KINDS: Final = ("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet")
-"""The kinds whose schemas travel in the package."""
-
-_PROSE = frozenset({"description", "title", "example", "externalDocs"})
+PROSE = frozenset({"description", "title", "example", "externalDocs"})
 _LISTS = ("allOf", "anyOf", "oneOf")
+_SINGLE = ("items", "additionalProperties", "not")
+_BELOW = frozenset(("properties", *_SINGLE, *_LISTS))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Structural:
+class Structural(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True, dict=True):
     """One schema or sub-schema. ``keywords`` is the CRD's JSON, in which sub-schemas are numbers of ``table``.
 
-    Compared by identity. ``compiled`` belongs to the passes of this package.
+    Compared by identity. ``compiled`` holds what others make of the schema.
     """
 
     keywords: Mapping[str, Any]
-    table: _Table
-    number: int
-    compiled: dict[Callable[..., Any], Any] = field(default_factory=dict)
+    table: Table
+    compiled: dict[Any, Any] = msgspec.field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"Structural({self.number}: {self.keywords!r})"
+        return f"Structural({self.keywords!r})"
 
-    @property
+    @cached_property
     def type(self) -> str:
         """The type, or '' where the schema says none (always so for int-or-string)."""
         return str(self.keywords.get("type", ""))
 
-    @property
+    @cached_property
     def properties(self) -> Mapping[str, Structural]:
         """The declared properties, by name."""
-        return _children(self)
+        return {name: self.table.node(number) for name, number in self.keywords.get("properties", {}).items()}
 
-    @property
+    @cached_property
     def items(self) -> Structural | None:
         """The schema of the items of a list."""
         return self._sub("items")
 
-    @property
+    @cached_property
     def additional(self) -> Structural | None:
         """The schema of the values of a map; None for additionalProperties: true, too."""
         return self._sub("additionalProperties")
@@ -60,7 +57,7 @@ class Structural:
     @property
     def open(self) -> bool:
         """Whether any key is kept."""
-        return bool(self.keywords.get("additionalProperties")) or "additionalProperties" in self.keywords
+        return "additionalProperties" in self.keywords
 
     @property
     def preserves(self) -> bool:
@@ -101,6 +98,10 @@ class Structural:
         """Return the sub-schema of ``not``."""
         return self._sub("not")
 
+    def below(self) -> list[Structural]:
+        """Return the schemas of all fields, items and values."""
+        return [*self.properties.values(), *(sub for sub in (self.items, self.additional) if sub is not None)]
+
     def child(self, step: str | int) -> Structural | None:
         """Return the schema of the field or item that step leads to, or None where the schema knows none."""
         if isinstance(step, int):
@@ -116,13 +117,17 @@ class Structural:
             found = found.child(step)
         return found
 
+    def with_keyword(self, keyword: str, value: Json) -> Structural:
+        """Return the schema with another value of a keyword."""
+        return Structural({**self.keywords, keyword: value}, self.table)
+
     def _sub(self, keyword: str) -> Structural | None:
         number = self.keywords.get(keyword)
         return self.table.node(number) if number.__class__ is int else None
 
 
-class _Table:
-    """Rows of JSON, each made a Structural when first asked for."""
+class Table:
+    """Rows of JSON, each made a Structural at its first use."""
 
     __slots__ = ("_nodes", "_rows")
 
@@ -131,9 +136,10 @@ class _Table:
         self._nodes: dict[int, Structural] = {}
 
     def node(self, number: int) -> Structural:
+        """Return the schema of a row."""
         node = self._nodes.get(number)
         if node is None:
-            node = self._nodes.setdefault(number, Structural(self._rows[number], self, number))
+            node = self._nodes[number] = Structural(self._rows[number], self)
         return node
 
 
@@ -145,100 +151,124 @@ def compiled(make: Callable[[Structural], Any], schema: Structural) -> Any:
         return schema.compiled.setdefault(make, make(schema))
 
 
-def _children(schema: Structural) -> Mapping[str, Structural]:
-    children: Mapping[str, Structural] = compiled(_make_children, schema)
-    return children
+def has_rules(schema: Structural) -> bool:
+    """Tell whether schema has x-kubernetes-validations, at any depth."""
+    return bool(compiled(_has_rules, schema))
 
 
-def _make_children(schema: Structural) -> Mapping[str, Structural]:
-    node = schema.table.node
-    return {name: node(number) for name, number in schema.keywords.get("properties", {}).items()}
+def _has_rules(schema: Structural) -> bool:
+    return bool(schema.rules) or any(map(has_rules, (*schema.below(), *schema.alternatives("allOf"))))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Resource:
-    """A kind in one of its versions: its identity and its schema.
-
-    ``status``: the status subresource is served, so whoever creates an object cannot set its status.
-    ``plural`` is the resource's name, as in URLs and policies. ``native``: no CRD defines it but Kubernetes itself,
-    which decodes it into Go's structs; native.py then says what a schema means.
-    """
-
-    group: str
-    version: str
-    kind: str
-    namespaced: bool
-    status: bool
-    schema: Structural = field(repr=False)
-    plural: str = ""
-    native: bool = False
-
-    @property
-    def api_version(self) -> str:
-        """Group and version, as in an object's apiVersion."""
-        return f"{self.group}/{self.version}" if self.group else self.version
+def has_embedded(schema: Structural) -> bool:
+    """Tell whether schema has whole objects inside, at any depth."""
+    return bool(compiled(_has_embedded, schema))
 
 
-@cache
-def table(name: str) -> _Table:
-    """Return the table ``data/schemas/<name>.json``."""
-    return _Table(load_json(f"schemas/{name}.json"))
+def _has_embedded(schema: Structural) -> bool:
+    return schema.embedded or any(map(has_embedded, schema.below()))
 
 
-@cache
-def resource(kind: str) -> Resource:
-    """Return the CRD of one of KINDS; raises KeyError for another kind."""
-    if kind not in KINDS:
-        raise KeyError(kind)
-    head = load_json(f"schemas/{kind.lower()}.json")
-    return Resource(
-        head["group"],
-        head["version"],
-        head["kind"],
-        head["scope"] == "Namespaced",
-        head["status"],
-        table("nodes").node(head["root"]),
-        head["plural"],
-    )
+class SchemaError(ValueError):
+    """A schema that cannot be read. ``path`` leads to the keyword at fault."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(message)
+        self.path = path
 
 
-def schema_for(kind: str) -> Structural:
-    """Return the structural schema of one of KINDS; raises KeyError for another kind."""
-    return resource(kind).schema
+_TEXTS = ("type", "format", "pattern", "x-kubernetes-list-type", "x-kubernetes-map-type")
+_FLAGS = (
+    *("nullable", "uniqueItems", "exclusiveMaximum", "exclusiveMinimum", "x-kubernetes-int-or-string"),
+    *("x-kubernetes-embedded-resource", "x-kubernetes-preserve-unknown-fields"),
+)
+_SIZES = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
+_OF_LISTS = (*_LISTS, "enum", "required", "x-kubernetes-list-map-keys", "x-kubernetes-validations")
+KEYWORDS: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
+    **dict.fromkeys(_TEXTS, ("a string", (str,))),
+    **dict.fromkeys(_FLAGS, ("true or false", (bool,))),
+    **dict.fromkeys(("minimum", "maximum", "multipleOf"), ("a number", (int, float))),
+    **dict.fromkeys(_SIZES, ("an integer", (int,))),
+    **dict.fromkeys(_OF_LISTS, ("a list", (list,))),
+    **dict.fromkeys(("items", "not", "properties"), ("a mapping", (dict,))),
+    "additionalProperties": ("a mapping, true or false", (dict, bool)),
+    "default": ("a value", (str, bool, int, float, list, dict)),
+}
+"""The keywords of a structural schema, and what their values must be."""
 
 
-OF_DEFAULTS: Final = "x-of-defaults"
-"""Not a keyword of Kubernetes: formats that it otherwise ignores count, and int-or-string does not."""
-
-
-def parse(schema: JsonObject, *, of_defaults: bool = False) -> Structural:
+def parse(schema: JsonObject) -> Structural:
     """Return the structural schema that an openAPIV3Schema of a CRD spells; prose is dropped.
 
-    ``of_defaults``: as the server sees a schema when it looks at the defaults in it.
+    Raises SchemaError for one that cannot be read.
     """
     rows: list[JsonObject] = []
-    root = _add(rows, schema)
-    if of_defaults:
-        rows = [{**row, OF_DEFAULTS: True} for row in rows]
-    return _Table(rows).node(root)
+    root = _add(rows, schema, ())
+    return Table(rows).node(root)
 
 
-def _add(rows: list[JsonObject], schema: JsonObject) -> int:
+def _add(rows: list[JsonObject], schema: Json, path: Path) -> int:
+    """Add the row of a schema after those of its sub-schemas, and return its number."""
+    if not isinstance(schema, dict):
+        raise SchemaError(path, "a schema must be a mapping")
     row: JsonObject = {}
     for key, value in schema.items():
+        if value is None or key in PROSE:
+            continue
+        here = (*path, key)
+        if key == "$ref":
+            raise SchemaError(here, "$ref is not supported")
+        wanted, classes = KEYWORDS.get(key, ("", (object,)))
+        if not isinstance(value, classes) or (value.__class__ is bool and classes in ((int,), (int, float))):
+            raise SchemaError(here, f"{key} must be {wanted}")
         if key == "properties" and isinstance(value, dict):
-            row[key] = {name: _add(rows, _object(sub)) for name, sub in value.items()}
+            row[key] = {name: _add(rows, sub, (*here, name)) for name, sub in value.items()}
         elif key in _LISTS and isinstance(value, list):
-            row[key] = [_add(rows, _object(sub)) for sub in value]
-        elif key in ("items", "not", "additionalProperties") and isinstance(value, dict):
-            row[key] = _add(rows, value)
-        elif key not in _PROSE:
+            row[key] = [_add(rows, sub, (*here, index)) for index, sub in enumerate(value)]
+        elif key in _SINGLE and isinstance(value, dict):
+            row[key] = _add(rows, value, here)
+        else:
             row[key] = value
     rows.append(row)
     return len(rows) - 1
 
 
-def _object(value: Json) -> JsonObject:
-    if not isinstance(value, dict):
-        raise TypeError("a schema is a mapping")
-    return value
+def subschemas(schema: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
+    """Yield the schemas directly inside one that ``parse`` can read, as it is in the CRD, with their paths."""
+    for key, value in schema.items():
+        if key == "properties" and isinstance(value, dict):
+            found: list[tuple[Path, Json]] = [((key, name), sub) for name, sub in value.items()]
+        elif key in _LISTS and isinstance(value, list):
+            found = [((key, index), sub) for index, sub in enumerate(value)]
+        else:
+            found = [((key,), value)] if key in _SINGLE else []
+        yield from ((path, sub) for path, sub in found if isinstance(sub, dict))
+
+
+def difference(one: Structural | None, other: Structural | None) -> Path | None:
+    """Return where two schemas first differ, as a path of keywords and names in ``one``; None where they do not."""
+    if one is None or other is None:
+        return None if one is other else ()
+    for keyword in sorted({*one.keywords, *other.keywords} - _BELOW):
+        if one.keywords.get(keyword) != other.keywords.get(keyword):
+            return (keyword,)
+    if _is_closed(one) != _is_closed(other):
+        return ("additionalProperties",)
+    pairs: list[tuple[Path, Structural | None, Structural | None]] = [
+        (("properties", name), one.properties.get(name), other.properties.get(name))
+        for name in sorted({*one.properties, *other.properties})
+    ]
+    pairs += [((keyword,), one._sub(keyword), other._sub(keyword)) for keyword in _SINGLE]
+    for keyword in _LISTS:
+        lefts, rights = one.alternatives(keyword), other.alternatives(keyword)
+        if len(lefts) != len(rights):
+            return (keyword,)
+        pairs += [((keyword, index), *pair) for index, pair in enumerate(zip(lefts, rights, strict=True))]
+    for path, left, right in pairs:
+        if (below := difference(left, right)) is not None:
+            return (*path, *below)
+    return None
+
+
+def _is_closed(schema: Structural) -> bool:
+    return schema.keywords.get("additionalProperties", False) is False  # the number of a sub-schema may be 0

@@ -1,21 +1,21 @@
-"""How the API server's validator sees JSON values: their type, whether a number is an integer, what equals what.
+"""How the API server's validator sees JSON values: their types, numbers and their limits, enums, sets and keyed lists.
 
-Source of the rules: k8s.io/kube-openapi pkg/validation/validate (type.go, validator.go, values.go) and go-openapi/swag
-v0.23 convert.go. Numbers are int64 where they fit, else float64, as Kubernetes' JSON decoder makes them.
+Sources of the rules: k8s.io/kube-openapi pkg/validation/validate (type.go, validator.go, values.go), go-openapi/swag
+v0.23 convert.go and k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/schema/listtype. Numbers are int64 where they
+fit, else float64, as Kubernetes' JSON decoder makes them.
 """
 
 from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from trainc.kube.gojson import INT64, as_float
-from trainc.records import NamedTuple
+from trainc.kube.gojson import INT64, as_float, go_json, go_number
 from trainc.source import Json
 
-INT32 = range(-(2**31), 2**31)
+_INT32 = range(-(2**31), 2**31)
 _SAFE = 2.0**53 - 1  # beyond, a float is not taken for an integer
 _RELATIVE = 1e-9
 
@@ -48,28 +48,24 @@ class Mismatch(NamedTuple):
     found: str
 
 
-def mismatch(keywords: Mapping[str, Any], value: Json) -> Mismatch | None:
-    """Return how value's type fails the schema, or None where it fits.
+def mismatch(types: Sequence[str], form: str, value: Any) -> Mismatch | None:
+    """Return how value's type fails a schema, or None where it fits.
 
-    ``keywords`` has the types as a list under ``type`` (null among them where null is allowed) and maybe a ``format``.
-    A format makes two odd exceptions: it is what the error names, and a list passes where a formatted string belongs.
+    ``types`` has null in it where null is allowed; ``form`` is the schema's format. A format makes two odd exceptions:
+    it is what the error names, and a list passes where a formatted string belongs.
     """
-    types, form = keywords["type"], keywords.get("format", "")
-    if not types and not form:
-        return None
     found = json_type(value)
+    if found in types or not (types or form):
+        return None
     named = ",".join(name for name in types if name != "null") or ",".join(dict.fromkeys(types))
     if value is None:
-        return None if "null" in types or not named else Mismatch(named, found)
-    fits = found in types or (
-        found in NUMERIC and ("number" in types if found == "integer" else "integer" in types and is_integral(value))  # type: ignore[arg-type]
-    )
-    width = {"integer": "int64", "number": "float64"}.get(found, "")
-    if form and found not in ("string", "array") and not fits and form != width:
-        return Mismatch(form, width)
-    if form and found in ("string", "array") and not any(name in types for name in NUMERIC):
+        return Mismatch(named, found) if named else None
+    if found in NUMERIC and ("number" in types if found == "integer" else "integer" in types and is_integral(value)):
         return None
-    return None if fits else Mismatch(named, found)
+    if form and found in ("string", "array"):
+        return Mismatch(named, found) if any(name in types for name in NUMERIC) else None
+    width = {"integer": "int64", "number": "float64"}.get(found, "")
+    return Mismatch(form, width) if form and form != width else Mismatch(named, found)
 
 
 def is_member(value: Json, enum: Sequence[Json]) -> bool:
@@ -99,16 +95,45 @@ def _converted(value: Json, like: Json) -> Json:
     return value
 
 
-def fits_range(value: float, type_name: str, form: str) -> bool:
+class NumberError(NamedTuple):
+    """One way in which a number fails.
+
+    ``keyword`` is the limit, or ``format`` for a number that its type or format cannot hold; ``expected`` is what Go
+    prints after ``should be`` or, where ``cast`` is set, after ``must be of type``. ``value`` is the number compared.
+    """
+
+    keyword: str
+    expected: str
+    value: float
+    cast: str = ""
+
+
+def number_errors(limits: Mapping[str, Any], value: float) -> list[NumberError]:
+    """Return how a number fails ``limits`` (type, format, multipleOf, minimum, maximum, exclusive...)."""
+    errors = []
+    if not _fits_type(limits, value):
+        errors.append(NumberError("format", _type_name(limits), value, "Checked"))
+    if "multipleOf" in limits:
+        errors.extend(_multiple_errors(limits, value))
+    for keyword in ("minimum", "maximum"):
+        if keyword in limits:
+            errors.extend(_bound_errors(limits, keyword, value))
+    return errors
+
+
+def _fits_type(limits: Mapping[str, Any], value: float) -> bool:
     """Tell whether a number fits the one numeric type and format that a schema names."""
-    if type_name == "integer":
+    if limits["type"] == "integer":
         number = value if value.__class__ is int and value in INT64 else as_float(value)
         if number.__class__ is float and not (math.isfinite(number) and number == int(number)):
             return False
-        return int(number) in (INT32 if form == "int32" else INT64)
-    if form == "float":
-        return _fits_float32(as_float(value))
-    return True
+        return int(number) in integers(limits["format"])
+    return limits["format"] != "float" or _fits_float32(as_float(value))
+
+
+def integers(form: str) -> range:
+    """Return the integers of a format."""
+    return _INT32 if form == "int32" else INT64
 
 
 def _fits_float32(number: float) -> bool:
@@ -117,3 +142,112 @@ def _fits_float32(number: float) -> bool:
     except OverflowError:
         return False
     return math.isfinite(number)
+
+
+def _type_name(limits: Mapping[str, Any]) -> str:
+    kind, form = limits["type"], limits["format"]
+    return f"{kind} with format {form}" if form else f"{kind} (default format)"
+
+
+def _boundary_errors(limits: Mapping[str, Any], keyword: str, prefix: str, value: float) -> list[NumberError]:
+    """Check the limit itself against the type: one that the type cannot hold fails every number."""
+    if _fits_type(limits, as_float(limits[keyword])):
+        return []
+    return [NumberError(keyword, _type_name(limits), value, prefix)]
+
+
+def _comparable(value: float, limit: float, errors: list[NumberError]) -> tuple[float, float]:
+    """Compare as int64 where the value is one and the limit's type allows, else as float64."""
+    if not errors and value.__class__ is int and value in INT64:
+        return value, int(limit)
+    return as_float(value), as_float(limit)
+
+
+def _bound_errors(limits: Mapping[str, Any], keyword: str, value: float) -> list[NumberError]:
+    errors = _boundary_errors(limits, keyword, f"{keyword.capitalize()} boundary", value)
+    number, limit = _comparable(value, limits[keyword], errors)
+    lower = keyword == "minimum"
+    exclusive = limits.get(f"exclusive{keyword.capitalize()}") is True
+    if (number < limit if lower else number > limit) or (exclusive and number == limit):
+        side = "greater than" if lower else "less than"
+        text = f"{side}{'' if exclusive else ' or equal to'} {go_number(limit)}"
+        errors.append(NumberError(keyword, text, number))
+    return errors
+
+
+def _multiple_errors(limits: Mapping[str, Any], value: float) -> list[NumberError]:
+    errors = _boundary_errors(limits, "multipleOf", "MultipleOf", value)
+    number, factor = _comparable(value, limits["multipleOf"], errors)
+    if factor <= 0:
+        return [*errors, NumberError("multipleOf", f"positive: {go_number(factor)}", factor)]
+    if number.__class__ is int:
+        divides = number % factor == 0
+    else:
+        divides = is_integral(1 / factor * number if factor < 1 else number / factor)
+    return errors if divides else [*errors, NumberError("multipleOf", f"a multiple of {go_number(factor)}", number)]
+
+
+class ListError(NamedTuple):
+    """An item that breaks a list's type: its index, and the value or key that it repeats.
+
+    ``duplicate`` is False for an item that is no mapping in a list of mappings told apart by keys.
+    """
+
+    at: int
+    value: Json
+    duplicate: bool
+
+
+def list_errors(keywords: Mapping[str, Any], items: Sequence[Json]) -> list[ListError]:
+    """Return what breaks x-kubernetes-list-type in items; a value is reported once, however often it is repeated."""
+    if keywords.get("x-kubernetes-list-type") == "set":
+        return [ListError(index, items[index], duplicate=True) for index in _repeated(items)]
+    keys = keywords.get("x-kubernetes-list-map-keys", ())
+    if len(keys) == 1 and _are_different(items, keys[0]):
+        return []
+    for index, item in enumerate(items):
+        if item is not None and not isinstance(item, dict):
+            return [ListError(index, item, duplicate=False)]
+    if len(keys) == 1:  # values are compared by type and value, not by their JSON: 1 and 1.0 differ
+        values = [item.get(keys[0], _UNSPECIFIED) if isinstance(item, dict) else _UNSPECIFIED for item in items]
+    else:
+        values = [_entry(item, keys) for item in items]
+    return [ListError(index, _entry(items[index], keys), duplicate=True) for index in _repeated(values)]
+
+
+def _are_different(items: Sequence[Any], key: str) -> bool:
+    """Tell whether all items are mappings with the key, whose values are plainly different: the usual case."""
+    try:
+        return {dict}.issuperset(map(type, items)) and len({item[key] for item in items}) == len(items)
+    except (KeyError, TypeError):
+        return False
+
+
+_UNSPECIFIED: Any = object()
+
+
+def _entry(item: Json, keys: Sequence[str]) -> Json:
+    return {key: item[key] for key in keys if key in item} if isinstance(item, dict) else {}
+
+
+def _repeated(values: Sequence[Json]) -> list[int]:
+    """Return the index of the second of each group of equal values."""
+    if {str}.issuperset(map(type, values)) and len(set(values)) == len(values):
+        return []
+    counts: dict[Hashable, int] = {}
+    repeated = []
+    for index, value in enumerate(values):
+        identity = _identity(value)
+        counts[identity] = counts.get(identity, 0) + 1
+        if counts[identity] == 2:
+            repeated.append(index)
+    return repeated
+
+
+def _identity(value: Json) -> Hashable:
+    if value is _UNSPECIFIED:
+        return ("unspecified",)
+    if isinstance(value, dict | list):
+        return "json", go_json(value)
+    kind = json_type(value)
+    return kind, as_float(value) if kind == "number" else value  # type: ignore[arg-type]

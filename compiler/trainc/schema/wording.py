@@ -1,4 +1,4 @@
-"""Words for jsonschema's errors: ours, and the API server's own text.
+"""Words for the faults of a walk: ours, and the API server's own text.
 
 Source of the texts: k8s.io/kube-openapi pkg/validation/errors and k8s.io/apiextensions-apiserver v0.36
 pkg/apiserver/validation (which makes field errors of them).
@@ -6,20 +6,45 @@ pkg/apiserver/validation (which makes field errors of them).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Container, Iterable, Mapping
+from typing import Any, TypeAlias
+
+import msgspec
 
 from trainc.findings import suggest
 from trainc.kube.fielderror import NO_FIELD, go_value, quote
 from trainc.kube.gojson import go_json
-from trainc.schema.dialect import LIST_KEYS, LIST_TYPE, NUMBER
-from trainc.schema.violation import Violation
+from trainc.schema.faults import GO_TYPE, LIST_KEYS, LIST_TYPE, NUMBER, UNKNOWN, Fault
+from trainc.schema.structural import Structural
 from trainc.source import Path, dotted
 
-if TYPE_CHECKING:
-    from jsonschema import ValidationError
 
-_Words: TypeAlias = Callable[[Any, Path], Violation]
+class Violation(msgspec.Struct, frozen=True):
+    """One thing that is wrong with a document, in our words and in the API server's.
+
+    ``code`` is one of TC102..TC112. ``path`` leads to a value of the document (for a missing field, to what should hold
+    it). ``upstream`` is the API server's own text for this error, ``<path>: <type>: <value>: <detail>``;
+    '' where it is not known.
+    ``blocking``: the server does not evaluate the CRD's rules after such an error.
+    ``secondary``: the server says it, but it adds nothing to another violation of the same value.
+    ``decode``: the server refuses the document before it looks at any schema.
+    ``advisory``: the API takes the object; server-side apply, or a cluster with other settings, does not.
+    """
+
+    code: str
+    path: Path
+    message: str
+    upstream: str
+    found: str | None = None
+    expected: str | None = None
+    hint: str | None = None
+    blocking: bool = False
+    secondary: bool = False
+    decode: bool = False
+    advisory: bool = False
+
+
+_Words: TypeAlias = Callable[[Fault, Path], Violation]
 _DIGITS = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
 _QUANTITY = rf"^(\+|-)?{_DIGITS}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_DIGITS}))?$"
 """The pattern of quantities in every CRD made from Go's types."""
@@ -50,9 +75,25 @@ _ARTICLES = {
 }
 
 
-def word(error: ValidationError) -> Violation:
-    """Return the violation that an error of explain's validator stands for."""
-    return _WORDS[str(error.validator)](error, tuple(error.absolute_path))
+def violations(schema: Structural, faults: Iterable[Fault]) -> tuple[Violation, ...]:
+    """Return the violations that the faults of a walk over a value of schema stand for; the same text comes once."""
+    found: dict[str, Violation] = {}
+    for fault in faults:
+        if fault.keyword != UNKNOWN:
+            violation = (
+                _list_type(fault, schema) if fault.keyword == LIST_TYPE else _WORDS[fault.keyword](fault, fault.path)
+            )
+            found.setdefault(violation.upstream, violation)
+    if all(violation.secondary for violation in found.values()):
+        return tuple(msgspec.structs.replace(violation, secondary=False) for violation in found.values())
+    return tuple(found.values())
+
+
+def native_violation(fault: Fault) -> Violation:
+    """Return the violation of a fault of a native kind, for which the server has other texts."""
+    violation = _NATIVE_WORDS[fault.keyword](fault, fault.path)
+    decode = fault.keyword in ("type", GO_TYPE)
+    return msgspec.structs.replace(violation, upstream="", blocking=False, secondary=False, decode=decode)
 
 
 def show(value: Any, limit: int = 60) -> str:
@@ -61,47 +102,43 @@ def show(value: Any, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
-def spelled_types(names: str) -> str:
-    """Return types, separated by commas, as words: ``an integer or a string``."""
-    return " or ".join(_ARTICLES.get(name, f"a {name}") for name in names.split(","))
-
-
 def _field(path: Path) -> str:
     return dotted(path) or NO_FIELD
+
+
+def _name(path: Path) -> str:
+    return dotted(path) or "the document"
 
 
 def _invalid(path: Path, value: str, detail: str) -> str:
     return f"{_field(path)}: Invalid value: {value}: {detail}"
 
 
-def _place(path: Path) -> str:
-    return dotted(path) or "the document"
+def _keyword(fault: Fault) -> Any:
+    """Return what the schema says for the keyword at fault."""
+    assert fault.node is not None
+    return fault.node.schema.keywords[fault.keyword]
 
 
-def _type(error: Any, path: Path) -> Violation:
-    expected, found = error.validator_value
-    detail = f"{dotted(path)} in body must be of type {expected}: {quote(found)}"
-    types = [name for name in error.schema["type"] if name != "null"]
-    wanted = spelled_types(",".join(types) or expected)
+def _type(fault: Fault, path: Path) -> Violation:
+    assert fault.node is not None
+    expected, found = fault.detail
+    types = [name for name in fault.node.types if name != "null"]
+    wanted = " or ".join(_ARTICLES.get(name, f"a {name}") for name in types or expected.split(","))
     return Violation(
         "TC102",
         path,
-        f"{_place(path)} must be {wanted}",
-        _invalid(path, quote(found), detail),
-        found=show(error.instance),
+        f"{_name(path)} must be {wanted}",
+        _invalid(path, quote(found), f"{dotted(path)} in body must be of type {expected}: {quote(found)}"),
+        found=show(fault.value),
         expected=wanted,
-        hint=type_hint(types, error.instance),
+        hint=_type_hint(types, fault.value),
         blocking=True,
-        secondary=_of_an_alternative(error),
+        secondary=fault.secondary,
     )
 
 
-def _of_an_alternative(error: Any) -> bool:
-    steps = [None, None, *error.absolute_schema_path]
-    return bool(steps[-2] == "anyOf" and steps[-3] != "properties")
-
-
-def type_hint(types: list[str], value: Any) -> str | None:
+def _type_hint(types: list[str], value: Any) -> str | None:
     """Return what to do about a value of another type than one of ``types``, or None where nothing is plain."""
     if types == ["string"] and isinstance(value, bool | int | float):
         return "write it in quotes"
@@ -114,33 +151,34 @@ def type_hint(types: list[str], value: Any) -> str | None:
     return None
 
 
-def _required(error: Any, path: Path) -> Violation:
-    parent, name = path[:-1], str(path[-1])
+def _required(fault: Fault, path: Path) -> Violation:
+    assert fault.node is not None
+    name = fault.detail
     return Violation(
         "TC103",
-        parent,
-        f"{_place(parent)} lacks {name}",
-        f"{_field(path)}: Required value",
+        path,
+        f"{_name(path)} lacks {name}",
+        f"{_field((*path, name))}: Required value",
         expected=name,
-        hint=misspelt(name, error.instance, error.schema.get("properties", {})),
+        hint=_misspelled(name, fault.value, fault.node.schema.properties),
         blocking=True,
     )
 
 
-def misspelt(name: str, value: Mapping[str, Any], known: Container[str]) -> str | None:
+def _misspelled(name: str, value: Mapping[str, Any], declared: Container[str]) -> str | None:
     """Return which unknown key of value should probably be ``name``, a field that value lacks."""
-    near = suggest(name, [key for key in value if key not in known])
+    near = suggest(name, [key for key in value if key not in declared])
     return near and f"{near.removeprefix('did you mean ').removesuffix('?')} should be '{name}'"
 
 
-def _enum(error: Any, path: Path) -> Violation:
-    allowed = [value if isinstance(value, str) else go_json(value) for value in error.validator_value]
+def _enum(fault: Fault, path: Path) -> Violation:
+    allowed = [value if isinstance(value, str) else go_json(value) for value in _keyword(fault)]
     listed = ", ".join(map(quote, allowed))
-    value = error.instance
+    value = fault.value
     return Violation(
         "TC104",
         path,
-        f"{_place(path)} must be one of {listed}",
+        f"{_name(path)} must be one of {listed}",
         f"{_field(path)}: Unsupported value: {go_value(value)}: supported values: {listed}",
         found=show(value),
         expected=listed,
@@ -149,41 +187,20 @@ def _enum(error: Any, path: Path) -> Violation:
     )
 
 
-def _too_long(error: Any, path: Path) -> Violation:
-    most = error.validator_value
-    unit = "byte" if most == 1 else "bytes"  # the server's word; it counts code points
-    return Violation(
-        "TC105",
-        path,
-        f"{_place(path)} may have at most {most} characters",
-        f"{_field(path)}: Too long: may not be more than {most} {unit}",
-        found=f"{len(error.instance)} characters",
-        expected=f"at most {most} characters",
-        blocking=True,
-    )
-
-
-def _too_short(error: Any, path: Path) -> Violation:
-    least = error.validator_value
-    detail = f"{dotted(path)} in body should be at least {least} chars long"
-    return Violation(
-        "TC105",
-        path,
-        f"{_place(path)} must have at least {least} characters",
-        _invalid(path, quote(error.instance), detail),
-        found=f"{len(error.instance)} characters",
-        expected=f"at least {least} characters",
-    )
-
-
 def _too_many(what: str) -> _Words:
-    def words(error: Any, path: Path) -> Violation:
-        most, size = error.validator_value, len(error.instance)
+    def words(fault: Fault, path: Path) -> Violation:
+        most, size = _keyword(fault), len(fault.value)
+        if what == "characters":
+            unit = "byte" if most == 1 else "bytes"  # the server's word; it counts code points
+            upstream = f"{_field(path)}: Too long: may not be more than {most} {unit}"
+        else:
+            unit = "item" if most == 1 else "items"
+            upstream = f"{_field(path)}: Too many: {size}: must have at most {most} {unit}"
         return Violation(
             "TC105",
             path,
-            f"{_place(path)} may have at most {most} {what}",
-            f"{_field(path)}: Too many: {size}: must have at most {most} {'item' if most == 1 else 'items'}",
+            f"{_name(path)} may have at most {most} {what}",
+            upstream,
             found=f"{size} {what}",
             expected=f"at most {most} {what}",
             blocking=True,
@@ -193,14 +210,16 @@ def _too_many(what: str) -> _Words:
 
 
 def _too_few(what: str) -> _Words:
-    def words(error: Any, path: Path) -> Violation:
-        least, size = error.validator_value, len(error.instance)
-        detail = f"{dotted(path)} in body should have at least {least} {what}"
+    def words(fault: Fault, path: Path) -> Violation:
+        least, size = _keyword(fault), len(fault.value)
+        given, detail = str(size), f"should have at least {least} {what}"
+        if what == "characters":
+            given, detail = quote(fault.value), f"should be at least {least} chars long"
         return Violation(
             "TC105",
             path,
-            f"{_place(path)} must have at least {least} {what}",
-            _invalid(path, str(size), detail),
+            f"{_name(path)} must have at least {least} {what}",
+            _invalid(path, given, f"{dotted(path)} in body {detail}"),
             found=f"{size} {what}",
             expected=f"at least {least} {what}",
         )
@@ -208,31 +227,110 @@ def _too_few(what: str) -> _Words:
     return words
 
 
-def _pattern(error: Any, path: Path) -> Violation:
-    pattern = error.validator_value
+def _pattern(fault: Fault, path: Path) -> Violation:
+    pattern = _keyword(fault)
     form = _FORMS.get(pattern)
     return Violation(
         "TC106",
         path,
-        f"{_place(path)} " + (f"must be {form}" if form else "does not have the form that is asked for"),
-        _invalid(path, quote(error.instance), f"{dotted(path)} in body should match '{pattern}'"),
-        found=show(error.instance),
+        f"{_name(path)} " + (f"must be {form}" if form else "does not have the form that is asked for"),
+        _invalid(path, quote(fault.value), f"{dotted(path)} in body should match '{pattern}'"),
+        found=show(fault.value),
         expected=form or f"a match of {pattern}",
     )
 
 
-def _format(error: Any, path: Path) -> Violation:
-    form, text = error.validator_value, quote(error.instance)
+def _format(fault: Fault, path: Path) -> Violation:
+    form, text = _keyword(fault), quote(fault.value)
     wanted = _FORMS.get(form, f"a {form}")
     return Violation(
         "TC106",
         path,
-        f"{_place(path)} must be {wanted}",
+        f"{_name(path)} must be {wanted}",
         _invalid(path, text, f"{dotted(path)} in body must be of type {form}: {text}"),
-        found=show(error.instance),
+        found=show(fault.value),
         expected=wanted,
         blocking=True,
     )
+
+
+def _number(fault: Fault, path: Path) -> Violation:
+    assert fault.node is not None
+    keyword, expected, value, cast = fault.detail
+    message, wanted = f"{_name(path)} must be {expected}", expected
+    if cast:
+        text = f'{NO_FIELD}: Invalid value: "": {cast} value must be of type {expected} in {dotted(path)}'
+        wanted = _WIDTHS.get(expected, f"a number that is an {expected}")
+        message = f"{_name(path)} must be {wanted}"
+    elif expected.startswith("positive"):
+        text = _invalid(path, go_value(value), f"factor MultipleOf declared for {dotted(path)} must be {expected}")
+    else:
+        text = _invalid(path, go_value(value), f"{dotted(path)} in body should be {expected}")
+    given = fault.value
+    is_fraction = isinstance(given, float) and "integer" in fault.node.types and given != int(given)
+    secondary = keyword == "format" and is_fraction
+    return Violation("TC105", path, message, text, found=show(given), expected=wanted, secondary=secondary)
+
+
+def _list_type(fault: Fault, schema: Structural) -> Violation:
+    path, (_, value, is_duplicate) = fault.path, fault.detail
+    keys, field = _key_names(fault), in_brackets(schema, path)
+    if is_duplicate:
+        message, upstream = (
+            f"{_name(path)} has the same {keys} as an item before it",
+            f"{field}: Duplicate value: {go_value(value)}",
+        )
+        return Violation("TC107", path, message, upstream, found=show(value), expected=f"items of different {keys}")
+    return Violation(
+        "TC102",
+        path,
+        f"{_name(path)} must be a mapping: the items of its list are told apart by {keys}",
+        f"{field}: Invalid value: {go_value(value)}: must be an object for an array of list-type map",
+        found=show(value),
+        expected="a mapping",
+        secondary=True,
+    )
+
+
+def _key_names(fault: Fault) -> str:
+    assert fault.node is not None
+    keywords = fault.node.schema.keywords
+    return " and ".join(keywords.get(LIST_KEYS, ())) if keywords[LIST_TYPE] == "map" else "value"
+
+
+def in_brackets(schema: Structural, path: Path) -> str:
+    """Spell a path with the keys of maps in brackets, as some of the server's checks do."""
+    text, at = "", schema
+    for step in path:
+        text += f"{'.' if text else ''}{step}" if step in at.properties else f"[{step}]"
+        at = at.child(step) or at
+    return text
+
+
+def _alternatives(text: str, message: str) -> _Words:
+    def words(fault: Fault, path: Path) -> Violation:
+        return Violation(
+            "TC102",
+            path,
+            f"{_name(path)} {message}",
+            f'{NO_FIELD}: Invalid value: "": {quote(dotted(path))} {text}{fault.detail or ""}',
+            found=show(fault.value),
+            secondary=fault.keyword in ("anyOf", "allOf"),
+        )
+
+    return words
+
+
+def _go_type(fault: Fault, path: Path) -> Violation:
+    code, wanted = fault.detail
+    return Violation(code, path, f"{dotted(path)} must be {wanted}", "", found=show(fault.value), expected=wanted)
+
+
+def _repeated(fault: Fault, path: Path) -> Violation:
+    keys = _key_names(fault)
+    message = f"{dotted(path)} has the same {keys} as an item before it: server-side apply refuses that"
+    found, expected = show(fault.detail.value), f"items of different {keys}"
+    return Violation("TC107", path, message, "", found, expected, advisory=True)
 
 
 _WIDTHS = {
@@ -241,91 +339,12 @@ _WIDTHS = {
     "integer (default format)": "a 64-bit integer",
     "number with format float": "a 32-bit float",
 }
-
-
-def _number(error: Any, path: Path) -> Violation:
-    keyword, expected, value, cast = error.validator_value
-    message, wanted = f"{_place(path)} must be {expected}", expected
-    if cast:
-        text = f'{NO_FIELD}: Invalid value: "": {cast} value must be of type {expected} in {dotted(path)}'
-        wanted = _WIDTHS.get(expected, f"a number that is an {expected}")
-        message = f"{_place(path)} must be {wanted}"
-    elif expected.startswith("positive"):
-        text = _invalid(path, go_value(value), f"factor MultipleOf declared for {dotted(path)} must be {expected}")
-    else:
-        text = _invalid(path, go_value(value), f"{dotted(path)} in body should be {expected}")
-    types = error.schema["type"]
-    fraction = isinstance(error.instance, float) and "integer" in types and error.instance != int(error.instance)
-    return Violation(
-        "TC105",
-        path,
-        message,
-        text,
-        found=show(error.instance),
-        expected=wanted,
-        secondary=keyword == "format" and fraction,
-    )
-
-
-def _list_type(error: Any, path: Path) -> Violation:
-    _, value, duplicate = error.validator_value
-    keys = " and ".join(error.schema[LIST_KEYS]) if error.schema[LIST_TYPE] == "map" else "value"
-    if not duplicate:
-        detail = "must be an object for an array of list-type map"
-        return Violation(
-            "TC102",
-            path,
-            f"{_place(path)} must be a mapping: the items of its list are told apart by {keys}",
-            f"{_keyed(error, path)}: Invalid value: {go_value(value)}: {detail}",
-            found=show(value),
-            expected="a mapping",
-            secondary=True,
-        )
-    return Violation(
-        "TC107",
-        path,
-        f"{_place(path)} has the same {keys} as an item before it",
-        f"{_keyed(error, path)}: Duplicate value: {go_value(value)}",
-        found=show(value),
-        expected=f"items of different {keys}",
-    )
-
-
-def _keyed(error: Any, path: Path) -> str:
-    """Spell a path as the check of lists does: the keys of maps in brackets."""
-    text, steps = "", iter(path)
-    words = iter(error.absolute_schema_path)
-    for keyword in words:
-        if keyword == "properties":
-            text += f"{'.' if text else ''}{next(steps)}"
-            next(words)
-        elif keyword in ("additionalProperties", "items"):
-            text += f"[{next(steps)}]"
-    return text + "".join(f"[{step}]" for step in steps)
-
-
-def _alternatives(text: str, message: str) -> _Words:
-    def words(error: Any, path: Path) -> Violation:
-        more = error.validator_value if isinstance(error.validator_value, str) else ""
-        detail = f"{quote(dotted(path))} {text}{more}"
-        return Violation(
-            "TC102",
-            path,
-            f"{_place(path)} {message}",
-            f'{NO_FIELD}: Invalid value: "": {detail}',
-            found=show(error.instance),
-            secondary=error.validator in ("anyOf", "allOf"),
-        )
-
-    return words
-
-
 _WORDS: dict[str, _Words] = {
     "type": _type,
     "required": _required,
     "enum": _enum,
-    "maxLength": _too_long,
-    "minLength": _too_short,
+    "maxLength": _too_many("characters"),
+    "minLength": _too_few("characters"),
     "maxItems": _too_many("items"),
     "minItems": _too_few("items"),
     "maxProperties": _too_many("fields"),
@@ -333,9 +352,9 @@ _WORDS: dict[str, _Words] = {
     "pattern": _pattern,
     "format": _format,
     NUMBER: _number,
-    LIST_TYPE: _list_type,
     "anyOf": _alternatives("must validate at least one schema (anyOf)", "fits none of the alternatives"),
     "oneOf": _alternatives("must validate one and only one schema (oneOf). ", "must fit exactly one alternative"),
     "allOf": _alternatives("must validate all the schemas (allOf)", "does not fit all schemas"),
     "not": _alternatives("must not validate the schema (not)", "has a form that is not allowed"),
 }
+_NATIVE_WORDS: dict[str, _Words] = {"type": _type, "required": _required, GO_TYPE: _go_type, LIST_TYPE: _repeated}

@@ -27,7 +27,7 @@ from trainc.kube.poddefaults import default_job
 from trainc.model import Object
 from trainc.origins import nearest
 from trainc.schema import admit
-from trainc.schema.registry import BUILT_IN, split_version
+from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.source import Json, JsonObject, as_object, get, objects
 
 HERE = Path(__file__).parent

@@ -21,7 +21,7 @@ from trainc.origins import nearest
 from trainc.plugins.mpi.implementations import IMPLEMENTATIONS, PRRTE
 from trainc.plugins.mpi.sshd import runs_sshd
 from trainc.schema import admit
-from trainc.schema.registry import split_version
+from trainc.schema.kinds import split_version
 from trainc.source import Json, JsonObject, as_object, get, objects
 
 HERE = Path(__file__).parent

@@ -12,7 +12,7 @@ from trainc.admit.policy.problems import Problem, binding_problems, policy_probl
 from trainc.documents.positions import within
 from trainc.findings import Diagnostic, report, suggest
 from trainc.regex import lazy
-from trainc.schema.registry import all_groups, all_kinds
+from trainc.schema.kinds import all_groups, all_kinds
 from trainc.source import Document, JsonObject, Path, as_list, as_object, dotted, existing, get
 
 REFUSED, UNCOMPILED, UNBOUND, DANGLING, NO_PARAMS, UNMATCHED = "TC511", "TC512", "TC513", "TC514", "TC515", "TC516"

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from trainc.schema import Violation, admit
-from trainc.schema.registry import BUILT_IN
+from trainc.schema.kinds import BUILT_IN
 from trainc.source import Document, JsonObject, Path, as_list, as_object
 
 GROUP, VERSION = "admissionregistration.k8s.io", "v1"

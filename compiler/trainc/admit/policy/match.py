@@ -15,7 +15,7 @@ import msgspec
 from trainc.admit.policy.documents import Request, Stored, rows
 from trainc.cel.values import Undecided
 from trainc.documents.classify import Key
-from trainc.schema.registry import Registry, split_version
+from trainc.schema.kinds import Registry, split_version
 from trainc.source import Document, Json, JsonObject, as_list, as_object
 
 if TYPE_CHECKING:

@@ -48,7 +48,7 @@ from trainc.documents.classify import Key, identity
 from trainc.findings import Diagnostic, has_errors
 from trainc.kube.gojson import go_json
 from trainc.records import dataclass, field
-from trainc.schema.registry import BUILT_IN, Registry
+from trainc.schema.kinds import BUILT_IN, Registry
 from trainc.source import Document, Path, as_object
 
 _EXEMPT = frozenset(

@@ -13,20 +13,74 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Final
+
+import msgspec
 
 from trainc.data import load_json
-from trainc.records import dataclass, field
-from trainc.schema.structural import KINDS, Resource, resource, table
+from trainc.schema.structural import Structural, Table
 
 GroupKind = tuple[str, str]
 
+KINDS: Final = ("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet")
+"""The kinds that trainc compiles, or compiles to."""
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Registry:
+
+class Resource(msgspec.Struct, frozen=True, eq=False):
+    """A kind in one of its versions: its identity and its schema.
+
+    ``status``: the status subresource is served, so whoever creates an object cannot set its status.
+    ``plural`` is the resource's name, as in URLs and policies. ``native``: no CRD defines it but Kubernetes itself,
+    which decodes it into Go's structs; native.py then says what a schema means.
+    """
+
+    group: str
+    version: str
+    kind: str
+    namespaced: bool
+    status: bool
+    schema: Structural
+    plural: str = ""
+    native: bool = False
+
+    @property
+    def api_version(self) -> str:
+        """Group and version, as in an object's apiVersion."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+@cache
+def table(name: str) -> Table:
+    """Return the table ``data/schemas/<name>.json``."""
+    return Table(load_json(f"schemas/{name}.json"))
+
+
+@cache
+def resource(kind: str) -> Resource:
+    """Return the CRD of one of KINDS; raises KeyError for another kind."""
+    if kind not in KINDS:
+        raise KeyError(kind)
+    head = load_json(f"schemas/{kind.lower()}.json")
+    return Resource(
+        head["group"],
+        head["version"],
+        head["kind"],
+        head["scope"] == "Namespaced",
+        head["status"],
+        table("nodes").node(head["root"]),
+        head["plural"],
+    )
+
+
+def schema_for(kind: str) -> Structural:
+    """Return the structural schema of one of KINDS; raises KeyError for another kind."""
+    return resource(kind).schema
+
+
+class Registry(msgspec.Struct, frozen=True, eq=False):
     """The kinds of a run. ``given``: those of CRDs, in their served versions, by group and kind. Immutable."""
 
-    given: Mapping[GroupKind, tuple[Resource, ...]] = field(default_factory=dict)
+    given: Mapping[GroupKind, tuple[Resource, ...]] = msgspec.field(default_factory=dict)
 
     def served(self, group: str, kind: str) -> tuple[Resource, ...]:
         """Return a kind in all its served versions; empty for a kind that nothing here knows."""

@@ -1,14 +1,37 @@
-"""Pruning, nulls, defaults and order of admission, case by case."""
+"""The walk that prunes, defaults and validates: case by case, and what holds of every object."""
 
 from __future__ import annotations
 
+import copy
+import json
+import random
 from typing import Any
 
 import pytest
+from corpus import documents, jobsets, mutated, partly_lasting
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from schema_cases import ALL_KINDS, Data, Objects, resource_of
 
-from trainc.schema import Structural, admit, default, drop_nulls, parse, prune, read, resource
+from trainc.admit.generated import admit_jobset
+from trainc.admit.jobsetdefaults import default
+from trainc.kube.gotypes import GoDecodeError
+from trainc.schema import Structural, admit, parse, resource
+from trainc.schema.faults import UNKNOWN
+from trainc.schema.walk import STORE, node_of
+from trainc.source import Path
 
 TEXT: Any = {"type": "string"}
+
+
+seeds = st.integers(0, 2**32)
+
+
+def stored(schema: Structural, data: Data) -> tuple[Data, tuple[Path, ...]]:
+    """Return a whole object as it is stored, and the paths of what was dropped."""
+    faults: Any = []
+    kept = node_of(schema, STORE, whole=True).visit(data, faults)
+    return kept, tuple(fault.path for fault in faults if fault.keyword == UNKNOWN)
 
 
 def schema_of(**properties: Any) -> Structural:
@@ -39,14 +62,14 @@ def schema_of(**properties: Any) -> Structural:
     ],
 )
 def test_prune(properties: Any, data: Any, kept: Any, dropped: Any) -> None:
-    assert prune(schema_of(**properties), data) == (kept, tuple(dropped))
+    assert stored(schema_of(**properties), data) == (kept, tuple(dropped))
 
 
 def test_preserving_reaches_through_lists_but_not_into_known_fields() -> None:
     item = {"type": "object", "properties": {"a": {"type": "object"}}}
     schema = schema_of(l={"type": "array", "items": item, "x-kubernetes-preserve-unknown-fields": True})
     data = {"l": [{"a": {"gone": 1}, "b": {"kept": 1}}]}
-    assert prune(schema, data) == ({"l": [{"a": {}, "b": {"kept": 1}}]}, (("l", 0, "a", "gone"),))
+    assert stored(schema, data) == ({"l": [{"a": {}, "b": {"kept": 1}}]}, (("l", 0, "a", "gone"),))
     assert data == {"l": [{"a": {"gone": 1}, "b": {"kept": 1}}]}
 
 
@@ -73,28 +96,15 @@ def test_preserving_reaches_through_lists_but_not_into_known_fields() -> None:
 )
 def test_nulls_and_defaults(properties: Any, data: Any, expected: Any) -> None:
     schema = schema_of(**properties)
-    assert default(schema, drop_nulls(schema, data)) == expected
-
-
-def test_defaults_are_not_shared_between_documents() -> None:
-    schema = schema_of(o={"type": "object", "default": {"list": []}, "x-kubernetes-preserve-unknown-fields": True})
-    first, second = default(schema, {}), default(schema, {})
-    assert first == second == {"o": {"list": []}}
-    assert isinstance(first, dict)
-    assert isinstance(second, dict)
-    assert first["o"] is not second["o"]
-    assert first["o"]["list"] is not second["o"]["list"]  # type: ignore[index,call-overload]
+    assert stored(schema, data)[0] == expected
 
 
 def test_what_is_not_touched_is_the_argument_itself() -> None:
     schema = schema_of(a={"type": "object", "properties": {"b": TEXT}}, c={**TEXT, "default": "d"})
     data: Any = {"a": {"b": "x"}, "c": "y"}
-    assert prune(schema, data)[0] is data
-    assert drop_nulls(schema, data) is data
-    assert default(schema, data) is data
+    assert stored(schema, data)[0] is data
     partly: Any = {"a": {"b": "x"}, "z": 1}
-    pruned: Any = prune(schema, partly)[0]
-    assert pruned["a"] is partly["a"]
+    assert stored(schema, partly)[0]["a"] is partly["a"]
 
 
 def trainjob(**more: Any) -> Any:
@@ -116,7 +126,7 @@ def test_a_status_is_not_stored_and_its_unknown_fields_are_told() -> None:
 
 def test_metadata_is_read_as_go_reads_it() -> None:
     metadata = {"name": "j", "labels": {"a": None}, "annotations": {}, "creationTimestamp": None, "lables": {}}
-    admitted = read(resource("TrainJob"), trainjob(metadata=metadata))
+    admitted = admit(resource("TrainJob"), trainjob(metadata=metadata))
     assert admitted.data["metadata"] == {"name": "j", "labels": {"a": ""}}
     assert admitted.dropped == (("metadata", "lables"),)
 
@@ -133,4 +143,79 @@ def test_metadata_of_a_wrong_type_ends_admission() -> None:
 
 def test_a_cluster_scoped_object_loses_its_namespace() -> None:
     data = {**trainjob(), "kind": "ClusterTrainingRuntime", "metadata": {"name": "rt", "namespace": "n"}, "spec": {}}
-    assert read(resource("ClusterTrainingRuntime"), data).data["metadata"] == {"name": "rt"}
+    assert admit(resource("ClusterTrainingRuntime"), data).data["metadata"] == {"name": "rt"}
+
+
+def everything(resource: Any, data: Data) -> str:
+    """Return what comes of admitting an object, as text."""
+    before = json.dumps(data)
+    found = admit(resource, data)
+    assert json.dumps(data) == before, "the argument was changed"
+    return json.dumps([found.data, found.dropped, [repr(violation) for violation in found.violations]])
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS)
+@given(seed=seeds)
+@settings(max_examples=60, deadline=None)
+def test_admission_is_idempotent(kind: str, seed: int) -> None:
+    of = resource_of(kind)
+    data = Objects(random.Random(seed)).make(kind)
+    once = admit(of, data)
+    if any(violation.decode for violation in once.violations):
+        assert once.data is data
+        return
+    again = admit(of, once.data)
+    assert again.data is once.data
+    assert not again.dropped
+    assert again.violations == once.violations
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS)
+@given(seed=seeds)
+@settings(max_examples=60, deadline=None)
+def test_a_refused_document_has_a_violation_that_is_not_secondary(kind: str, seed: int) -> None:
+    violations = admit(resource_of(kind), Objects(random.Random(seed)).make(kind)).violations
+    assert not violations or not all(violation.secondary for violation in violations)
+    assert all(violation.upstream and violation.message for violation in violations)
+
+
+@given(seed=seeds)
+@settings(max_examples=300, deadline=None)
+def test_what_is_remembered_of_shared_parts_changes_nothing(seed: int) -> None:
+    data = partly_lasting(mutated(random.Random(seed).choice((*documents(), *jobsets())), seed), seed)
+    of = resource_of(data["kind"] if data.get("kind") in ALL_KINDS else "JobSet")
+    alone = everything(of, copy.deepcopy(data))
+    assert everything(of, data) == everything(of, data) == alone
+
+
+def by_two_readings(data: Data) -> tuple[Data, bool]:
+    """Return a JobSet as stored after the webhook has changed what the server has read, and whether it fits."""
+    kind = resource("JobSet")
+    left = admit(kind, default(admit(kind, data).data))
+    return left.data, not left.violations
+
+
+def compare_jobset(data: Data) -> None:
+    try:
+        expected, fits = by_two_readings(data)
+    except GoDecodeError:
+        return
+    if fits:
+        assert admit_jobset(data, {})[0] == expected
+
+
+def test_the_webhook_of_jobset_takes_no_second_walk() -> None:
+    for data in jobsets():
+        compare_jobset(data)
+
+
+@given(seed=seeds)
+@settings(max_examples=500, deadline=None)
+def test_changed_jobsets_are_stored_the_same(seed: int) -> None:
+    compare_jobset(mutated(random.Random(seed).choice(jobsets()), seed))
+
+
+@given(seed=seeds)
+@settings(max_examples=150, deadline=None)
+def test_random_jobsets_are_stored_the_same(seed: int) -> None:
+    compare_jobset(Objects(random.Random(seed)).make("JobSet"))

@@ -1,0 +1,84 @@
+"""From a CustomResourceDefinition to the kinds that it defines.
+
+Whether a cluster would accept the CRD is not judged, since one that is given has usually been accepted long ago. What
+trainc cannot read in it is a violation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from trainc.findings import suggest
+from trainc.schema.admission import admit
+from trainc.schema.kinds import BUILT_IN, Resource
+from trainc.schema.patterns import matcher
+from trainc.schema.structural import KEYWORDS, PROSE, SchemaError, parse, subschemas
+from trainc.schema.wording import Violation
+from trainc.source import JsonObject, Path, as_object, objects
+
+KIND: Final = ("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+
+
+class Definition(msgspec.Struct, frozen=True):
+    """What a CRD comes to: its kind in each served version, none where it cannot be read.
+
+    ``dropped``: paths of fields that a CRD does not have.
+    """
+
+    resources: tuple[Resource, ...] = ()
+    dropped: tuple[Path, ...] = ()
+    violations: tuple[Violation, ...] = ()
+
+
+def define(data: JsonObject) -> Definition:
+    """Read a CustomResourceDefinition, a whole object."""
+    kind = BUILT_IN.find(*KIND)
+    assert kind is not None, "it is in the package"
+    admitted = admit(kind, data)
+    found = [violation for violation in admitted.violations if not violation.advisory]
+    if found:
+        return Definition((), admitted.dropped, tuple(found))
+    spec: Any = data["spec"]
+    resources: list[Resource] = []
+    notes: list[Violation] = []
+    for index, version in enumerate(objects(spec["versions"])):
+        root: Path = ("spec", "versions", index, "schema", "openAPIV3Schema")
+        schema = as_object(as_object(version.get("schema")).get("openAPIV3Schema"))
+        try:
+            resource = _resource(spec, version, schema)
+        except SchemaError as error:
+            found.append(Violation("TC111", (*root, *error.path), str(error), ""))
+            continue
+        notes += _notes(schema, root)
+        resources += [resource] if version.get("served") else []
+    return Definition(() if found else tuple(resources), admitted.dropped, (*found, *notes))
+
+
+def _resource(spec: Any, version: Any, schema: JsonObject) -> Resource:
+    names = spec["names"]
+    return Resource(
+        spec["group"],
+        version["name"],
+        names["kind"],
+        spec["scope"] == "Namespaced",
+        as_object(version.get("subresources")).get("status") is not None,
+        parse(schema),
+        names["plural"],
+    )
+
+
+def _notes(schema: JsonObject, path: Path) -> Iterator[Violation]:
+    """Yield the keywords of a schema that mean nothing, and the patterns that no text is held against."""
+    for key in schema:
+        if key not in KEYWORDS and key not in PROSE:
+            hint = suggest(key, KEYWORDS)
+            yield Violation("TC101", (*path, key), f"unknown keyword {key}", "", key, hint=hint, advisory=True)
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str) and pattern and matcher(pattern) is None:
+        message = "the pattern cannot be tried here: every text passes it"
+        yield Violation("TC112", (*path, "pattern"), message, "", advisory=True)
+    for steps, sub in subschemas(schema):
+        yield from _notes(sub, (*path, *steps))

@@ -1,0 +1,89 @@
+"""The one table of input kinds: what each is, whether its objects lie in a namespace, and what becomes of them.
+
+Objects of any other kind are held against their schema, if kinds.py has one, and stand for objects in the cluster.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+TRAINER: Final = "trainer.kubeflow.org"
+RBAC: Final = "rbac.authorization.k8s.io"
+ADMISSION: Final = "admissionregistration.k8s.io"
+TRAINING_OPERATOR: Final = "kubeflow.org"
+
+JOB: Final = "compiled into a JobSet and the objects that it needs"
+RUNTIME: Final = "used by the jobs that name it"
+COMPANION: Final = "emitted with a runtime in whose file it is"
+POLICY: Final = "evaluated for every object that is emitted"
+DEFINITION: Final = "defines a kind"
+CLUSTER: Final = "stands for an object in the cluster"
+REPLACED: Final = "not compiled: TrainJob has replaced it"
+
+_NO_RUNTIME = "a TrainJob with a TrainingRuntime of your own; Trainer ships none for"
+
+
+class InputKind(msgspec.Struct, frozen=True):
+    """A kind of input. ``role`` is one of the texts above.
+
+    ``go_type``: the type that Trainer's webhook reads it into. ``stage``: where the API server refuses one that its
+    schema does not admit. ``instead``: what to write in place of a kind that TrainJob has replaced, in any version.
+    """
+
+    group: str
+    kind: str
+    role: str
+    namespaced: bool = True
+    go_type: str = ""
+    stage: str = ""
+    instead: str = ""
+
+
+INPUTS: Final = (
+    InputKind(TRAINER, "TrainJob", JOB, True, "v1alpha1.TrainJob", "crd"),
+    InputKind(TRAINER, "TrainingRuntime", RUNTIME, True, "v1alpha1.TrainingRuntime", "runtime-crd"),
+    InputKind(TRAINER, "ClusterTrainingRuntime", RUNTIME, False, "v1alpha1.ClusterTrainingRuntime", "runtime-crd"),
+    InputKind("", "ServiceAccount", COMPANION),
+    InputKind(RBAC, "Role", COMPANION),
+    InputKind(RBAC, "RoleBinding", COMPANION),
+    InputKind(RBAC, "ClusterRole", COMPANION, False),
+    InputKind(RBAC, "ClusterRoleBinding", COMPANION, False),
+    InputKind("", "ConfigMap", COMPANION),
+    InputKind("", "PersistentVolumeClaim", COMPANION),
+    InputKind(ADMISSION, "ValidatingAdmissionPolicy", POLICY, False),
+    InputKind(ADMISSION, "ValidatingAdmissionPolicyBinding", POLICY, False),
+    InputKind("apiextensions.k8s.io", "CustomResourceDefinition", DEFINITION, False),
+    InputKind("scheduling.k8s.io", "PriorityClass", CLUSTER, False),
+    InputKind("", "Namespace", CLUSTER, False),
+    InputKind("", "Node", CLUSTER, False),
+    *(
+        InputKind(group, kind, REPLACED, instead=instead)
+        for group, kind, instead in (
+            (TRAINING_OPERATOR, "PyTorchJob", "a TrainJob with runtime torch-distributed"),
+            (
+                TRAINING_OPERATOR,
+                "MPIJob",
+                "a TrainJob with a runtime that has mlPolicy.mpi, such as deepspeed-distributed",
+            ),
+            (TRAINING_OPERATOR, "JAXJob", "a TrainJob with runtime jax-distributed"),
+            (TRAINING_OPERATOR, "XGBoostJob", "a TrainJob with runtime xgboost-distributed"),
+            (TRAINING_OPERATOR, "TFJob", f"{_NO_RUNTIME} TensorFlow"),
+            (TRAINING_OPERATOR, "PaddleJob", f"{_NO_RUNTIME} Paddle"),
+            (TRAINING_OPERATOR, "MXJob", f"{_NO_RUNTIME} MXNet"),
+            (TRAINING_OPERATOR, "MXNetJob", f"{_NO_RUNTIME} MXNet"),
+            ("batch.volcano.sh", "Job", "a TrainJob with a runtime that has podGroupPolicy.volcano"),
+        )
+    ),
+)
+
+
+def kinds_of(*roles: str) -> tuple[str, ...]:
+    """Return the names of the kinds of some roles."""
+    return tuple(row.kind for row in INPUTS if row.role in roles)
+
+
+def go_types() -> dict[str, str]:
+    """Return the Go types of the kinds that Trainer's webhooks read, by kind."""
+    return {row.kind: row.go_type for row in INPUTS if row.go_type}

@@ -1,0 +1,506 @@
+"""One walk over a value and its schema, which prunes, drops nulls, fills in defaults and validates.
+
+A schema becomes nodes, each compiled when a value first reaches it. A node returns its value as the API server stores
+it (the value itself where nothing changes; parts that do not change are shared) and adds a ``Fault`` for everything
+that is wrong; wording.py turns faults into texts. The path of a fault is completed on the way up, so that a walk
+without faults pays nothing for paths. What a walk makes of parts that many objects share is remembered (memo.py).
+
+Sources of the rules: k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/schema (pruning, defaulting, listtype) and
+k8s.io/kube-openapi pkg/validation/validate, whose order of faults and choice of alternatives are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+from trainc.kube.gotypes import GoDecodeError, decode, fields, is_struct
+from trainc.memo import LASTING, last
+from trainc.schema.alternatives import alternative_checks
+from trainc.schema.faults import LIST_TYPE, NUMBER, UNKNOWN, Fault, Faults, Visit
+from trainc.schema.formats import format_check, known_format
+from trainc.schema.patterns import matcher
+from trainc.schema.structural import Structural
+from trainc.schema.values import NUMERIC, integers, is_member, list_errors, mismatch, number_errors
+from trainc.source import Json
+
+OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
+"""What every Kubernetes object has, whether or not its schema says so."""
+
+_PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
+_LIMITS = ("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+_CLASSES: dict[str, type] = {"string": str, "boolean": bool, "array": list, "object": dict, "null": type(None)}
+
+
+class Mode(NamedTuple):
+    """What a walk does besides validating. ``native``: by the rules of Kubernetes' own kinds (native.py)."""
+
+    prunes: bool = True
+    fills: bool = True
+    native: bool = False
+
+
+STORE: Final = Mode()
+"""As the API server stores a custom resource."""
+
+PRUNE: Final = Mode(fills=False)
+"""For files that are not Kubernetes objects: null is a value."""
+
+CHECK: Final = Mode(prunes=False, fills=False)
+"""For the alternatives of a schema, which only validate."""
+
+
+_ABSENT: Final = object()
+
+
+class Visits(dict[type, Visit]):
+    """How a value is visited, by its class; each made when a value of the class is first met."""
+
+    def __init__(self, make: Callable[[type], Visit]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, cls: type) -> Visit:
+        found = self[cls] = self._make(cls)
+        return found
+
+
+class Part:
+    """What becomes of a part of a value. ``plain``: a class whose values always fit and never change: not visited."""
+
+    plain: type | None = None
+
+    def __init__(self, visit: Callable[[type], Visit]) -> None:
+        self.visits = Visits(visit)
+
+    def visit(self, value: Any, faults: Faults) -> Any:
+        """Return a value as it is stored, and add what is wrong with it to ``faults``."""
+        return self.visits[value.__class__](value, faults)
+
+    def visit_null_item(self, faults: Faults) -> Any:
+        """Return what a null in a list becomes."""
+        return self.visit(None, faults)
+
+
+def _keep(value: Any, _faults: Faults) -> Any:
+    return value
+
+
+def _drop(value: Any, faults: Faults) -> Any:
+    faults.append(Fault(UNKNOWN, value))
+    return _ABSENT
+
+
+def _empty(value: dict[str, Any], faults: Faults) -> dict[str, Any]:
+    for key, item in value.items():
+        count = len(faults)
+        _drop(item, faults)
+        _place(faults, count, key)
+    return {} if value else value
+
+
+def _visit_undescribed(cls: type) -> Visit:
+    return _empty if cls is dict else _items_visit(lambda: _UNDESCRIBED, [], []) if cls is list else _keep
+
+
+_ANYTHING: Final = Part(lambda _: _keep)
+"""What is stored as it is."""
+
+_UNKNOWN: Final = Part(lambda _: _drop)
+_UNDESCRIBED: Final = Part(_visit_undescribed)
+"""What the schema says nothing about: mappings lose all fields, lists keep their length."""
+
+
+class Node(Part):
+    """A schema, compiled for one mode.
+
+    ``go``: the Go type that a webhook reads the value into and writes it from, before the server stores what that has
+    added or respelled; '' for none. ``whole``: the value is a whole object, of which apiVersion, kind and metadata are
+    not pruned.
+    """
+
+    def __init__(self, schema: Structural, mode: Mode, go: str, *, whole: bool) -> None:
+        super().__init__(self._make_visit)
+        self.schema, self.mode, self.go = schema, mode, go
+        self.whole = whole or schema.embedded
+        names = ["integer", "string"] if schema.int_or_string else [schema.type] if schema.type else []
+        single = names[0] if len(names) == 1 else ""
+        self.types = [*names, "null"] if names and schema.nullable else names
+        self.format = known_format(single, str(schema.keywords.get("format", "")))
+        cls = _CLASSES.get(schema.type)
+        self.plain = cls if cls in (str, bool) and self.visits[cls] is _keep else None
+
+    def _make_visit(self, cls: type) -> Visit:
+        if cls is dict:
+            return self._object_visit()
+        before, after = self.checks(cls)
+        if cls is list:
+            return _items_visit(self._items, before, after)
+        if cls is type(None) and self.mode.fills and not self.schema.nullable:
+            default = self.schema.default
+            return (lambda _value, _faults: _ABSENT) if default is None else self._default_visit(default)
+        if self.go and cls is not type(None) and not _is_written_as_read(self.go, cls):
+            return self._respell
+        checks = (*before, *after)
+        if len(checks) < 2:
+            return checks[0] if checks else _keep
+
+        def visit(value: Any, faults: Faults) -> Any:
+            for check in checks:
+                check(value, faults)
+            return value
+
+        return visit
+
+    def _default_visit(self, default: Json) -> Visit:
+        shared = _shared(default)
+        return lambda _value, faults: self.visit(shared, faults)
+
+    def visit_null_item(self, faults: Faults) -> Any:
+        """Return what a null in a list becomes: the default, Go's zero value, or null, which may be a fault."""
+        if self.mode.fills and not self.schema.nullable and self.schema.default is not None:
+            return self.visit(None, faults)
+        if self.go:
+            return self.visit(decode(None, self.go), faults)
+        for check in self.checks(type(None))[0]:
+            check(None, faults)
+        return None
+
+    def faults_of(self, value: Any) -> Faults:
+        """Return what is wrong with a value."""
+        faults: Faults = []
+        self.visit(value, faults)
+        return faults
+
+    def _object_visit(self) -> Visit:
+        fields, absent = _Fields(self), self._filled_in() if self.mode.fills else []
+        order: dict[str | int, int] = {name: number for number, name in enumerate(self.schema.properties)}
+        check = _check_of_whole(*self.checks(dict))
+
+        def visit(value: dict[str, Any], faults: Faults) -> dict[str, Any]:
+            remembered = LASTING.get(id(value))
+            if remembered is not None and (found := remembered.get(visit)) is not None:
+                return found  # type: ignore[no-any-return]
+            count = start = len(faults)
+            stored = value
+            for key, item in value.items():
+                part, cls = fields[key], item.__class__
+                if cls is part.plain:
+                    continue
+                kept = part.visits[cls](item, faults)
+                if faults:
+                    count = _place(faults, count, key)
+                if kept is not item:
+                    if stored is value:
+                        stored = dict(value)
+                    if kept is _ABSENT:
+                        del stored[key]
+                    else:
+                        stored[key] = kept
+            if absent:
+                stored = _with_absent(absent, value, stored, faults)
+            if len(faults) > start + 1:
+                faults[start:] = sorted(faults[start:], key=lambda fault: order.get(fault.steps[-1], len(order)))
+            if check is not None:
+                check(stored, faults, start)
+            if remembered is not None and len(faults) == start:
+                remembered[visit] = last(stored)
+            return stored
+
+        return visit
+
+    def _filled_in(self) -> list[tuple[str, Part, Json]]:
+        """Return the fields that are filled in where they are absent, by the schema and by Go, with their values."""
+        children = self.schema.properties
+        given = {name: child.default for name, child in children.items() if child.default is not None}
+        fields = _Fields(self)
+        found = [(name, fields[name], _shared(default)) for name, default in given.items()]
+        written = decode({}, self.go) if is_struct(self.go) else {}
+        assert isinstance(written, dict), "a struct is written as an object"
+        for name, zero in written.items():
+            child = children.get(name)
+            if child is not None and name not in given and (zero is not None or child.nullable):
+                found.append((name, node_of(child, self.mode), _shared(zero)))
+        return found
+
+    def _items(self) -> Part:
+        """Return what the items of a list are. Below a list that keeps unknown fields, its items keep them, too."""
+        prunes, preserves, items = self.mode.prunes, self.schema.preserves, self.schema.items
+        if items is None:
+            return _UNDESCRIBED if prunes and not preserves else _ANYTHING
+        if prunes and preserves and not items.preserves:
+            items = items.with_keyword(_PRESERVE, True)
+        return node_of(items, self.mode, self.go[2:] if self.go.startswith("[]") else "")
+
+    def _respell(self, value: Any, faults: Faults) -> Any:
+        """Return a scalar as Go writes it; what Go may omit stays as it is, since the server removes nothing.
+
+        Raises GoDecodeError for a value that fits the schema and that Go cannot read.
+        """
+        as_it_is, count = node_of(self.schema, self.mode), len(faults)
+        try:
+            written = value if is_struct(self.go) else decode(value, self.go)
+        except GoDecodeError:
+            as_it_is.visit(value, faults)
+            if len(faults) == count:
+                raise
+            return value
+        return as_it_is.visit(written or value, faults)
+
+    def checks(self, cls: type) -> tuple[list[Visit], list[Visit]]:
+        """Return the checks of values of a class: those whose faults precede those of the parts of a value, and others.
+
+        A check returns the value.
+        """
+        keywords = self.schema.keywords
+        before: list[Visit] = []
+        after: list[Visit] = []
+        if (self.types or self.format) and not any(_CLASSES.get(name) is cls for name in self.types):
+            before.append(self._check_type)
+        if cls is not type(None):
+            before += alternative_checks(self, cls)
+        if cls is str and (self.format or not keywords.keys().isdisjoint(("maxLength", "minLength", "pattern"))):
+            before.append(self._text_check())
+        if cls in (int, float):
+            before += self._number_checks()
+        if cls is list:
+            after += self._size_checks("minItems", "maxItems")
+            after += [self._check_list_type] if keywords.get(LIST_TYPE) in ("set", "map") else []
+        if keywords.get("enum"):
+            (after if cls is list else before).append(self._check_enum)
+        if cls is dict:
+            before += self._size_checks("minProperties", "maxProperties")
+            after += self._required_checks()
+        return before, after
+
+    def _check_type(self, value: Any, faults: Faults) -> Any:
+        if (wrong := mismatch(self.types, self.format, value)) is not None:
+            faults.append(Fault("type", value, self, wrong))
+        return value
+
+    def _number_checks(self) -> Iterator[Visit]:
+        kind = self.schema.type if self.schema.type in NUMERIC and not self.schema.int_or_string else ""
+        limits = {name: self.schema.keywords[name] for name in _LIMITS if name in self.schema.keywords}
+        if not kind and not limits:
+            return
+        fitting = integers(self.format) if kind == "integer" and not limits else range(0)
+        limits = {"type": kind, "format": self.format if kind else "", **limits}
+
+        def check(value: float, faults: Faults) -> float:
+            if value.__class__ is int and value in fitting:
+                return value
+            if errors := number_errors(limits, value):
+                faults += [Fault(NUMBER, value, self, error) for error in errors]
+            return value
+
+        yield check
+
+    def _check_enum(self, value: Any, faults: Faults) -> Any:
+        if not is_member(value, self.schema.keywords["enum"]):
+            faults.append(Fault("enum", value, self))
+        return value
+
+    def _check_list_type(self, value: list[Any], faults: Faults) -> list[Any]:
+        for error in list_errors(self.schema.keywords, value):
+            faults.append(Fault(LIST_TYPE, value, self, error))
+            faults[-1].steps.append(error.at)
+        return value
+
+    def _required_checks(self) -> Iterator[Visit]:
+        names = self.schema.keywords.get("required", ())
+
+        def check(value: dict[str, Any], faults: Faults) -> dict[str, Any]:
+            for name in names:
+                if name not in value:
+                    faults.append(Fault("required", value, self, name))
+            return value
+
+        if names:
+            yield check
+
+    def _size_checks(self, fewest: str, most: str) -> Iterator[Visit]:
+        least, limit = self.schema.keywords.get(fewest, 0), self.schema.keywords.get(most)
+
+        def check(value: Any, faults: Faults) -> Any:
+            if len(value) < least:
+                faults.append(Fault(fewest, value, self))
+            if limit is not None and len(value) > limit:
+                faults.append(Fault(most, value, self))
+            return value
+
+        if least or limit is not None:
+            yield check
+
+    def _text_check(self) -> Visit:
+        """Return the check of a string: its length, its pattern where the length is right, and its format."""
+        keywords = self.schema.keywords
+        longest, shortest = keywords.get("maxLength"), keywords.get("minLength", 0)
+        pattern = keywords.get("pattern")
+        matches = matcher(pattern) if pattern else None
+        is_formed = format_check(self.format)
+
+        def check(text: str, faults: Faults) -> str:
+            if longest is not None and len(text) > longest:
+                faults.append(Fault("maxLength", text, self))
+            elif len(text) < shortest:
+                faults.append(Fault("minLength", text, self))
+            elif matches is not None and not matches(text):
+                faults.append(Fault("pattern", text, self))
+            if is_formed is not None and not is_formed(text):
+                faults.append(Fault("format", text, self))
+            return text
+
+        return check
+
+    def alternatives(self, keyword: str) -> list[Node]:
+        """Return the nodes of anyOf, oneOf, allOf or not."""
+        negated = self.schema.negated() if keyword == "not" else None
+        subs = self.schema.alternatives(keyword) if keyword != "not" else [negated] if negated is not None else []
+        return [node_of(sub, CHECK) for sub in subs]
+
+    def takes_all(self, cls: type) -> bool:
+        """Tell whether the node only names a type, and all values of a class are of that type."""
+        return self.schema.keywords.keys() == {"type"} and _CLASSES.get(self.schema.type) is cls
+
+    def child(self, step: str | int) -> Node | None:
+        """Return the node of a field or item in an alternative, or None where the schema names none."""
+        found = self.schema.child(step)
+        return None if found is None else node_of(found, CHECK)
+
+
+def _shared(value: Json) -> Json:
+    """Return a default, which every object that lacks the field gets: nothing changes values in place."""
+    return last(value) if isinstance(value, dict | list) else value
+
+
+def _place(faults: Faults, count: int, step: str | int) -> int:
+    """Add a step to the faults from ``count`` on; return how many faults there are."""
+    for fault in faults[count:]:
+        fault.steps.append(step)
+    return len(faults)
+
+
+def _with_absent(
+    absent: list[tuple[str, Part, Json]], value: dict[str, Any], stored: dict[str, Any], faults: Faults
+) -> dict[str, Any]:
+    """Return a mapping with the fields that are filled in; ``stored`` is value where nothing has changed yet."""
+    for name, part, given in absent:
+        if name not in stored:
+            if stored is value:
+                stored = dict(value)
+            count = len(faults)
+            stored[name] = part.visit(given, faults)
+            _place(faults, count, name)
+    return stored
+
+
+def _check_of_whole(before: list[Visit], after: list[Visit]) -> Callable[[Any, Faults, int], None] | None:
+    """Return the check of a mapping or list whose parts have been visited; their faults are those from ``start`` on."""
+    if not before and not after:
+        return None
+
+    def check_whole(stored: Any, faults: Faults, start: int) -> None:
+        if before:
+            found: Faults = []
+            for check in before:
+                check(stored, found)
+            faults[start:start] = found
+        for check in after:
+            check(stored, faults)
+
+    return check_whole
+
+
+def _items_visit(find: Callable[[], Part], before: list[Visit], after: list[Visit]) -> Visit:
+    """Return the visit of lists; ``find`` gives what their items are, when an item is first met."""
+    items: Part | None = None
+    check = _check_of_whole(before, after)
+
+    def visit(value: list[Any], faults: Faults) -> list[Any]:
+        nonlocal items
+        remembered = LASTING.get(id(value))
+        if remembered is not None and (found := remembered.get(visit)) is not None:
+            return found  # type: ignore[no-any-return]
+        items = items or find()
+        start, stored = len(faults), value
+        if items.plain is None or not {items.plain}.issuperset(map(type, value)):
+            stored = _walk_items(items, value, faults)
+        if check is not None:
+            check(stored, faults, start)
+        if remembered is not None and len(faults) == start:
+            remembered[visit] = last(stored)
+        return stored
+
+    return visit
+
+
+def _walk_items(items: Part, value: list[Any], faults: Faults) -> list[Any]:
+    stored, count = value, len(faults)
+    for index, item in enumerate(value):
+        kept = items.visit_null_item(faults) if item is None else items.visits[item.__class__](item, faults)
+        if faults:
+            count = _place(faults, count, index)
+        if kept is not item:
+            if stored is value:
+                stored = list(value)
+            stored[index] = kept
+    return stored
+
+
+class _Fields(dict[str, Part]):
+    """The parts that the fields of a mapping are, found when first met."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__()
+        self._node = node
+        self._declared = node.schema.properties
+
+    def __missing__(self, key: str) -> Part:
+        node, mode = self._node, self._node.mode
+        child = self._declared.get(key)
+        if node.whole and key in OBJECT_FIELDS:
+            self[key] = _ANYTHING if child is None else node_of(child, mode._replace(prunes=False))
+        elif child is not None:
+            field = fields(node.go).get(key) if is_struct(node.go) else None
+            self[key] = node_of(child, mode, field.kind if field is not None else "")
+        else:
+            return self._undeclared
+        return self[key]
+
+    @cached_property
+    def _undeclared(self) -> Part:
+        """What a field that the schema does not name is."""
+        node, schema, mode = self._node, self._node.schema, self._node.mode
+        if schema.additional is not None:
+            return node_of(schema.additional, mode, node.go[2:] if node.go.startswith("{}") else "")
+        if not mode.prunes:
+            return _ANYTHING
+        if schema.open:
+            return _UNDESCRIBED
+        return _ANYTHING if schema.preserves else _UNKNOWN
+
+
+def _is_written_as_read(kind: str, cls: type) -> bool:
+    """Tell whether Go writes every value of a class that it reads into a scalar kind as it was."""
+    base = kind.partition(":")[0]
+    if cls is int:
+        return base in ("int", "int32", "int64")
+    return (cls is str and base in ("string", "IntOrString")) or (cls is bool and base == "bool")
+
+
+def node_of(schema: Structural, mode: Mode = STORE, go: str = "", *, whole: bool = False) -> Node:
+    """Return the node of a schema in a mode, compiled at the first call; ``whole``: of whole objects."""
+    key = (mode, go.lstrip("*"), whole)
+    found: Node | None = schema.compiled.get(key)
+    if found is None:
+        found = schema.compiled[key] = _class_of(mode)(schema, mode, key[1], whole=whole)
+    return found
+
+
+def _class_of(mode: Mode) -> type[Node]:
+    if not mode.native:
+        return Node
+    from trainc.schema.native import NativeNode
+
+    return NativeNode
