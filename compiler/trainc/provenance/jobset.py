@@ -16,7 +16,7 @@ from trainc.origins import Cause, Step, blame
 from trainc.plugins import SHAPES
 from trainc.plugins.jobset import JobSet
 from trainc.records import NamedTuple, replace
-from trainc.schema import resource
+from trainc.schema import admit, resource
 from trainc.source import Json, JsonObject, Path, existing, get
 
 Origins = Callable[[], Mapping[Path, Origin]]

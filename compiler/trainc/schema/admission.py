@@ -24,7 +24,7 @@ from trainc.schema.metadata import (
 from trainc.schema.structural import Structural, has_embedded, has_rules
 from trainc.schema.walk import PRUNE, STORE, Mode, node_of
 from trainc.schema.wording import Violation, native_violation, violations
-from trainc.source import Json, JsonObject, Path
+from trainc.source import Json, JsonObject, Path, as_object
 
 _NOT_CHECKED = (
     "some validation rules were not checked because the object was invalid;"
@@ -52,9 +52,10 @@ def admit(resource: Resource, data: JsonObject, go: str = "") -> Admitted:
     schema, faults = resource.schema, _walk_status(resource, named)
     if has_embedded(schema):
         try:
-            named, inner = read_embedded(schema, named)
+            read, inner = read_embedded(schema, named)
         except EmbeddedError as error:
             return Admitted(data, violations=(error.violation,))
+        named = as_object(read)
         dropped += inner
     stored = as_object(node_of(schema, _mode(resource), go, whole=True).visit(_without_status(resource, named), faults))
     stored = _without_status(resource, stored)
