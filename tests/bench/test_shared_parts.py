@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from trainc import Options, Source, memo
+from trainc.findings.formats import as_json
 from trainc.memo import LASTING
 from trainc.pipeline import load_all, run
 from trainc.prepared import Keep, Prepared
@@ -19,10 +20,10 @@ from trainc.source import Document
 SIZE = 40
 
 
-def written(files: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+def written(files: Mapping[str, str]) -> tuple[dict[str, Any], str]:
     """Return the files that a repository becomes, and what is found in it."""
     build = run(loaded(files), options(files), Keep.FILES)
-    return dict(build.files), [str(finding) for finding in build.findings]
+    return dict(build.files), as_json(build.findings)
 
 
 def loaded(files: Mapping[str, str]) -> Any:

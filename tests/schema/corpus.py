@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from schema_cases import ALL_KINDS, Data, Objects
 
-from trainc import Options, Source, compile, compilejob
+from trainc import Options, Source, compile, objects
 from trainc.admit.generated import admit_jobset
 from trainc.documents.load import load
 from trainc.memo import last
@@ -55,7 +55,7 @@ def jobsets() -> list[Data]:
         return admit_jobset(data, claims)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compilejob, "admit_jobset", note)
+        patch.setattr(objects, "admit_jobset", note)
         for path in sorted((ROOT / "tests/oracle/cases").rglob("*.yaml")):
             text = path.read_text(encoding="utf-8")
             stored = [

@@ -149,11 +149,11 @@ def compile_for(
     if set(config.environments) == set(builds):
         found += _ruled(_of_the_whole(tuple(builds.values()), partly=bool(partly)), config, standard)
     found += _ruled(standard.weakened if standard is not None else (), config, standard)
-    found += without_idle([build.findings for build in made], partly)
+    found += without_idle([build.own for build in made], partly)
     found = list(found if cache is None else cache.placed(found))
     # A finding is about the input, so environments repeat it.
     once = {(sort_key(finding), finding.path, finding.hint): finding for finding in reversed(found)}
-    jobs = [row for number, build in enumerate(made) for row in _rows(number, build)]
+    jobs = [row for number, build in enumerate(made) for row in _rows(number, build, cache)]
     return Outcome(
         jobs={name: build.jobs for name, (_, build) in builds.items()},
         files={name: data for build in made for name, data in build.files.items()},
@@ -163,11 +163,12 @@ def compile_for(
     )
 
 
-def _rows(environment: int, build: Build) -> Iterator[OfJob]:
+def _rows(environment: int, build: Build, cache: RunCache | None) -> Iterator[OfJob]:
     """Yield the findings of each job of an environment: what jobs share is reported once, for all environments."""
     for job in build.jobs:
         source = (job.document.source.name, job.document.index)
-        yield OfJob(f"{job.namespace}/{job.name}", job.findings, source, environment)
+        findings = job.findings if cache is None else cache.placed(job.findings)
+        yield OfJob(f"{job.namespace}/{job.name}", findings, source, environment)
 
 
 def _silenced(builds: Iterable[Build]) -> tuple[Silenced, ...]:

@@ -19,7 +19,7 @@ _MEMORY: Final = 64 << 20
 _ANY_BYTE = lazy(r"(?:[^\\]|\\[^CQ])*?(\\C)", re.S)
 """``\\C``, which RE2 has and Go has not; behind ``\\Q`` nothing is looked for."""
 
-PACKAGED: Final = ("schemas/nodes.json", "config.schema.json", "images.lock.schema.json")
+PACKAGED: Final = ("schemas/nodes.json",)
 """The package's data whose patterns a usual run tries; the first has what most do."""
 
 
