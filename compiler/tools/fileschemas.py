@@ -13,7 +13,11 @@ from trainc.images.definition import Definition
 from trainc.settings import ConfigFile
 
 OUTPUT: Final = Path(__file__).parents[1] / "trainc" / "data"
-TYPES: Final = {"config.schema.json": ConfigFile, "image.schema.json": Definition, "images.lock.schema.json": LockFile}
+TYPES: Final[dict[str, type[msgspec.Struct]]] = {
+    "config.schema.json": ConfigFile,
+    "image.schema.json": Definition,
+    "images.lock.schema.json": LockFile,
+}
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from small import Run, surroundings
 
-from trainc import diagnostics
+from trainc import findings
 from trainc.cli import compiling
 from trainc.source import Document, Source
 
@@ -29,7 +29,7 @@ def test_a_fault_is_short(repository: Path, run: Run, monkeypatch: pytest.Monkey
     assert (result.exit_code, result.stdout) == (2, "")
     first, second = result.stderr.splitlines()
     assert first == r"trainc: error[TC902]: internal error: KeyError: 'spec\n\x1b[31m'"
-    assert second == f"{diagnostics.CODES['TC902'].text} --verbose shows where it happened."
+    assert second == f"{findings.CODES['TC902'].text} --verbose shows where it happened."
 
 
 def test_verbose_shows_where(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +43,7 @@ def test_verbose_shows_where(repository: Path, run: Run, monkeypatch: pytest.Mon
 def test_a_fault_that_the_core_reports(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from trainc.pipeline import Build
 
-    finding = diagnostics.report("TC902", Document(Source("jobs/a/one.yaml", ""), {}), (), "internal error")
+    finding = findings.report("TC902", Document(Source("jobs/a/one.yaml", ""), {}), (), "internal error")
     monkeypatch.setattr(compiling, "run", lambda *_: Build((), (finding,), {}))
     assert run("validate").exit_code == 2
 

@@ -55,6 +55,7 @@ def read(source: Source, comments: ReadComments) -> tuple[tuple[Ignore, ...], tu
     ignores: list[Ignore] = []
     findings: list[Finding] = []
     lines = source.decoded().split("\n")
+    below = _next_with_content(lines)
     for mark, text in comments(source, WORD):
         line = lines[mark.line - 1].removeprefix(_BOM)
         codes, reason = _codes(text, line, mark.column)
@@ -65,7 +66,7 @@ def read(source: Source, comments: ReadComments) -> tuple[tuple[Ignore, ...], tu
         findings += _powerless(documents)
         if usable := {code: each for code, each in documents.items() if code in CODES and refusal(code) is None}:
             at_end = line[: mark.column - 1].strip() != ""
-            covered = mark.line if at_end else _next_with_content(lines, mark.line)
+            covered = mark.line if at_end else below[mark.line - 1]
             ignores.append(Ignore(source, covered, usable, reason.strip()))
     return tuple(ignores), tuple(findings)
 
@@ -110,10 +111,13 @@ def _powerless(documents: Mapping[str, Document]) -> Iterator[Finding]:
             yield report(POWERLESS, document, (), f"{code} cannot be silenced: {reason}")
 
 
-def _next_with_content(lines: list[str], line: int) -> int:
-    """Return the number of the next line below a line with more than a comment, or one past the last."""
-    below = ((number, text.strip()) for number, text in enumerate(lines[line:], line + 1))
-    return next((number for number, text in below if text and not text.startswith("#")), len(lines) + 1)
+def _next_with_content(lines: list[str]) -> list[int]:
+    """Return, per line, the number of the next line below it with more than a comment, or one past the last."""
+    found = [len(lines) + 1] * len(lines)
+    for index in range(len(lines) - 1, 0, -1):
+        text = lines[index].strip()
+        found[index - 1] = found[index] if not text or text.startswith("#") else index + 1
+    return found
 
 
 class Suppressions(Struct, frozen=True):
