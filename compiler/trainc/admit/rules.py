@@ -9,7 +9,7 @@ many objects share (memo.py).
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -49,6 +49,11 @@ class RuleFailure(NamedTuple):
     transition: bool
     message: str
     upstream: str
+
+
+_SHORT: Final = 200
+_MANY: Final = 1024
+"""How long texts are, and how many of a place, for which it is remembered that the rules hold."""
 
 
 class _Stop(Exception):
@@ -92,7 +97,11 @@ class _Run(msgspec.Struct):
         """Evaluate the rules at path, then those below it."""
         if value is None or (old is None and not site.runs_on_create):
             return
-        remembered = LASTING.get(id(value)) if old is None and not self.skip else None
+        created = old is None and not self.skip
+        if created and value.__class__ is str:
+            self._visit_text(site, path, str(value))
+            return
+        remembered = LASTING.get(id(value)) if created else None
         if remembered is not None and remembered.get(site, self.budget) < self.budget:
             self.budget -= remembered[site]
             return
@@ -100,6 +109,17 @@ class _Run(msgspec.Struct):
         self._visit(site, path, value, old)
         if remembered is not None and len(self.found) == count:
             remembered[site] = budget - self.budget
+
+    def _visit_text(self, site: Site, path: Path, text: str) -> None:
+        """Evaluate the rules of a text that is created, unless it is known that they hold."""
+        known = site.holding_texts
+        if known.get(text, self.budget) < self.budget:
+            self.budget -= known[text]
+            return
+        count, budget = len(self.found), self.budget
+        self._visit(site, path, text, None)
+        if len(self.found) == count and len(text) <= _SHORT and len(known) < _MANY:
+            known[text] = budget - self.budget
 
     def _visit(self, site: Site, path: Path, value: Json, old: Json) -> None:
         if site.rules and not any(error[: len(path)] == path for error in self.skip):
@@ -113,15 +133,13 @@ class _Run(msgspec.Struct):
                     self.visit(site.items, (*path, index), item, partners.find(item))
         elif isinstance(value, dict):
             before = old if isinstance(old, dict) else {}
-            for key, sub, below in entries(site, value):
+            for key, sub, below in entries(site, value, created=old is None):
                 self.visit(below, (*path, key), sub, before.get(key))
 
     def _evaluate(self, site: Site, path: Path, value: Json, old: Json) -> None:
         variables: dict[str, Value] | None = None
-        for rule in site.rules:
+        for rule in site.rules if old is not None else site.create_rules:
             optional = rule.optional_old
-            if old is None and not optional and rule.plainly_compares:
-                continue
             place = _Place(site, path, rule, rule.compiled())
             if self.budget <= 0:
                 self._stop(place, _OUT_OF_BUDGET)

@@ -58,6 +58,8 @@ class Site:
         self.node = node
         self.root = root
         self._source = rules
+        self.holding_texts: dict[str, int] = {}
+        """Short texts for which the rules hold without an old value, and what that costs: a fleet repeats a few."""
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -68,8 +70,17 @@ class Site:
     def runs_on_create(self) -> bool:
         """Whether a rule of the place, or of one below it, may run without an old value."""
         below = (*self.nested, *self.properties.values(), self.items, self.additional)
-        runs = any(rule.optional_old or not rule.plainly_compares for rule in self.rules)
-        return runs or any(sub is not None and sub.runs_on_create for sub in below)
+        return bool(self.create_rules) or any(sub is not None and sub.runs_on_create for sub in below)
+
+    @cached_property
+    def create_rules(self) -> tuple[Rule, ...]:
+        """Return the rules of the place itself that may run without an old value."""
+        return tuple(rule for rule in self.rules if rule.optional_old or not rule.plainly_compares)
+
+    @cached_property
+    def create_properties(self) -> Mapping[str, Site]:
+        """Return the places below, by field, at or below which a rule may run without an old value."""
+        return {name: site for name, site in self.properties.items() if site.runs_on_create}
 
     @cached_property
     def read(self) -> Callable[[Json], Value]:
@@ -130,12 +141,16 @@ def _compiler(spec: JsonObject, node: Structural, root: bool) -> Callable[[], Co
     return compile_once
 
 
-def entries(site: Site, value: JsonObject) -> Iterator[tuple[str, Json, Site]]:
-    """Yield the entries of an object at or below which rules stand: name, value and place."""
+def entries(site: Site, value: JsonObject, *, created: bool) -> Iterator[tuple[str, Json, Site]]:
+    """Yield the entries of an object at or below which rules stand: name, value and place.
+
+    ``created``: there is no old value, so only rules that may run without one count.
+    """
+    properties = site.create_properties if created else site.properties
     for key, sub in value.items():
         if site.additional is not None:
             yield key, sub, site.additional
-        if (below := site.properties.get(key)) is not None:
+        if (below := properties.get(key)) is not None:
             yield key, sub, below
 
 
