@@ -11,7 +11,7 @@ import msgspec
 from trainc.admit.jobsetdefaults import default
 from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, classify
 from trainc.documents.load import load
-from trainc.findings import Diagnostic, Severity, report
+from trainc.findings import Finding, Severity, report
 from trainc.kube.gotypes import GoDecodeError
 from trainc.options import Revision
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
@@ -26,7 +26,7 @@ BROKEN = "TC018"
 Identity: TypeAlias = tuple[str, str, str, str]
 """Group (empty for Kubernetes' core), kind, namespace (empty where there is none) and name, of any version."""
 
-_Found: TypeAlias = tuple[Mapping[Identity, Document], tuple[Diagnostic, ...]]
+_Found: TypeAlias = tuple[Mapping[Identity, Document], tuple[Finding, ...]]
 
 
 def _nothing(kind: str) -> _Found:
@@ -42,7 +42,7 @@ class Base(msgspec.Struct, frozen=True, eq=False):
 
     revision: str = ""
     inputs: Mapping[Identity, Document] = msgspec.field(default_factory=dict)
-    findings: tuple[Diagnostic, ...] = ()
+    findings: tuple[Finding, ...] = ()
     of_kind: Callable[[str], _Found] = _nothing
     settings: Mapping[str, Document] = msgspec.field(default_factory=dict)
 
@@ -70,7 +70,7 @@ class Base(msgspec.Struct, frozen=True, eq=False):
         """Return the object as it was emitted at the base revision, or None."""
         return self.of_kind(kind)[0].get((group, kind, namespace, name))
 
-    def notes(self, *kinds: str) -> tuple[Diagnostic, ...]:
+    def notes(self, *kinds: str) -> tuple[Finding, ...]:
         """Return what cannot be read at the base revision: of the inputs, and of emitted objects of these kinds."""
         return (*self.findings, *(note for kind in kinds for note in self.of_kind(kind)[1]))
 
@@ -100,9 +100,9 @@ def _emitted(revision: str, sources: Iterable[Source], kind: str) -> _Found:
     return {identify(document.data): _renamed(document, revision) for document in reversed(loaded)}, notes
 
 
-def _load(revision: str, sources: Iterable[Source]) -> tuple[list[Document], tuple[Diagnostic, ...]]:
+def _load(revision: str, sources: Iterable[Source]) -> tuple[list[Document], tuple[Finding, ...]]:
     documents: list[Document] = []
-    notes: list[Diagnostic] = []
+    notes: list[Finding] = []
     for source in sources:
         loaded, findings = load(source)
         documents += loaded
@@ -110,7 +110,7 @@ def _load(revision: str, sources: Iterable[Source]) -> tuple[list[Document], tup
     return documents, tuple(notes)
 
 
-def _broken(revision: str, findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+def _broken(revision: str, findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield a note for each error, in words of the base revision."""
     for finding in findings:
         if finding.severity is Severity.ERROR:
@@ -132,7 +132,7 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
     base: Base = msgspec.field(default_factory=Base)
     registry: Registry = BUILT_IN
 
-    def input(self, data: JsonObject) -> JsonObject | Diagnostic | None:
+    def input(self, data: JsonObject) -> JsonObject | Finding | None:
         """Return the object as it was given, None if it is new, or the note that no cluster could hold it."""
         if not self.base.is_given:
             return None
@@ -143,7 +143,7 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
         held = as_stored(found, old)
         return _extended(held, old.data) if isinstance(held, dict) else held
 
-    def emitted(self, data: JsonObject) -> JsonObject | Diagnostic | None:
+    def emitted(self, data: JsonObject) -> JsonObject | Finding | None:
         """Return the object as it was emitted, None if it is new, or the note that no cluster could hold it."""
         if not self.base.is_given:
             return None
@@ -154,7 +154,7 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
         return as_stored(found, old, created=found.kind == _WITH_WEBHOOK)
 
 
-def as_stored(resource: Resource, old: Document, *, created: bool = False) -> JsonObject | Diagnostic:
+def as_stored(resource: Resource, old: Document, *, created: bool = False) -> JsonObject | Finding:
     """Return an old object as a cluster holds it, or the note (TC018) that none could.
 
     ``created``: JobSet's mutating webhook has seen it.
@@ -173,7 +173,7 @@ def as_stored(resource: Resource, old: Document, *, created: bool = False) -> Js
     return broken(old, wrong.path, wrong.message)
 
 
-def broken(old: Document, path: Path, message: str) -> Diagnostic:
+def broken(old: Document, path: Path, message: str) -> Finding:
     """Return the note (TC018) that no cluster could hold an old object."""
     return report(BROKEN, old, existing(old.data, path), f"nothing here is compared: {message}")
 

@@ -13,7 +13,7 @@ from trainc.checks import check_model, check_result
 from trainc.contents import Content
 from trainc.controller import check_controller
 from trainc.documents.classify import Key
-from trainc.findings import Diagnostic, Severity, report
+from trainc.findings import Finding, Severity, report
 from trainc.findings.settling import Ruling
 from trainc.gitops import passes
 from trainc.gitops.naming import numbered
@@ -59,7 +59,7 @@ class Job(Struct, frozen=True):
     document: Document
     runtime: Document | None = None
     objects: Objects = ()
-    findings: tuple[Diagnostic, ...] = ()
+    findings: tuple[Finding, ...] = ()
     made: tuple[Summary, ...] = ()
     files: tuple[tuple[str, Content], ...] = ()
 
@@ -75,8 +75,8 @@ class State(Struct, frozen=True):
     runtime: Document | None = None
     model: Model | None = None
     objects: Objects = ()
-    findings: tuple[Diagnostic, ...] = ()
-    by_policies: tuple[Diagnostic, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    by_policies: tuple[Finding, ...] = ()
     stopped: bool = False
 
 
@@ -126,7 +126,7 @@ def _find_runtime(compiler: JobCompiler, state: State) -> State:
     if refused := check_kind(state.job):
         return replace(state, findings=(*state.findings, *refused), stopped=True)
     found = compiler.runtimes.find(state.job)
-    if isinstance(found, Diagnostic):
+    if isinstance(found, Finding):
         return replace(state, findings=(*state.findings, found), stopped=True)
     stopped = compiler.ruling.stops(found.findings)
     return replace(state, runtime=found.document, findings=(*state.findings, *found.findings), stopped=stopped)
@@ -182,7 +182,7 @@ STAGES: tuple[Stage, ...] = (
 """The way of a job. A stage that sets ``stopped`` is the last one."""
 
 
-def _of_first_refusal(findings: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+def _of_first_refusal(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Return the findings without the errors that a cluster would not get to: it stops where it refuses first."""
     refused = [REFUSALS.index(f.stage) for f in findings if f.stage and f.severity is Severity.ERROR]
     if not refused:
@@ -191,7 +191,7 @@ def _of_first_refusal(findings: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...
     return tuple(f for f in findings if f.stage in (first, None) or f.severity is not Severity.ERROR)
 
 
-def _immense(document: Document) -> Diagnostic:
+def _immense(document: Document) -> Finding:
     """Return the finding of resource requests that are quantities each, but whose sum nobody can write."""
     path: Path = ("spec", "trainer", "resourcesPerNode")
     if get(document.data, *path) is None:
@@ -201,7 +201,7 @@ def _immense(document: Document) -> Diagnostic:
     )
 
 
-def _unmergeable(document: Document, error: Exception) -> Diagnostic:
+def _unmergeable(document: Document, error: Exception) -> Finding:
     """Return the finding of runtime patches that cannot be merged; upstream dereferences the model it then lacks."""
     message = f"the runtime patches cannot be merged: {error}"
     return report("TC310", document, ("spec", "runtimePatches"), message, stage="webhook", upstream=PANIC)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
-from trainc.findings import Diagnostic, has_errors, report, severities, sort_key, suggest
+from trainc.findings import Finding, has_errors, report, severities, sort_key, suggest
 from trainc.findings.display import is_printable
 from trainc.findings.reporting import spilled
 from trainc.foreign import KEY as UNMANAGED
@@ -64,7 +64,7 @@ class Config(Struct, frozen=True):
         )
 
 
-def parse(source: Source | None) -> tuple[Config, tuple[Diagnostic, ...]]:
+def parse(source: Source | None) -> tuple[Config, tuple[Finding, ...]]:
     """Return the configuration, and what is wrong with its text; the default where it is absent, empty or wrong.
 
     Findings are TC013, and those of any YAML text (TC001 to TC005, TC012).
@@ -81,7 +81,7 @@ def parse(source: Source | None) -> tuple[Config, tuple[Diagnostic, ...]]:
     return Config(tuple(as_object(data["environments"])), data, document), findings
 
 
-def _rules(document: Document) -> Iterator[Diagnostic]:
+def _rules(document: Document) -> Iterator[Finding]:
     """Yield what the types of trainc.yaml cannot say."""
     data = document.data
     yield from _fixes(document, ())
@@ -108,7 +108,7 @@ def _rules(document: Document) -> Iterator[Diagnostic]:
     yield from spilled(document)
 
 
-def _fixes(document: Document, path: Path) -> Iterator[Diagnostic]:
+def _fixes(document: Document, path: Path) -> Iterator[Finding]:
     for index, name in enumerate(as_list(get(document.data, *path, "fixes"))):
         if isinstance(name, str) and name != RECOMMENDED and name not in FIXES:
             where, expected = (*path, "fixes", index), f"{RECOMMENDED}, or a name from docs/fixes.md"
@@ -116,7 +116,7 @@ def _fixes(document: Document, path: Path) -> Iterator[Diagnostic]:
             yield report(CODE, document, where, f"no fix {name!r}", found=name, expected=expected, hint=hint)
 
 
-def _ssh_keys(document: Document, path: Path) -> Iterator[Diagnostic]:
+def _ssh_keys(document: Document, path: Path) -> Iterator[Finding]:
     keys = expanded(as_object(get(document.data, *path)), "sshKeys")
     mode, where = keys.get("mode", "job"), (*path, "sshKeys")
     if mode == "existing" and "secret" not in keys:
@@ -128,25 +128,25 @@ def _ssh_keys(document: Document, path: Path) -> Iterator[Diagnostic]:
             yield report(CODE, document, (*where, key), message, expected=f"mode: {of}")
 
 
-def without_repository(config: Config, environments: Iterable[str]) -> tuple[Diagnostic, ...]:
+def without_repository(config: Config, environments: Iterable[str]) -> tuple[Finding, ...]:
     """Return a finding for each of some environments that has no argocd.repoURL, at the place to write it."""
     document = config.document or Document(Source(FILE, b""), {})
     return tuple(found for name in environments for found in _without_repository(document, config.data, name))
 
 
-def _without_repository(document: Document, data: JsonObject, name: str) -> Iterator[Diagnostic]:
+def _without_repository(document: Document, data: JsonObject, name: str) -> Iterator[Finding]:
     if not isinstance(get(options_of(data, name), "argocd", "repoURL"), str):
         message = f"environment {name} has no argocd.repoURL, which Argo CD's objects need"
         expected = "the URL by which Argo CD clones this repository"
         yield report(CODE, document, _position(data, name, "argocd"), message, expected=expected)
 
 
-def _written(document: Document, name: str) -> Iterator[Diagnostic]:
+def _written(document: Document, name: str) -> Iterator[Finding]:
     if get(options_of(document.data, name), "argocd", "write") is not None:
         yield from _without_repository(document, document.data, name)
 
 
-def _folders(document: Document, name: str) -> Iterator[Diagnostic]:
+def _folders(document: Document, name: str) -> Iterator[Finding]:
     """Yield each folder for the objects of Argo CD or Flux that cannot be one."""
     for tool in _TOOLS:
         folder = get(options_of(document.data, name), tool, "write")

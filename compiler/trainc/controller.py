@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from trainc.findings import Diagnostic, report
+from trainc.findings import Finding, report
 from trainc.gitops import content
 from trainc.model import Model
 from trainc.plugins.jobset import runs_already
 from trainc.source import get, objects
 
 
-def check_controller(model: Model) -> list[Diagnostic]:
+def check_controller(model: Model) -> list[Finding]:
     """Return what has no static equivalent (K3), and what in the cluster is in the controller's way."""
     return [*static_limits(model), *foreign_snapshot(model)]
 
 
-def static_limits(model: Model) -> list[Diagnostic]:
+def static_limits(model: Model) -> list[Finding]:
     """Warn of what only a running controller does (K3)."""
     spec = model.job.data["spec"]
     findings = []
@@ -30,7 +30,7 @@ def static_limits(model: Model) -> list[Diagnostic]:
     return findings
 
 
-def foreign_snapshot(model: Model) -> tuple[Diagnostic, ...]:
+def foreign_snapshot(model: Model) -> tuple[Finding, ...]:
     """Refuse a ConfigMap in the place of the job's runtime snapshot, as the controller does (pkg/runtime/core)."""
     name = f"{get(model.job.data, 'metadata', 'name')}-runtime-snapshot"
     found = model.cluster.get(("v1/ConfigMap", model.home, name)) if model.options.faithful else None

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Final
 
 from trainc.contents import HEADER
-from trainc.findings import Diagnostic, Severity, report
+from trainc.findings import Finding, Severity, report
 from trainc.source import Document, Json, Source, as_list, as_object
 
 OWNED: Final = f"# {HEADER}".encode()
@@ -56,7 +56,7 @@ def unmanaged(config: Json) -> tuple[str, ...]:
     return tuple(path.rstrip("/") for path in as_list(as_object(config).get(KEY)) if isinstance(path, str))
 
 
-def foreign(there: Mapping[str, Kind], own: Collection[str], exceptions: Collection[str] = ()) -> Iterator[Diagnostic]:
+def foreign(there: Mapping[str, Kind], own: Collection[str], exceptions: Collection[str] = ()) -> Iterator[Finding]:
     """Yield a finding for all that is below out/ and not ``own``; what ``exceptions`` name or hold is left out."""
     folders = {folder for name in own for folder in _parents(name)}
     for name, kind in sorted(there.items()):
@@ -83,7 +83,7 @@ def _is_read(name: str) -> bool:
     return last.endswith(_SUFFIXES) or last.startswith(_STARTS)
 
 
-def _finding(name: str, message: str, severity: Severity | None = None) -> Diagnostic:
+def _finding(name: str, message: str, severity: Severity | None = None) -> Finding:
     return report(FOREIGN, Document(Source(name, b""), {}), (), message, severity=severity)
 
 

@@ -13,7 +13,7 @@ import msgspec
 from trainc.compilejob import Job
 from trainc.contents import Content
 from trainc.documents.positions import Moved, within
-from trainc.findings import Diagnostic, Related, Severity
+from trainc.findings import Finding, Related, Severity
 from trainc.gitops.summary import Summary
 from trainc.lookup import BUILTIN, builtin_names
 from trainc.prepared import Prepared
@@ -46,7 +46,7 @@ class StoredRelated(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class StoredFinding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A finding; the fields are those of Diagnostic, with a place instead of a document."""
+    """A finding; the fields are those of Finding, with a place instead of a document."""
 
     code: str
     severity: Severity
@@ -118,7 +118,7 @@ def encode(job: Job, documents: Documents, store: Callable[[Content], bytes]) ->
         marks = document.marks
         return StoredPlace(*found, marks.path, marks.offset) if isinstance(marks, Moved) else StoredPlace(*found)
 
-    def finding(one: Diagnostic) -> StoredFinding:
+    def finding(one: Finding) -> StoredFinding:
         related = tuple(StoredRelated(other.message, place(other.document), other.path) for other in one.related)
         return StoredFinding(
             code=one.code,
@@ -160,9 +160,9 @@ def decode(
         found = document if at == job_place else documents.find(at)
         return found if place.string is None else within(found, place.string, place.offset)
 
-    def finding(one: StoredFinding) -> Diagnostic:
+    def finding(one: StoredFinding) -> Finding:
         related = tuple(Related(other.message, find(other.place), other.path) for other in one.related)
-        return Diagnostic(
+        return Finding(
             code=one.code,
             severity=one.severity,
             message=one.message,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from trainc.findings import Diagnostic
+from trainc.findings import Finding
 from trainc.model import Model, Objects
 from trainc.policing import Policing
 from trainc.source import Document
@@ -22,21 +22,21 @@ class Judges(Struct, frozen=True, eq=False):
     transitions: Transitions | None = None
 
     @property
-    def findings(self) -> tuple[Diagnostic, ...]:
+    def findings(self) -> tuple[Finding, ...]:
         """What is wrong with policies, and what of the base revision cannot be compared with."""
         return (*self.policing.findings, *(self.transitions.findings if self.transitions is not None else ()))
 
-    def of_input(self, document: Document) -> tuple[Diagnostic, ...]:
+    def of_input(self, document: Document) -> tuple[Finding, ...]:
         """Return what is said of a document given; ``document`` holds it as a cluster stores it."""
         said = self.policing.of_input(document)
         return _once(said) if self.transitions is None else _once(said, self.transitions.of_input(document))
 
-    def of_made(self, model: Model, objects: Objects) -> tuple[Diagnostic, ...]:
+    def of_made(self, model: Model, objects: Objects) -> tuple[Finding, ...]:
         """Return what is said of the objects of a job, at the lines that caused it."""
         said = self.policing.of_made(model, objects)
         return _once(said) if self.transitions is None else _once(said, self.transitions.of_made(model, objects))
 
 
-def _once(*parts: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+def _once(*parts: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Return findings; the note that an old object is broken is everybody's."""
     return tuple(dict.fromkeys(finding for part in parts for finding in part)) if any(parts) else ()

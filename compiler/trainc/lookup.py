@@ -10,7 +10,7 @@ from trainc.data import load_json
 from trainc.documents.classify import API_VERSION, GROUP, RUNTIMES, Key
 from trainc.documents.emit import emit
 from trainc.documents.load import load
-from trainc.findings import Diagnostic, suggest_by_words
+from trainc.findings import Finding, suggest_by_words
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.goorder import typed
 from trainc.plugins.base import refused
@@ -52,7 +52,7 @@ def reference(job: Document, instead: Mapping[str, str]) -> Key:
     return _VERSIONED.get(kind) or f"{API_VERSION}/{kind}", namespace, instead.get(name, name)
 
 
-def check_kind(job: Document) -> tuple[Diagnostic, ...]:
+def check_kind(job: Document) -> tuple[Finding, ...]:
     """Refuse a reference to something that is no runtime (L3)."""
     group, kind = (get(job.data, "spec", "runtimeRef", key) for key in ("apiGroup", "kind"))
     if group == GROUP and kind in RUNTIMES:
@@ -66,7 +66,7 @@ def check_kind(job: Document) -> tuple[Diagnostic, ...]:
     return (refused("TC302", job, path, text, text, found=shown, expected=expected),)
 
 
-def _no_reference(job: Document) -> Diagnostic:
+def _no_reference(job: Document) -> Finding:
     """Return the finding of a TrainJob without a spec, which the CRD lets pass."""
     expected = "spec.runtimeRef, such as {name: torch-distributed}"
     path: Path = ("spec",)
@@ -75,7 +75,7 @@ def _no_reference(job: Document) -> Diagnostic:
     return refused("TC302", job, path, "unsupported runtime: ", "no runtime is named", expected=expected)
 
 
-def not_found(job: Document, wanted: Key, known: Iterable[Key], faithful: bool) -> Diagnostic:
+def not_found(job: Document, wanted: Key, known: Iterable[Key], faithful: bool) -> Finding:
     """Return the finding of a runtime that is not there, with the nearest name (L3: one field is spelt RuntimeRef)."""
     version, namespace, name = wanted
     own = str(get(job.data, "spec", "runtimeRef", "name"))

@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from trainc.findings import Diagnostic
+from trainc.findings import Finding
 from trainc.kube.quantity import Quantity
 from trainc.options import Options
 from trainc.ports import upsert_ports, upsert_ports_by_number
@@ -280,7 +280,7 @@ class Model(Struct, frozen=True):
         return found if isinstance(found, str) else self.name
 
 
-Findings = tuple[Diagnostic, ...]
+Findings = tuple[Finding, ...]
 
 
 def upsert_named(items: Iterable[JsonObject], new: Iterable[JsonObject]) -> tuple[JsonObject, ...]:

@@ -11,7 +11,7 @@ from trainc.admit.configmaps import UPSTREAM, message, oversized
 from trainc.admit.crd import UNCHECKED
 from trainc.admit.generated import Refused, admit_jobset
 from trainc.checks import check_objects
-from trainc.findings import Diagnostic, Severity, has_errors, report
+from trainc.findings import Finding, Severity, has_errors, report
 from trainc.gitops import content, passes
 from trainc.gitops.base import JOBSET, jobset_of, with_jobset
 from trainc.gitops.naming import name_place, titled
@@ -26,7 +26,7 @@ _NODES: Path = ("spec", "trainer", "numNodes")
 _CLAIM = "v1/PersistentVolumeClaim"
 
 
-def build(model: Model) -> tuple[Objects, list[Diagnostic]]:
+def build(model: Model) -> tuple[Objects, list[Finding]]:
     """Return the objects of a checked model as the cluster would hold them, and what refuses them.
 
     Names by content take two goes: the first gives the content, under the plain name.
@@ -37,7 +37,7 @@ def build(model: Model) -> tuple[Objects, list[Diagnostic]]:
     return (objects, findings) if has_errors(findings) else _built(content.named(model, objects))
 
 
-def _built(model: Model) -> tuple[Objects, list[Diagnostic]]:
+def _built(model: Model) -> tuple[Objects, list[Finding]]:
     shaped = shape(model)
     built = tuple(_traced(model, plugin.name, made) for plugin in BUILDS for made in plugin.build(shaped))
     findings = [finding for made in built if made.kind != JOBSET for finding in _too_large(model, made)]
@@ -66,7 +66,7 @@ def _traced(model: Model, plugin: str, made: Object) -> Object:
     return replace(made, origins=origins)
 
 
-def _too_large(model: Model, made: Object) -> Iterator[Diagnostic]:
+def _too_large(model: Model, made: Object) -> Iterator[Finding]:
     """Yield the finding of a ConfigMap that the API server refuses; upstream's controller then tries for ever."""
     if (size := oversized(made.data)) is None:
         return
@@ -96,7 +96,7 @@ class _Claims(Mapping[str, Json]):
         return sum(1 for _ in self)
 
 
-def _refusal(model: Model, jobset: Object, refused: Refused) -> Diagnostic:
+def _refusal(model: Model, jobset: Object, refused: Refused) -> Finding:
     """Return the finding of a refused JobSet, at the line that caused it."""
     document, path = (model.job, name_place(model)) if refused.code == "TC802" else blamed(model, jobset, refused.path)
     found = jobset.name if refused.code == "TC802" and jobset.name != model.title else None

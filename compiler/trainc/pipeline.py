@@ -15,7 +15,7 @@ from trainc.compilejob import Job
 from trainc.contents import Content
 from trainc.documents.classify import JOBS, classify, superseded
 from trainc.documents.load import load
-from trainc.findings import Diagnostic, Silenced, has_errors, report, sort_key
+from trainc.findings import Finding, Silenced, has_errors, report, sort_key
 from trainc.findings.repeats import OfJob
 from trainc.gitops.accounts import still_unknown
 from trainc.gitops.base import JOBSET
@@ -45,13 +45,13 @@ class Build(Struct, frozen=True):
     """
 
     jobs: tuple[Job, ...]
-    findings: tuple[Diagnostic, ...]
+    findings: tuple[Finding, ...]
     files: Mapping[str, Content]
     left: tuple[Document, ...] = ()
     shared: tuple[Shared, ...] = ()
     unused: tuple[Document, ...] = ()
     silenced: tuple[Silenced, ...] = ()
-    own: tuple[Diagnostic, ...] = ()
+    own: tuple[Finding, ...] = ()
 
     @property
     def objects(self) -> tuple[Object, ...]:
@@ -64,7 +64,7 @@ class Build(Struct, frozen=True):
         return _summaries(self.jobs, self.shared)
 
 
-Note = Callable[[Source, tuple[Document, ...], tuple[Diagnostic, ...]], None]
+Note = Callable[[Source, tuple[Document, ...], tuple[Finding, ...]], None]
 """Takes a source with its documents and what loading it found."""
 
 
@@ -73,7 +73,7 @@ class Loaded(Struct, frozen=True):
 
     sources: tuple[Source, ...]
     documents: tuple[Document, ...]
-    findings: tuple[Diagnostic, ...]
+    findings: tuple[Finding, ...]
 
 
 RUNTIMES = "runtimes/"
@@ -84,7 +84,7 @@ def load_all(sources: Iterable[Source], note: Note | None = None) -> Loaded:
     """Load sources, each once, and tell ``note`` what came of each."""
     given = tuple(sorted(sources, key=lambda source: (source.name, source.decoded())))
     documents: list[Document] = []
-    findings: list[Diagnostic] = []
+    findings: list[Finding] = []
     for source in given:
         loaded, found = load(source)
         if not loaded and not found and source.name.startswith((JOBS, RUNTIMES)):
@@ -130,7 +130,7 @@ def _summaries(jobs: Iterable[Job], shared: Iterable[Shared]) -> tuple[Summary, 
     return (*(summarize(one.made) for one in shared), *(made for job in jobs for made in job.made))
 
 
-def _between(jobs: Iterable[Job], prepared: Prepared) -> tuple[Diagnostic, ...]:
+def _between(jobs: Iterable[Job], prepared: Prepared) -> tuple[Finding, ...]:
     """Return what is wrong between jobs."""
     placed = tuple(map(_placed, jobs))
     return (*meetings(placed, prepared.options), *too_many(placed, prepared.base, prepared.options))
@@ -149,7 +149,7 @@ def _placed(job: Job) -> Placed:
 
 def _companions(
     prepared: Prepared, documents: Iterable[Document], jobs: tuple[Job, ...]
-) -> tuple[tuple[Shared, ...], tuple[Diagnostic, ...]]:
+) -> tuple[tuple[Shared, ...], tuple[Finding, ...]]:
     """Return the companions of the runtimes that jobs use, and what is to say of all companions."""
     given, options = prepared.documents, prepared.options
     uses = [Use(job.runtime, job.namespace) for job in jobs if job.runtime is not None]
@@ -163,7 +163,7 @@ def _companions(
     return shared, (*findings, *found, *collisions(shared, (made for job in jobs for made in job.made)))
 
 
-def _of_companions(prepared: Prepared, shared: Iterable[Shared]) -> Iterable[Diagnostic]:
+def _of_companions(prepared: Prepared, shared: Iterable[Shared]) -> Iterable[Finding]:
     """Return what is said of everything that stands beside jobs: as it is emitted, if it is."""
     emitted = {(one.document.source.name, one.document.index) for one in shared}
     documents = prepared.companions.documents
@@ -179,7 +179,7 @@ def _with_shared(build: Build, shared: tuple[Shared, ...], options: Options) -> 
     return replace(build, shared=shared, files=dict(sorted(files.items())))
 
 
-def _finished(jobs: Sequence[Job], own: Sequence[Diagnostic], prepared: Prepared) -> Build:
+def _finished(jobs: Sequence[Job], own: Sequence[Finding], prepared: Prepared) -> Build:
     """Return the build of compiled jobs, with all findings settled; ``own`` are those on the inputs themselves."""
     rows = [OfJob(f"{job.namespace}/{job.name}", job.findings) for job in jobs]
     settled = prepared.ruling.finish(own, rows, _untried(prepared.documents.runtimes, jobs))
@@ -192,7 +192,7 @@ def _finished(jobs: Sequence[Job], own: Sequence[Diagnostic], prepared: Prepared
     return Build(jobs, findings, written, silenced=settled.silenced, own=settled.own)
 
 
-def _with_findings(job: Job, findings: tuple[Diagnostic, ...]) -> Job:
+def _with_findings(job: Job, findings: tuple[Finding, ...]) -> Job:
     """Return a job with its final findings; an error among them removes the objects."""
     if has_errors(findings):
         return replace(job, findings=findings, objects=(), made=(), files=())

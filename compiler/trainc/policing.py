@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from trainc.base_revision import Base, Previous
 from trainc.documents.classify import POLICIES, Key, identity
 from trainc.documents.positions import within
-from trainc.findings import Diagnostic, Related, Severity, report
+from trainc.findings import Finding, Related, Severity, report
 from trainc.model import Model, Object
 from trainc.options import Options
 from trainc.origins import blamed
@@ -89,18 +89,18 @@ class Policing(Struct, frozen=True, eq=False):
         return cls(policies, registry, previous, settings.namespaces, earlier, pods, options.faithful)
 
     @property
-    def findings(self) -> tuple[Diagnostic, ...]:
+    def findings(self) -> tuple[Finding, ...]:
         """What a server refuses of the policies themselves, and Deny bindings whose params are not given."""
         if self.policies is None:
             return ()
         return (*self.policies.findings, *(self._without_params(*pair) for pair in self.policies.without_params()))
 
-    def _without_params(self, policy: Document, binding: Document) -> Diagnostic:
+    def _without_params(self, policy: Document, binding: Document) -> Finding:
         message = f"policy {_name(policy)!r} with binding {_name(binding)!r} is undecided: its params are not given"
         severity = Severity.WARNING if self.faithful else None
         return report(LACKING, binding, ("spec", "paramRef"), message, hint=_PARAMS_HINT, severity=severity)
 
-    def of_input(self, document: Document) -> tuple[Diagnostic, ...]:
+    def of_input(self, document: Document) -> tuple[Finding, ...]:
         """Return what policies say of a document given, as a cluster stores it."""
         if self.policies is None or is_policy(document):
             return ()
@@ -108,14 +108,14 @@ class Policing(Struct, frozen=True, eq=False):
         data = moved(document.data, self.namespaces)
         return self._said(data, old, lambda path: (document, existing(document.data, path) or _NAME))
 
-    def of_made(self, model: Model, objects: Iterable[Object]) -> tuple[Diagnostic, ...]:
+    def of_made(self, model: Model, objects: Iterable[Object]) -> tuple[Finding, ...]:
         """Return what policies say of objects that trainc makes, at the lines that caused it.
 
         With ``policies: {pods: true}`` in trainc.yaml, also of the Jobs and pods that controllers make of a JobSet.
         """
         if self.policies is None:
             return ()
-        found: list[Diagnostic] = []
+        found: list[Finding] = []
         for made in objects:
             found += self._said(made.data, self.previous.emitted(made.data), partial(blamed, model, made))
             if self.pods and made.kind == "JobSet":
@@ -125,24 +125,24 @@ class Policing(Struct, frozen=True, eq=False):
                     found += self._of_child(model, made, child)
         return tuple(found)
 
-    def _of_child(self, model: Model, made: Object, child: CreatedObject) -> tuple[Diagnostic, ...]:
+    def _of_child(self, model: Model, made: Object, child: CreatedObject) -> tuple[Finding, ...]:
         place = partial(_through, model, made, child.template)
         return self._said(child.data, None, place, child.unknown)
 
     def _said(
         self,
         data: JsonObject,
-        old: JsonObject | Diagnostic | None,
+        old: JsonObject | Finding | None,
         place: Place,
         unknown: tuple[Path, ...] = (),
-    ) -> tuple[Diagnostic, ...]:
+    ) -> tuple[Finding, ...]:
         """Return what policies say of an object; where the old one is not known, of its creation, and that note."""
         assert self.policies is not None, "its callers ask only where there are policies"
         request = creation(data, self.registry, unknown)
         if request is None:
             return ()
-        notes: tuple[Diagnostic, ...] = ()
-        if isinstance(old, Diagnostic):
+        notes: tuple[Finding, ...] = ()
+        if isinstance(old, Finding):
             notes = (old,)
         elif old is not None:
             request = replace(request, operation="UPDATE", old_object=old)
@@ -152,7 +152,7 @@ class Policing(Struct, frozen=True, eq=False):
             return notes
         from trainc.admit.policy import without_secrets
 
-        found: list[Diagnostic] = [*notes]
+        found: list[Finding] = [*notes]
         for decision in without_secrets(request, said, self.policies.decide) if said else ():
             found += _findings(decision, request.kind, place, self.faithful)
         if before and self.earlier is not None:
@@ -260,9 +260,7 @@ def _name(document: Document) -> str:
     return str(as_object(document.data.get("metadata")).get("name", ""))
 
 
-def _findings(
-    decision: Decision, kind: str, place: Place, faithful: bool, revision: str = ""
-) -> tuple[Diagnostic, ...]:
+def _findings(decision: Decision, kind: str, place: Place, faithful: bool, revision: str = "") -> tuple[Finding, ...]:
     """Return the finding of a decision; that of a policy or binding which cannot be used is at its own line.
 
     ``revision`` is where the policy is from, if it is not one of those given.
@@ -291,7 +289,7 @@ def _findings(
     )
 
 
-def _undecided(decision: Decision, faithful: bool) -> Diagnostic:
+def _undecided(decision: Decision, faithful: bool) -> Finding:
     """Return a finding at the policy, so that it is the same for every object that meets it.
 
     A Deny that a document could decide is an error: until that is given, nobody knows what the policy forbids.

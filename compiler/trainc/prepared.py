@@ -17,7 +17,7 @@ from trainc.base_revision import Base
 from trainc.compilejob import Job, JobCompiler
 from trainc.documents.classify import Documents, Key, identity
 from trainc.documents.comments import comments
-from trainc.findings import Diagnostic
+from trainc.findings import Finding
 from trainc.findings.settling import Ruling
 from trainc.gitops.summary import summarize
 from trainc.judges import Judges
@@ -53,7 +53,7 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
     ruling: Ruling
     options: Options
     keep: Keep
-    findings: tuple[Diagnostic, ...]
+    findings: tuple[Finding, ...]
     compiler: JobCompiler
 
     @classmethod

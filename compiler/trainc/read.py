@@ -19,7 +19,7 @@ from typing import BinaryIO
 import msgspec
 
 from trainc.files import Found, IrregularFileError, Listing, Problem, is_loop, leads_out, open_regular
-from trainc.findings import Diagnostic, Severity, report
+from trainc.findings import Finding, Severity, report
 from trainc.source import Document, Source
 
 RUNTIMES = "runtimes"
@@ -51,13 +51,13 @@ class Inputs(msgspec.Struct, frozen=True):
     """What was read, by name, and what could not be."""
 
     sources: tuple[Source, ...] = ()
-    findings: tuple[Diagnostic, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 def merge(parts: Iterable[Inputs]) -> Inputs:
     """Put inputs together, sources sorted by name; what comes twice counts once."""
     sources: dict[str, Source] = {}
-    findings: dict[tuple[str, str], Diagnostic] = {}
+    findings: dict[tuple[str, str], Finding] = {}
     for part in parts:
         for source in part.sources:
             sources[source.name] = source
@@ -236,7 +236,7 @@ def read_stdin(stream: BinaryIO) -> Inputs:
     return _limited(stream.read(LIMIT + 1), STDIN)
 
 
-def _list(listing: Listing, folder: str, prefix: str = "") -> tuple[list[str], list[Diagnostic]]:
+def _list(listing: Listing, folder: str, prefix: str = "") -> tuple[list[str], list[Finding]]:
     """Return the names of the YAML and JSON files at any depth below folder, and what was passed over.
 
     ``prefix`` goes before names in findings.
@@ -246,7 +246,7 @@ def _list(listing: Listing, folder: str, prefix: str = "") -> tuple[list[str], l
     return sorted(names), [_passed_over(prefix, one) for one in found if one.problem is not None]
 
 
-def _passed_over(prefix: str, found: Found) -> Diagnostic:
+def _passed_over(prefix: str, found: Found) -> Finding:
     name = (prefix + found.name).rstrip("/") or "."
     if isinstance(found.problem, OSError):
         return _unreadable(name, found.problem)
@@ -307,11 +307,11 @@ def _limited(data: bytes, name: str) -> Inputs:
     return Inputs((Source(name, data),))
 
 
-def _about(code: str, name: str, message: str, severity: Severity | None = None) -> Diagnostic:
+def _about(code: str, name: str, message: str, severity: Severity | None = None) -> Finding:
     return report(code, Document(Source(name, b""), {}), (), message, severity=severity)
 
 
-def _unreadable(name: str, error: OSError) -> Diagnostic:
+def _unreadable(name: str, error: OSError) -> Finding:
     return _about("TC011", name, Problem.LOOP.value if is_loop(error) else f"cannot be read: {error.strerror}")
 
 
@@ -322,7 +322,7 @@ def _outside(name: str) -> Inputs:
     return Inputs((), (report("TC011", document, (), Problem.OUTSIDE.value, hint=hint),))
 
 
-def _misplaced(name: str, top: str) -> Diagnostic:
+def _misplaced(name: str, top: str) -> Finding:
     return report(
         "TC011", Document(Source(name, b""), {}), (), "file in the wrong place", found=name, expected=_PLACES[top]
     )

@@ -12,7 +12,7 @@ from trainc.admit.trainer import validate_runtime
 from trainc.base_revision import Base
 from trainc.checks.devices import check_listed
 from trainc.documents.classify import GROUP, Key, identity
-from trainc.findings import Diagnostic, Related, Severity, report
+from trainc.findings import Finding, Related, Severity, report
 from trainc.lookup import builtin, not_found, reference
 from trainc.options import Options
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
@@ -36,11 +36,11 @@ class Runtimes(Struct, frozen=True):
         return cls({identity(d): admit_runtime(d, options) for d in documents}, options, base or Base())
 
     @property
-    def findings(self) -> list[Diagnostic]:
+    def findings(self) -> list[Finding]:
         """What was found in the runtimes given."""
         return [finding for admitted in self.given.values() for finding in admitted.findings]
 
-    def judged(self, judge: Callable[[Document], tuple[Diagnostic, ...]]) -> Runtimes:
+    def judged(self, judge: Callable[[Document], tuple[Finding, ...]]) -> Runtimes:
         """Return the runtimes with what ``judge`` finds in those that a cluster would store."""
         judged = {
             key: admitted
@@ -50,7 +50,7 @@ class Runtimes(Struct, frozen=True):
         }
         return Runtimes(judged, self.options, self.base)
 
-    def find(self, job: Document) -> Admitted | Diagnostic:
+    def find(self, job: Document) -> Admitted | Finding:
         """Return the admitted runtime that a TrainJob names, or the finding that it is not there.
 
         An environment may have another in its place.
@@ -64,7 +64,7 @@ class Runtimes(Struct, frozen=True):
                 return own
         return self._removed(key, not_found(job, key, self.given, self.options.faithful))
 
-    def _removed(self, key: Key, finding: Diagnostic) -> Diagnostic:
+    def _removed(self, key: Key, finding: Finding) -> Finding:
         """Return the finding of a missing runtime; of one that was there before it says so.
 
         A cluster does not let a runtime go as long as a TrainJob uses it (upstream's finalizer).
@@ -94,7 +94,7 @@ def _is_builtin(key: Key, document: Document) -> bool:
     return own is not None and own.document.data == document.data
 
 
-def without_jobs(unused: Sequence[Iterable[Document]]) -> tuple[Diagnostic, ...]:
+def without_jobs(unused: Sequence[Iterable[Document]]) -> tuple[Finding, ...]:
     """Return one note for the runtimes that no job uses in any environment, from what each leaves unused."""
     found = [{(one.source.name, one.index): one for one in documents} for documents in unused]
     everywhere = sorted(set.intersection(*(set(each) for each in found))) if found else []

@@ -15,7 +15,7 @@ import msgspec
 
 from trainc.documents.problems import Problem, Refused
 from trainc.documents.yaml import read_yaml
-from trainc.findings import Diagnostic, report, suggest
+from trainc.findings import Finding, report, suggest
 from trainc.source import Document, Json, Mark, Path, Source, dotted
 
 _BOM = "\ufeff"
@@ -33,7 +33,7 @@ _TYPES = {
 T = TypeVar("T")
 
 
-def read_document(source: Source) -> tuple[Json, Document, tuple[Diagnostic, ...]]:
+def read_document(source: Source) -> tuple[Json, Document, tuple[Finding, ...]]:
     """Return the one YAML value of a text that is no Kubernetes object, a document to place findings in, and findings.
 
     Findings are those of any YAML text: TC001 to TC005, TC012. The document's data is empty if the value is no mapping.
@@ -64,13 +64,13 @@ def _mark(text: str, offset: int) -> Mark:
     return Mark(text.count("\n", 0, offset) + 1, offset - start + 1)
 
 
-def _finding(document: Document, problem: Problem) -> Diagnostic:
+def _finding(document: Document, problem: Problem) -> Finding:
     # A syntax error's hint is about files that hold several documents.
     hint = problem.hint if problem.code != "TC002" else None
     return report(problem.code, document, problem.path, problem.message, found=problem.found, hint=hint)
 
 
-def convert(data: Json, document: Document, kind: type[T], code: str) -> tuple[T | None, list[Diagnostic]]:
+def convert(data: Json, document: Document, kind: type[T], code: str) -> tuple[T | None, list[Finding]]:
     """Return a value as a type, or None and a finding of ``code`` for each thing in it that does not fit the type."""
     try:
         return msgspec.convert(data, kind), []

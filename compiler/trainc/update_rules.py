@@ -16,7 +16,7 @@ from trainc.admit.update import config_map_changes, jobset_changes, rewritten, t
 from trainc.base_revision import Base, as_stored, broken, identify, standard
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.compare import Change, changes, contains, counterpart, holds, is_text_of, same, undone
-from trainc.findings import Diagnostic, Related, Severity, report
+from trainc.findings import Finding, Related, Severity, report
 from trainc.findings.redaction import concealed
 from trainc.gitops.naming import run_of, way_forward
 from trainc.kube.gotypes import GoDecodeError
@@ -64,11 +64,11 @@ class Transitions(msgspec.Struct, frozen=True, eq=False):
     registry: Registry = BUILT_IN
 
     @property
-    def findings(self) -> tuple[Diagnostic, ...]:
+    def findings(self) -> tuple[Finding, ...]:
         """What of the base revision cannot be compared with, as notes."""
         return self.base.notes("JobSet", "ConfigMap")
 
-    def of_input(self, document: Document) -> tuple[Diagnostic, ...]:
+    def of_input(self, document: Document) -> tuple[Finding, ...]:
         """Return the changes of a document that a cluster would refuse; ``document`` holds it as a cluster stores it.
 
         They are warnings for TrainJobs and runtimes, which trainc compiles, and errors for what lies beside them. A
@@ -81,7 +81,7 @@ class Transitions(msgspec.Struct, frozen=True, eq=False):
         if old is None or resource is None or not has_rules(resource.schema) or _is_new_run(document, old):
             return ()
         stored = as_stored(resource, old)
-        if isinstance(stored, Diagnostic):
+        if isinstance(stored, Finding):
             return (stored,)
         try:
             new, before = _mutated(document.data, stored)
@@ -91,9 +91,9 @@ class Transitions(msgspec.Struct, frozen=True, eq=False):
         respelt = stored != before or document.data != new
         return tuple(self._of_input(document, old, (new, before), refusal, respelt=respelt) for refusal in refusals)
 
-    def of_made(self, model: Model, objects: Iterable[Object]) -> tuple[Diagnostic, ...]:
+    def of_made(self, model: Model, objects: Iterable[Object]) -> tuple[Finding, ...]:
         """Return the changes of a job's JobSet and ConfigMaps that a cluster refuses, at the lines that caused them."""
-        found: list[Diagnostic] = []
+        found: list[Finding] = []
         for made in objects:
             if made.kind == "JobSet":
                 found += self._jobset(model, made)
@@ -101,7 +101,7 @@ class Transitions(msgspec.Struct, frozen=True, eq=False):
                 found += self._config_map(model, made)
         return tuple(found)
 
-    def _config_map(self, model: Model, made: Object) -> Iterator[Diagnostic]:
+    def _config_map(self, model: Model, made: Object) -> Iterator[Finding]:
         """Yield the finding of a job's ConfigMap, which is made as a whole, where the inputs have changed first."""
         old = self.base.emitted(*identify(made.data))
         if old is not None:
@@ -109,7 +109,7 @@ class Transitions(msgspec.Struct, frozen=True, eq=False):
             place = lambda change: self._first_change(model) or self._cause(model, made, change)  # noqa: E731
             yield from self._frozen(made.data, old, place, hint)
 
-    def _frozen(self, data: JsonObject, old: Document, place: _Place, hint: str | None = None) -> Iterator[Diagnostic]:
+    def _frozen(self, data: JsonObject, old: Document, place: _Place, hint: str | None = None) -> Iterator[Finding]:
         """Yield one finding of an immutable ConfigMap, with its first change."""
         forbidden = tuple(config_map_changes(data, old.data))
         found = tuple(change for f in forbidden for change in changes(f.new, f.old, f.path))
@@ -125,13 +125,13 @@ class Transitions(msgspec.Struct, frozen=True, eq=False):
             upstream=", ".join(f.upstream for f in forbidden),
         )
 
-    def _jobset(self, model: Model, made: Object) -> Iterator[Diagnostic]:
+    def _jobset(self, model: Model, made: Object) -> Iterator[Finding]:
         old = self.base.emitted(*identify(made.data))
         resource = self._resource(made.data)
         if old is None or resource is None:
             return
         stored = as_stored(resource, old, created=True)
-        if isinstance(stored, Diagnostic):
+        if isinstance(stored, Finding):
             yield stored
             return
         refusals = list(_by_rules(resource, made.data, stored, "jobset-crd"))
@@ -150,7 +150,7 @@ class Transitions(msgspec.Struct, frozen=True, eq=False):
         refusal: _Refusal,
         *,
         respelt: bool,
-    ) -> Diagnostic:
+    ) -> Finding:
         kind = str(document.data["kind"])
         new, stored = data
         first = refusal.changes[0]
@@ -177,7 +177,7 @@ class Transitions(msgspec.Struct, frozen=True, eq=False):
         data: tuple[JsonObject, JsonObject],
         refusal: _Refusal,
         hint: str,
-    ) -> Diagnostic:
+    ) -> Finding:
         document, path = place
         new, stored = data
         first = refusal.changes[0]

@@ -17,7 +17,7 @@ import msgspec
 
 from trainc.contents import Content, bytes_of, digest_of
 from trainc.files import IrregularFileError, open_regular, read_regular
-from trainc.findings import Diagnostic, report
+from trainc.findings import Finding, report
 from trainc.foreign import OWNED, Kind, foreign, is_own, is_placed
 from trainc.putfile import make_folder, replace_file, replace_files
 from trainc.regex import lazy
@@ -55,7 +55,7 @@ class Plan(msgspec.Struct, frozen=True):
     change: tuple[File, ...] = ()
     remove: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
-    blocked: tuple[Diagnostic, ...] = ()
+    blocked: tuple[Finding, ...] = ()
     leftovers: tuple[str, ...] = ()
     tops: tuple[str, ...] = (OUT,)
 
@@ -178,7 +178,7 @@ def _parents(name: str) -> list[str]:
 
 def foreign_files(
     root: Path, there: Mapping[str, Kind], todo: Plan | None, exceptions: Collection[str]
-) -> tuple[Diagnostic, ...]:
+) -> tuple[Finding, ...]:
     """Return a finding (TC903) for all of out/ that trainc did not write and no plan is about.
 
     ``there`` is what there is, as ``look`` returns it; ``exceptions`` are paths that trainc.yaml leaves to others.
@@ -295,7 +295,7 @@ def _head(path: str) -> bytes | None:
         return None
 
 
-def _report(blocked: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+def _report(blocked: Mapping[str, str]) -> tuple[Finding, ...]:
     return tuple(
         report("TC901", Document(Source(name, b""), {}), (), message) for name, message in sorted(blocked.items())
     )

@@ -8,7 +8,7 @@ from textwrap import dedent, indent
 import pytest
 from job_cases import single_specs
 
-from trainc import Build, Diagnostic, Options, Source, compile
+from trainc import Build, Finding, Options, Source, compile
 from trainc.findings.formats import FORMATS
 
 CODES = ("TC309", *(f"TC41{i}" for i in range(4)), *(f"TC8{i:02}" for i in range(3, 13)))
@@ -63,7 +63,7 @@ def made(job_text: str, runtime_text: str, *, faithful: bool = False) -> Build:
     return compile([Source("job.yaml", job_text), Source("rt.yaml", runtime_text)], Options(faithful=faithful))
 
 
-def ours(build: Build) -> list[Diagnostic]:
+def ours(build: Build) -> list[Finding]:
     assert not [f for f in build.findings if f.code == "TC902"]
     return [f for f in build.findings if f.code in CODES]
 

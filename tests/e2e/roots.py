@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from runtimes import IMAGES, KUBECTL
-from trainc.findings import Diagnostic
+from trainc.findings import Finding
 from trainc.images.build import Built, build, update
 from trainc.images.inputs import read_image
 from trainc.images.process import BuildError
@@ -68,12 +68,12 @@ def locked() -> Iterator[None]:
         yield
 
 
-def _built(name: str, folder: Path) -> tuple[Built | None, tuple[Diagnostic, ...]]:
+def _built(name: str, folder: Path) -> tuple[Built | None, tuple[Finding, ...]]:
     inputs, findings = read_image(folder / name)
     return build(inputs, LAYERS) if inputs is not None else (None, tuple(findings))
 
 
-def _newer(name: str) -> tuple[Built | None, tuple[Diagnostic, ...]]:
+def _newer(name: str) -> tuple[Built | None, tuple[Finding, ...]]:
     """Build an image with the packages that there are, where pinned ones are gone from the archive."""
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / "images"

@@ -6,14 +6,14 @@ import pytest
 
 from trainc.documents.load import load
 from trainc.documents.yaml import read_yaml
-from trainc.findings import Diagnostic, Severity
+from trainc.findings import Finding, Severity
 from trainc.source import Document, JsonObject, Mark, Source
 
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n"
 CONVERTING = "error converting YAML to JSON: "
 
 
-def read(text: str | bytes) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
+def read(text: str | bytes) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
     return load(Source("a.yaml", text))
 
 
@@ -28,19 +28,19 @@ def field(text: str) -> object:
     return data(HEAD + text)["data"]
 
 
-def one(text: str | bytes) -> Diagnostic:
+def one(text: str | bytes) -> Finding:
     _, findings = read(text)
     assert len(findings) == 1, [(finding.code, finding.message) for finding in findings]
     return findings[0]
 
 
-def refused(text: str | bytes) -> Diagnostic:
+def refused(text: str | bytes) -> Finding:
     documents, _ = read(text)
     assert documents == ()
     return one(text)
 
 
-def place(finding: Diagnostic) -> tuple[int, int]:
+def place(finding: Finding) -> tuple[int, int]:
     return finding.line, finding.column
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from trainc import Diagnostic, Options, Severity, Source
+from trainc import Finding, Options, Severity, Source
 from trainc.admit.crd import UNCHECKED, admit_document, rule_finding
 from trainc.admit.generated import admit_jobset
 from trainc.admit.rules import failures
@@ -76,7 +76,7 @@ def _document(data: JsonObject) -> Document:
     return Document(Source("request.yaml", ""), {**data, "metadata": {"namespace": "default", **metadata}})
 
 
-def refusals(findings: Iterable[Diagnostic]) -> Iterator[Refusal]:
+def refusals(findings: Iterable[Finding]) -> Iterator[Refusal]:
     """Yield the stage and the text of every finding that says why something is refused."""
     for finding in findings:
         if finding.severity is Severity.ERROR or finding.code == UNCHECKED:

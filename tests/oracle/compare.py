@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from trainc import Build, Diagnostic, Job, Options, Severity, Source
+from trainc import Build, Finding, Job, Options, Severity, Source
 from trainc import compile as compile_sources
 from trainc.admit.crd import UNCHECKED
 from trainc.source import get
@@ -90,23 +90,23 @@ def _faults(build: Build) -> Iterator[Difference]:
             yield Difference(_name(finding), "internal", finding.code, None, finding.message, {})
 
 
-def _name(finding: Diagnostic) -> str:
+def _name(finding: Finding) -> str:
     data = finding.document.data
     return f"{data.get('kind')} {get(data, 'metadata', 'namespace')}/{get(data, 'metadata', 'name')}"
 
 
-def _errors(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
+def _errors(findings: Iterable[Finding]) -> list[Finding]:
     return [finding for finding in findings if finding.severity is Severity.ERROR or finding.code == UNCHECKED]
 
 
-def _stage(finding: Diagnostic) -> str:
+def _stage(finding: Finding) -> str:
     """Return the stage of an error of ours; one that upstream lacks is told by its code."""
     if finding.stage is not None:
         return finding.stage
     return "decode" if finding.code.startswith("TC0") else finding.code
 
 
-def _first_stage(findings: Iterable[Diagnostic]) -> str | None:
+def _first_stage(findings: Iterable[Finding]) -> str | None:
     order = {stage: index for index, stage in enumerate(STAGES)}
     return min((_stage(f) for f in findings), key=lambda stage: order.get(stage, len(order)), default=None)
 
@@ -159,7 +159,7 @@ def _differ(result: Result, path: str, upstream: Any, ours: Any, stage: str | No
     return Difference(document, stage or result["stage"] or "accepted", path, upstream, ours, result)
 
 
-def _compare_errors(result: Result, errors: list[Diagnostic]) -> list[Difference]:
+def _compare_errors(result: Result, errors: list[Finding]) -> list[Difference]:
     stage = _first_stage(errors)
     if stage != result["stage"]:
         found = [f"{_stage(f)}: {f.code}: {f.upstream or f.message}" for f in errors]
@@ -181,7 +181,7 @@ def error_text(error: Mapping[str, Any]) -> str:
     return _plain(f"{error['field']}: {error['type']}: {error['detail']}" if by_rule else str(error["message"]))
 
 
-def finding_text(finding: Diagnostic) -> str:
+def finding_text(finding: Finding) -> str:
     """Return what a finding says in upstream's words, as error_text gives them."""
     text = finding.upstream or f"({finding.code} {finding.message})"
     return _plain(RULE.sub(r"\1: \2", text) if finding.code in ("TC201", "TC202") else text)
@@ -191,7 +191,7 @@ def _plain(text: str) -> str:
     return _ADDRESS.sub("0x", text.replace(_CLOCK, ""))
 
 
-def _compare_warnings(result: Result, findings: Iterable[Diagnostic]) -> list[Difference]:
+def _compare_warnings(result: Result, findings: Iterable[Finding]) -> list[Difference]:
     """Upstream's warnings must be among ours; we may have more."""
     mine = {f.upstream for f in findings if f.upstream}
     missing = [text for text in result["warnings"] if text not in mine]

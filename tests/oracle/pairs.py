@@ -32,7 +32,7 @@ from oracle.generator.edits import edit  # noqa: E402
 from oracle.generator.rng import Rng  # noqa: E402
 from oracle.generator.values import Map  # noqa: E402
 from oracle.generator.yamltext import dump  # noqa: E402
-from trainc import Build, Diagnostic, Options, Source  # noqa: E402
+from trainc import Build, Finding, Options, Source  # noqa: E402
 from trainc import compile as compile_sources  # noqa: E402
 from trainc.options import Revision  # noqa: E402
 
@@ -121,7 +121,7 @@ class Report:
 def compare_pairs(pairs: Iterable[Pair]) -> Report:
     """Compare every pair, live. Raises runner.OracleError."""
     report = Report()
-    asked: list[tuple[Question, list[Diagnostic]]] = [found for made in pairs for found in _questions(made)]
+    asked: list[tuple[Question, list[Finding]]] = [found for made in pairs for found in _questions(made)]
     created = {what: list(runner.ask(q.asked(what) for q, _ in asked)) for what in ("old", "new")}
     rest = [(*both, new) for both, old, new in zip(asked, *created.values(), strict=True) if not _refused(old)]
     report.passed_over = len(asked) - len(rest)
@@ -135,7 +135,7 @@ def _refused(verdict: runner.Verdict) -> bool:
     return verdict["request"]["stage"] is not None
 
 
-def _judge(report: Report, question: Question, findings: list[Diagnostic], created: Map, updated: Map) -> None:
+def _judge(report: Report, question: Question, findings: list[Finding], created: Map, updated: Map) -> None:
     """Compare what is said of one object; what refuses it on create, too, is none of a change."""
     before = {error_text(error) for error in created["errors"]}
     said = sorted({error_text(error) for error in updated["errors"]} - before)
@@ -154,7 +154,7 @@ def _judge(report: Report, question: Question, findings: list[Diagnostic], creat
         report.mismatches.append(Mismatch(question, upstream, ours))
 
 
-def _questions(made: Pair) -> Iterator[tuple[Question, list[Diagnostic]]]:
+def _questions(made: Pair) -> Iterator[tuple[Question, list[Finding]]]:
     """Yield the objects of a pair with our findings on their changes."""
     options = Options(faithful=made.faithful)
     new = Source("new.yaml", _text(made.new))
@@ -199,13 +199,13 @@ def _emitted(made: Pair, new: Build, old: Build) -> dict[Key, tuple[Source, Map,
     return found
 
 
-def _of_input(build: Build, key: Key) -> Iterator[Diagnostic]:
+def _of_input(build: Build, key: Key) -> Iterator[Finding]:
     for finding in (*build.findings, *(found for job in build.jobs for found in job.findings)):
         if finding.code in (RULE, WEBHOOK) and finding.stage is None and _key(finding.document.data) == key:
             yield finding
 
 
-def _of_made(build: Build, key: Key) -> Iterator[Diagnostic]:
+def _of_made(build: Build, key: Key) -> Iterator[Finding]:
     for job in build.jobs:
         if (job.namespace, job.name) == key[1:]:
             yield from (f for f in job.findings if f.code in (RULE, WEBHOOK) and f.stage is not None)

@@ -13,7 +13,7 @@ from trainc.admit.configmaps import UPSTREAM, message, oversized
 from trainc.admit.crd import rule_finding
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
-from trainc.findings import Diagnostic, Related, Severity, report, suggest
+from trainc.findings import Finding, Related, Severity, report, suggest
 from trainc.findings.reporting import spilled
 from trainc.records import dataclass, replace
 from trainc.schema import Admitted, Resource, Violation, admit, has_rules, unknown_field_hint
@@ -38,7 +38,7 @@ class Companions:
 
     documents: tuple[Document, ...] = ()
     registry: Registry = BUILT_IN
-    findings: tuple[Diagnostic, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 def admit_companions(documents: Iterable[Document], crds: tuple[Source, ...], *, faithful: bool) -> Companions:
@@ -69,10 +69,10 @@ def _milder(severity: Severity) -> Severity:
 
 
 @lru_cache(maxsize=4)
-def read_definitions(crds: tuple[Source, ...]) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
+def read_definitions(crds: tuple[Source, ...]) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
     """Return the CRDs of files. What else they hold is none of our business, unless nobody can read it."""
     documents: list[Document] = []
-    findings: list[Diagnostic] = []
+    findings: list[Finding] = []
     for source in crds:
         loaded, found = load(source)
         documents += (document for document in loaded if _is_definition(document))
@@ -89,11 +89,11 @@ def _is_definition(document: Document) -> bool:
     return document.data.get("kind") == KIND[2] and document.data.get("apiVersion") == f"{KIND[0]}/{KIND[1]}"
 
 
-def _registry(definitions: Iterable[tuple[Document, Definition]]) -> tuple[Registry, tuple[Diagnostic, ...]]:
+def _registry(definitions: Iterable[tuple[Document, Definition]]) -> tuple[Registry, tuple[Finding, ...]]:
     """Return the kinds of CRDs; a second CRD for one kind is refused."""
     given: dict[GroupKind, tuple[Resource, ...]] = {}
     first: dict[GroupKind, Document] = {}
-    findings: list[Diagnostic] = []
+    findings: list[Finding] = []
     for document, definition in definitions:
         if not definition.resources:
             continue
@@ -113,7 +113,7 @@ def _differs(one: Resource, other: Resource) -> bool:
     return one.version != other.version or difference(one.schema, other.schema) is not None
 
 
-def _of_definition(document: Document, definition: Definition) -> Iterator[Diagnostic]:
+def _of_definition(document: Document, definition: Definition) -> Iterator[Finding]:
     kind = BUILT_IN.find(*KIND)
     assert kind is not None, "it travels in the package"
     yield from (_unknown(document, path, kind) for path in definition.dropped)
@@ -124,7 +124,7 @@ def _of_definition(document: Document, definition: Definition) -> Iterator[Diagn
             yield from _of_compiled(document, resource, own)
 
 
-def _of_compiled(document: Document, given: Resource, own: Resource) -> Iterator[Diagnostic]:
+def _of_compiled(document: Document, given: Resource, own: Resource) -> Iterator[Finding]:
     """Warn of a CRD of a kind that trainc compiles which is not that of the version it compiles for."""
     where = difference(given.schema, own.schema)
     if where is None:
@@ -139,7 +139,7 @@ def _of_compiled(document: Document, given: Resource, own: Resource) -> Iterator
     yield report("TC113", document, path, message, found=f"first difference: {dotted(where)}")
 
 
-def admit_object(document: Document, registry: Registry) -> tuple[Document, tuple[Diagnostic, ...]]:
+def admit_object(document: Document, registry: Registry) -> tuple[Document, tuple[Finding, ...]]:
     """Return an object as a cluster stores it, and what is wrong with it; as it is where its kind is not known."""
     group, version = split_version(str(document.data["apiVersion"]))
     kind = str(document.data["kind"])
@@ -156,7 +156,7 @@ def admit_object(document: Document, registry: Registry) -> tuple[Document, tupl
     return stored, (*findings, *_broken_rules(stored, resource, result))
 
 
-def _no_match(document: Document, registry: Registry, group: str, kind: str) -> Iterator[Diagnostic]:
+def _no_match(document: Document, registry: Registry, group: str, kind: str) -> Iterator[Finding]:
     """Tell of a version that is not served, and of a kind that its group does not have."""
     version = str(document.data["apiVersion"])
     upstream = f'no matches for kind "{kind}" in version "{version}"'
@@ -178,7 +178,7 @@ def _no_match(document: Document, registry: Registry, group: str, kind: str) -> 
         )
 
 
-def _unknown(document: Document, path: Path, resource: Resource) -> Diagnostic:
+def _unknown(document: Document, path: Path, resource: Resource) -> Finding:
     return report(
         "TC101",
         document,
@@ -190,7 +190,7 @@ def _unknown(document: Document, path: Path, resource: Resource) -> Diagnostic:
     )
 
 
-def _refused(document: Document, violation: Violation) -> Diagnostic:
+def _refused(document: Document, violation: Violation) -> Finding:
     milder = violation.advisory and violation.code not in ("TC101", "TC112")
     return report(
         violation.code,
@@ -205,7 +205,7 @@ def _refused(document: Document, violation: Violation) -> Diagnostic:
     )
 
 
-def _broken_rules(document: Document, resource: Resource, result: Admitted) -> Iterator[Diagnostic]:
+def _broken_rules(document: Document, resource: Resource, result: Admitted) -> Iterator[Finding]:
     """Yield the rules of its CRD that an admitted object does not meet; ``document`` holds the object as admitted."""
     if resource.native or not has_rules(resource.schema) or any(v.decode for v in result.violations):
         return

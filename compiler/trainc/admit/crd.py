@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trainc.admit.removed import replacement
 from trainc.admit.rules import RuleFailure, failures
-from trainc.findings import Diagnostic, Severity, report
+from trainc.findings import Finding, Severity, report
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.records import dataclass, replace
 from trainc.schema import Admitted as Result
@@ -31,7 +31,7 @@ class Admitted:
     """A document as the cluster stores it, and what was found on the way."""
 
     document: Document
-    findings: tuple[Diagnostic, ...]
+    findings: tuple[Finding, ...]
 
 
 def admit_document(document: Document, stage: str, webhook: str, *, faithful: bool) -> Admitted:
@@ -72,7 +72,7 @@ def broken_rules(kind: str, result: Result, *, faithful: bool) -> tuple[RuleFail
     return failures(schema, result.data, skip=blocking)
 
 
-def rule_finding(document: Document, failure: RuleFailure, stage: str | None) -> Diagnostic:
+def rule_finding(document: Document, failure: RuleFailure, stage: str | None) -> Finding:
     """Return the finding of a rule that a document does not meet."""
     path = existing(document.data, (*failure.path, *failure.about))
     return report(
@@ -87,7 +87,7 @@ def rule_finding(document: Document, failure: RuleFailure, stage: str | None) ->
     )
 
 
-def _unknown(document: Document, path: Path, kind: str, *, faithful: bool) -> Diagnostic:
+def _unknown(document: Document, path: Path, kind: str, *, faithful: bool) -> Finding:
     message = f"unknown field {dotted(path)}"
     return report(
         "TC101",
@@ -101,7 +101,7 @@ def _unknown(document: Document, path: Path, kind: str, *, faithful: bool) -> Di
     )
 
 
-def _violation(document: Document, violation: Violation, stage: str) -> Diagnostic:
+def _violation(document: Document, violation: Violation, stage: str) -> Finding:
     return report(
         violation.code,
         document,
@@ -115,7 +115,7 @@ def _violation(document: Document, violation: Violation, stage: str) -> Diagnost
     )
 
 
-def _undecodable(document: Document, type_name: str, webhook: str) -> list[Diagnostic]:
+def _undecodable(document: Document, type_name: str, webhook: str) -> list[Finding]:
     try:
         decode(document.data, type_name)
     except GoDecodeError as error:

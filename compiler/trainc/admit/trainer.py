@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainc.findings import Diagnostic, report
+from trainc.findings import Finding, report
 from trainc.kube.fielderror import invalid
 from trainc.kube.goorder import typed
 from trainc.model import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, NODE, TRAINER
@@ -20,7 +20,7 @@ CONTAINERS = {TRAINER: NODE, MODEL_INITIALIZER: MODEL_INITIALIZER, DATASET_INITI
 """The container that a job with an ancestor label must have."""
 
 
-def validate_runtime(runtime: Document) -> Iterator[Diagnostic]:
+def validate_runtime(runtime: Document) -> Iterator[Finding]:
     """Yield what the webhook refuses or warns of; nothing where its label switches it off (I3)."""
     if get(runtime.data, "metadata", "labels", VALIDATION_LABEL) == "disabled":
         return
@@ -41,7 +41,7 @@ def is_deprecated(runtime: Document) -> bool:
     return deprecated and runtime.data.get("kind") == "ClusterTrainingRuntime"
 
 
-def warn_deprecated(job: Document, runtime: Document) -> Iterator[Diagnostic]:
+def warn_deprecated(job: Document, runtime: Document) -> Iterator[Finding]:
     """Yield the warning of a TrainJob whose runtime is deprecated (V12)."""
     if is_deprecated(runtime):
         message = (
@@ -51,7 +51,7 @@ def warn_deprecated(job: Document, runtime: Document) -> Iterator[Diagnostic]:
         yield report("TC303", job, ("spec", "runtimeRef", "name"), message, upstream=message)
 
 
-def _validate_job(runtime: Document, index: int, job: Json) -> Iterator[Diagnostic]:
+def _validate_job(runtime: Document, index: int, job: Json) -> Iterator[Finding]:
     label = get(job, "template", "metadata", "labels", ANCESTOR_LABEL)
     if not isinstance(label, str) or label not in CONTAINERS:
         return

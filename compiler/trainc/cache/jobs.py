@@ -16,7 +16,7 @@ import msgspec
 from trainc.compilejob import Job
 from trainc.contents import digest_of
 from trainc.documents.classify import API_VERSION, POLICIES, RUNTIMES, TRAINJOB
-from trainc.findings import Diagnostic, has_errors
+from trainc.findings import Finding, has_errors
 from trainc.findings.suppression import WORD
 from trainc.imagelock import key_of
 from trainc.jobresults import Documents, JobResult, UnknownDocument, encode, place_of
@@ -110,7 +110,7 @@ class Keys:
 
     def _key(self, document: Document, home: str) -> bytes | None:
         found = self.prepared.runtimes.find(document)
-        if isinstance(found, Diagnostic):
+        if isinstance(found, Finding):
             return None
         # The document of the user, as fields that are dropped on admission can be found fault with.
         place = place_of(found.document)

@@ -20,7 +20,7 @@ from trainc.contents import Content, Digest, digest_of
 from trainc.documents.classify import with_namespace
 from trainc.documents.load import load
 from trainc.files import read_regular
-from trainc.findings import Diagnostic, Related
+from trainc.findings import Finding, Related
 from trainc.jobresults import Documents, UnknownDocument, decode, place_of
 from trainc.pipeline import Loaded
 from trainc.prepared import Executor, Prepared
@@ -115,11 +115,11 @@ class RunCache:
             return document
         return with_namespace(self._document(*place_of(document)))[0]
 
-    def placed(self, findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    def placed(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Return findings whose documents can be shown. Raises Changed."""
         return tuple(self._placed(finding) if _is_about_stub(finding) else finding for finding in findings)
 
-    def _placed(self, finding: Diagnostic) -> Diagnostic:
+    def _placed(self, finding: Finding) -> Finding:
         related = tuple(Related(one.message, self.whole(one.document), one.path) for one in finding.related)
         return replace(finding, document=self.whole(finding.document), related=related)
 
@@ -230,7 +230,7 @@ def _digest(source: Source) -> bytes:
     return digest_of(source.text)
 
 
-def _is_about_stub(finding: Diagnostic) -> bool:
+def _is_about_stub(finding: Finding) -> bool:
     return is_stub(finding.document) or any(is_stub(other.document) for other in finding.related)
 
 

@@ -19,7 +19,7 @@ from trainc.changes.refusals import refusals
 from trainc.changes.trees import Files, folders, is_jobset, others, read, sources
 from trainc.changes.usage import graph, of_folder, totals, words
 from trainc.documents.compare import same
-from trainc.findings import Diagnostic, Severity
+from trainc.findings import Finding, Severity
 from trainc.foreign import Kind
 from trainc.gitops.companions import FOLDER
 from trainc.gitops.naming import RUN
@@ -188,7 +188,7 @@ class Found(NamedTuple):
     objects: tuple[ObjectChange, ...]
     pairs: tuple[Pair, ...]
     refusals: tuple[Refusal, ...]
-    findings: tuple[Diagnostic, ...]
+    findings: tuple[Finding, ...]
 
 
 def object_changes(place: Place, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Found:
@@ -196,7 +196,7 @@ def object_changes(place: Place, before: Mapping[str, bytes], after: Mapping[str
     changed: list[ObjectChange] = []
     pairs: list[Pair] = []
     refused: list[Refusal] = []
-    findings: list[Diagnostic] = []
+    findings: list[Finding] = []
     for file in sorted({*before, *after}, key=lambda file: (not file.startswith("jobset"), file)):
         if before.get(file) == after.get(file):
             continue
@@ -217,7 +217,7 @@ def object_changes(place: Place, before: Mapping[str, bytes], after: Mapping[str
     return Found(tuple(changed), tuple(pairs), tuple(refused), tuple(findings))
 
 
-def _of_pair(file: str, pair: Pair) -> tuple[list[ObjectChange], tuple[Refusal, ...], tuple[Diagnostic, ...]]:
+def _of_pair(file: str, pair: Pair) -> tuple[list[ObjectChange], tuple[Refusal, ...], tuple[Finding, ...]]:
     old, new = pair
     if old is None or new is None:
         return [_alone(file, each, gone=new is None) for each in pair if each is not None], (), ()

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
-from trainc.findings import Diagnostic
+from trainc.findings import Finding
 from trainc.records import NamedTuple
 from trainc.source import Json
 
@@ -159,8 +159,8 @@ class Difference(msgspec.Struct, frozen=True):
     jobs: tuple[JobChange, ...] = ()
     unchanged: int = 0
     totals: Totals = Totals()
-    findings: tuple[Diagnostic, ...] = ()
-    weakened: tuple[Diagnostic, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    weakened: tuple[Finding, ...] = ()
     unexplained: tuple[Place, ...] = ()
     foreign: tuple[str, ...] = ()
     stale: tuple[Place, ...] | None = None

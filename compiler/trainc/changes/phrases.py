@@ -21,7 +21,7 @@ from trainc.changes.model import (
     Word,
 )
 from trainc.documents.emit import emit
-from trainc.findings import Diagnostic
+from trainc.findings import Finding
 from trainc.findings.display import one_line
 from trainc.findings.redaction import MASK
 from trainc.gitops.companions import FOLDER
@@ -263,7 +263,7 @@ def weakened_lines(difference: Difference) -> Iterator[tuple[str, str]]:
         yield f"{finding.file}:{finding.line}", f"{finding.message}{hint}"
 
 
-def weakened_json(finding: Diagnostic) -> JsonObject:
+def weakened_json(finding: Finding) -> JsonObject:
     """Return one change to what checks the jobs, for programs."""
     return {
         "code": finding.code,

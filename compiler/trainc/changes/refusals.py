@@ -17,7 +17,7 @@ from trainc.changes.fields import named
 from trainc.changes.model import Refusal
 from trainc.changes.trees import unreadable
 from trainc.documents.compare import changes, counterpart, same
-from trainc.findings import Diagnostic
+from trainc.findings import Finding
 from trainc.kube.gotypes import GoDecodeError
 from trainc.kube.quantity import from_json
 from trainc.schema import Resource
@@ -32,7 +32,7 @@ _STORAGE: Final[Path] = ("spec", "resources", "requests", "storage")
 _CLAIM: Final = ("accessModes", "selector", "storageClassName", "volumeMode", "volumeName", "dataSource")
 
 
-def refusals(new: Document, old: Document) -> tuple[tuple[Refusal, ...], tuple[Diagnostic, ...]]:
+def refusals(new: Document, old: Document) -> tuple[tuple[Refusal, ...], tuple[Finding, ...]]:
     """Return what a cluster that has the old object refuses of the new one, and why an object cannot be judged.
 
     Both have one kind, namespace and name.
@@ -45,7 +45,7 @@ def refusals(new: Document, old: Document) -> tuple[tuple[Refusal, ...], tuple[D
     return tuple(Refusal(kind, name, field, message) for field, message in found), findings
 
 
-def _of_jobset(new: Document, old: Document) -> tuple[tuple[tuple[str, str], ...], tuple[Diagnostic, ...]]:
+def _of_jobset(new: Document, old: Document) -> tuple[tuple[tuple[str, str], ...], tuple[Finding, ...]]:
     resource = BUILT_IN.find(*split_version(str(new.data["apiVersion"])), "JobSet")
     if resource is None:
         message = f"trainc does not know JobSets of {new.data['apiVersion']}"
@@ -53,7 +53,7 @@ def _of_jobset(new: Document, old: Document) -> tuple[tuple[tuple[str, str], ...
     stored: list[JsonObject] = []
     for document in (new, old):
         held = as_stored(resource, document, created=True)
-        if isinstance(held, Diagnostic):
+        if isinstance(held, Finding):
             return (), (unreadable(document, held.message, old=document is old),)
         stored.append(held)
     try:

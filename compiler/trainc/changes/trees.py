@@ -7,7 +7,7 @@ from typing import Final
 
 from trainc.changes.model import Place
 from trainc.documents.load import load
-from trainc.findings import Diagnostic, Severity, report
+from trainc.findings import Finding, Severity, report
 from trainc.foreign import OWNED, Kind, foreign, is_own, is_placed
 from trainc.source import Document, Source
 
@@ -36,7 +36,7 @@ def is_jobset(file: str) -> bool:
     return file.startswith(("jobset-", "jobset."))
 
 
-def others(tree: Files, there: Mapping[str, Kind] | None, exceptions: Collection[str]) -> Iterator[Diagnostic]:
+def others(tree: Files, there: Mapping[str, Kind] | None, exceptions: Collection[str]) -> Iterator[Finding]:
     """Yield a finding for all that trainc has not written there: nothing of it is compared.
 
     ``there`` is all that lies in the tree, by default its files.
@@ -45,7 +45,7 @@ def others(tree: Files, there: Mapping[str, Kind] | None, exceptions: Collection
     yield from foreign(dict.fromkeys(tree, Kind.FILE) if there is None else there, own, exceptions)
 
 
-def read(name: str, data: bytes, *, old: bool) -> tuple[Document | None, tuple[Diagnostic, ...]]:
+def read(name: str, data: bytes, *, old: bool) -> tuple[Document | None, tuple[Finding, ...]]:
     """Return the object of a file, or None with what is wrong: errors, and only notes where it is ``old``."""
     documents, findings = load(Source(name, data))
     wrong = [finding for finding in findings if finding.severity is Severity.ERROR]
@@ -57,7 +57,7 @@ def read(name: str, data: bytes, *, old: bool) -> tuple[Document | None, tuple[D
     return None, (unreadable(_empty(name) if not wrong else wrong[0].document, message, old=old),)
 
 
-def unreadable(document: Document, message: str, *, old: bool) -> Diagnostic:
+def unreadable(document: Document, message: str, *, old: bool) -> Finding:
     """Return the finding of a file that is not compared; a note if it is the old one, which nobody can mend."""
     side = " before the change" if old else ""
     severity = Severity.NOTE if old else None

@@ -13,16 +13,16 @@ from trainc.checks.jobset import check_jobset
 from trainc.checks.mpi import check_launching, check_mpi
 from trainc.checks.network import check_hostnames, check_rendezvous
 from trainc.checks.trainer import check_ancestors, check_counts, check_initializers
-from trainc.findings import Diagnostic
+from trainc.findings import Finding
 from trainc.model import Model, Object, Objects
 
 
-def check_model(model: Model) -> list[Diagnostic]:
+def check_model(model: Model) -> list[Finding]:
     """Return findings on what was written: counts, secrets in plain text, what MPI's workers do not get."""
     return [*check_counts(model), *check_secrets(model), *check_mpi(model)]
 
 
-def check_objects(model: Model, jobset: Object) -> list[Diagnostic]:
+def check_objects(model: Model, jobset: Object) -> list[Finding]:
     """Return findings on an admitted JobSet, each at the line that caused it."""
     refused = [*check_jobset(model, jobset), *check_images(model, jobset.data)]
     doubtful = [*check_containers(model, jobset), *check_rendezvous(model, jobset)]
@@ -30,7 +30,7 @@ def check_objects(model: Model, jobset: Object) -> list[Diagnostic]:
     return [*refused, *dict.fromkeys(doubtful)]
 
 
-def check_result(model: Model, objects: Objects) -> list[Diagnostic]:
+def check_result(model: Model, objects: Objects) -> list[Finding]:
     """Return findings on the objects of a job as they are applied: what every API accepts and no node ever runs."""
     findings = [*check_ancestors(model), *check_launching(model), *check_pullable(model, objects)]
     for jobset in objects:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from trainc.findings import Diagnostic, report
+from trainc.findings import Finding, report
 from trainc.findings.reporting import spilled
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
 from trainc.model import Model, Object
@@ -46,7 +46,7 @@ def words(container: JsonObject) -> Iterator[tuple[Path, str]]:
             yield (key, index), str(word)
 
 
-def check_containers(model: Model, jobset: Object) -> Iterator[Diagnostic]:
+def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:
     """Yield warnings of memory in thousandths of bytes and of command lines in one word, where they are written."""
     for path, _, container in containers(jobset.data):
         yield from _memory(model, jobset, path, container)
@@ -59,7 +59,7 @@ def check_containers(model: Model, jobset: Object) -> Iterator[Diagnostic]:
             yield report(COMMAND, document, place, message, found=_short(first), hint=hint)
 
 
-def _memory(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Diagnostic]:
+def _memory(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
     for kind in ("limits", "requests"):
         amount = as_object(as_object(container.get("resources")).get(kind)).get("memory")
         if amount is None or not _is_too_little(amount, limit=kind == "limits"):
@@ -120,7 +120,7 @@ _TEXT_TOKEN = lazy(
 """Tokens of a language model's text."""
 
 
-def check_secrets(model: Model) -> Iterator[Diagnostic]:
+def check_secrets(model: Model) -> Iterator[Finding]:
     """Yield a finding for each value of TrainJob and runtime that looks like a secret; the value is never shown."""
     for document in (model.job, model.runtime):
         yield from spilled(document, partial(_is_secret, document), faithful=model.options.faithful)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainc.checks.containers import TEMPLATE, containers
-from trainc.findings import Diagnostic, report
+from trainc.findings import Finding, report
 from trainc.model import ANCESTOR_LABEL, NODE, Model, Object
 from trainc.origins import blamed
 from trainc.plugins.base import gpu_count, node_resources, quantities
@@ -27,7 +27,7 @@ MIG: Final = "nvidia.com/mig-"
 FRAMEWORK: Final = "trainer.kubeflow.org/framework"
 
 
-def check_devices(model: Model) -> Iterator[Diagnostic]:
+def check_devices(model: Model) -> Iterator[Finding]:
     """Yield a warning where the processes of a node are not as many as its devices, and nobody has set them."""
     if model.num_proc_per_node is not None:
         return
@@ -78,7 +78,7 @@ def _place(model: Model, name: str) -> tuple[Document, Path]:
     return model.job, ("spec", "runtimeRef")
 
 
-def check_listed(runtime: Document) -> Iterator[Diagnostic]:
+def check_listed(runtime: Document) -> Iterator[Finding]:
     """Yield a warning for limits of a runtime's trainer in which the SDK finds no device: it then lists no runtime.
 
     Source: kubeflow 0.5.0 trainer/backends/kubernetes/utils.py, get_runtime_trainer_container and
@@ -116,7 +116,7 @@ OTHERS: Final = ("volcano", "kai-scheduler", "yunikorn")
 """Schedulers that are known not to run the coscheduling plugin."""
 
 
-def check_gangs(model: Model, jobset: Object) -> Iterator[Diagnostic]:
+def check_gangs(model: Model, jobset: Object) -> Iterator[Finding]:
     """Yield warnings of pods that name another scheduler, and of a PodGroup without resources."""
     volcano, coscheduling = (model.pod_group(name) is not None for name in ("volcano", "coscheduling"))
     if not (volcano or coscheduling):
@@ -138,7 +138,7 @@ def _is_foreign(name: object, *, volcano: bool) -> bool:
     return "volcano" not in str(name or "") if volcano else name in OTHERS
 
 
-def _foreign(model: Model, jobset: Object, job: JsonObject, path: Path, *, volcano: bool) -> Diagnostic:
+def _foreign(model: Model, jobset: Object, job: JsonObject, path: Path, *, volcano: bool) -> Finding:
     name = get(jobset.data, *path)
     kind = "volcano" if volcano else "coscheduling"
     document, where = (model.runtime, (*POLICY, kind)) if name is None else blamed(model, jobset, path)

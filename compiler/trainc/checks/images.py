@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from trainc.checks.containers import TEMPLATE, containers
-from trainc.findings import Diagnostic, Severity, report
+from trainc.findings import Finding, Severity, report
 from trainc.gitops.pods import images
 from trainc.model import Model, Object, Objects
 from trainc.origins import blamed, nearest
@@ -29,7 +29,7 @@ def is_unpinned(image: str) -> bool:
     return not colon or tag == "latest"
 
 
-def check_images(model: Model, jobset: JsonObject) -> Iterator[Diagnostic]:
+def check_images(model: Model, jobset: JsonObject) -> Iterator[Finding]:
     """Yield a warning for each image of the JobSet that is not pinned, where it is written."""
     lock = model.options.lock
     for path, job, container in containers(jobset):
@@ -58,7 +58,7 @@ def _source(model: Model, job: JsonObject, kind: str, container: JsonObject) -> 
 NOT_PULLABLE: Final = "TC821"
 
 
-def check_pullable(model: Model, made: Objects) -> Iterator[Diagnostic]:
+def check_pullable(model: Model, made: Objects) -> Iterator[Finding]:
     """Yield a finding for each image of the objects' pods that cannot be pulled, where it is written."""
     for one in made:
         for path, image in images(one.data):
@@ -77,7 +77,7 @@ def _unlikely(image: str) -> Fault | None:
     return Fault(message, f"write {image.replace(first, first.lower(), 1)!r}, or the registry with its domain")
 
 
-def _finding(model: Model, made: Object, path: Path, image: str, fault: Fault) -> Diagnostic:
+def _finding(model: Model, made: Object, path: Path, image: str, fault: Fault) -> Finding:
     document, place = blamed(model, made, path)
     written = get(document.data, *place)
     if isinstance(written, str) and written != image:

@@ -8,7 +8,7 @@ from trainc.checks.created_pods import created_job
 from trainc.checks.fields import Field, Problem
 from trainc.checks.jobs import POD, is_sound, problems_of
 from trainc.checks.pod_volumes import TWO_SOURCES, claim_problems
-from trainc.findings import Diagnostic, Related, Severity, report
+from trainc.findings import Finding, Related, Severity, report
 from trainc.model import Model, Object
 from trainc.origins import blamed
 from trainc.plugins.jobset import patched_sources
@@ -31,12 +31,12 @@ HINTS = {
 """By what the server says: what to do about it."""
 
 
-def check_jobset(model: Model, jobset: Object) -> list[Diagnostic]:
+def check_jobset(model: Model, jobset: Object) -> list[Finding]:
     """Return what keeps every pod of a replicated job from being created, at the lines that caused it.
 
     Errors, and warnings under faithful: upstream accepts the TrainJob and the JobSet all the same.
     """
-    findings: list[Diagnostic] = []
+    findings: list[Finding] = []
     for index, job in enumerate(objects(get(jobset.data, "spec", "replicatedJobs"))):
         created = created_job(jobset.data, job)
         if is_sound(created):
@@ -80,7 +80,7 @@ def _told_already(model: Model, jobset: Object, job: str, path: Path, problem: P
     return False
 
 
-def _finding(model: Model, jobset: Object, problem: Problem, where: Path, subject: str) -> Diagnostic:
+def _finding(model: Model, jobset: Object, problem: Problem, where: Path, subject: str) -> Finding:
     document, path = blamed(model, jobset, (*where, *problem.path))
     related: tuple[Related, ...] = ()
     if problem.other is not None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainc.checks.containers import words
-from trainc.findings import Diagnostic, Severity, report
+from trainc.findings import Finding, Severity, report
 from trainc.model import LAUNCHER, NODE, Model
 from trainc.plugins.base import pod_containers
 from trainc.plugins.mpi.transport import by_kubexec
@@ -27,7 +27,7 @@ _MPIRUN = lazy(r"\b(?:mpirun|mpiexec|orterun|prterun|horovodrun)\b")
 _OWN_HOSTS = lazy(r"(?:^|[\s\"'=])(?:--?(?:hostfile|machinefile|hosts?|H)\b|-f\s+\S*host)|host_?file", re.I)
 
 
-def check_launching(model: Model) -> Iterator[Diagnostic]:
+def check_launching(model: Model) -> Iterator[Finding]:
     """Yield what is wrong with the jobs of a runtime of MPI, where the runtime has it or lacks it."""
     policy = model.policy("mpi")
     if policy is None:
@@ -51,7 +51,7 @@ def _one_will_do(model: Model, policy: JsonObject, missing: list[str]) -> bool:
     return len(missing) == 1 and policy.get("runLauncherAsNode") is True and nodes in (None, 1)
 
 
-def _incomplete(model: Model, missing: list[str]) -> Diagnostic:
+def _incomplete(model: Model, missing: list[str]) -> Finding:
     what = {
         LAUNCHER: "no replicated job is called 'launcher', so nothing gets the hostfile and starts the ranks",
         NODE: "no replicated job is called 'node', so the hostfile lists no workers",
@@ -89,7 +89,7 @@ def _waits_for_nodes(model: Model) -> bool:
     return not targets or NODE in targets
 
 
-def _starts_early(model: Model) -> Diagnostic | None:
+def _starts_early(model: Model) -> Finding | None:
     """Return the finding of a launcher that may start before its nodes are ready, or never starts."""
     names = [job.get("name") for job in model.jobs]
     launcher = model.jobs[names.index(LAUNCHER)]
@@ -119,7 +119,7 @@ def _starts_early(model: Model) -> Diagnostic | None:
 CODE = "TC413"
 
 
-def check_mpi(model: Model) -> Iterator[Diagnostic]:
+def check_mpi(model: Model) -> Iterator[Finding]:
     """Yield a warning for resources and an image that the workers do not get.
 
     Source: Trainer v2.3.0 gives spec.trainer to the job with the ancestor label, the launcher, and resourcesPerNode to

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainc.checks.containers import containers, words
-from trainc.findings import Diagnostic, Severity, report
+from trainc.findings import Finding, Severity, report
 from trainc.gitops.pods import pod_specs
 from trainc.model import LAUNCHER, NODE, Model, Object
 from trainc.origins import blamed
@@ -29,7 +29,7 @@ _RENDEZVOUS = lazy(r"\b(?:torchrun|torch\.distributed|tune|accelerate|deepspeed)
 """What connects to rank 0 by its name, even where that is the only one."""
 
 
-def check_hostnames(model: Model, jobset: Object) -> Iterator[Diagnostic]:
+def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
     """Yield a finding where the JobSet has no host names, and a plugin says them to processes."""
     if get(jobset.data, *PLACE) is not False or (policy := _by_names(model)) is None:
         return
@@ -75,7 +75,7 @@ _ONE_NODE: Final = lazy(r"--(?:standalone\b|nnodes[=\s]+[\"']?1(?![0-9:]))")
 _DISCOVERY: Final = f"{HOSTFILE_DIRECTORY}/{DISCOVER}"
 
 
-def check_rendezvous(model: Model, jobset: Object) -> Iterator[Diagnostic]:
+def check_rendezvous(model: Model, jobset: Object) -> Iterator[Finding]:
     """Yield warnings of an endpoint at localhost for several nodes, and of a script that only kubexec mounts."""
     by_ssh = model.policy("mpi") is not None and not by_kubexec(model)
     for path, _, container in containers(jobset.data):
@@ -86,7 +86,7 @@ def check_rendezvous(model: Model, jobset: Object) -> Iterator[Diagnostic]:
             yield from _no_script(model, jobset, path, container)
 
 
-def _at_localhost(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Diagnostic]:
+def _at_localhost(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
     nodes = get(jobset.data, *path[:3], "template", "spec", "parallelism")
     if isinstance(nodes, int) and nodes > 1:
         place = next(place for place, word in words(container) if _OPTION.search(word))
@@ -97,7 +97,7 @@ def _at_localhost(model: Model, jobset: Object, path: Path, container: JsonObjec
         yield report(LOCALHOST, document, where, message)
 
 
-def _no_script(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Diagnostic]:
+def _no_script(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
     mounts = (str(mount.get("mountPath")) for mount in objects(container.get("volumeMounts")))
     if _DISCOVERY in mounts:
         return

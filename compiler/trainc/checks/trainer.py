@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from trainc.checks.containers import containers
-from trainc.findings import Diagnostic, Severity, report
+from trainc.findings import Finding, Severity, report
 from trainc.model import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, Model, Object
 from trainc.origins import blamed
 from trainc.regex import lazy
@@ -24,7 +24,7 @@ DROPPED: Final = ("image", "command", "args", "env", "resourcesPerNode")
 COUNTS: Final = ("numNodes", "numProcPerNode")
 
 
-def check_ancestors(model: Model) -> Iterator[Diagnostic]:
+def check_ancestors(model: Model) -> Iterator[Finding]:
     """Yield a finding for each misspelt label of the runtime; without one, a warning where no job has the trainer's."""
     found = list(misspelt(model))
     yield from found
@@ -32,7 +32,7 @@ def check_ancestors(model: Model) -> Iterator[Diagnostic]:
         yield _missing_label(model)
 
 
-def misspelt(model: Model) -> Iterator[Diagnostic]:
+def misspelt(model: Model) -> Iterator[Finding]:
     """Yield a finding for each label of the runtime that is a slip of the one that Trainer reads."""
     severity = Severity.WARNING if model.options.faithful else None
     for index, job in enumerate(objects(get(model.runtime.data, *JOBS))):
@@ -75,7 +75,7 @@ def _drops(model: Model) -> bool:
     return any(given.get(field) is not None for field in lost)
 
 
-def _missing_label(model: Model) -> Diagnostic:
+def _missing_label(model: Model) -> Finding:
     message = f"no replicated job has the label {ANCESTOR_LABEL}: {TRAINER}"
     dropped = "image, command, variables, resources and numNodes"
     if model.policy("mpi") is not None:  # whose number of nodes goes to job node by its name
@@ -107,14 +107,14 @@ _IMAGE = lazy(r"(?:.*/)?kubeflow/trainer/(dataset|model)-initializer(?::v?([0-9]
 _SCHEME_OF = lazy(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.-]*):")
 
 
-def check_initializers(model: Model, jobset: Object) -> Iterator[Diagnostic]:
+def check_initializers(model: Model, jobset: Object) -> Iterator[Finding]:
     """Yield a finding for each initializer of Trainer's that fails at its address, where that is written."""
     for path, _, container in containers(jobset.data, kinds=("containers",)):
         if container.get("name") in (DATASET_INITIALIZER, MODEL_INITIALIZER):
             yield from _container(model, jobset, path, container)
 
 
-def _container(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Diagnostic]:
+def _container(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
     if container.get("command") or container.get("args"):
         return
     variables = objects(container.get("env"))
@@ -144,7 +144,7 @@ def _container(model: Model, jobset: Object, path: Path, container: JsonObject) 
     yield report(ADDRESS, document, place, message, severity=severity, found=text, expected=expected)
 
 
-def _missing_variable(model: Model, jobset: Object, path: Path, kind: str) -> Diagnostic:
+def _missing_variable(model: Model, jobset: Object, path: Path, kind: str) -> Finding:
     message = f"the {kind} initializer gets no {VARIABLE}, without which it fails"
     hint = f"set spec.initializer.{kind}.storageUri in the TrainJob, or {VARIABLE} in the runtime"
     document, place = blamed(model, jobset, (*path, "name"))
@@ -172,7 +172,7 @@ def _kind(model: Model, jobset: Object, path: Path, container: JsonObject) -> st
 COUNT = "TC410"
 
 
-def check_counts(model: Model) -> Iterator[Diagnostic]:
+def check_counts(model: Model) -> Iterator[Finding]:
     """Yield a finding for each count below one. Flux refuses its processes itself (TC405)."""
     severity = Severity.WARNING if model.options.faithful else None
     for document, path, value in _counts(model):

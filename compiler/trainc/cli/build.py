@@ -20,7 +20,7 @@ from trainc.cli.echo import echo
 from trainc.cli.options import cache_option, crds_option, findings_options, project_option
 from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter, Words
-from trainc.findings import Diagnostic, Silenced, has_errors, sort_key
+from trainc.findings import Finding, Silenced, has_errors, sort_key
 from trainc.read import Inputs, has_config, merge, read_config, read_given, read_lock, read_platform, read_stdin
 from trainc.records import replace
 
@@ -139,7 +139,7 @@ def _read(root: Path, folder: Path, path: str) -> Inputs:
 
 def _compile(
     read: Read, paths: Iterable[str], faithful: bool, environment: str | None
-) -> tuple[tuple[Diagnostic, ...], tuple[Silenced, ...], tuple[Object, ...]]:
+) -> tuple[tuple[Finding, ...], tuple[Silenced, ...], tuple[Object, ...]]:
     """Return the findings, those silenced, and the objects. BadParameter for an environment that does not exist."""
     from trainc.cli.compiling import crds_in, has_no_document, nothing, with_nothing, without_idle
     from trainc.pipeline import compile  # noqa: A004 - its public name
@@ -156,7 +156,7 @@ def _compile(
     return findings, build.silenced, build.objects
 
 
-def _options(read: Read, faithful: bool, environment: str | None) -> tuple[Options, tuple[Diagnostic, ...]]:
+def _options(read: Read, faithful: bool, environment: str | None) -> tuple[Options, tuple[Finding, ...]]:
     """Return what a repository adds to the documents given, and what is wrong with its trainc.yaml."""
     from trainc.cli.compiling import choose, parse_config
     from trainc.options import Options

@@ -13,7 +13,7 @@ from trainc.admit.companions import read_definitions
 from trainc.config import Config, parse
 from trainc.contents import Content
 from trainc.documents.load import load
-from trainc.findings import Diagnostic, Severity, Silenced, has_errors, report, severities, sort_key
+from trainc.findings import Finding, Severity, Silenced, has_errors, report, severities, sort_key
 from trainc.findings.repeats import OfJob, collapse
 from trainc.findings.suppression import UNUSED
 from trainc.gitops.companions import IDLE
@@ -54,7 +54,7 @@ class Outcome(msgspec.Struct, frozen=True, eq=False):
 
     jobs: Mapping[str, tuple[Job, ...]]
     files: Mapping[str, Content]
-    findings: tuple[Diagnostic, ...]
+    findings: tuple[Finding, ...]
     made: Mapping[str, tuple[Summary, ...]]
     silenced: tuple[Silenced, ...] = ()
 
@@ -68,7 +68,7 @@ class Standard(msgspec.Struct, frozen=True, eq=False):
     """A revision whose policies and severities judge as well, and in what they are stricter than those given."""
 
     revision: Revision
-    weakened: tuple[Diagnostic, ...]
+    weakened: tuple[Finding, ...]
 
 
 def read_standard(
@@ -87,12 +87,12 @@ def read_standard(
     return Standard(judge, weakened(judge, now, config.document, read_beside_policies(root).sources))
 
 
-def load_config(root: Path) -> tuple[Config, tuple[Diagnostic, ...]]:
+def load_config(root: Path) -> tuple[Config, tuple[Finding, ...]]:
     """Read trainc.yaml of the repository, and images.lock.yaml beside it."""
     return parse_config(read_config(root), read_lock(root))
 
 
-def parse_config(inputs: Inputs, locked: Inputs) -> tuple[Config, tuple[Diagnostic, ...]]:
+def parse_config(inputs: Inputs, locked: Inputs) -> tuple[Config, tuple[Finding, ...]]:
     """Return what trainc.yaml and images.lock.yaml say, and what is wrong with them."""
     config, findings = parse(inputs.sources[0] if inputs.sources else None)
     lock, found = parse_lock(locked.sources[0] if locked.sources else None)
@@ -113,7 +113,7 @@ def compile_for(
     inputs: Inputs,
     config: Config,
     environments: Iterable[str],
-    findings: Iterable[Diagnostic],
+    findings: Iterable[Finding],
     *,
     partly: Iterable[Source] = (),
     crds: Inputs | None = None,
@@ -177,7 +177,7 @@ def _silenced(builds: Iterable[Build]) -> tuple[Silenced, ...]:
     return tuple(found.values())
 
 
-def _ruled(findings: Iterable[Diagnostic], config: Config, standard: Standard | None) -> Iterator[Diagnostic]:
+def _ruled(findings: Iterable[Finding], config: Config, standard: Standard | None) -> Iterator[Finding]:
     """Yield findings with the severities of trainc.yaml, or those of the standard where they are worse."""
     levels = severities.read(config.data.get(severities.KEY))
     floor = None if standard is None else severities.read(standard.revision.config.get(severities.KEY))
@@ -186,7 +186,7 @@ def _ruled(findings: Iterable[Diagnostic], config: Config, standard: Standard | 
             yield ruled
 
 
-def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> Iterator[Diagnostic]:
+def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> Iterator[Finding]:
     """Yield what can be said only where all environments are compiled, and most of it only of all of jobs/."""
     made = [build for _, build in builds]
     yield from nowhere([build.left for build in made])
@@ -198,7 +198,7 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
         yield from remarks((options, build.made) for options, build in builds)
 
 
-def without_idle(builds: Sequence[tuple[Diagnostic, ...]], partly: Iterable[Source]) -> Iterator[Diagnostic]:
+def without_idle(builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source]) -> Iterator[Finding]:
     """Yield the findings of builds, but of comments and companions without use only where they are so in every build.
 
     Those in ``partly`` are left out: what such a comment silences may be found in a whole run only, and what a patch
@@ -215,7 +215,7 @@ def without_idle(builds: Sequence[tuple[Diagnostic, ...]], partly: Iterable[Sour
                 yield finding
 
 
-def _has_a_target(finding: Diagnostic, builds: Sequence[tuple[Diagnostic, ...]]) -> bool:
+def _has_a_target(finding: Finding, builds: Sequence[tuple[Finding, ...]]) -> bool:
     """Tell whether a patch of defaults that means nothing in one environment means something in another."""
     path = finding.path
     return path[:1] == ("defaults",) and not all(
@@ -223,7 +223,7 @@ def _has_a_target(finding: Diagnostic, builds: Sequence[tuple[Diagnostic, ...]])
     )
 
 
-def _is_idle(finding: Diagnostic) -> bool:
+def _is_idle(finding: Finding) -> bool:
     return finding.code in (UNUSED, IDLE) and finding.severity is not Severity.ERROR
 
 
@@ -260,19 +260,19 @@ def read_base(
         raise click.BadParameter(f"{error.message}.{hint}", param_hint=option) from None
 
 
-def nothing(place: str, message: str, severity: Severity | None = None) -> Diagnostic:
+def nothing(place: str, message: str, severity: Severity | None = None) -> Finding:
     """Make the finding for a set of inputs that holds nothing to compile."""
     return report("TC014", Document(Source(place, b""), {}), (), message, severity=severity)
 
 
-def with_nothing(findings: Iterable[Diagnostic], made: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def with_nothing(findings: Iterable[Finding], made: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return findings and those of inputs that hold nothing to compile, each empty file once."""
     made = tuple(made)
     named = {finding.document.source.name for finding in made}
     return (*(one for one in findings if one.code != "TC020" or one.document.source.name not in named), *made)
 
 
-def with_empty(outcome: Outcome, root: Path, names: Iterable[str]) -> tuple[Diagnostic, ...]:
+def with_empty(outcome: Outcome, root: Path, names: Iterable[str]) -> tuple[Finding, ...]:
     """Return the findings, with one for each of ``names``, jobs/ or below, where there is no TrainJob at all.
 
     That is a note in a project: its last job was deleted. It is an error where there is no project, where a file is

@@ -25,7 +25,7 @@ from trainc.cli.planning import Request, plan_request
 from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter, is_coloured
 from trainc.config import Config, parse
-from trainc.findings import Diagnostic, has_errors
+from trainc.findings import Finding, has_errors
 from trainc.foreign import Kind, is_placed, unmanaged
 from trainc.options import Revision
 from trainc.read import (
@@ -226,7 +226,7 @@ class _Tree(msgspec.Struct, frozen=True, eq=False):
 
     files: dict[str, bytes]
     there: Mapping[str, Kind]
-    findings: tuple[Diagnostic, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 def _read(root: Path, revision: str | None, option: str) -> _Tree:

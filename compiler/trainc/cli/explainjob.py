@@ -13,7 +13,7 @@ from trainc.cli.echo import echo
 from trainc.cli.reporter import Reporter
 from trainc.documents.classify import TRAINJOB
 from trainc.documents.load import load
-from trainc.findings import Diagnostic, Severity, has_errors, sort_key, suggest
+from trainc.findings import Finding, Severity, has_errors, sort_key, suggest
 from trainc.gitops.companions import FOLDER
 from trainc.model import Objects
 from trainc.options import Options
@@ -53,7 +53,7 @@ def explain_job(root: Path, what: str, field: str, environment: str | None, outp
     raise click.BadParameter(f"{what} is not in {where}", param_hint=WHAT)
 
 
-def _refused(reporter: Reporter, findings: Iterable[Diagnostic]) -> int:
+def _refused(reporter: Reporter, findings: Iterable[Finding]) -> int:
     wrong = sorted((one for one in findings if one.severity is Severity.ERROR), key=sort_key)
     reporter.findings(wrong)
     return reporter.status(wrong)

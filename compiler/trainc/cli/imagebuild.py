@@ -14,7 +14,7 @@ from trainc.cli.options import project_option
 from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter
 from trainc.files import leads_out
-from trainc.findings import Diagnostic
+from trainc.findings import Finding
 from trainc.imagelock import FILE
 from trainc.images.definition import FILE as FILE_OF_IMAGE
 from trainc.images.pins import PACKAGES, WHEELS
@@ -98,7 +98,7 @@ def build(
 
     root = project_root(Path.cwd(), project)
     target = output or root / OUTPUT
-    failed: list[Diagnostic] = []
+    failed: list[Finding] = []
     for inputs in _inputs(root, images, failed):
         try:
             built, findings = build_image(inputs, cache or root / CACHE, mirror)
@@ -124,7 +124,7 @@ def update(*, project: str | None, images: tuple[str, ...], mirror: str | None, 
     from trainc.images.process import BuildError
 
     root = project_root(Path.cwd(), project)
-    failed: list[Diagnostic] = []
+    failed: list[Finding] = []
     for inputs in _inputs(root, images, failed):
         try:
             done = update_image(inputs, cache or root / CACHE, mirror)
@@ -174,7 +174,7 @@ def verify(*, project: str | None, layouts: tuple[Path, ...]) -> int:
 COMMANDS: Final = (build, update, verify)
 
 
-def _inputs(root: Path, images: Iterable[str], failed: list[Diagnostic]) -> Iterator[Inputs]:
+def _inputs(root: Path, images: Iterable[str], failed: list[Finding]) -> Iterator[Inputs]:
     """Yield what is in the folders of images; findings of those that cannot be read are added to ``failed``."""
     from trainc.images.inputs import read_image
     from trainc.images.process import BuildError
@@ -215,7 +215,7 @@ def _folders(root: Path, images: Iterable[str]) -> Iterator[Path]:
         yield from found_all
 
 
-def _told(findings: Iterable[Diagnostic]) -> int:
+def _told(findings: Iterable[Finding]) -> int:
     reporter = Reporter("text", "error", quiet=False, verbose=False)
     told = tuple(findings)
     if told:

@@ -12,7 +12,7 @@ import msgspec
 from trainc.cli.compiling import JOBS, Outcome, choose, compile_for, with_empty
 from trainc.cli.deployment import deployment_files, deployment_folders
 from trainc.config import Config
-from trainc.findings import Diagnostic, Silenced, has_errors, sort_key
+from trainc.findings import Finding, Silenced, has_errors, sort_key
 from trainc.foreign import Kind, unmanaged
 from trainc.gitops.companions import FOLDER
 from trainc.prepared import Executor
@@ -47,7 +47,7 @@ class Planned(msgspec.Struct, frozen=True, eq=False):
     ``platform`` are the sources that it read besides jobs/, ``foreign`` the files below out/ that are not trainc's.
     """
 
-    findings: tuple[Diagnostic, ...]
+    findings: tuple[Finding, ...]
     plan: Plan | None
     platform: tuple[Source, ...]
     silenced: tuple[Silenced, ...] = ()
@@ -56,8 +56,8 @@ class Planned(msgspec.Struct, frozen=True, eq=False):
 
 def plan_request(
     request: Request,
-    findings: tuple[Diagnostic, ...],
-    fails: Callable[[Iterable[Diagnostic]], bool],
+    findings: tuple[Finding, ...],
+    fails: Callable[[Iterable[Finding]], bool],
     cache: RunCache | None,
     execute: Executor,
 ) -> Planned:
@@ -95,7 +95,7 @@ def _plan(
     return plan(request.root, outcome.files, tuple(dict.fromkeys(_scopes(request, outcome))), is_same=is_same)
 
 
-def _sorted(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=sort_key))
 
 

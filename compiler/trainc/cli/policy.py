@@ -14,7 +14,7 @@ from trainc.cli.echo import echo
 from trainc.cli.options import crds_option, findings_options, project_option
 from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter
-from trainc.findings import Diagnostic, Severity, has_errors, sort_key
+from trainc.findings import Finding, Severity, has_errors, sort_key
 from trainc.findings.display import one_line
 from trainc.policytests.case import Case
 from trainc.policytests.case import read as read_cases
@@ -69,7 +69,7 @@ def test(
     return _run(reporter, cases, (platform, crds), findings, complete=not paths)
 
 
-def _read(inputs: Inputs) -> tuple[tuple[Case, ...], tuple[Diagnostic, ...]]:
+def _read(inputs: Inputs) -> tuple[tuple[Case, ...], tuple[Finding, ...]]:
     read = [read_cases(source) for source in inputs.sources]
     cases = tuple(case for found, _ in read for case in found)
     return cases, (*inputs.findings, *(finding for _, found in read for finding in found))
@@ -79,7 +79,7 @@ def _run(
     reporter: Reporter,
     cases: tuple[Case, ...],
     given: tuple[Inputs, Inputs],
-    findings: Iterable[Diagnostic],
+    findings: Iterable[Finding],
     *,
     complete: bool,
 ) -> int:
@@ -110,7 +110,7 @@ def _run(
     return reporter.status([*others, *failures])
 
 
-def _concerns(finding: Diagnostic) -> bool:
+def _concerns(finding: Finding) -> bool:
     """Tell whether a finding on what all runs meet is worth telling here: of runtimes, only what cannot be read."""
     return finding.severity is Severity.ERROR or finding.file.startswith(f"{POLICIES}/")
 

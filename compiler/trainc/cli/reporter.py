@@ -11,7 +11,7 @@ import msgspec
 
 from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS
 from trainc.cli.echo import echo, echo_line
-from trainc.findings import Diagnostic, Severity, Silenced, has_errors
+from trainc.findings import Finding, Severity, Silenced, has_errors
 from trainc.findings.formats import FORMATS, as_sarif
 from trainc.findings.repeats import limited
 from trainc.findings.text import render_brief, summary
@@ -43,11 +43,11 @@ class Reporter(msgspec.Struct, frozen=True):
     verbose: bool
     aside: bool = False
 
-    def fails(self, findings: Iterable[Diagnostic]) -> bool:
+    def fails(self, findings: Iterable[Finding]) -> bool:
         """Tell whether any finding fails the run: then nothing is written but findings."""
         return any(finding.severity in FAILING[self.fail_on] for finding in findings)
 
-    def status(self, findings: Iterable[Diagnostic]) -> int:
+    def status(self, findings: Iterable[Finding]) -> int:
         """Return the exit status that findings mean.
 
         An empty set of inputs, or a fault of trainc, is no fault of the inputs.
@@ -58,14 +58,14 @@ class Reporter(msgspec.Struct, frozen=True):
         codes = {finding.code for finding in findings if finding.severity is Severity.ERROR}
         return ENVIRONMENT if codes == {"TC014"} or "TC902" in codes else ERRORS
 
-    def findings(self, findings: Iterable[Diagnostic], silenced: Iterable[Silenced] = ()) -> None:
+    def findings(self, findings: Iterable[Finding], silenced: Iterable[Silenced] = ()) -> None:
         """Write the findings, only those that fail the run if quiet; in text, count them on standard error.
 
         ``silenced`` are those that comments take away, which one format lists.
         """
         self.tell(self.worded(findings, silenced))
 
-    def worded(self, findings: Iterable[Diagnostic], silenced: Iterable[Silenced] = ()) -> Words:
+    def worded(self, findings: Iterable[Finding], silenced: Iterable[Silenced] = ()) -> Words:
         """Return what is to be written of findings: a function of them and of the ``manner``."""
         shown = [finding for finding in findings if not self.quiet or self.fails((finding,))]
         counted = summary(shown) if self.format == "text" and shown else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from trainc.findings import Diagnostic, Related, Severity, report
+from trainc.findings import Finding, Related, Severity, report
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.records import replace
 from trainc.schema.inputs import COMPANION, DEFINITION, INPUTS, POLICY, REPLACED, RUNTIME, TRAINER, kinds_of
@@ -43,7 +43,7 @@ class Documents(msgspec.Struct, frozen=True):
         return (document for document in self.cluster.values() if document.data["kind"] != TRAINJOB)
 
 
-def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Diagnostic, ...]]:
+def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Finding, ...]]:
     """Return the documents by kind, and findings: wrong versions, foreign kinds below jobs/, one identity twice."""
     placed, findings = _placed(documents)
     kept: dict[Key, Document] = {}
@@ -71,7 +71,7 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Diagnostic
     return Documents(tuple(jobs), tuple(runtimes), cluster), tuple(findings)
 
 
-def superseded(documents: Iterable[Document], *, faithful: bool) -> Iterator[Diagnostic]:
+def superseded(documents: Iterable[Document], *, faithful: bool) -> Iterator[Finding]:
     """Yield a finding for each job of Training Operator v1 or Volcano: nothing is compiled from it."""
     for document in documents:
         group, kind = key = _group_and_kind(document)
@@ -87,9 +87,9 @@ def _group_and_kind(document: Document) -> tuple[str, str]:
     return str(document.data["apiVersion"]).rpartition("/")[0], str(document.data["kind"])
 
 
-def _placed(documents: Iterable[Document]) -> tuple[list[Document], list[Diagnostic]]:
+def _placed(documents: Iterable[Document]) -> tuple[list[Document], list[Finding]]:
     placed: list[Document] = []
-    findings: list[Diagnostic] = []
+    findings: list[Finding] = []
     for document in documents:
         wrong = (*_wrong_version(document), *_wrong_claim(document))
         findings += wrong
@@ -100,7 +100,7 @@ def _placed(documents: Iterable[Document]) -> tuple[list[Document], list[Diagnos
     return placed, findings
 
 
-def with_namespace(document: Document) -> tuple[Document, tuple[Diagnostic, ...]]:
+def with_namespace(document: Document) -> tuple[Document, tuple[Finding, ...]]:
     """Return the document with its namespace: its own, else the folder's below jobs/, else default."""
     if document.data["kind"] in CLUSTER_SCOPED:
         return document, ()
@@ -135,7 +135,7 @@ def identity(document: Document) -> Key:
     return version, namespace, str(get(metadata, "name"))
 
 
-def _wrong_version(document: Document) -> Iterator[Diagnostic]:
+def _wrong_version(document: Document) -> Iterator[Finding]:
     kind, version = document.data["kind"], document.data["apiVersion"]
     if kind not in (TRAINJOB, *RUNTIMES) or version == API_VERSION:
         return
@@ -153,7 +153,7 @@ def _wrong_version(document: Document) -> Iterator[Diagnostic]:
     )
 
 
-def _wrong_claim(document: Document) -> Iterator[Diagnostic]:
+def _wrong_claim(document: Document) -> Iterator[Finding]:
     """Refuse a claim that no cluster could hold: JobSet's webhook compares claims with the job's own."""
     if (document.data["apiVersion"], document.data["kind"]) != CLAIM:
         return
@@ -165,12 +165,12 @@ def _wrong_claim(document: Document) -> Iterator[Diagnostic]:
         yield report("TC109", document, path, message, found=str(get(document.data, *path)), stage="decode")
 
 
-def _foreign(document: Document) -> Diagnostic:
+def _foreign(document: Document) -> Finding:
     message = f"{document.data['kind']} below jobs/ is not compiled"
     return report("TC007", document, ("kind",), message, found=str(document.data["kind"]), expected=TRAINJOB)
 
 
-def _twice(document: Document, first: Document) -> Diagnostic:
+def _twice(document: Document, first: Document) -> Finding:
     _, namespace, name = identity(document)
     shown = f"{namespace}/{name}" if namespace else name
     path = ("metadata", "name")

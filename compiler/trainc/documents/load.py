@@ -17,7 +17,7 @@ from trainc.documents.bounds import MAX_DOCUMENTS, SMALL_TEXT, excess
 from trainc.documents.positions import BOM, Lines, Marks, divide
 from trainc.documents.problems import Problem, Refused
 from trainc.documents.yaml import offsets, read_yaml
-from trainc.findings import Diagnostic, report
+from trainc.findings import Finding, report
 from trainc.schema.inputs import INPUTS
 from trainc.source import START, Document, Json, JsonObject, Mark, Path, Source, dotted, existing
 
@@ -44,7 +44,7 @@ _EMPTY = _Unit(None, [], dict)
 """A document without content."""
 
 
-def load(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
+def load(source: Source) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
     """Read every document of a source.
 
     Returns the documents that are Kubernetes objects, in order, and what is wrong or doubtful: TC001 to TC006
@@ -52,7 +52,7 @@ def load(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
     one counts, as for kubectl); one with any other error is not. Documents without content are skipped.
     """
     documents: list[Document] = []
-    findings: list[Diagnostic] = []
+    findings: list[Finding] = []
     index = 0
     for unit in _bounded(_units(source)):
         objects = list(_objects(unit))
@@ -82,7 +82,7 @@ def _bounded(units: Iterator[_Unit]) -> Iterator[_Unit]:
             yield unit
 
 
-def _finding(document: Document, problem: Problem) -> Diagnostic:
+def _finding(document: Document, problem: Problem) -> Finding:
     refused = problem.upstream is not None or problem.code in ("TC002", "TC006")
     return report(
         problem.code,

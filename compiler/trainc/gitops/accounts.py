@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from trainc.findings import Diagnostic, report
+from trainc.findings import Finding, report
 from trainc.gitops.base import Pass
 from trainc.gitops.pods import pod_specs
 from trainc.memo import Held
@@ -53,9 +53,7 @@ def _beside(cluster: Held, source: Source) -> frozenset[str]:
     )
 
 
-def still_unknown(
-    findings: Iterable[Diagnostic], namespace: str, companions: Iterable[Object]
-) -> tuple[Diagnostic, ...]:
+def still_unknown(findings: Iterable[Finding], namespace: str, companions: Iterable[Object]) -> tuple[Finding, ...]:
     """Return the findings of a job in a namespace without those of accounts that are there for another job's sake."""
     findings = tuple(findings)
     if all(finding.code != CODE for finding in findings):
@@ -64,7 +62,7 @@ def still_unknown(
     return tuple(finding for finding in findings if finding.code != CODE or finding.found not in made)
 
 
-def _finding(model: Model, made: Object, path: Path, name: str) -> Diagnostic:
+def _finding(model: Model, made: Object, path: Path, name: str) -> Finding:
     return report(CODE, *blamed(model, made, path), f"service account {name!r} is made by nothing here", found=name)
 
 

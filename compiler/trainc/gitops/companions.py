@@ -22,7 +22,7 @@ from trainc.documents.classify import (
     Key,
     identity,
 )
-from trainc.findings import Diagnostic, Related, report
+from trainc.findings import Finding, Related, report
 from trainc.gitops import flux
 from trainc.gitops.base import by_option
 from trainc.gitops.patches import patched_companion, problems
@@ -74,7 +74,7 @@ class Shared(NamedTuple):
 
 def share(
     stored: Mapping[Key, Document], unplaced: frozenset[Key], uses: Iterable[Use], options: Options
-) -> tuple[tuple[Shared, ...], tuple[Diagnostic, ...]]:
+) -> tuple[tuple[Shared, ...], tuple[Finding, ...]]:
     """Return the companions of the runtimes in use, and what is wrong with them.
 
     ``stored`` holds the documents given as a cluster stores them, ``unplaced`` names those without a namespace of
@@ -84,7 +84,7 @@ def share(
     for use in uses:
         used.setdefault(use.runtime.source, set()).add(use.namespace)
     found: dict[Identity, Shared] = {}
-    findings: list[Diagnostic] = []
+    findings: list[Finding] = []
     for key, document in stored.items():
         if document.data["kind"] not in COMPANIONS or document.source not in used:
             continue
@@ -103,7 +103,7 @@ def share(
     return tuple(found[key] for key in sorted(found)), tuple(findings)
 
 
-def collisions(shared: Iterable[Shared], objects: Iterable[Summary]) -> tuple[Diagnostic, ...]:
+def collisions(shared: Iterable[Shared], objects: Iterable[Summary]) -> tuple[Finding, ...]:
     """Return an error for every companion that is also an object of a job: no object is in two folders."""
     made = {one.identity for one in objects}
     return tuple(
@@ -121,7 +121,7 @@ def collisions(shared: Iterable[Shared], objects: Iterable[Summary]) -> tuple[Di
 
 def idle(
     documents: Iterable[Document], runtimes: Iterable[Document], uses: Iterable[Use], *, faithful: bool
-) -> tuple[Diagnostic, ...]:
+) -> tuple[Finding, ...]:
     """Return one note for each file whose companions are read, and not emitted: no job uses its runtimes.
 
     Under faithful nothing is emitted for them at all.
@@ -140,7 +140,7 @@ def left_out(
     runtimes: Iterable[Document],
     unknown: Iterable[Document],
     defined: Container[tuple[str, str]],
-) -> tuple[Diagnostic, ...]:
+) -> tuple[Finding, ...]:
     """Return a warning for each document beside a runtime, or below runtimes/, that is neither read nor emitted.
 
     ``unknown`` are those of kinds that do not exist, which have a finding already, as have v1 jobs. ``defined`` holds
@@ -163,18 +163,18 @@ def left_out(
     return tuple(found)
 
 
-def _idle(companions: list[Document]) -> Diagnostic:
+def _idle(companions: list[Document]) -> Finding:
     kinds = ", ".join(dict.fromkeys(str(document.data["kind"]) for document in companions))
     return report(IDLE, companions[0], ("kind",), f"{kinds} beside a runtime: read, not emitted")
 
 
-def _for_administrators(document: Document) -> Diagnostic:
+def _for_administrators(document: Document) -> Finding:
     kind, name = document.data["kind"], get(document.data, *_NAME)
     message = f"{kind} {name} is for the whole cluster: not emitted, an administrator must apply it"
     return report("TC607", document, _NAME, message, found=str(name))
 
 
-def _twice(one: Shared, first: Document) -> Diagnostic:
+def _twice(one: Shared, first: Document) -> Finding:
     message = f"{one.made.kind} {one.namespace}/{one.made.name} is there twice, and differently"
     return report("TC608", one.document, _NAME, message, related=(Related("the first one", first, _NAME),))
 

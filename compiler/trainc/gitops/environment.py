@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from trainc.findings import Diagnostic, Related, report
+from trainc.findings import Finding, Related, report
 from trainc.gitops.base import option_place
 from trainc.gitops.images import rewritten
 from trainc.gitops.naming import name_path
@@ -46,7 +46,7 @@ class Placed(NamedTuple):
     jobset: str | None = None
 
 
-def meetings(placed: Iterable[Placed], options: Options) -> tuple[Diagnostic, ...]:
+def meetings(placed: Iterable[Placed], options: Options) -> tuple[Finding, ...]:
     """Return an error for every job whose namespace and name in the cluster, or JobSet, are those of one before it."""
     first: dict[tuple[str, str], Document] = {}
     jobsets: dict[tuple[str, str], Document] = {}
@@ -69,7 +69,7 @@ def meetings(placed: Iterable[Placed], options: Options) -> tuple[Diagnostic, ..
     return tuple(found)
 
 
-def idle_patches(made: Iterable[Summary], options: Options) -> tuple[Diagnostic, ...]:
+def idle_patches(made: Iterable[Summary], options: Options) -> tuple[Finding, ...]:
     """Return a warning for every patch that is meant for none of the objects; none where there are no objects."""
     made = tuple(made)
     found = []
@@ -81,7 +81,7 @@ def idle_patches(made: Iterable[Summary], options: Options) -> tuple[Diagnostic,
     return tuple(found)
 
 
-def unheard(jobs: Iterable[Document], options: Options) -> tuple[Diagnostic, ...]:
+def unheard(jobs: Iterable[Document], options: Options) -> tuple[Finding, ...]:
     """Return a warning for every name in the options that none of all TrainJobs has; none where there are no jobs.
 
     The names are patterns of ``jobs``, and the keys of ``namespaces`` and ``runtimes``.
@@ -112,13 +112,13 @@ def _fits_any(pattern: str, jobs: Iterable[Document]) -> bool:
     return any(fits(pattern.removeprefix("!"), str(one.get("namespace")), str(one.get("name"))) for one in names)
 
 
-def idle_registries(made_of: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Diagnostic, ...]:
+def idle_registries(made_of: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:
     """Return a warning for every key of ``registries`` that no image begins with, in any environment that has it.
 
     ``made_of`` has every environment with its objects, whose images have been rewritten; one without images says
     nothing.
     """
-    idle: dict[Path, Diagnostic] = {}
+    idle: dict[Path, Finding] = {}
     used: set[Path] = set()
     for options, made in made_of:
         settings, where = options.settings, option_place(options, "registries")
@@ -135,7 +135,7 @@ def idle_registries(made_of: Iterable[tuple[Options, Iterable[Summary]]]) -> tup
     return tuple(finding for path, finding in idle.items() if path not in used)
 
 
-def nowhere(left: Iterable[Iterable[Document]]) -> tuple[Diagnostic, ...]:
+def nowhere(left: Iterable[Iterable[Document]]) -> tuple[Finding, ...]:
     """Return a note for every TrainJob that every environment leaves out, from what each leaves out."""
     sets = [{(job.source.name, job.index): job for job in jobs} for jobs in left]
     everywhere = set.intersection(*(set(jobs) for jobs in sets)) if sets else set()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from trainc.findings import Diagnostic, report
+from trainc.findings import Finding, report
 from trainc.gitops.base import Pass
 from trainc.gitops.images import begins
 from trainc.gitops.pods import images, with_images, with_pods
@@ -49,7 +49,7 @@ def judge(model: Model, made: Objects) -> Findings:
     return tuple(dict.fromkeys(finding for finding in found if finding is not None))
 
 
-def _problem(model: Model, made: Object, path: Path, image: str) -> Diagnostic | None:
+def _problem(model: Model, made: Object, path: Path, image: str) -> Finding | None:
     settings = model.options.settings
     name, at, digest = image.partition("@")
     if not at:
@@ -90,7 +90,7 @@ def _keys(image: str, settings: Settings) -> Iterator[str]:
             yield key
 
 
-def remarks(made_of: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Diagnostic, ...]:
+def remarks(made_of: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:
     """Return the notes on a whole repository: images without digest, and lines of the lock that no job needs.
 
     ``made_of`` has every environment with its objects. Nothing is said where there is neither a lock nor a demand.
@@ -112,7 +112,7 @@ def remarks(made_of: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Diagn
     return tuple(found)
 
 
-def _unpinned(place: Document, loose: list[str]) -> Diagnostic:
+def _unpinned(place: Document, loose: list[str]) -> Finding:
     count = len(loose)
     more = f" and {count - SHOWN} more" if count > SHOWN else ""
     path: Path = ("lock",) if get(place.data, IMAGES) is None else (IMAGES,)
@@ -120,7 +120,7 @@ def _unpinned(place: Document, loose: list[str]) -> Diagnostic:
     return report(UNPINNED, place, path, message, found=f"{', '.join(loose[:SHOWN])}{more}")
 
 
-def _stale(document: Document, key: str) -> Diagnostic:
+def _stale(document: Document, key: str) -> Finding:
     return report(STALE, document, (IMAGES, key), f"no job uses image {key}", found=key)
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.findings import Diagnostic, report, suggest
+from trainc.findings import Finding, report, suggest
 from trainc.gitops.base import Pass
 from trainc.model import Findings, Model, Object, Objects
 from trainc.regex import lazy
@@ -81,7 +81,7 @@ def check(model: Model) -> Findings:
     return (*wrong, *_reserved(model))
 
 
-def _reserved(model: Model) -> Iterator[Diagnostic]:
+def _reserved(model: Model) -> Iterator[Finding]:
     """Yield a warning for each folder of the job's output that git cannot check out under Windows."""
     names = (("namespace", model.namespace), ("name", model.title))
     for key, name in names:
@@ -99,7 +99,7 @@ def _is_wrong(key: str, value: Json) -> bool:
     return key.startswith(OWN)
 
 
-def _problem(job: Document, key: str, value: Json) -> Diagnostic:
+def _problem(job: Document, key: str, value: Json) -> Finding:
     path = (*_ANNOTATIONS, key)
     if key == RUN:
         return report(CODE, job, path, f"{RUN} is no run number", found=f'"{value}"', expected=_RULE)

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.findings import Diagnostic, report
+from trainc.findings import Finding, report
 from trainc.gitops.base import Pass, by_environment, option_place
 from trainc.gitops.naming import titled
 from trainc.gitops.spelling import SPECS, spelt
@@ -93,7 +93,7 @@ def judge(model: Model, objects: Objects) -> Findings:
     return tuple(dict.fromkeys(found for made in objects for found in problems(model.options, model.job, made)))
 
 
-def problems(options: Options, document: Document, made: Object) -> Iterator[Diagnostic]:
+def problems(options: Options, document: Document, made: Object) -> Iterator[Finding]:
     """Yield what is wrong with an object's patches, once each; ``document`` has it where trainc.yaml has no text."""
     meant = _meant(made, options)
     if any(True for patch in meant for _ in _wrong(patch.patch)):
@@ -132,7 +132,7 @@ def _meant(made: Object, options: Options) -> list[Patch]:
     return [patch for patch in options.settings.patches if patch.matches(made.kind, namespace, made.plain)]
 
 
-def _finding(options: Options, document: Document, patch: Patch, inside: Path, message: str) -> Diagnostic:
+def _finding(options: Options, document: Document, patch: Patch, inside: Path, message: str) -> Finding:
     where = place(options, patch, ("patch", *inside)) or (document, ("metadata", "name"))
     return report(CODE, *where, message)
 

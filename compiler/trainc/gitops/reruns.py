@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from trainc.base_revision import Base
-from trainc.findings import Diagnostic, Related, report
+from trainc.findings import Finding, Related, report
 from trainc.gitops.content import MODE
 from trainc.gitops.environment import Placed
 from trainc.options import Options
@@ -19,7 +19,7 @@ _NAMED: Final = 10
 _NAME: Path = ("metadata", "name")
 
 
-def too_many(placed: Iterable[Placed], base: Base, options: Options) -> tuple[Diagnostic, ...]:
+def too_many(placed: Iterable[Placed], base: Base, options: Options) -> tuple[Finding, ...]:
     """Return an error if more JobSets are called otherwise than at the base revision than maxReruns allows.
 
     It stands at the environment's ``naming`` in trainc.yaml. A job that is new, or gone, runs not again.

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import UNSET, Struct
 
-from trainc.findings import Diagnostic, report
+from trainc.findings import Finding, report
 from trainc.images import layer_cache as store
 from trainc.images.apt import open_archive
 from trainc.images.debian import installed
@@ -52,7 +52,7 @@ def layers(folder: Path, cache: Path, mirror: str | None = None) -> tuple[Path, 
     return built.layers
 
 
-def build(inputs: Inputs, cache: Path, mirror: str | None = None) -> tuple[Built | None, tuple[Diagnostic, ...]]:
+def build(inputs: Inputs, cache: Path, mirror: str | None = None) -> tuple[Built | None, tuple[Finding, ...]]:
     """Build an image, or take from the cache what did not change; None where a pin is missing (TC707, TC708).
 
     Raises BuildError where a tool is missing or fails, and where the system is not the pinned one.
@@ -93,7 +93,7 @@ def write_layout(built: Built, folder: Path) -> None:
     making.rename(folder)
 
 
-def _unpinned(inputs: Inputs) -> Iterator[Diagnostic]:
+def _unpinned(inputs: Inputs) -> Iterator[Finding]:
     definition = inputs.definition
     for asked, pins, file in (
         (definition.packages, inputs.packages, PACKAGES),

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from trainc.findings import Diagnostic, has_errors, report, sort_key
+from trainc.findings import Finding, has_errors, report, sort_key
 from trainc.imagelock import key_of
 from trainc.source import Document, Path, Source
 from trainc.typedfiles import convert, read_document
@@ -136,7 +136,7 @@ class Definition(Struct, frozen=True, forbid_unknown_fields=True):
         return _seconds(self.created)
 
 
-def parse_definition(source: Source) -> tuple[Definition | None, Document, tuple[Diagnostic, ...]]:
+def parse_definition(source: Source) -> tuple[Definition | None, Document, tuple[Finding, ...]]:
     """Return the definition, None if anything is an error, its document, and findings: TC706 and those of any YAML."""
     value, document, findings = read_document(source)
     if has_errors(findings):
@@ -151,7 +151,7 @@ def _seconds(text: str) -> int:
     return int(datetime.strptime(text, "%Y-%m-%dT%H:%M:%S%z").timestamp())
 
 
-def _contradictions(definition: Definition, document: Document) -> Iterator[Diagnostic]:
+def _contradictions(definition: Definition, document: Document) -> Iterator[Finding]:
     """Yield what the types cannot say."""
     try:
         _seconds(definition.created)
@@ -171,7 +171,7 @@ def _contradictions(definition: Definition, document: Document) -> Iterator[Diag
             yield report(CODE, document, ("labels", label), message, found=label)
 
 
-def _paths(definition: Definition, document: Document) -> Iterator[Diagnostic]:
+def _paths(definition: Definition, document: Document) -> Iterator[Finding]:
     """Yield copied files from outside of images/, and paths in the image that are not valid or occur twice."""
     targets: list[tuple[Path, str]] = []
     for index, file in enumerate(definition.files):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from trainc.findings import Diagnostic, has_errors
+from trainc.findings import Finding, has_errors
 from trainc.images.definition import FILE, Definition, parse_definition
 from trainc.images.pins import PACKAGES, WHEELS, Pin, parse_packages, parse_wheels
 from trainc.images.process import BuildError
@@ -40,7 +40,7 @@ class Inputs(Struct, frozen=True):
         return self.folder.resolve().name
 
 
-def read_image(folder: Path) -> tuple[Inputs | None, tuple[Diagnostic, ...]]:
+def read_image(folder: Path) -> tuple[Inputs | None, tuple[Finding, ...]]:
     """Read a folder that has an image.yaml; None where anything in it is an error (TC706, TC707, or no YAML).
 
     Findings name files by their path from the working directory. Raises BuildError for what cannot be read.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trainc.findings import Diagnostic, has_errors, report, sort_key
+from trainc.findings import Finding, has_errors, report, sort_key
 from trainc.imagelock import FILE, IMAGES, NAME, Lock, LockFile, key_of
 from trainc.source import Document, Source, as_object
 from trainc.typedfiles import convert, read_document
@@ -17,7 +17,7 @@ HEADER = (
 )
 
 
-def parse_lock(source: Source | None) -> tuple[Lock, tuple[Diagnostic, ...]]:
+def parse_lock(source: Source | None) -> tuple[Lock, tuple[Finding, ...]]:
     """Return the lock, and what is wrong with its text (TC701, and findings of any YAML text); empty if it is wrong."""
     if source is None:
         return Lock(), ()
@@ -29,7 +29,7 @@ def parse_lock(source: Source | None) -> tuple[Lock, tuple[Diagnostic, ...]]:
     return (Lock() if file is None or has_errors(findings) else Lock(file.images, document)), findings
 
 
-def _names(document: Document) -> Iterator[Diagnostic]:
+def _names(document: Document) -> Iterator[Finding]:
     for name in as_object(document.data.get(IMAGES)):
         if NAME.fullmatch(name) is None or key_of(name) != name:
             full = key_of(name) if "@" not in name else None

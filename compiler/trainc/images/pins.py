@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from trainc.findings import Diagnostic, has_errors, report
+from trainc.findings import Finding, has_errors, report
 from trainc.source import Document, Mark, Path, Source
 
 PACKAGES: Final = "packages.lock"
@@ -39,12 +39,12 @@ class Pin(Struct, frozen=True):
     sha256: str
 
 
-def parse_packages(source: Source) -> tuple[tuple[Pin, ...], tuple[Diagnostic, ...]]:
+def parse_packages(source: Source) -> tuple[tuple[Pin, ...], tuple[Finding, ...]]:
     """Return the pins of a packages.lock in its order, and what is wrong with it (TC707); no pins then."""
     return _parse(source, _PACKAGE, "NAME VERSION SHA256")
 
 
-def parse_wheels(source: Source) -> tuple[tuple[Pin, ...], tuple[Diagnostic, ...]]:
+def parse_wheels(source: Source) -> tuple[tuple[Pin, ...], tuple[Finding, ...]]:
     """Return the pins of a wheels.lock in its order, and what is wrong with it (TC707); no pins then."""
     return _parse(source, _WHEEL, "NAME==VERSION --hash=sha256:SHA256")
 
@@ -59,7 +59,7 @@ def wheels_text(pins: Iterable[Pin]) -> str:
     return WHEELS_HEADER + "".join(f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin in _sorted(pins))
 
 
-def missing(source: Source, pins: Sequence[Pin], offered: Mapping[str, Mapping[str, str]]) -> tuple[Diagnostic, ...]:
+def missing(source: Source, pins: Sequence[Pin], offered: Mapping[str, Mapping[str, str]]) -> tuple[Finding, ...]:
     """Return a TC708 for each pinned package that a package source does not have, with the versions to be had.
 
     ``offered`` holds, by name and version, the SHA-256 of the .deb, an empty text where the package source says none.
@@ -104,7 +104,7 @@ def _sorted(pins: Iterable[Pin]) -> list[Pin]:
     return sorted(pins, key=lambda pin: pin.name)
 
 
-def _parse(source: Source, form: re.Pattern[str], expected: str) -> tuple[tuple[Pin, ...], tuple[Diagnostic, ...]]:
+def _parse(source: Source, form: re.Pattern[str], expected: str) -> tuple[tuple[Pin, ...], tuple[Finding, ...]]:
     document = _document(source)
     pins: dict[str, Pin] = {}
     findings = []

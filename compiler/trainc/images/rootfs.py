@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import UNSET, UnsetType
 
-from trainc.findings import Diagnostic
+from trainc.findings import Finding
 from trainc.images.apt import open_archive
 from trainc.images.definition import User
 from trainc.images.inputs import Inputs
@@ -30,7 +30,7 @@ _DPKG: Final = (
 )
 
 
-def make_rootfs(inputs: Inputs, mirror: str | None, cache: Path, scratch: Path) -> Path | tuple[Diagnostic, ...]:
+def make_rootfs(inputs: Inputs, mirror: str | None, cache: Path, scratch: Path) -> Path | tuple[Finding, ...]:
     """Return the tar of the system, below ``scratch``, or a TC708 for each pin that the package source lacks.
 
     Raises BuildError where a tool is missing or fails.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
-from trainc.findings import Diagnostic, report
+from trainc.findings import Finding, report
 from trainc.kube.goorder import typed
 from trainc.kube.quantity import Quantity, from_json
 from trainc.model import (
@@ -153,7 +153,7 @@ def refused(  # a webhook's refusal is one fact in two wordings
     *,
     stage: str = "webhook",
     **more: Any,
-) -> Diagnostic:
+) -> Finding:
     """Return an error of something that the cluster refuses, with its own text."""
     return report(code, document, path, message, stage=stage, upstream=upstream, **more)
 

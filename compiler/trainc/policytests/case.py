@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from trainc.findings import Diagnostic, has_errors, report, suggest
+from trainc.findings import Finding, has_errors, report, suggest
 from trainc.records import dataclass, field
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, as_object, objects
 from trainc.typedfiles import read_document
@@ -67,7 +67,7 @@ class Case:
     expect: Mapping[str, tuple[Failure, ...]] = field(default_factory=dict)
 
 
-def read(source: Source) -> tuple[tuple[Case, ...], tuple[Diagnostic, ...]]:
+def read(source: Source) -> tuple[tuple[Case, ...], tuple[Finding, ...]]:
     """Return the tests of a file, and findings: TC507, and those of any YAML text. One with a fault is left out."""
     data, document, findings = read_document(source)
     if has_errors(findings):
@@ -87,7 +87,7 @@ def read(source: Source) -> tuple[tuple[Case, ...], tuple[Diagnostic, ...]]:
     return tuple(cases), tuple(found)
 
 
-def _check(document: Document, path: Path, test: Json, names: set[str]) -> Iterator[Diagnostic]:
+def _check(document: Document, path: Path, test: Json, names: set[str]) -> Iterator[Finding]:
     if not isinstance(test, dict):
         yield report(_INVALID, document, path, "a test is a mapping")
         return
@@ -109,7 +109,7 @@ def _check(document: Document, path: Path, test: Json, names: set[str]) -> Itera
         yield from _check_expected(document, (*path, "expect", policy), expected)
 
 
-def _check_operation(document: Document, path: Path, test: JsonObject) -> Iterator[Diagnostic]:
+def _check_operation(document: Document, path: Path, test: JsonObject) -> Iterator[Finding]:
     operation = _operation(test)
     if operation not in OPERATIONS:
         place = (*path, "operation")
@@ -121,7 +121,7 @@ def _check_operation(document: Document, path: Path, test: JsonObject) -> Iterat
             yield report(_INVALID, document, path, f"{operation} {has} {key}")
 
 
-def _check_objects(document: Document, path: Path, test: JsonObject) -> Iterator[Diagnostic]:
+def _check_objects(document: Document, path: Path, test: JsonObject) -> Iterator[Finding]:
     for place, data in _objects(test):
         metadata = as_object(data.get("metadata"))
         for key, value in (("apiVersion", data.get("apiVersion")), ("kind", data.get("kind"))):
@@ -131,7 +131,7 @@ def _check_objects(document: Document, path: Path, test: JsonObject) -> Iterator
             yield report(_INVALID, document, (*path, *place), "the object has no metadata.name")
 
 
-def _check_expected(document: Document, path: Path, expected: Json) -> Iterator[Diagnostic]:
+def _check_expected(document: Document, path: Path, expected: Json) -> Iterator[Finding]:
     shape = f"{PASS}, or a list of messages, or of mappings with {', '.join(_FAILURE_KEYS)}"
     if expected == PASS:
         return
@@ -156,7 +156,7 @@ def _check_expected(document: Document, path: Path, expected: Json) -> Iterator[
 
 def _unknown(
     document: Document, path: Path, data: JsonObject, known: Mapping[str, object] | tuple[str, ...]
-) -> Iterator[Diagnostic]:
+) -> Iterator[Finding]:
     for key in data:
         if key not in known:
             yield report(_INVALID, document, (*path, key), f"unknown key {key!r}", hint=suggest(key, tuple(known)))

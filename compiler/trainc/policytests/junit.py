@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from trainc.findings import Diagnostic, Severity
+from trainc.findings import Finding, Severity
 from trainc.findings.display import one_line
 from trainc.findings.formats import HEADER, NAME_WIDTH, plain
 from trainc.findings.text import each
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Suites = dict[str, Element]
 
 
-def render(results: Iterable[Result], findings: Iterable[Diagnostic]) -> str:
+def render(results: Iterable[Result], findings: Iterable[Finding]) -> str:
     """Return the report in ASCII. ``findings`` are those that are of no result, such as on a file.
 
     There is no timestamp, and times are left out. A test that fails is a failure; a finding that is a warning is
@@ -42,7 +42,7 @@ def render(results: Iterable[Result], findings: Iterable[Diagnostic]) -> str:
     return f"{HEADER}{shown.decode('ascii')}\n"
 
 
-def _add(suites: Suites, file: str, name: str, line: int, findings: tuple[Diagnostic, ...]) -> None:
+def _add(suites: Suites, file: str, name: str, line: int, findings: tuple[Finding, ...]) -> None:
     from xml.etree.ElementTree import Element, SubElement
 
     file = one_line(file)

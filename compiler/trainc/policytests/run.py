@@ -13,7 +13,7 @@ from trainc.admit.generated import admit_jobset
 from trainc.admit.policy import Decision, PolicySet
 from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB, Key, classify, identity
 from trainc.documents.load import load
-from trainc.findings import Diagnostic, Severity, has_errors, report, suggest
+from trainc.findings import Finding, Severity, has_errors, report, suggest
 from trainc.findings.repeats import collapse
 from trainc.kube.gotypes import GoDecodeError
 from trainc.policing import creation, is_policy
@@ -33,7 +33,7 @@ class Result:
     """What a test gave: it passed if there is no finding."""
 
     case: Case
-    findings: tuple[Diagnostic, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Run:
     """The results of all tests, in order, and what no test shows."""
 
     results: tuple[Result, ...]
-    untested: tuple[Diagnostic, ...] = ()
+    untested: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,10 +70,10 @@ class Platform:
         return judges.decide(msgspec.structs.replace(request, operation=case.operation, object=data, old_object=old))
 
 
-def load_platform(sources: Iterable[Source], crds: tuple[Source, ...] = ()) -> tuple[Platform, tuple[Diagnostic, ...]]:
+def load_platform(sources: Iterable[Source], crds: tuple[Source, ...] = ()) -> tuple[Platform, tuple[Finding, ...]]:
     """Return what the tests meet, of the sources that any run meets and of CRDs, and what is wrong with it."""
     documents: list[Document] = []
-    findings: list[Diagnostic] = []
+    findings: list[Finding] = []
     for source in sources:
         loaded, found = load(source)
         documents += loaded
@@ -113,9 +113,9 @@ def _result(case: Case, platform: Platform) -> tuple[Result, tuple[Decision, ...
     return Result(case, found), decisions
 
 
-def stored_case(case: Case, registry: Registry) -> tuple[Case, tuple[Diagnostic, ...]]:
+def stored_case(case: Case, registry: Registry) -> tuple[Case, tuple[Finding, ...]]:
     """Return a test with its objects as a cluster would store them, and what a cluster refuses of them."""
-    found: list[Diagnostic] = []
+    found: list[Finding] = []
     stored: list[Document | None] = []
     for document in (case.object, case.old):
         made, findings = _stored(document, registry) if document is not None else (None, ())
@@ -124,7 +124,7 @@ def stored_case(case: Case, registry: Registry) -> tuple[Case, tuple[Diagnostic,
     return replace(case, object=stored[0], old=stored[1]), tuple(dict.fromkeys(found))
 
 
-def _stored(document: Document, registry: Registry) -> tuple[Document, tuple[Diagnostic, ...]]:
+def _stored(document: Document, registry: Registry) -> tuple[Document, tuple[Finding, ...]]:
     document, kind = _in_namespace(document), document.data["kind"]
     known = registry.find(*split_version(str(document.data["apiVersion"])), str(kind))
     if known is None:
@@ -155,12 +155,12 @@ def _in_namespace(document: Document) -> Document:
     return replace(document, data=data)
 
 
-def _refusal(case: Case, finding: Diagnostic) -> Diagnostic:
+def _refusal(case: Case, finding: Finding) -> Finding:
     message = f"test {case.name!r}: no policy would see this object: {finding.message}"
     return report(_INVALID, finding.document, finding.path, message, found=finding.found, hint=finding.hint)
 
 
-def _unknown(case: Case, policies: Mapping[str, Document]) -> Iterator[Diagnostic]:
+def _unknown(case: Case, policies: Mapping[str, Document]) -> Iterator[Finding]:
     for policy in case.expect:
         if policy not in policies:
             place = (*case.path, "expect", policy)
@@ -168,9 +168,7 @@ def _unknown(case: Case, policies: Mapping[str, Document]) -> Iterator[Diagnosti
             yield report(_INVALID, case.document, place, message, hint=suggest(policy, tuple(policies)))
 
 
-def _compared(
-    case: Case, policy: str, expected: tuple[Failure, ...], decisions: list[Decision]
-) -> Iterator[Diagnostic]:
+def _compared(case: Case, policy: str, expected: tuple[Failure, ...], decisions: list[Decision]) -> Iterator[Finding]:
     """Yield what a policy does not say; where it says all that is expected, what it says beyond that."""
     said = [decision for decision in decisions if decision.outcome != "annotation"]
     place = (*case.path, "expect", policy)
@@ -198,7 +196,7 @@ def _shown(decision: Decision) -> str:
     return f"{decision.outcome} ({decision.action}): {decision.message}"
 
 
-def _untested(policies: Mapping[str, Document], shown: set[tuple[str, Path]]) -> Iterator[Diagnostic]:
+def _untested(policies: Mapping[str, Document], shown: set[tuple[str, Path]]) -> Iterator[Finding]:
     for name, document in sorted(policies.items()):
         if not any(policy == name for policy, _ in shown):
             yield report(_UNTESTED, document, ("metadata", "name"), f"no test shows policy {name!r} to fail anything")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trainc.findings import Diagnostic, sort_key
+from trainc.findings import Finding, sort_key
 from trainc.options import Revision
 from trainc.safeguards.comments import new_comments
 from trainc.safeguards.documents import changed_documents
@@ -20,7 +20,7 @@ __all__ = ["weakened"]
 
 def weakened(
     before: Revision, after: Revision, config: Document | None, unread: Iterable[Source] = ()
-) -> tuple[Diagnostic, ...]:
+) -> tuple[Finding, ...]:
     """Return what judges less, or otherwise, after a change than before: TC520, TC521 and TC522, sorted.
 
     ``config`` is trainc.yaml after the change. ``unread`` are files below policies/ that are not read as policies: what

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from trainc.documents.comments import comments
-from trainc.findings import Diagnostic, report
+from trainc.findings import Finding, report
 from trainc.findings.suppression import WORD, read
 from trainc.options import Revision
 from trainc.source import Document, Source
@@ -15,7 +15,7 @@ Entry = tuple[str, str, str]
 """File, code and reason."""
 
 
-def new_comments(before: Revision, after: Revision) -> Iterator[Diagnostic]:
+def new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
     """Yield a note for each code that a comment silences, and none of the same file and reason did before."""
     old = {source.name: source for source in before.sources}
     for source in after.sources:

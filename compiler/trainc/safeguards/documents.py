@@ -8,7 +8,7 @@ from trainc.admit.policy.documents import BINDING, POLICY, is_policy, read
 from trainc.documents.classify import JOBS, Key, classify, identity
 from trainc.documents.compare import changes
 from trainc.documents.load import load
-from trainc.findings import Diagnostic, report
+from trainc.findings import Finding, report
 from trainc.options import Revision
 from trainc.records import replace
 from trainc.safeguards.policies import less_by_binding, less_by_policy
@@ -18,7 +18,7 @@ CODE = "TC520"
 _FOLDER = "policies/"
 
 
-def changed_documents(before: Revision, after: Revision, unread: Iterable[Source]) -> Iterator[Diagnostic]:
+def changed_documents(before: Revision, after: Revision, unread: Iterable[Source]) -> Iterator[Finding]:
     """Yield a warning for each way in which the policies of a revision forbid less than they did before."""
     old, new = _documents(before.sources), _documents(after.sources)
     hidden = _documents(unread, anywhere=True) if old.keys() - new.keys() else {}

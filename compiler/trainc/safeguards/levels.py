@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainc.findings import CODES, Diagnostic, report
+from trainc.findings import CODES, Finding, report
 from trainc.findings.severities import IGNORE, KEY, locked, rank, read
 from trainc.foreign import KEY as UNMANAGED
 from trainc.foreign import unmanaged
@@ -16,7 +16,7 @@ _PODS: Path = ("policies", "pods")
 _REQUIRED: Path = ("lock", "required")
 
 
-def lowered(before: Revision, after: Revision, config: Document | None) -> Iterator[Diagnostic]:
+def lowered(before: Revision, after: Revision, config: Document | None) -> Iterator[Finding]:
     """Yield a warning for each setting that is less strict than before."""
     document = config or Document(Source(_FILE, b""), {})
     for path, message in (*_severities(before.config.get(KEY), after.config.get(KEY)), *_others(before, after)):

@@ -10,7 +10,7 @@ from trainc.admit.policy.documents import POLICY, Read, Stored, rows
 from trainc.admit.policy.expressions import Expressions
 from trainc.admit.policy.problems import Problem, binding_problems, policy_problems
 from trainc.documents.positions import within
-from trainc.findings import Diagnostic, report, suggest
+from trainc.findings import Finding, report, suggest
 from trainc.regex import lazy
 from trainc.schema.kinds import all_groups, all_kinds
 from trainc.source import Document, JsonObject, Path, as_list, as_object, dotted, existing, get
@@ -18,12 +18,12 @@ from trainc.source import Document, JsonObject, Path, as_list, as_object, dotted
 REFUSED, UNCOMPILED, UNBOUND, DANGLING, NO_PARAMS, UNMATCHED = "TC511", "TC512", "TC513", "TC514", "TC515", "TC516"
 
 
-def creation_findings(given: Sequence[Read], policies: Mapping[Document, Expressions]) -> tuple[Diagnostic, ...]:
+def creation_findings(given: Sequence[Read], policies: Mapping[Document, Expressions]) -> tuple[Finding, ...]:
     """Return what is to be said of policies and bindings before any request."""
     return tuple(chain(chain.from_iterable(_one(each, policies) for each in given), _between(given)))
 
 
-def _one(each: Read, policies: Mapping[Document, Expressions]) -> Iterator[Diagnostic]:
+def _one(each: Read, policies: Mapping[Document, Expressions]) -> Iterator[Finding]:
     document = each.document
     for path in each.dropped:
         message = f"unknown field {dotted(path)}"
@@ -47,7 +47,7 @@ def _one(each: Read, policies: Mapping[Document, Expressions]) -> Iterator[Diagn
     yield from _unmatched(each.stored)
 
 
-def _finding(document: Document, problem: Problem) -> Diagnostic:
+def _finding(document: Document, problem: Problem) -> Finding:
     path = existing(document.data, problem.path)
     if problem.position is None:
         found, expected = problem.found, problem.expected
@@ -65,7 +65,7 @@ def _first(text: str) -> str:
     return rest.partition(" ")[2] or rest if mark and head == "ERROR" and rest.startswith("<input>") else line
 
 
-def _between(given: Sequence[Read]) -> Iterator[Diagnostic]:
+def _between(given: Sequence[Read]) -> Iterator[Finding]:
     policies = {each.stored.name: each.stored for each in given if each.stored is not None and _is_policy(each)}
     bindings = [each.stored for each in given if each.stored is not None and not _is_policy(each)]
     for binding in bindings:
@@ -84,13 +84,13 @@ def _is_policy(each: Read) -> bool:
     return each.document.data["kind"] == POLICY
 
 
-def _dangling(binding: Stored, known: list[str]) -> Diagnostic:
+def _dangling(binding: Stored, known: list[str]) -> Finding:
     path, name = ("spec", "policyName"), binding.policy_name
     message = f"no policy {name} is given: the binding decides nothing here"
     return report(DANGLING, binding.document, path, message, found=name, hint=suggest(name, known))
 
 
-def _params(policy: Stored, binding: Stored) -> Iterator[Diagnostic]:
+def _params(policy: Stored, binding: Stored) -> Iterator[Finding]:
     """Warn where one of the two has params and the other does not: the server takes both for no params."""
     refers = isinstance(binding.spec.get("paramRef"), dict)
     if policy.has_params == refers:
@@ -110,7 +110,7 @@ _PARTS = tuple(
 )
 
 
-def _unmatched(stored: Stored) -> Iterator[Diagnostic]:
+def _unmatched(stored: Stored) -> Iterator[Finding]:
     """Yield a warning for each group and resource in the rules that no request can have."""
     for part, field in _PARTS:
         for index, rule in enumerate(rows(as_object(stored.spec.get(part)), field)):
@@ -122,7 +122,7 @@ def _unmatched(stored: Stored) -> Iterator[Diagnostic]:
             yield from _kinds(stored, str(row.get("expression")), ("spec", field, index, "expression"))
 
 
-def _kinds(stored: Stored, expression: str, path: Path) -> Iterator[Diagnostic]:
+def _kinds(stored: Stored, expression: str, path: Path) -> Iterator[Finding]:
     """Yield a warning for a kind that is spelt as none is, but for upper and lower case."""
     for name in dict.fromkeys(match[1] for match in _KIND.finditer(expression)):
         kinds = _spellings().get(name.lower())
@@ -132,7 +132,7 @@ def _kinds(stored: Stored, expression: str, path: Path) -> Iterator[Diagnostic]:
             yield report(UNMATCHED, stored.document, path, message, found=name, hint=hint)
 
 
-def _groups(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Diagnostic]:
+def _groups(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Finding]:
     for index, group in enumerate(as_list(rule.get("apiGroups"))):
         if isinstance(group, str) and "/" in group:
             message = f"{group} is not an API group: the rule matches nothing in it"
@@ -140,7 +140,7 @@ def _groups(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Diagnostic
             yield report(UNMATCHED, stored.document, (*path, "apiGroups", index), message, found=group, hint=hint)
 
 
-def _resources(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Diagnostic]:
+def _resources(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Finding]:
     groups = [str(group) for group in as_list(rule.get("apiGroups"))]
     if not groups or not all(_plurals(group) for group in groups):
         return  # a group of which not all resources are known, or any group

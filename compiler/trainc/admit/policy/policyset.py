@@ -45,7 +45,7 @@ from trainc.admit.policy.match import (
 from trainc.admit.policy.values import names, object_names
 from trainc.cel.values import Value
 from trainc.documents.classify import Key, identity
-from trainc.findings import Diagnostic, has_errors
+from trainc.findings import Finding, has_errors
 from trainc.kube.gojson import go_json
 from trainc.records import dataclass, field
 from trainc.schema.kinds import BUILT_IN, Registry
@@ -67,7 +67,7 @@ class PolicySet:
     A policy or binding that is refused decides nothing: no cluster would have it.
     """
 
-    findings: tuple[Diagnostic, ...] = ()
+    findings: tuple[Finding, ...] = ()
     bound: tuple[Bound, ...] = field(default=(), repr=False)
     cluster: Cluster = field(default_factory=lambda: Cluster({}, BUILT_IN), repr=False)
 

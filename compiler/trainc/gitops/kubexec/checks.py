@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from trainc.findings import Diagnostic, report, suggest
+from trainc.findings import Finding, report, suggest
 from trainc.gitops.base import jobset_of
 from trainc.gitops.kubexec.pods import ACCOUNT, TOKEN, account_of, pods
 from trainc.model import LAUNCHER, Findings, Model, Object, Objects
@@ -28,7 +28,7 @@ def check(model: Model) -> Findings:
     return tuple(found) if place is None else (*found, _sshd(model, place, annotations))
 
 
-def _unknown(model: Model, key: str, value: Json) -> Diagnostic:
+def _unknown(model: Model, key: str, value: Json) -> Finding:
     path: Path = (*ANNOTATIONS, key)
     if key != TRANSPORT:
         hint = suggest(key, (TRANSPORT,))
@@ -37,7 +37,7 @@ def _unknown(model: Model, key: str, value: Json) -> Diagnostic:
     return report(UNKNOWN, model.runtime, path, "unknown transport", found=str(value), expected=expected)
 
 
-def _sshd(model: Model, place: Path, annotations: dict[str, Json]) -> Diagnostic:
+def _sshd(model: Model, place: Path, annotations: dict[str, Json]) -> Finding:
     whose = "the runtime's annotation" if TRANSPORT in annotations else "trainc.yaml"
     path = existing(model.runtime.data, ("spec", "template", *place))
     return report(SSHD, model.runtime, path, f"job 'node' runs sshd, but {whose} says transport kubexec")
@@ -57,7 +57,7 @@ def judge(model: Model, objects: Objects) -> Findings:
     return tuple(finding for finding in found if finding is not None)
 
 
-def _of_pod(model: Model, jobset: Object, name: str, path: Path, account: str) -> Diagnostic | None:
+def _of_pod(model: Model, jobset: Object, name: str, path: Path, account: str) -> Finding | None:
     spec = as_object(get(jobset.data, *path))
     token, at = spec.get(TOKEN), (*path, TOKEN)
     if name == LAUNCHER:

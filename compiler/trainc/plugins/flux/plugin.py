@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.findings import Diagnostic
+from trainc.findings import Finding
 from trainc.kube.fielderror import invalid
 from trainc.kube.gojson import trim_space
 from trainc.model import NODE, Container, Findings, Model, Objects, PodSet, replace_named
@@ -125,7 +125,7 @@ def _pod_set(model: Model, pod_set: PodSet) -> PodSet:
     return replace(pod_set, init_containers=init_containers, containers=containers)
 
 
-def _check_processes(model: Model, policy: JsonObject) -> list[Diagnostic]:
+def _check_processes(model: Model, policy: JsonObject) -> list[Finding]:
     given = model.num_proc_per_node
     processes = given if given is not None else policy.get("numProcPerNode")
     if not isinstance(processes, int) or processes >= 1:
@@ -138,7 +138,7 @@ def _check_processes(model: Model, policy: JsonObject) -> list[Diagnostic]:
     return [refused("TC405", document, (*path, "numProcPerNode"), text, detail, **more)]
 
 
-def _check_installer(model: Model) -> list[Diagnostic]:
+def _check_installer(model: Model) -> list[Finding]:
     detail = f"InitContainer '{INSTALLER}' is reserved"
     text = invalid("spec.trainer.initContainers", INSTALLER, detail)
     return [
@@ -150,7 +150,7 @@ def _check_installer(model: Model) -> list[Diagnostic]:
     ]
 
 
-def _check_panics(model: Model) -> list[Diagnostic]:
+def _check_panics(model: Model) -> list[Finding]:
     if model.num_nodes is not None:
         return []
     missing = "spec.trainer" if model.trainer is None else "spec.trainer.numNodes"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from trainc.findings import Diagnostic, Severity, report, suggest
+from trainc.findings import Finding, Severity, report, suggest
 from trainc.kube.fielderror import invalid
 from trainc.kube.goorder import typed
 from trainc.kube.names import is_domain_prefixed_path
@@ -43,7 +43,7 @@ def check(model: Model) -> Findings:
     )
 
 
-def _check_initializer(model: Model, field: str, name: str) -> Iterator[Diagnostic]:
+def _check_initializer(model: Model, field: str, name: str) -> Iterator[Finding]:
     if not isinstance(get(model.job.data, "spec", "initializer", field), dict):
         return
     lacking, code = _lacking(model, name), "TC306"
@@ -86,7 +86,7 @@ def _goes_to_cache(model: Model) -> bool:
     return isinstance(uri, str) and uri.startswith("cache://")
 
 
-def _check_patches(model: Model) -> Iterator[Diagnostic]:
+def _check_patches(model: Model) -> Iterator[Finding]:
     patches = get(model.job.data, "spec", "runtimePatches")
     for index, patch in enumerate(as_list(patches)):
         manager = get(patch, "manager")
@@ -99,7 +99,7 @@ def _check_patches(model: Model) -> Iterator[Diagnostic]:
             yield from _check_env(model, job, (*job_path, i))
 
 
-def _check_names(model: Model, patch: Json, path: Path) -> Iterator[Diagnostic]:
+def _check_names(model: Model, patch: Json, path: Path) -> Iterator[Finding]:
     """Report names that the unpatched runtime lacks (P1)."""
     own = model.unpatched.get("replicatedJobs")
     known = {str(get(job, "name")): job for job in as_list(own)}
@@ -120,7 +120,7 @@ def _check_names(model: Model, patch: Json, path: Path) -> Iterator[Diagnostic]:
                 yield _unknown(model, where, message, containers[kind], hint)
 
 
-def _unknown(model: Model, path: Path, message: str, known: Collection[str], hint: str | None) -> Diagnostic:
+def _unknown(model: Model, path: Path, message: str, known: Collection[str], hint: str | None) -> Finding:
     """Return the finding of a name that the unpatched runtime lacks: a warning under faithful, as upstream takes it."""
     severity = Severity.WARNING if model.options.faithful else None
     choices = f"one of {', '.join(sorted(known))}" if known else "none: there is none"
@@ -132,7 +132,7 @@ KINDS = ("initContainers", "containers")
 KINDS_CALLED = {"initContainers": "init container", "containers": "container"}
 
 
-def _check_env(model: Model, patch: Json, path: Path) -> Iterator[Diagnostic]:
+def _check_env(model: Model, patch: Json, path: Path) -> Iterator[Finding]:
     detail = f"must not have envs for the {', '.join(NO_ENV)} containers"
     pod_path = ("template", "spec", "template", "spec")
     for index, container in enumerate(pod_containers(patch)):
@@ -142,7 +142,7 @@ def _check_env(model: Model, patch: Json, path: Path) -> Iterator[Diagnostic]:
             yield refused("TC308", model.job, where, invalid(PATCHES, shown, detail), detail)
 
 
-def _unnamed_ports(model: Model) -> Iterator[Diagnostic]:
+def _unnamed_ports(model: Model) -> Iterator[Finding]:
     if model.fixed("unnamed-ports"):
         return
     injects = any(model.policy(kind) is not None for kind in ("torch", "jax", "xgboost"))
@@ -175,7 +175,7 @@ def _ports(container: JsonObject, port: int | None, *, by_number: bool) -> tuple
     return upsert_ports(own, upsert_ports(own, new, by_number=by_number), by_number=by_number)
 
 
-def _two_sources(model: Model) -> Iterator[Diagnostic]:
+def _two_sources(model: Model) -> Iterator[Finding]:
     """Report volumes of which no Pod can be made; a warning under faithful, for upstream accepts them."""
     severity = Severity.WARNING if model.options.faithful else Severity.ERROR
     for job, volumes in patched_sources(model).items():
@@ -232,7 +232,7 @@ def _master_address(model: Model) -> Findings:
     return known_bug("master-address", model.runtime, ("spec", "template", "spec"), message)
 
 
-def _two_gpus(model: Model) -> Iterator[Diagnostic]:
+def _two_gpus(model: Model) -> Iterator[Finding]:
     """Warn where Trainer would take one of several GPU-like resources at random (X3)."""
     if not any(model.policy(kind) is not None for kind in ("torch", "mpi", "xgboost", "flux")):
         return

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.findings import Diagnostic
+from trainc.findings import Finding
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.goorder import typed
@@ -126,7 +126,7 @@ def processes_given(model: Model) -> int | str:
     return model.num_proc_per_node if model.num_proc_per_node is not None else "auto"
 
 
-def _unknown_target(model: Model, target: Target) -> Diagnostic:
+def _unknown_target(model: Model, target: Target) -> Finding:
     detail = (
         f"envInjection target podSet {quote(target.job)} container {quote(target.container)}"
         " not found in runtime template"

@@ -5,7 +5,7 @@ The trigger is spec.trainer.command being exactly ``[tune, run]``.
 
 from __future__ import annotations
 
-from trainc.findings import Diagnostic
+from trainc.findings import Finding
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.gojson import trim_space
 from trainc.kube.goorder import typed
@@ -158,7 +158,7 @@ def _strings(value: Json) -> list[str]:
     return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
 
 
-def check(model: Model, procs: int | str) -> list[Diagnostic]:
+def check(model: Model, procs: int | str) -> list[Finding]:
     """Return what Trainer refuses of a torchtune job."""
     name = model_name(runtime_name(model))
     nodes = 1 if model.num_nodes is None else model.num_nodes
@@ -182,7 +182,7 @@ def check(model: Model, procs: int | str) -> list[Diagnostic]:
     return findings
 
 
-def _check_qlora(model: Model, name: str, nodes: int, procs: int | str) -> list[Diagnostic]:
+def _check_qlora(model: Model, name: str, nodes: int, procs: int | str) -> list[Finding]:
     _, config = recipe(model, nodes, procs, gpu_count(node_resources(model)))
     if "_qlora" not in config:
         return []
@@ -221,6 +221,6 @@ def _check_dataset(model: Model, args: list[str]) -> Findings:
     )
 
 
-def _refuse(model: Model, path: Path, value: Json, detail: str) -> Diagnostic:
+def _refuse(model: Model, path: Path, value: Json, detail: str) -> Finding:
     text = invalid(dotted(path), value, detail)
     return refused("TC402", model.job, existing(model.job.data, path), text, detail)
