@@ -1,8 +1,8 @@
 """A planned expression: what cel-go's planner makes of a tree, node for node (interpreter/interpretable.go, v0.26.0).
 
 Cost follows from these nodes and their ids rather than from the tree: a chain of fields and indexes is one attribute,
-and a branch of ``?:`` that is an attribute is resolved without being evaluated as a node of its own. exact.py runs
-them as cel-go does; fast.py runs those without surprises quicker.
+and a branch of ``?:`` that is an attribute is resolved without being evaluated as a node of its own. codegen.py writes
+them as functions of Python.
 """
 
 from __future__ import annotations
