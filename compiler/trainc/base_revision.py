@@ -7,6 +7,7 @@ from functools import cache, lru_cache
 from typing import TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from trainc.admit.jobsetdefaults import default
 from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, classify
@@ -15,7 +16,6 @@ from trainc.findings import Finding, Severity, report
 from trainc.kube.gotypes import GoDecodeError
 from trainc.options import Revision
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
-from trainc.records import replace
 from trainc.schema import Resource, admit
 from trainc.schema.kinds import BUILT_IN, Registry, split_version
 from trainc.source import Document, JsonObject, Path, Source, existing, get, put

@@ -7,11 +7,12 @@ each step leaves a snapshot of the JobSet; comparing a snapshot with the one bef
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from trainc.documents.compare import key_of
 from trainc.model import Model, Object, Origin
-from trainc.records import NamedTuple, replace
 from trainc.source import Document, Json, Path, existing
 
 Cause = Callable[[Path, Json], Origin]

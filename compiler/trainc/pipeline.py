@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from trainc.compilejob import Job
 from trainc.contents import Content
@@ -27,7 +28,6 @@ from trainc.model import Object
 from trainc.options import Options
 from trainc.output import files, shared_files
 from trainc.prepared import Executor, Keep, Prepared, in_order
-from trainc.records import replace
 from trainc.source import Document, Source
 
 __all__ = ["Build", "Job", "Loaded", "compile", "load_all", "run"]

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from trainc.admit.companions import Companions, admit_companions
 from trainc.base_revision import Base
@@ -24,7 +25,6 @@ from trainc.judges import Judges
 from trainc.options import Options
 from trainc.output import files
 from trainc.policing import Policing
-from trainc.records import replace
 from trainc.runtimes import Runtimes
 from trainc.schema.kinds import Registry
 from trainc.source import Document, Source

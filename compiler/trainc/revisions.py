@@ -10,14 +10,13 @@ import os
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from trainc.config import Config, parse
 from trainc.findings.display import is_printable
 from trainc.foreign import OWNED, Kind
 from trainc.options import Revision
 from trainc.read import CONFIG, LIMIT, LOCK, OUT, SUFFIXES, is_given, is_input
-from trainc.records import NamedTuple
 from trainc.source import Source
 from trainc.typedfiles import read_document
 

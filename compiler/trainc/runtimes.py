@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from trainc.admit.crd import Admitted, admit_document
 from trainc.admit.trainer import validate_runtime
@@ -16,7 +17,6 @@ from trainc.findings import Finding, Related, Severity, report
 from trainc.lookup import builtin, not_found, reference
 from trainc.options import Options
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
-from trainc.records import replace
 from trainc.source import Document, get, put
 
 _NAMED = 5

@@ -7,9 +7,9 @@ read; ``Document.marks`` computes them when a finding has to be placed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias, Union
+from typing import NamedTuple, TypeAlias, Union
 
-from trainc.records import NamedTuple, dataclass, field
+from msgspec import Struct
 
 Json: TypeAlias = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]  # noqa: UP007 - recursive
 JsonObject: TypeAlias = dict[str, Json]
@@ -28,12 +28,11 @@ class Mark(NamedTuple):
 START = Mark(1, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """One text to compile. ``name`` is what findings call it: a relative POSIX path, or ``<stdin>``."""
 
     name: str
-    text: str | bytes = field(repr=False)
+    text: str | bytes
 
     def decoded(self) -> str:
         """Return the text; bytes that are not UTF-8 become U+FFFD (load reports them)."""
@@ -44,8 +43,7 @@ def _no_marks() -> Mapping[Path, Mark]:
     return {}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Document:
+class Document(Struct, frozen=True, eq=False):
     """One YAML document: its data, and a thunk that finds places in its text.
 
     ``marks()`` maps a path to the mark of its key (mappings) or of its value
@@ -53,9 +51,9 @@ class Document:
     """
 
     source: Source
-    data: JsonObject = field(repr=False)
+    data: JsonObject
     index: int = 0
-    marks: Callable[[], Mapping[Path, Mark]] = field(default=_no_marks, repr=False)
+    marks: Callable[[], Mapping[Path, Mark]] = _no_marks
 
     def locate(self, path: Path) -> Mark:
         """Return the mark of path, or of its nearest ancestor that has one."""

@@ -7,9 +7,10 @@ name is another object: nothing is said of it, nor of one that is gone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from trainc.admit.rules import RuleFailure, failures
 from trainc.admit.update import config_map_changes, jobset_changes, rewritten, trainjob_changes
@@ -22,7 +23,6 @@ from trainc.gitops.naming import run_of, way_forward
 from trainc.kube.gotypes import GoDecodeError
 from trainc.model import Model, Object
 from trainc.origins import blamed
-from trainc.records import NamedTuple, replace
 from trainc.schema import Resource, admit, has_rules
 from trainc.schema.kinds import BUILT_IN, Registry, split_version
 from trainc.schema.wording import show

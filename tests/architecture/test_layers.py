@@ -8,7 +8,7 @@ import pytest
 from syntax import imports, modules
 
 LAYERS: tuple[tuple[int, tuple[str, ...]], ...] = (
-    (0, ("regex", "records", "memo", "digests")),
+    (0, ("regex", "memo", "digests")),
     (0, ("source",)),
     (1, ("settings", "data", "imagelock")),
     (1, ("options",)),

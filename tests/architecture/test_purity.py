@@ -24,7 +24,6 @@ PURE_ABOVE = tuple(
 CORE = frozenset(name for number, rooms in LAYERS if number <= 6 for name in rooms).union(PURE_ABOVE)
 READS_PACKAGE_DATA = ("data",)
 ALLOWED = {
-    ("records", "hash()"),
     ("cel.codegen", "exec()"),
     ("memo", "id()"),
     ("admit.rules", "id()"),

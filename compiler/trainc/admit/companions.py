@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trainc.admit.configmaps import CODE as TOO_LARGE
 from trainc.admit.configmaps import UPSTREAM, message, oversized
 from trainc.admit.crd import rule_finding
@@ -15,7 +18,6 @@ from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report, suggest
 from trainc.findings.reporting import spilled
-from trainc.records import dataclass, replace
 from trainc.schema import Admitted, Resource, Violation, admit, has_rules, unknown_field_hint
 from trainc.schema.definitions import KIND, Definition, define
 from trainc.schema.kinds import BUILT_IN, KINDS, GroupKind, Registry, all_kinds, split_version
@@ -29,8 +31,7 @@ _OF_OBJECTS = ("TC005", "TC006")
 _UNCHECKED = "TC110"
 
 
-@dataclass(frozen=True, slots=True)
-class Companions:
+class Companions(Struct, frozen=True):
     """The objects beside TrainJobs and runtimes, as a cluster would store them, the kinds known, and findings.
 
     An object of an unknown kind, or one that cannot be decoded, is as it was given.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trainc.admit.removed import replacement
 from trainc.admit.rules import RuleFailure, failures
 from trainc.findings import Finding, Severity, report
 from trainc.kube.gotypes import GoDecodeError, decode
-from trainc.records import dataclass, replace
 from trainc.schema import Admitted as Result
 from trainc.schema import Violation, admit, resource, unknown_field_hint
 from trainc.schema.inputs import go_types
@@ -26,8 +28,7 @@ ADVICE: dict[Path, str] = {
 """What people mean who get these fields wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(Struct, frozen=True):
     """A document as the cluster stores it, and what was found on the way."""
 
     document: Document

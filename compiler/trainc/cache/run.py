@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from trainc.cache import jobs, snapshot
 from trainc.cache.jobs import JobFile, JobFiles, Keys, StoredJob, is_current, is_stub, stored_job
@@ -25,7 +26,6 @@ from trainc.jobresults import Documents, UnknownDocument, decode, place_of
 from trainc.pipeline import Loaded
 from trainc.prepared import Executor, Prepared
 from trainc.read import Inputs, read_file
-from trainc.records import replace
 from trainc.source import Document, Mark, Source
 from trainc.source import Path as FieldPath
 from trainc.write import Plan

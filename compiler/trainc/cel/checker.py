@@ -11,6 +11,7 @@ from types import NoneType
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec import Struct, field
 
 from trainc.cel import types
 from trainc.cel.ast import Call, Comprehension, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
@@ -22,7 +23,6 @@ from trainc.cel.scopes import Declared, qualified
 from trainc.cel.types import Type
 from trainc.cel.unification import TooLarge
 from trainc.cel.values import Uint
-from trainc.records import dataclass, field
 
 __all__ = ["Checked", "Reference", "check", "unchecked"]
 
@@ -43,8 +43,7 @@ Steps: TypeAlias = Generator[Node, Node, Node]
 replaces the node itself. So the depth of a tree is no depth of Python's stack."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """An expression with its types. In ``root`` names are full, and functions with a namespace have no target.
 
     ``types`` has every node of ``root``, ``references`` identifiers, calls and messages; both are empty if unchecked.

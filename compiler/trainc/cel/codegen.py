@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from trainc.cel import interpretable as plan
 from trainc.cel.cost import IDENT, LIST, MAP, MESSAGE, QUALIFIER
@@ -22,7 +22,6 @@ from trainc.cel.runtime import NAMES
 from trainc.cel.trampoline import run
 from trainc.cel.values import Value
 from trainc.cel.work import BUDGET
-from trainc.records import NamedTuple
 
 Function: TypeAlias = Callable[[Mapping[str, Value], int], tuple[Value, int, int]]
 Chain: TypeAlias = tuple[int, tuple[str, ...]]

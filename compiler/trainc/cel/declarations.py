@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
+
 from trainc.cel.types import Kind, Type
 from trainc.cel.values import Value
-from trainc.records import dataclass, field
 
 
-@dataclass(frozen=True, slots=True)
-class Overload:
+class Overload(Struct, frozen=True):
     """One signature of a function. ``args`` of a member begin with its receiver; type variables are parameters.
 
     ``variables``: the names of the type variables, those of the result first, as Go mostly has
@@ -21,11 +22,11 @@ class Overload:
     member: bool
     args: tuple[Type, ...]
     result: Type
-    variables: tuple[str, ...] = field(init=False)
+    variables: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = dict.fromkeys(name for type_ in (self.result, *self.args) for name in _variables(type_))
-        object.__setattr__(self, "variables", tuple(names))
+        force_setattr(self, "variables", tuple(names))
 
 
 def _variables(type_: Type) -> Iterator[str]:
@@ -35,8 +36,7 @@ def _variables(type_: Type) -> Iterator[str]:
         yield from _variables(parameter)
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """All that an expression may refer to.
 
     What a place adds: ``variables``, types by name, dots included; ``objects``, fields and their types by name of a

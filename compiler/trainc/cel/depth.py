@@ -7,8 +7,9 @@ are in each other. Methods of Measure are named after the rules of the grammar.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from trainc.cel.tokens import Token
-from trainc.records import NamedTuple
 
 LIMIT = 250
 

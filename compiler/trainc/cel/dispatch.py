@@ -6,7 +6,7 @@ Source: planner.go (planCall) of interpreter/ and common/decls/decls.go (Binding
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from trainc.cel import operators, optionals
 from trainc.cel.declarations import Environment, Overload
@@ -15,7 +15,6 @@ from trainc.cel.maps import inserted, is_list, is_map, items
 from trainc.cel.typenames import type_name, type_of
 from trainc.cel.types import Kind, Type
 from trainc.cel.values import EvalError, Value
-from trainc.records import NamedTuple
 
 Implementation: TypeAlias = Callable[..., Value]
 Guard: TypeAlias = Callable[[Value], bool]

@@ -11,13 +11,14 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from msgspec.structs import replace
+
 from trainc.cel import types
 from trainc.cel.declarations import Environment, Overload
 from trainc.cel.types import Type
 from trainc.cel.typetext import parse, signature
 from trainc.cel.values import TypeValue, Value
 from trainc.data import load_json
-from trainc.records import replace
 
 FILE = "cel_functions.json"
 _SCALARS = ("bool", "bytes", "double", "duration", "int", "null_type", "string", "timestamp", "uint", "list")

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from trainc.cel.ast import Literal, Node
 from trainc.cel.conversions import double_to_int, double_to_uint, int_to_uint, uint_to_int
 from trainc.cel.equality import equal
@@ -20,7 +22,6 @@ from trainc.cel.metering import matched, prepared
 from trainc.cel.typenames import type_name
 from trainc.cel.values import EvalError, Optional, TypeValue, Uint, Value
 from trainc.cel.work import Panic, fresh
-from trainc.records import replace
 
 CONVERSIONS: Final = frozenset(
     ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, Union
 
+from msgspec import Struct
+
 from trainc.cel.ast import Node
 from trainc.cel.cost import Cost
 from trainc.cel.values import Value
-from trainc.records import dataclass
 
 Id: TypeAlias = Node
 """What cel-go numbers; here the node of the tree itself."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ConstantQualifier:
+class ConstantQualifier(Struct, frozen=True, eq=False):
     """``.name`` or ``[1]``; ``test_only`` asks for presence only, ``optional`` is behind a question mark."""
 
     id: Id
@@ -29,8 +29,7 @@ class ConstantQualifier:
     test_only: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ComputedQualifier:
+class ComputedQualifier(Struct, frozen=True, eq=False):
     """``[expression]``. ``plain``: the expression is an attribute of its own, and this a qualifier to cost only."""
 
     id: Id
@@ -42,8 +41,7 @@ class ComputedQualifier:
 Qualifier: TypeAlias = Union[ConstantQualifier, ComputedQualifier]  # noqa: UP007 - as the other aliases
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     """A name that may be a variable, in a slot of the frame, or else a constant: a type."""
 
     text: str
@@ -51,8 +49,7 @@ class Name:
     constant: Value = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AbsoluteAttribute:
+class AbsoluteAttribute(Struct, frozen=True, eq=False):
     """A variable and what qualifies it; of several names the first that is there counts.
 
     ``optional``: its static type is an optional; ``dynamic``: nothing is known of its type.
@@ -65,8 +62,7 @@ class AbsoluteAttribute:
     dynamic: bool = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RelativeAttribute:
+class RelativeAttribute(Struct, frozen=True, eq=False):
     """Any other value and what qualifies it."""
 
     base: Id
@@ -74,8 +70,7 @@ class RelativeAttribute:
     qualifiers: tuple[Qualifier, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ConditionalAttribute:
+class ConditionalAttribute(Struct, frozen=True, eq=False):
     """``condition ? truthy : falsy``; what qualifies it qualifies both branches."""
 
     base: Id
@@ -84,8 +79,7 @@ class ConditionalAttribute:
     falsy: Attribute
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MaybeAttribute:
+class MaybeAttribute(Struct, frozen=True, eq=False):
     """Names and fields of an unchecked expression: ``a.b.c`` may be a variable a.b.c, or c of a.b, or of a."""
 
     attributes: tuple[AbsoluteAttribute, ...]
@@ -96,16 +90,14 @@ Attribute: TypeAlias = Union[  # noqa: UP007 - as the other aliases
 ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Constant:
+class Constant(Struct, frozen=True, eq=False):
     """A value that is there before anything is evaluated."""
 
     id: Id
     value: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Access:
+class Access(Struct, frozen=True, eq=False):
     """An attribute evaluated. ``test``: the id of the has() that it is, if it is one."""
 
     attribute: Attribute
@@ -118,8 +110,7 @@ class Access:
         return attribute_id(self.attribute) if self.test is None else self.test
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Logical:
+class Logical(Struct, frozen=True, eq=False):
     """``&&`` (absorbing is False) or ``||`` (absorbing is True)."""
 
     id: Id
@@ -127,8 +118,7 @@ class Logical:
     absorbing: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class Call(Struct, frozen=True, eq=False):
     """A function. ``early``: arguments behind one that fails are not evaluated; ``metered``: it takes the meter, too.
 
     ``negates``: it is ``!=``, which cel-go finds true where ``==`` fails. ``strict``: failing arguments fail it.
@@ -146,8 +136,7 @@ class Call:
     strict: bool = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MakeList:
+class MakeList(Struct, frozen=True, eq=False):
     """``[a, ?b]``; ``optional`` says of each element whether it is behind a question mark."""
 
     id: Id
@@ -155,8 +144,7 @@ class MakeList:
     optional: tuple[bool, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MakeMap:
+class MakeMap(Struct, frozen=True, eq=False):
     """``{a: b, ?c: d}``."""
 
     id: Id
@@ -165,8 +153,7 @@ class MakeMap:
     optional: tuple[bool, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MakeMessage:
+class MakeMessage(Struct, frozen=True, eq=False):
     """``name{field: value}``, made by ``make`` of the fields that are there."""
 
     id: Id
@@ -177,8 +164,7 @@ class MakeMessage:
     make: Callable[[str, Mapping[str, Value]], Value]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Fold:
+class Fold(Struct, frozen=True, eq=False):
     """A comprehension. Slots of the frame hold the accumulator and the variables; ``second`` is 0 if there is one."""
 
     id: Id
@@ -192,8 +178,7 @@ class Fold:
     result: Interpretable
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Or:
+class Or(Struct, frozen=True, eq=False):
     """``optional.or(optional)``; ``unwraps``: ``optional.orValue(value)``."""
 
     id: Id
@@ -202,8 +187,7 @@ class Or:
     unwraps: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Membership:
+class Membership(Struct, frozen=True, eq=False):
     """``argument in [constants]``, whose forms (maps.key_form) are known beforehand."""
 
     id: Id
@@ -245,19 +229,28 @@ def _count(node: Any) -> int:
 def parts(part: Any) -> list[Any]:
     """Return the nodes, attributes and qualifiers right below one of a plan."""
     found: list[Any] = []
-    for name in part.__slots__:
-        value = getattr(part, name)
-        if value.__class__ is tuple:
-            found += [each for each in value if each.__class__ in _PARTS]
-        elif value.__class__ in _PARTS:
-            found.append(value)
+    for name in part.__struct_fields__:
+        value: Any = getattr(part, name)
+        several: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
+        found += [each for each in several if each.__class__ in _PARTS]
     return found
 
 
-ATTRIBUTES = frozenset(
+ATTRIBUTES: frozenset[type] = frozenset(
     (
         *(AbsoluteAttribute, RelativeAttribute, ConditionalAttribute, MaybeAttribute),
         *(ConstantQualifier, ComputedQualifier),
     )
 )
-_PARTS = ATTRIBUTES | {Constant, Access, Logical, Call, MakeList, MakeMap, MakeMessage, Fold, Or, Membership}
+_PARTS: frozenset[type] = ATTRIBUTES | {
+    Constant,
+    Access,
+    Logical,
+    Call,
+    MakeList,
+    MakeMap,
+    MakeMessage,
+    Fold,
+    Or,
+    Membership,
+}

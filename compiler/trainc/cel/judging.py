@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from trainc.cel import types
 from trainc.cel.ast import Call, Node
 from trainc.cel.declarations import Environment, Overload
@@ -12,11 +14,9 @@ from trainc.cel.scopes import Names
 from trainc.cel.types import Kind, Type
 from trainc.cel.unification import Bindings, general, is_dynamic, unwrap
 from trainc.cel.values import Value
-from trainc.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """What a node refers to.
 
     ``name``: the full name of an identifier or of a message's type. ``overloads``: the ids of those overloads of a call

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
+from msgspec.structs import replace
+
 from trainc.cel import dispatch, operators
 from trainc.cel.ast import Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
 from trainc.cel.attributes import KEYS, go_type
@@ -44,7 +46,6 @@ from trainc.cel.trampoline import Walk, run
 from trainc.cel.types import Kind
 from trainc.cel.values import Value
 from trainc.cel.wellknown import make_message
-from trainc.records import replace
 
 Steps: TypeAlias = Walk[Node, Interpretable]
 

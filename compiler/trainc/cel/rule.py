@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from functools import cache
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trainc.cel import types
 from trainc.cel.ast import Node
 from trainc.cel.astjson import load
@@ -20,7 +23,6 @@ from trainc.cel.program import PlanError, plan
 from trainc.cel.schematypes import Declared, Objects, declare
 from trainc.cel.types import Type
 from trainc.data import load_json
-from trainc.records import dataclass, replace
 from trainc.schema import Structural
 from trainc.source import Json, JsonObject, Path
 
@@ -29,8 +31,7 @@ TYPE_NAME = "selfType"
 """What the type of self is called, if it is an object (the server adds a number that changes with every run)."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledRule:
+class CompiledRule(Struct, frozen=True):
     """A rule ready to run.
 
     ``rule`` and ``message`` (messageExpression) are None where there is nothing to run, since it is empty or, as

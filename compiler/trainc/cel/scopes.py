@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from functools import cache
 
+from msgspec import Struct
+
 from trainc.cel import types
 from trainc.cel.ast import Ident, Node, Select
 from trainc.cel.declarations import Environment, Overload
 from trainc.cel.types import Type
 from trainc.cel.values import Value
-from trainc.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """A name that is known: in full, its type, and its value where it stands for a type or a constant."""
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from trainc.records import dataclass
+from msgspec import Struct
 
 
 class Kind(Enum):
@@ -33,8 +33,7 @@ class Kind(Enum):
     __hash__ = object.__hash__  # that of Enum is Python's, and kinds are looked for in sets all the time
 
 
-@dataclass(frozen=True, slots=True)
-class Type:
+class Type(Struct, frozen=True):
     """A type. ``name`` is set for struct, opaque, parameter and wrapper (the primitive's), else equal to the kind's.
 
     ``parameters``: of list one, of map two, of type none or one, of opaque types what they declare.

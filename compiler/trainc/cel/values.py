@@ -7,11 +7,13 @@ maps with string keys are dicts, never changed once made. Python's True equals 1
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import total_ordering
 from typing import Any, ClassVar, TypeAlias
+
+from msgspec import Struct
 
 from trainc.cel.types import Type
 from trainc.cel.work import Meter
-from trainc.records import dataclass, field
 
 Value: TypeAlias = Any
 """One of the kinds above, or an instance of a class below."""
@@ -40,40 +42,45 @@ class Undecided(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class Uint:
+class Uint(Struct, frozen=True):
     """An unsigned integer of 64 bits."""
 
     value: int
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Timestamp:
+@total_ordering
+class Timestamp(Struct, frozen=True, eq=False):
     """A time: nanoseconds since 1970-01-01T00:00:00Z, from year 1 to year 9999.
 
     ``offset``: seconds east of UTC that it was written with. It shows in string() only, and arithmetic keeps it.
     """
 
     nanos: int
-    offset: int = field(default=0, compare=False)
+    offset: int = 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Timestamp) and self.nanos == other.nanos
+
+    def __lt__(self, other: Timestamp) -> bool:
+        return self.nanos < other.nanos
+
+    def __hash__(self) -> int:
+        return hash(self.nanos)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Duration:
+class Duration(Struct, frozen=True, order=True):
     """A span: nanoseconds, 64 bits."""
 
     nanos: int
 
 
-@dataclass(frozen=True, slots=True)
-class TypeValue:
+class TypeValue(Struct, frozen=True):
     """A type as a value: ``type(1) == int``. Two are equal if their names are (parameters do not count at run time)."""
 
     type: Type
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Optional:
+class Optional(Struct, frozen=True, eq=False):
     """``optional.of(value)``; NONE is the one without a value."""
 
     value: Value
@@ -83,8 +90,7 @@ class Optional:
 NONE = Optional(None, present=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KeyedMap:
+class KeyedMap(Struct, frozen=True, eq=False):
     """A map with any key that is not a string. ``entries`` maps a hashable form of the key to (key, value).
 
     Keys are told apart as CEL does: 1, 1u and 1.0 are one key, true and 1 are two. equality.py makes the form.
@@ -93,10 +99,9 @@ class KeyedMap:
     entries: dict[object, tuple[Value, Value]]
 
 
-class Opaque:
+class Opaque(Struct, frozen=True, eq=False):
     """The base of values that only a library's functions understand: quantity, ip, cidr, url, semver, format ..."""
 
-    __slots__ = ()
     type: ClassVar[Type]
 
     def text(self) -> str:

@@ -27,10 +27,9 @@ _INT32: Final = range(-(2**31), 2**31)
 _JSON, _LIST, _STRUCT = "*structpb.Value", "*structpb.ListValue", "*structpb.Struct"
 
 
-class Empty(Opaque):
+class Empty(Opaque, frozen=True, eq=False):
     """``google.protobuf.Empty{}``."""
 
-    __slots__ = ()
     type = types.struct("google.protobuf.Empty")
 
     def text(self) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -23,7 +23,6 @@ from trainc.findings import Finding, Severity
 from trainc.foreign import Kind
 from trainc.gitops.companions import FOLDER
 from trainc.gitops.naming import RUN
-from trainc.records import NamedTuple
 from trainc.settings import Settings
 from trainc.source import Document, Json, JsonObject, get
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from trainc.changes.model import Effect, FieldChange, JobChange, ObjectChange, Place, Word
 from trainc.changes.phrases import counted, word_text
 from trainc.gitops.companions import FOLDER
-from trainc.records import NamedTuple
 from trainc.source import Json
 
 JOB: Final = "<job>"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 import msgspec
 
 from trainc.findings import Finding
-from trainc.records import NamedTuple
 from trainc.source import Json
 
 

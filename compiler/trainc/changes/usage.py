@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from trainc.changes.model import Place, Pods, Total, Totals, Usage, Word
 from trainc.changes.trees import is_jobset
@@ -21,7 +21,6 @@ from trainc.gitops.queue import QUEUE_LABEL
 from trainc.kube.podrequests import pod_requests
 from trainc.kube.quantity import QuantityError
 from trainc.plugins.base import is_gpu
-from trainc.records import NamedTuple
 from trainc.source import Json, JsonObject, Source, as_list, as_object, get, objects
 
 Folders = Mapping[Place, Mapping[str, bytes]]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from trainc.cache.results import key_of, load_result, save_result
 from trainc.cache.store import open_store
@@ -22,7 +23,6 @@ from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter, Words
 from trainc.findings import Finding, Silenced, has_errors, sort_key
 from trainc.read import Inputs, has_config, merge, read_config, read_given, read_lock, read_platform, read_stdin
-from trainc.records import replace
 
 if TYPE_CHECKING:
     from trainc.model import Object

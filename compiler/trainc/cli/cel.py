@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from trainc.cel.display import display
 from trainc.cel.issues import Issue
@@ -21,7 +22,6 @@ from trainc.questions import Answer, Question, QuestionError, answer, evaluate, 
 from trainc.questions.question import read_json, strange_keys
 from trainc.questions.rule import evaluate as evaluate_rule
 from trainc.read import read_given, read_stdin
-from trainc.records import replace
 from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.source import Document, Json, JsonObject, get
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from trainc.admit.companions import read_definitions
 from trainc.config import Config, parse
@@ -35,7 +36,6 @@ from trainc.read import (
     read_given,
     read_lock,
 )
-from trainc.records import replace
 from trainc.runtimes import without_jobs
 from trainc.source import Document, Source
 

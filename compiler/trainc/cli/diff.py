@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from trainc.cache.run import RunCache, with_cache
 from trainc.cache.snapshot import load_unchanged
@@ -41,7 +42,6 @@ from trainc.read import (
     read_platform,
     read_tree,
 )
-from trainc.records import replace
 from trainc.revisions import read_inputs
 from trainc.safeguards import weakened
 from trainc.settings import read_settings

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from trainc.findings import Finding, Related, Severity, report
 from trainc.kube.gotypes import GoDecodeError, decode
-from trainc.records import replace
 from trainc.schema.inputs import COMPANION, DEFINITION, INPUTS, POLICY, REPLACED, RUNTIME, TRAINER, kinds_of
 from trainc.source import Document, JsonObject, get
 

@@ -12,10 +12,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from trainc.documents.problems import Refused
 from trainc.memo import Once
-from trainc.records import replace
 from trainc.source import Document, Mark, Path, get
 
 if TYPE_CHECKING:

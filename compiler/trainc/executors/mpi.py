@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from trainc.compilejob import Job
 from trainc.config import parse
@@ -23,7 +24,6 @@ from trainc.images.lockfile import parse_lock
 from trainc.jobresults import Documents
 from trainc.pipeline import load_all
 from trainc.prepared import Executor, Keep, Prepared, in_order
-from trainc.records import replace
 from trainc.source import Document, Source
 
 Text = tuple[str, bytes]

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
 from trainc.data import load_json
 from trainc.kube.gojson import float_literal, json_literal
 from trainc.kube.quantity import QuantityError, canonical
-from trainc.records import NamedTuple
 from trainc.source import Json, JsonObject, Path, dotted
 
 JOB_SET = "v1alpha2.JobSet"

@@ -7,10 +7,10 @@ StrategicMergePatch with a struct. Both inputs are JSON; neither is changed.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from trainc.kube import gotypes
 from trainc.kube.gojson import printed
-from trainc.records import NamedTuple
 from trainc.source import Json, JsonObject
 
 _DIRECTIVE = "$patch"

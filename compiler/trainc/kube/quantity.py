@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from trainc.kube.digits import INT64_MAX, INT64_MIN, fits, int32, int64, read_digits, ten, without_tens, write_digits
 from trainc.kube.gojson import json_literal
-from trainc.records import NamedTuple
 from trainc.regex import lazy
 from trainc.source import Json
 

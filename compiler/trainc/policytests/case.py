@@ -17,8 +17,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
+from msgspec import Struct, field
+
 from trainc.findings import Finding, has_errors, report, suggest
-from trainc.records import dataclass, field
 from trainc.source import Document, Json, JsonObject, Mark, Path, Source, as_object, objects
 from trainc.typedfiles import read_document
 
@@ -40,8 +41,7 @@ _KEYS: Final[Mapping[str, tuple[type, str]]] = {
 _FAILURE_KEYS: Final = ("message", "action", "outcome")
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """One thing that a policy is expected to say; ``action`` is None where any will do."""
 
     message: str
@@ -49,8 +49,7 @@ class Failure:
     action: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class Case(Struct, frozen=True, eq=False):
     """One test. ``path`` leads to it in ``document``, the whole file; nothing expected of one is a pass.
 
     ``object`` and ``old`` are documents of their own, whose places are in the file; so are those of ``given``, the

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trainc.admit.companions import admit_companions, admit_object
 from trainc.admit.crd import admit_document
@@ -18,7 +20,6 @@ from trainc.findings.repeats import collapse
 from trainc.kube.gotypes import GoDecodeError
 from trainc.policing import creation, is_policy
 from trainc.policytests.case import PASS, Case, Failure
-from trainc.records import dataclass, replace
 from trainc.schema.kinds import Registry, split_version
 from trainc.source import Document, JsonObject, Path, Source, as_object, existing, get, objects
 
@@ -28,24 +29,21 @@ _INVALID: Final = "TC507"
 _VALIDATIONS: Path = ("spec", "validations")
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What a test gave: it passed if there is no finding."""
 
     case: Case
     findings: tuple[Finding, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """The results of all tests, in order, and what no test shows."""
 
     results: tuple[Result, ...]
     untested: tuple[Finding, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Platform:
+class Platform(Struct, frozen=True, eq=False):
     """What the tests meet: the policies, everything else, the kinds known."""
 
     policies: Mapping[str, Document]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from trainc.documents.compare import counterpart
 from trainc.gitops.base import History, jobset_of, namespace_origin
@@ -15,7 +18,6 @@ from trainc.model import Model, Origin
 from trainc.origins import Cause, Step, blame
 from trainc.plugins import SHAPES
 from trainc.plugins.jobset import JobSet
-from trainc.records import NamedTuple, replace
 from trainc.schema import admit, resource
 from trainc.source import Json, JsonObject, Path, existing, get
 

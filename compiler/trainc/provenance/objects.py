@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from trainc.gitops.base import JOBSET, History, namespace_origin
 from trainc.gitops.naming import name_place
 from trainc.memo import Once
@@ -17,7 +19,6 @@ from trainc.origins import Cause, Step, blame, nearest
 from trainc.plugins import BUILDS
 from trainc.plugins.volcano import QUEUE
 from trainc.provenance.jobset import POLICIES, Origins, Trail, joined, shape, trace_jobset
-from trainc.records import replace
 from trainc.source import JsonObject, Path, get
 
 _NODES: Final[Path] = ("spec", "trainer", "numNodes")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct, field
+
 from trainc.cel.output import plain
 from trainc.cel.program import Outcome
 from trainc.cel.values import EvalError
 from trainc.questions.tagged import as_read, numbers
-from trainc.records import dataclass, field
 from trainc.source import Json, JsonObject
 
 BUDGET: Final = 10_000_000
@@ -41,8 +42,7 @@ class QuestionError(ValueError):
     """A question that makes no sense."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A question; ``given`` holds all fields of its JSON object that are there and not null."""
 
     env: str
@@ -91,8 +91,7 @@ def read_question(data: Json) -> Question:
     )
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(Struct):
     """What there is to say of an expression.
 
     ``stage`` is where it ended without a value: compile, eval or undecided. ``position``, an offset in code points, is

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from msgspec.structs import replace
+
 from trainc.admit.policy.documents import BINDING, POLICY, is_policy, read
 from trainc.documents.classify import JOBS, Key, classify, identity
 from trainc.documents.compare import changes
 from trainc.documents.load import load
 from trainc.findings import Finding, report
 from trainc.options import Revision
-from trainc.records import replace
 from trainc.safeguards.policies import less_by_binding, less_by_policy
 from trainc.source import Document, Source, dotted, existing, get
 

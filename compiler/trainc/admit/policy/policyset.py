@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from trainc.admit.policy.creation import creation_findings
@@ -47,7 +48,6 @@ from trainc.cel.values import Value
 from trainc.documents.classify import Key, identity
 from trainc.findings import Finding, has_errors
 from trainc.kube.gojson import go_json
-from trainc.records import dataclass, field
 from trainc.schema.kinds import BUILT_IN, Registry
 from trainc.source import Document, Path, as_object
 
@@ -60,16 +60,15 @@ _EXEMPT = frozenset(
 _FAILURE_KEY = "validation.policy.admission.k8s.io/validation_failure"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PolicySet:
+class PolicySet(Struct, frozen=True, eq=False):
     """The policies and bindings given. ``findings``: what a server refuses of them when they are created.
 
     A policy or binding that is refused decides nothing: no cluster would have it.
     """
 
     findings: tuple[Finding, ...] = ()
-    bound: tuple[Bound, ...] = field(default=(), repr=False)
-    cluster: Cluster = field(default_factory=lambda: Cluster({}, BUILT_IN), repr=False)
+    bound: tuple[Bound, ...] = ()
+    cluster: Cluster = field(default_factory=lambda: Cluster({}, BUILT_IN))
 
     @classmethod
     def load(

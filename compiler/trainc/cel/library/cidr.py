@@ -13,15 +13,13 @@ from trainc.cel.library import ip
 from trainc.cel.library.ip import Address, AddressError, read_address
 from trainc.cel.types import opaque
 from trainc.cel.values import EvalError, Opaque, Value
-from trainc.records import dataclass
 
 _LENGTH = re.compile(r"[0-9]|[1-9][0-9]+", re.ASCII)
 _MOST_DIGITS = 19
 _PARSE_ERROR = "network address parse error during conversion from string: "
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Network(Opaque):
+class Network(Opaque, frozen=True, eq=False):
     """An address and how many of its bits are the network's; the others need not be 0."""
 
     type = opaque("net.CIDR")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from trainc.records import dataclass
+from msgspec import Struct
 
 _INSERTION, _NINTHER, _SHIFTING = 12, 50, 50
 _SWAPS_OF_DECREASING, _SHIFTS = 12, 5
@@ -21,8 +21,7 @@ def sort_indexes(size: int, less: Callable[[int, int], bool]) -> list[int]:
     return sorter.items
 
 
-@dataclass(slots=True)
-class _Sorter:
+class _Sorter(Struct):
     """The elements in their present order; places below are places in it."""
 
     items: list[int]

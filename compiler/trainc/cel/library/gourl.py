@@ -9,9 +9,11 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trainc.cel.gotext import from_utf8, quote, quote_cut, utf8
 from trainc.cel.library.ip import V4_BITS, AddressError, read_address
-from trainc.records import dataclass, replace
 
 Result = TypeVar("Result")
 
@@ -37,8 +39,7 @@ class UrlError(ValueError):
     """A text is no URL; the message is Go's, without the URL itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Url:
+class Url(Struct, frozen=True):
     """The parts of a URL, as Go's url.URL has them: path and fragment decoded, raw ones where they say more."""
 
     scheme: str = ""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from trainc.cel.gotext import quote_cut
 from trainc.cel.types import opaque
 from trainc.cel.values import EvalError, Opaque, Value
-from trainc.records import dataclass
 
 _HEX = re.compile(r"[0-9A-Fa-f]*", re.ASCII)
 _GROUPS, _GROUP_BITS = 8, 16
@@ -22,8 +21,7 @@ class AddressError(ValueError):
     """A text is no address; the message is Go's."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Address(Opaque):
+class Address(Opaque, frozen=True, eq=False):
     """An address: its number, its 32 or 128 bits, its zone (which values never have)."""
 
     type = opaque("net.IP")

@@ -16,7 +16,6 @@ from trainc.cel.types import opaque
 from trainc.cel.values import NONE, EvalError, Opaque, Optional, Value
 from trainc.cel.work import Panic
 from trainc.kube import names
-from trainc.records import dataclass
 
 Check: TypeAlias = Callable[[str], tuple[str, ...]]
 
@@ -27,8 +26,7 @@ _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", re.ASCII)
 _CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Format(Opaque):
+class Format(Opaque, frozen=True, eq=False):
     """A format: its name, what checks a text, and how long a regular expression its cost stands for."""
 
     type = opaque("kubernetes.NamedFormat")

@@ -11,15 +11,13 @@ from trainc.kube import quantity as kube
 from trainc.kube.digits import fits, ten
 from trainc.kube.gojson import as_float
 from trainc.kube.quantity import Format, QuantityError
-from trainc.records import dataclass
 
 _MOST_SCALE = 18
 _MOST_POWER, _LEAST_POWER = 308, -323
 """Go's math.Pow10 is infinite above, 0 below."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Quantity(Opaque):
+class Quantity(Opaque, frozen=True, eq=False):
     """A quantity. ``summed``: it came out of add() or sub(), which the server cannot find equal to anything given."""
 
     type = struct("kubernetes.Quantity")

@@ -13,15 +13,13 @@ from trainc.cel.types import struct
 from trainc.cel.values import UINT_MAX, EvalError, Opaque, Value
 from trainc.cel.work import Panic
 from trainc.kube.digits import int64
-from trainc.records import dataclass
 
 _NUMBER = re.compile("[0-9]+", re.ASCII)
 _IDENTIFIER = re.compile("[-0-9A-Za-z]+", re.ASCII)
 _MOST_DIGITS = 20
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Version(Opaque):
+class Version(Opaque, frozen=True, eq=False):
     """``1.2.3-rc.1+build.5``; identifiers of a pre-release are numbers where they are digits."""
 
     type = struct("kubernetes.Semver")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from trainc.cel.conversions import no_conversion
 from trainc.cel.gotext import cut, quote_cut
@@ -15,7 +16,6 @@ from trainc.cel.types import DURATION, INT, STRING, TIMESTAMP
 from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, Timestamp, Value
 from trainc.data import time_zone
 from trainc.kube.digits import int64
-from trainc.records import NamedTuple
 from trainc.regex import lazy
 
 SECOND, DAY = 10**9, 86400

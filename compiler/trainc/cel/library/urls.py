@@ -11,11 +11,9 @@ from trainc.cel.library.gourl import Url, UrlError, parse_request_uri
 from trainc.cel.library.gourl import parse as parse_any
 from trainc.cel.types import struct
 from trainc.cel.values import EvalError, Opaque, Value
-from trainc.records import dataclass
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class UrlValue(Opaque):
+class UrlValue(Opaque, frozen=True, eq=False):
     """A URL; two are equal if they are written alike."""
 
     type = struct("kubernetes.URL")

@@ -11,9 +11,8 @@ PATH                                     an item of a list by its name alone, if
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
-from trainc.records import NamedTuple
 from trainc.source import Json, JsonObject, Path, dotted, get, paths
 
 _QUOTED: Final = re.compile(r"\[(['\"])(.*?)\1\]")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from trainc.documents.emit import emit
 from trainc.findings.display import one_line, width
 from trainc.provenance.explaining.origins import Provenance
 from trainc.provenance.explaining.rows import Row, Table
-from trainc.records import NamedTuple
 from trainc.source import Json, Path, as_object
 
 WIDEST: Final = 68

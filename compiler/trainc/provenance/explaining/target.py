@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from trainc.findings import suggest
 from trainc.model import Object, Objects
-from trainc.records import NamedTuple
 from trainc.source import get
 
 JOBSET = "JobSet"
