@@ -10,7 +10,7 @@ from trainc.documents.emit import emit_file
 from trainc.source import JsonObject, get
 
 if TYPE_CHECKING:
-    from trainc.gitops.argocd.tree import Tree
+    from trainc.gitops.argocd import Tree
 
 HEADER_LINES = (
     f"{HEADER}trainc.yaml and jobs/",
@@ -23,9 +23,7 @@ def objects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
 
     Raises ValueError for a tree without argocd.repoURL.
     """
-    from trainc.gitops.argocd.applicationset import applicationset
-    from trainc.gitops.argocd.health import health_checks
-    from trainc.gitops.argocd.project import projects
+    from trainc.gitops.argocd import applicationset, health_checks, projects
 
     trees = tuple(trees)
     namespaces = sorted({tree.settings.argocd.namespace for tree in trees})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trainc.gitops.argocd.tree import Tree
+from trainc.gitops.argocd import Tree
 from trainc.gitops.summary import Summary
 from trainc.settings import read_settings
 from trainc.source import JsonObject

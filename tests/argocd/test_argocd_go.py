@@ -17,7 +17,7 @@ from test_argocd_health import STATUSES, script
 from trainc.applications import objects
 from trainc.cli.root import trainc
 from trainc.documents.emit import emit
-from trainc.gitops.argocd.applicationset import applicationset
+from trainc.gitops.argocd import applicationset
 from trainc.source import JsonObject
 
 ORACLE = Path(__file__).parents[1] / "oracle" / "argocd"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from lupa import lua51
 
-from trainc.gitops.argocd.health import CHECKS, health_checks
+from trainc.gitops.argocd import CHECKS, health_checks
 from trainc.source import get
 
 STATUSES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "statuses.json").read_text(encoding="utf-8"))

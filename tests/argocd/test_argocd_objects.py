@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 
 from trainc.applications import files, objects
 from trainc.documents.emit import emit
-from trainc.gitops.argocd.applicationset import applicationset
-from trainc.gitops.argocd.health import health_checks
-from trainc.gitops.argocd.plugin import plugin_definition
-from trainc.gitops.argocd.project import projects
-from trainc.gitops.argocd.tree import Tree
+from trainc.gitops.argocd import Tree, applicationset, health_checks, plugin_definition, projects
 from trainc.source import JsonObject, get
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -14,8 +14,7 @@ from trainc.cli.options import findings_options, project_option
 from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter
 from trainc.config import Config, without_repository
-from trainc.gitops.argocd.health import health_checks
-from trainc.gitops.argocd.plugin import plugin_definition
+from trainc.gitops.argocd import health_checks, plugin_definition
 from trainc.read import merge, read_platform, read_tree
 
 EPILOG = """\b

@@ -17,7 +17,7 @@ from trainc.cli.reporter import Reporter
 from trainc.config import Config
 from trainc.contents import Content, bytes_of
 from trainc.findings import has_errors
-from trainc.gitops.argocd.plugin import ENV, JOB, PARAMETERS
+from trainc.gitops.argocd import ENV, JOB, PARAMETERS
 from trainc.read import has_config, merge, name_below, read_platform, read_tree
 
 EPILOG = """\b

@@ -9,7 +9,7 @@ from trainc.cli.compiling import Outcome
 from trainc.cli.echo import echo
 from trainc.config import Config
 from trainc.documents.emit import emit_inert
-from trainc.gitops.argocd.tree import Tree
+from trainc.gitops.argocd import Tree
 from trainc.gitops.flux import kustomization
 from trainc.options import Options
 from trainc.settings import Settings

@@ -21,7 +21,7 @@ from trainc.documents.emit import emit
 from trainc.documents.load import load
 from trainc.gitops import sealing
 from trainc.gitops.base import jobset_of
-from trainc.gitops.keys.launcher import launcher_of
+from trainc.gitops.keys import launcher_of
 from trainc.kube.names import is_dns1123_label
 from trainc.kube.poddefaults import default_job
 from trainc.model import Object

@@ -1,0 +1,404 @@
+"""SSH keys of MPI jobs: never in git, made once in the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from trainc.data import load_text
+from trainc.gitops.base import Pass, by_environment, jobset_of, namespace_origin, with_jobset
+from trainc.gitops.naming import name_place
+from trainc.model import LAUNCHER, NODE, Model, Object, Objects, Origin
+from trainc.origins import nearest
+from trainc.plugins.mpi.plugin import secret_name
+from trainc.settings import SshKeys
+from trainc.source import Json, JsonObject, Path, as_object, get, objects
+
+# The pods of a JobSet that mount the keys, and the one that they are made for.
+
+
+class Launcher(Struct, frozen=True):
+    """A pod's spec, and its container that runs MPI, with their paths in the JobSet."""
+
+    path: Path
+    spec: JsonObject
+    container_path: Path
+    container: JsonObject
+
+
+def launcher_of(jobset: JsonObject, secret: str) -> Launcher | None:
+    """Return the launcher if it mounts a Secret, else the first pod that does, or None."""
+    found = list(mounting(jobset, secret))
+    if not found:
+        return None
+    index = next((i for i, job in found if job.get("name") == LAUNCHER), found[0][0])
+    path: Path = ("spec", "replicatedJobs", index, "template", "spec", "template", "spec")
+    spec = as_object(get(jobset, *path))
+    containers = objects(spec.get("containers"))
+    number = next((i for i, container in enumerate(containers) if container.get("name") == NODE), 0)
+    return Launcher(path, spec, (*path, "containers", number), containers[number])
+
+
+def mounting(jobset: JsonObject, secret: str) -> Iterator[tuple[int, JsonObject]]:
+    """Yield index and replicated job where a volume is the Secret of that name."""
+    for index, job in enumerate(objects(get(jobset, "spec", "replicatedJobs"))):
+        for volume in objects(get(job, "template", "spec", "template", "spec", "volumes")):
+            if "secret" in volume and get(volume["secret"], "secretName") == secret:
+                yield index, job
+                break
+
+
+# What the objects are called that make keys.
+
+
+def keys_name(model: Model) -> str:
+    """Return the name of what makes the keys of a job."""
+    return f"{model.name}-mpi-ssh-keys"
+
+
+def metadata(model: Model, name: str) -> JsonObject:
+    """Return the metadata of an object of the job's namespace."""
+    return {"name": name, "namespace": model.namespace}
+
+
+# The pod that makes keys: small, without rights on its node (Pod Security's profile restricted), without disk.
+
+SCRIPT: Final = "mpi_ssh_keys.py"
+FOLDER: Final = "/etc/mpi-ssh-keys"
+COMPONENT: Final[JsonObject] = {"app.kubernetes.io/component": "mpi-ssh-keys"}
+"""What a NetworkPolicy can select the pod by, which has to reach the API server."""
+
+NOBODY: Final = 65534
+"""A user that images have beside root: ssh-keygen runs only for one that /etc/passwd knows."""
+
+_COPIED: Final = ("imagePullSecrets", "tolerations")
+"""What the launcher's pod needs to get a node and its image, and this one as well."""
+
+_PLATFORM: Final = ("kubernetes.io/arch", "kubernetes.io/os")
+# Isolated and without site-packages: the image's Python is a stranger's, only its library is wanted.
+_COMMAND: Final[list[Json]] = ["python3", "-I", "-S", "-B", f"{FOLDER}/{SCRIPT}"]
+_AMOUNTS: Final[JsonObject] = {"cpu": "100m", "memory": "128Mi"}
+_RESOURCES: Final[JsonObject] = {"requests": _AMOUNTS, "limits": _AMOUNTS}
+_CONTEXT: Final[JsonObject] = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+_MOUNTS: Final[list[Json]] = [
+    {"name": "script", "mountPath": FOLDER, "readOnly": True},
+    {"name": "tmp", "mountPath": "/tmp"},
+]
+_TMP: Final[JsonObject] = {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
+
+
+def pod_template(name: str, secret: str, launcher: Launcher, keys: SshKeys) -> JsonObject:
+    """Return the template of a pod that fills a Secret, under a service account and with a script of that name."""
+    user = _user(launcher) if not keys.image else NOBODY
+    spec: JsonObject = {
+        "restartPolicy": "Never",
+        "serviceAccountName": name,
+        "automountServiceAccountToken": True,
+        "enableServiceLinks": False,
+        **{field: value for field in _COPIED if (value := launcher.spec.get(field))},
+        "containers": [_container(secret, keys.image or str(launcher.container.get("image", "")))],
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": user,
+            "runAsGroup": user,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "volumes": [
+            {"name": "script", "configMap": {"name": name, "defaultMode": 0o444}},
+            _TMP,
+        ],
+    }
+    if not keys.image and (platform := _platform(launcher)):
+        spec["nodeSelector"] = platform
+    return {"metadata": {"labels": {**COMPONENT}}, "spec": spec}
+
+
+def _container(secret: str, image: str) -> JsonObject:
+    return {
+        "name": "ssh-keys",
+        "image": image,
+        "command": _COMMAND,
+        "args": [f"--secret={secret}"],
+        "resources": _RESOURCES,
+        "securityContext": _CONTEXT,
+        "volumeMounts": _MOUNTS,
+    }
+
+
+def _user(launcher: Launcher) -> int:
+    """Return the user that the launcher runs as: ssh needs one that its image knows, as ssh-keygen does; not root."""
+    for context in (launcher.container.get("securityContext"), launcher.spec.get("securityContext")):
+        user = get(context, "runAsUser")
+        if isinstance(user, int):
+            return user or NOBODY
+    return NOBODY
+
+
+def _platform(launcher: Launcher) -> JsonObject:
+    """Return what the launcher asks of a node that its image cannot do without."""
+    selector = as_object(launcher.spec.get("nodeSelector"))
+    return {key: selector[key] for key in _PLATFORM if key in selector}
+
+
+# Keys that a Job makes in the cluster: a Secret without data, and all that the Job needs to fill it.
+#
+# Argo CD owns the Secret and sees no difference when its data comes. The Role lets the Job get and patch that one
+# name; get and patch of a name need no list, no watch and no create. Jobs cannot be changed, and the script is
+# mounted by one, so both have a hash of their content in the name (sealing.py): a new script is a new Job,
+# which finds the keys there and ends.
+
+RBAC = "rbac.authorization.k8s.io"
+DEADLINE = 3600
+"""Seconds for the Job in all: time to find a node and to pull a large image; the script itself waits ten minutes."""
+
+RETRIES = 4
+
+Origins = Callable[[], Mapping[Path, Origin]]
+
+
+def made_by_job(model: Model, jobset: Object, launcher: Launcher) -> Objects:
+    """Return Secret, ServiceAccount, Role, RoleBinding, script and Job. The last two are named by sealing."""
+    name = keys_name(model)
+    plain = (_secret(model), _service_account(model), _role(model), _role_binding(model))
+    sealed = (_script(model), _job(model, launcher))
+    return (
+        *(Object(data, _origins(model)) for data in plain),
+        *(Object(data, _origins(model, jobset, launcher), stem=name) for data in sealed),
+    )
+
+
+def _secret(model: Model) -> JsonObject:
+    # Opaque: kubernetes.io/ssh-auth demands its key when it is created.
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata(model, secret_name(model)), "type": "Opaque"}
+
+
+def _service_account(model: Model) -> JsonObject:
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": metadata(model, keys_name(model)),
+        "automountServiceAccountToken": False,
+    }
+
+
+def _role(model: Model) -> JsonObject:
+    rule: JsonObject = {
+        "apiGroups": [""],
+        "resources": ["secrets"],
+        "resourceNames": [secret_name(model)],
+        "verbs": ["get", "patch"],
+    }
+    return {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "Role",
+        "metadata": metadata(model, keys_name(model)),
+        "rules": [rule],
+    }
+
+
+def _role_binding(model: Model) -> JsonObject:
+    name = keys_name(model)
+    return {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "RoleBinding",
+        "metadata": metadata(model, name),
+        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": model.namespace}],
+    }
+
+
+def _script(model: Model) -> JsonObject:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(model, keys_name(model)),
+        "immutable": True,
+        "data": {SCRIPT: load_text(f"scripts/{SCRIPT}")},
+    }
+
+
+def _job(model: Model, launcher: Launcher) -> JsonObject:
+    # No ttlSecondsAfterFinished: a Job that is gone would be made anew by the next commit.
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata(model, keys_name(model)),
+        "spec": {
+            "backoffLimit": RETRIES,
+            "activeDeadlineSeconds": DEADLINE,
+            "template": pod_template(keys_name(model), secret_name(model), launcher, model.options.settings.ssh_keys),
+        },
+    }
+
+
+def _origins(model: Model, jobset: Object | None = None, launcher: Launcher | None = None) -> Origins:
+    """Return the origins of an object; the image of the Job comes from where the launcher's does."""
+
+    def origins() -> Mapping[Path, Origin]:
+        found: dict[Path, Origin] = {
+            (): Origin("plugin", model.runtime, ("spec", "mlPolicy", "mpi"), "sshKeys"),
+            ("metadata", "name"): Origin("input", model.job, name_place(model)),
+            ("metadata", "namespace"): namespace_origin(model),
+        }
+        if jobset is None or launcher is None:
+            return found
+        image: Path = ("spec", "template", "spec", "containers", 0, "image")
+        if model.options.settings.ssh_keys.image:
+            found[image] = by_environment("sshKeys", model)
+        elif (origin := nearest(jobset.origins(), (*launcher.container_path, "image"))) is not None:
+            found[image] = origin
+        return found
+
+    return origins
+
+
+# Keys that the External Secrets Operator makes: its generator of SSH keys, and what puts them into a Secret.
+#
+# Source: the CRDs of external-secrets v1.3.2 (SSHKey is there since v0.19). Every default is written, since a server
+# would add it. Each time the generator is asked it makes another pair; CreatedOnce is what asks it once.
+
+GENERATORS = "generators.external-secrets.io/v1alpha1"
+SKIP_DRY_RUN: JsonObject = {"argocd.argoproj.io/sync-options": "SkipDryRunOnMissingResource=true"}
+_PUBLIC = "{{ .publicKey | trim }}"
+
+
+def made_by_operator(model: Model) -> Objects:
+    """Return the generator, and the ExternalSecret of upstream's name."""
+    return tuple(Object(data, _operator_origins(model)) for data in (_generator(model), _external_secret(model)))
+
+
+def _generator(model: Model) -> JsonObject:
+    return {
+        "apiVersion": GENERATORS,
+        "kind": "SSHKey",
+        "metadata": _metadata(model, keys_name(model)),
+        "spec": {"keyType": "ed25519"},
+    }
+
+
+def _external_secret(model: Model) -> JsonObject:
+    generator: JsonObject = {"apiVersion": GENERATORS, "kind": "SSHKey", "name": keys_name(model)}
+    return {
+        "apiVersion": "external-secrets.io/v1",
+        "kind": "ExternalSecret",
+        "metadata": _metadata(model, secret_name(model)),
+        "spec": {
+            "refreshPolicy": "CreatedOnce",
+            "refreshInterval": "0s",  # the default is an hour: CreatedOnce ignores it, a reader need not know
+            "dataFrom": [{"sourceRef": {"generatorRef": generator}}],
+            "target": {
+                "name": secret_name(model),
+                "creationPolicy": "Owner",
+                "deletionPolicy": "Retain",
+                "immutable": True,
+                "template": _template(),
+            },
+        },
+    }
+
+
+def _template() -> JsonObject:
+    """Return how the pair becomes a Secret as Trainer's own is, with known_hosts as the key Job writes them."""
+    return {
+        "engineVersion": "v2",
+        "mergePolicy": "Replace",
+        "type": "kubernetes.io/ssh-auth",
+        "data": {
+            "ssh-privatekey": "{{ .privateKey }}",
+            "ssh-publickey": "{{ .publicKey }}",
+            "known_hosts": f"* {_PUBLIC}\n[*]:* {_PUBLIC}\n",
+        },
+    }
+
+
+def _metadata(model: Model, name: str) -> JsonObject:
+    found = metadata(model, name)
+    if model.options.settings.ssh_keys.skip_dry_run:
+        found["annotations"] = {**SKIP_DRY_RUN}
+    return found
+
+
+def _operator_origins(model: Model) -> Callable[[], Mapping[Path, Origin]]:
+    return lambda: {
+        (): by_environment("sshKeys", model),
+        ("metadata", "name"): Origin("input", model.job, name_place(model)),
+        ("metadata", "namespace"): namespace_origin(model),
+    }
+
+
+# Pods that mount keys which are in the cluster already.
+
+
+def renamed(made: Objects, secret: str, name: str) -> Objects:
+    """Return the objects with the volumes of one Secret as volumes of another."""
+    jobset = jobset_of(made)
+    if jobset is None or secret == name:
+        return made
+    jobs: list[Json] = [_with_secret(job, secret, name) for job in objects(get(jobset.data, "spec", "replicatedJobs"))]
+    spec: JsonObject = {**as_object(jobset.data["spec"]), "replicatedJobs": jobs}
+    return with_jobset(made, {**jobset.data, "spec": spec})
+
+
+def _with_secret(job: JsonObject, secret: str, name: str) -> JsonObject:
+    """Return a replicated job with another Secret; the very one where it mounts none."""
+    template = as_object(job.get("template"))
+    spec = as_object(template.get("spec"))
+    pod = as_object(spec.get("template"))
+    pod_spec = as_object(pod.get("spec"))
+    old = objects(pod_spec.get("volumes"))
+    volumes: list[Json] = [_volume(volume, secret, name) for volume in old]
+    if volumes == old:
+        return job
+    pod = {**pod, "spec": {**pod_spec, "volumes": volumes}}
+    return {**job, "template": {**template, "spec": {**spec, "template": pod}}}
+
+
+def _volume(volume: JsonObject, secret: str, name: str) -> JsonObject:
+    source = volume.get("secret")
+    if not isinstance(source, dict) or source.get("secretName") != secret:
+        return volume
+    return {**volume, "secret": {**source, "secretName": name}}
+
+
+# The pass that brings SSH keys: who makes them is sshKeys of the environment.
+#
+# job (the default): a Secret without data, and a Job that fills it once (docs/ssh-keys.md). external-secrets: the
+# External Secrets Operator makes Secret and keys. existing: the pods mount a Secret that is there already.
+#
+# Nothing is in a sync wave: pods wait until the items of their volume are there, and a key Job that waits or fails
+# holds back no other object of the commit.
+
+OPTION = "sshKeys"
+
+
+def shape(model: Model, objects: Objects) -> Objects:
+    """Return the objects with those that bring the keys, where the JobSet's pods mount upstream's Secret.
+
+    A Secret of that name among the documents is in the cluster: its keys count, as with a running controller (M7).
+    """
+    keys, secret = model.options.settings.ssh_keys, secret_name(model)
+    jobset = jobset_of(objects)
+    launcher = launcher_of(jobset.data, secret) if jobset is not None else None
+    if jobset is None or launcher is None:
+        return objects
+    if keys.mode == "existing":
+        return renamed(objects, secret, keys.secret) if keys.secret else objects
+    if any(("v1/Secret", place, secret) in model.cluster for place in (model.home, model.namespace)):
+        return objects
+    if keys.mode == "external-secrets":
+        return (*objects, *made_by_operator(model))
+    return (*objects, *made_by_job(model, jobset, launcher))
+
+
+def cause(model: Model, path: Path, root: Json) -> Origin:
+    """Return the origin of the name of a Secret that is there already."""
+    return by_environment(OPTION, model)
+
+
+PASS = Pass(OPTION, shape, cause)
