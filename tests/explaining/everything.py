@@ -6,7 +6,7 @@ from trainc import Build, Options, Source, compile
 from trainc.config import parse
 from trainc.images.lockfile import parse_lock
 from trainc.model import Object
-from trainc.provenance.explaining import Row, find, table
+from trainc.provenance.explain import Row, find, table
 
 DIGEST = "sha256:" + "1" * 64
 

@@ -7,7 +7,7 @@ from everything import built
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainc.provenance.explaining import Miss, Unknown, choose, find
+from trainc.provenance.explain import Miss, Unknown, choose, find
 from trainc.source import JsonObject, Path, dotted, get, paths
 
 DATA: JsonObject = {

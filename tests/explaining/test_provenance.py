@@ -11,8 +11,7 @@ from trainc import Build, Options, compile
 from trainc.config import parse
 from trainc.images.lockfile import parse_lock
 from trainc.model import Object
-from trainc.provenance.explaining import table
-from trainc.provenance.explaining.origins import Provenance
+from trainc.provenance.explain import Provenance, table
 from trainc.read import read_config, read_lock, read_tree
 from trainc.source import paths
 

@@ -11,7 +11,7 @@ from trainc.model import ANCESTOR_LABEL, NODE, Model, Object
 from trainc.origins import blamed
 from trainc.plugins.base import gpu_count, node_resources, quantities
 from trainc.plugins.podgroup import members
-from trainc.plugins.torch.plugin import processes
+from trainc.plugins.torch import processes
 from trainc.regex import lazy
 from trainc.source import Document, JsonObject, Path, get, objects
 

@@ -18,9 +18,8 @@ from trainc.gitops.companions import FOLDER
 from trainc.model import Objects
 from trainc.options import Options
 from trainc.pipeline import Build, compile  # noqa: A004 - its public name
-from trainc.provenance.explaining import Miss, Table, Unknown, as_json, as_text, find, table
-from trainc.provenance.explaining import choose as choose_objects
-from trainc.provenance.explaining.fields import spelt
+from trainc.provenance.explain import Miss, Table, Unknown, as_json, as_text, find, spelt, table
+from trainc.provenance.explain import choose as choose_objects
 from trainc.read import Inputs, merge, read_platform, read_tree
 from trainc.source import Source, get
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from trainc.gitops.base import jobset_of
 from trainc.gitops.freezing import reads
 from trainc.model import Model, Objects
-from trainc.plugins.jobset.plugin import API_VERSION
+from trainc.plugins.jobset import API_VERSION
 from trainc.source import JsonObject, as_object
 
 MODE: Final = "content"

@@ -12,6 +12,7 @@ from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.goorder import typed
 from trainc.model import TRAINER_PORT, Container, Findings, Model, PodSet
+from trainc.plugins import torchtune
 from trainc.plugins.base import (
     JOB_COMPLETION_INDEX,
     env_names,
@@ -24,7 +25,6 @@ from trainc.plugins.base import (
     refused,
     typed_env,
 )
-from trainc.plugins.torch import torchtune
 from trainc.source import JsonObject, get
 
 VARIABLES = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")

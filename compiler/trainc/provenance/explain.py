@@ -1,0 +1,486 @@
+"""Where every field of the objects of a job came from: what `trainc explain NAMESPACE/JOB` prints. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import msgspec
+
+from trainc.documents.classify import RUNTIMES, TRAINJOB
+from trainc.documents.emit import emit
+from trainc.documents.load import load
+from trainc.findings import suggest
+from trainc.findings.display import one_line, width
+from trainc.findings.redaction import MASK
+from trainc.findings.secrets import hidden
+from trainc.gitops.base import option_place
+from trainc.kube.fieldorder import ordered_object
+from trainc.model import Object, Objects, Origin
+from trainc.options import Options
+from trainc.origins import nearest
+from trainc.source import Document, Json, JsonObject, Path, Source, as_list, as_object, dotted, get, paths
+
+# Fields as people write them: dotted, items of lists by number or by what they are called.
+#
+# spec.replicatedJobs[0].template          as findings show it
+# spec.replicatedJobs[name=node].replicas  an item by one of its fields; [node] is short for [name=node]
+# spec.replicatedJobs[*].replicas          every item
+# metadata.labels['a.b/c'], metadata.labels.a.b/c
+# env[name=PATH].value                     wherever it is, if there is no such field at the top
+# PATH                                     an item of a list by its name alone, if no field is called so
+
+_QUOTED: Final = re.compile(r"\[(['\"])(.*?)\1\]")
+_ITEM: Final = re.compile(r"\[([^\]]*)\]")
+_NUMBER: Final = re.compile(r"[0-9]+")
+_STEP: Final = re.compile(r"\.?([^.\[]*)")
+_NAME: Final = "name"
+
+
+class Miss(NamedTuple):
+    """A field that is not there: the path that is, the step that leads nowhere, and the steps that do."""
+
+    at: Path
+    step: str
+    known: tuple[str, ...]
+
+
+def find(root: JsonObject, text: str) -> tuple[Path, ...] | Miss:
+    """Return the paths that a field means in an object, at least one; all of it for an empty text."""
+    found = _walk(root, (), text)
+    if not isinstance(found, Miss) or found.at:
+        return found
+    inside: dict[Path, None] = {}
+    for start in paths(root):
+        value = get(root, *start)
+        below = _walk(value, start, text) if start and isinstance(value, dict) else found
+        inside |= dict.fromkeys(() if isinstance(below, Miss) else below)
+    inside = inside or dict.fromkeys(_named(root, text))
+    if inside:
+        return tuple(inside)
+    anywhere = {str(path[-1]): None for path in paths(root) if path and isinstance(path[-1], str)}
+    return found._replace(known=(*found.known, *(key for key in anywhere if key not in found.known)))
+
+
+def _named(root: JsonObject, name: str) -> list[Path]:
+    """Return the items of lists that have a name, such as a variable."""
+    named = (path for path in paths(root) if path[-1:] == (_NAME,) and get(root, *path) == name)
+    return [path[:-1] for path in named if len(path) > 1 and isinstance(path[-2], int)]
+
+
+def _walk(value: Json, path: Path, rest: str) -> tuple[Path, ...] | Miss:
+    if not rest:
+        return (path,)
+    if isinstance(value, dict):
+        return _into_object(value, path, rest)
+    if isinstance(value, list):
+        return _into_list(value, path, rest)
+    return Miss(path, rest.removeprefix("."), ())
+
+
+def _into_object(value: JsonObject, path: Path, rest: str) -> tuple[Path, ...] | Miss:
+    if quoted := _QUOTED.match(rest):
+        keys, end = [quoted[2]] if quoted[2] in value else [], {quoted[2]: quoted.end()}
+        step = quoted[2]
+    else:
+        start = 1 if path and rest.startswith(".") else 0
+        # Keys may hold dots: the longest that fits is tried first.
+        fitting = [key for key in value if key and _fits(rest, start, key)]
+        keys, end = sorted(fitting, key=len, reverse=True), {key: start + len(key) for key in fitting}
+        matched = _STEP.match(rest)
+        step = (matched[1] if matched else "") or rest
+    misses = []
+    for key in keys:
+        found = _walk(value[key], (*path, key), rest[end[key] :])
+        if not isinstance(found, Miss):
+            return found
+        misses.append(found)
+    return misses[0] if misses else Miss(path, step, tuple(value))
+
+
+def _fits(rest: str, start: int, key: str) -> bool:
+    end = start + len(key)
+    return rest.startswith(key, start) and (end == len(rest) or rest[end] in ".[")
+
+
+def _into_list(value: list[Json], path: Path, rest: str) -> tuple[Path, ...] | Miss:
+    matched = _ITEM.match(rest)
+    if matched is None:
+        return Miss(path, rest.removeprefix("."), _items(value))
+    indexes = _indexes(value, matched[1])
+    found: list[Path] = []
+    misses: list[Miss] = []
+    for index in indexes:
+        below = _walk(value[index], (*path, index), rest[matched.end() :])
+        if isinstance(below, Miss):
+            misses.append(below)
+        else:
+            found += below
+    if found:
+        return tuple(found)
+    return misses[0] if misses else Miss(path, matched[0], _items(value))
+
+
+def _indexes(value: list[Json], text: str) -> list[int]:
+    """Return the indexes of the items that brackets name."""
+    if text == "*":
+        return list(range(len(value)))
+    if _NUMBER.fullmatch(text):
+        return [int(text)] if len(text) < len(str(2**63)) and int(text) < len(value) else []
+    key, equals, wanted = text.partition("=")
+    if not equals:
+        key, wanted = _NAME, text
+    wanted = wanted.strip("'\"")
+    return [index for index, item in enumerate(value) if isinstance(item, dict) and str(item.get(key)) == wanted]
+
+
+def _items(value: list[Json]) -> tuple[str, ...]:
+    """Return how items can be called: by name where they have one."""
+    named = (get(item, _NAME) for item in value)
+    return tuple(f"[{_NAME}={name}]" if isinstance(name, str) else f"[{index}]" for index, name in enumerate(named))
+
+
+def spelt(path: Path) -> str:
+    """Return a path as a field, the whole object as a word."""
+    return dotted(path) or "the whole object"
+
+
+# What an origin is called, and where it stands.
+
+_NAMESPACE: Final[Path] = ("metadata", "namespace")
+
+
+class Provenance(msgspec.Struct, frozen=True):
+    """Where a value came from.
+
+    ``kind`` is trainjob, runtime, companion, folder (below jobs/), patch, default, plugin, fix, environment or lock.
+    ``name`` says which: what the document is called, the patch's manager, the schema or webhook that defaulted, the
+    plugin, the fix, the option of trainc.yaml. ``file``, ``line`` and ``column`` are where it is written, or where that
+    is written which made it; None where nobody wrote anything. Lines and columns count from 1.
+    """
+
+    kind: str
+    name: str = ""
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+    @property
+    def word(self) -> str:
+        """Kind and name."""
+        return f"{self.kind} {self.name}".rstrip()
+
+    @property
+    def place(self) -> str:
+        """File and line, empty without."""
+        return "" if self.file is None else self.file if self.line is None else f"{self.file}:{self.line}"
+
+
+def provenances(origin: Origin, options: Options) -> tuple[Provenance, ...]:
+    """Return where a value came from, and then where those came from that it has replaced, the last one first."""
+    return tuple(dict.fromkeys(_each(origin, options)))
+
+
+def _each(origin: Origin | None, options: Options) -> Iterator[Provenance]:
+    while origin is not None:
+        yield _provenance(origin, options)
+        origin = origin.earlier
+
+
+def _provenance(origin: Origin, options: Options) -> Provenance:
+    if origin.kind == "input" and origin.document is not None:
+        return _input(origin.document, origin.path)
+    if origin.kind == "fix" and (found := _switch(origin.name, options)) is not None:
+        return _placed("fix", origin.name, *found)
+    if origin.document is None:
+        return Provenance(origin.kind, origin.name)
+    return _placed(origin.kind, origin.name, origin.document, origin.path)
+
+
+def _input(document: Document, path: Path) -> Provenance:
+    kind, name = str(document.data["kind"]), str(get(document.data, "metadata", "name"))
+    ours = kind == TRAINJOB or kind in RUNTIMES
+    written = get(_written(document.source, document.index), *path) is not None
+    if not written and (not ours or get(document.data, *path) is not None):
+        if kind == TRAINJOB and path == _NAMESPACE:
+            return Provenance("folder", str(get(document.data, *path)), document.source.name.rpartition("/")[0] or None)
+        return Provenance("default", f"{kind} CRD" if ours else "API server")
+    if kind == TRAINJOB:
+        return _placed("trainjob", name, document, path)
+    if kind in RUNTIMES:
+        return _placed("runtime", name, document, path)
+    return _placed("companion", f"{kind} {name}", document, path)
+
+
+@lru_cache(maxsize=16)
+def _written(source: Source, index: int) -> JsonObject:
+    """Return a document as its text has it, before anything was defaulted."""
+    return next((document.data for document in load(source)[0] if document.index == index), {})
+
+
+def _switch(fix: str, options: Options) -> tuple[Document, Path] | None:
+    """Return where trainc.yaml switches a fix on."""
+    document, place = options.config_document, option_place(options, "fixes")
+    if document is None or place is None:
+        return None
+    chosen = as_list(get(document.data, *place))
+    return document, (*place, chosen.index(fix)) if fix in chosen else place
+
+
+def _placed(kind: str, name: str, document: Document, path: Path) -> Provenance:
+    mark = document.locate(path)
+    return Provenance(kind, name, document.source.name, mark.line, mark.column)
+
+
+# The values of an object with their origins, in the order of its file; what looks secret is masked.
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A scalar, or an empty mapping or list: where it is, what it is, and where it came from, the last origin first."""
+
+    path: Path
+    value: Json
+    origins: tuple[Provenance, ...]
+
+    @property
+    def field(self) -> str:
+        """The path as findings show it."""
+        return dotted(self.path)
+
+
+class Table(msgspec.Struct, frozen=True, eq=False):
+    """The rows of an object, or of some of its fields. ``data`` is the object as it is shown."""
+
+    made: Object
+    data: JsonObject
+    fields: tuple[Path, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def title(self) -> str:
+        """Kind, namespace and name."""
+        return f"{self.made.kind} {get(self.data, 'metadata', 'namespace')}/{self.made.name}"
+
+
+def table(made: Object, fields: Iterable[Path], options: Options) -> Table:
+    """Return the rows of an object at and below the fields given, each once."""
+    fields = tuple(fields)
+    data = _shown(as_object(ordered_object(made.data)))
+    origins = made.origins()
+    rows = tuple(_rows(data, origins, fields, options))
+    return Table(made, data, fields, rows)
+
+
+def _rows(
+    data: JsonObject, origins: Mapping[Path, Origin], fields: tuple[Path, ...], options: Options
+) -> Iterator[Row]:
+    for path in paths(data):
+        value = get(data, *path)
+        leaf = not isinstance(value, dict | list) or not value
+        if leaf and any(path[: len(field)] == field for field in fields):
+            origin = nearest(origins, path)
+            yield Row(path, value, () if origin is None else provenances(origin, options))
+
+
+def _shown(data: JsonObject) -> JsonObject:
+    """Return an object with what looks secret masked."""
+    document = Document(Source("", emit(data)), data)
+    made: Json = data
+    for secret in hidden(document):
+        made = _masked(made, secret.path, None if secret.whole else secret.text)
+    return as_object(made)
+
+
+def _masked(value: Json, path: Path, part: str | None) -> Json:
+    if not path:
+        return value.replace(part, MASK) if part is not None and isinstance(value, str) else MASK
+    step, rest = path[0], path[1:]
+    if isinstance(value, list):
+        return [_masked(item, rest, part) if index == step else item for index, item in enumerate(value)]
+    return {key: _masked(child, rest, part) if key == step else child for key, child in as_object(value).items()}
+
+
+# Which object of a job is meant: ``KIND/NAME:FIELD``, ``KIND:FIELD`` where it has one of the kind, else the JobSet.
+
+JOBSET = "JobSet"
+
+
+class Unknown(NamedTuple):
+    """An object that is not there: what is wrong, and a hint."""
+
+    message: str
+    hint: str | None
+
+
+def choose(objects: Objects, text: str) -> tuple[Objects, str] | Unknown:
+    """Return the objects that are meant, and the rest of the text: the field in them.
+
+    All objects for an empty text. A name may be that of the file, without run number and hash.
+    """
+    if not text:
+        return objects, ""
+    kinds = {made.kind.lower() for made in objects}
+    start, colon, field = text.partition(":")
+    kind, slash, name = start.partition("/")
+    if not colon and not (slash and kind.partition(".")[0].lower() in kinds):
+        jobsets = tuple(made for made in objects if made.kind == JOBSET)
+        return (jobsets or objects), text
+    if "[" in kind:
+        return Unknown(f"{start!r} is no object", _forms(objects))
+    found = tuple(made for made in objects if _is(made, kind, name))
+    if len(found) == 1 or (found and not slash and not field):
+        return found, field
+    if found:
+        names = ", ".join(_spelt(made) for made in found)
+        return Unknown(f"the job has several objects {start!r}: {names}", "name one of them")
+    known = [_spelt(made) for made in objects]
+    return Unknown(f"the job has no object {start!r}", suggest(start, known) or _forms(objects))
+
+
+def _is(made: Object, kind: str, name: str) -> bool:
+    word, dot, group = kind.partition(".")
+    fits = made.kind.lower() == word.lower()
+    if dot:
+        fits = fits and group == str(get(made.data, "apiVersion")).rpartition("/")[0]
+    return fits and (not name or name in (made.name, made.plain))
+
+
+def _spelt(made: Object) -> str:
+    return f"{made.kind.lower()}/{made.plain}"
+
+
+def _forms(objects: Iterable[Object]) -> str:
+    return f"it has {', '.join(_spelt(made) for made in objects)}"
+
+
+# What `trainc explain NAMESPACE/JOB` prints: the object as a file has it, origins beside it; or JSON.
+
+WIDEST: Final = 68
+"""The most columns of a line of the object; what is longer is cut."""
+
+GAP: Final = "  "
+
+
+class _Line(NamedTuple):
+    text: str
+    row: Row | None = None
+
+
+def as_text(tables: Iterable[Table]) -> str:
+    """Return the tables as text: for one field its value and all its origins, else a line a field, aligned."""
+    return "\n".join(_one(table) if _is_one(table) else _many(table) for table in tables)
+
+
+def _is_one(table: Table) -> bool:
+    return len(table.rows) == 1 and table.fields == (table.rows[0].path,)
+
+
+def _one(table: Table) -> str:
+    (row,) = table.rows
+    first, *more = _scalar(row.value).splitlines()
+    lines = [f"{table.title}: {row.field}", f"  value   {first}", *(f"          {line}" for line in more)]
+    columns = max((width(origin.word) for origin in row.origins), default=0)
+    for number, origin in enumerate(row.origins):
+        word = "before" if number else "origin"
+        lines.append(f"  {word}  {_padded(origin.word, columns)}{GAP}{origin.place}".rstrip())
+    return "".join(f"{one_line(line)}\n" for line in lines)
+
+
+def _many(table: Table) -> str:
+    lines = [_Line(one_line(line.text, WIDEST), line.row) for line in _lines(table)]
+    first = max((width(line.text) for line in lines), default=0)
+    second = max((width(_said(line.row)[0]) for line in lines), default=0)
+    out = [one_line(table.title)]
+    for line in lines:
+        word, place = _said(line.row)
+        out.append(f"{_padded(line.text, first)}{GAP}{_padded(word, second)}{GAP}{place}".rstrip())
+    return "".join(f"{line}\n" for line in out)
+
+
+def _padded(text: str, columns: int) -> str:
+    return text + " " * max(columns - width(text), 0)
+
+
+def _said(row: Row | None) -> tuple[str, str]:
+    """Return what is said of a row: its last origin, and the place of that."""
+    if row is None or not row.origins:
+        return "", ""
+    return one_line(row.origins[0].word), one_line(row.origins[0].place)
+
+
+def _lines(table: Table) -> Iterator[_Line]:
+    """Yield the lines of an object as its file has them: one a row, before it one for each mapping on the way to it.
+
+    The first key of a mapping in a list stands behind its dash; a text of several lines is told by their number.
+    """
+    before: Path = ()
+    for row in table.rows:
+        dashes, start = "", 0
+        for depth in range(_shared(before, row.path), len(row.path)):
+            step, is_last = row.path[depth], depth == len(row.path) - 1
+            start = start if dashes else _column(row.path, depth)
+            value = f" {_short(row.value)}" if is_last else ""
+            if isinstance(step, str):
+                yield _Line(f"{' ' * start}{dashes}{_key(step)}:{value}", row if is_last else None)
+                dashes = ""
+            elif is_last:
+                yield _Line(f"{' ' * start}{dashes}-{value}", row)
+            else:
+                dashes += "- "
+        before = row.path
+
+
+def _column(path: Path, depth: int) -> int:
+    """Return the column from 0 at which a step of a path stands: a list moves what it holds by none."""
+    return 2 * sum(1 for at in range(depth) if isinstance(path[at], int) or isinstance(path[at + 1], str))
+
+
+def _shared(one: Path, two: Path) -> int:
+    """Return how many steps two paths share."""
+    return next((n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+
+
+def _key(name: str) -> str:
+    return emit({name: 0}).rstrip("\n").removesuffix(": 0")
+
+
+def _scalar(value: Json) -> str:
+    """Return a value as a file has it, a text of several lines as it is."""
+    return value if isinstance(value, str) and "\n" in value else _inline(value)
+
+
+def _inline(value: Json) -> str:
+    return emit({"x": value}).removeprefix("x: ").rstrip("\n")
+
+
+def _short(value: Json) -> str:
+    if isinstance(value, str) and "\n" in value:
+        return f"| {value.count(chr(10)) + (not value.endswith(chr(10)))} lines"
+    return _inline(value)
+
+
+def as_json(tables: Iterable[Table]) -> str:
+    """Return the tables as a JSON array, an object a field."""
+    found = [_entry(table, row) for table in tables for row in table.rows]
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+def _entry(table: Table, row: Row) -> Mapping[str, Json]:
+    made = table.made
+    names = {"apiVersion": made.data["apiVersion"], "kind": made.kind, "name": made.name}
+    origin, *earlier = [_origin(each) for each in row.origins] or [None]
+    return {
+        "object": {**names, "namespace": as_object(made.data["metadata"]).get("namespace")},
+        "field": row.field,
+        "path": [*row.path],
+        "value": row.value,
+        "origin": origin,
+        "replaced": [*earlier],
+    }
+
+
+def _origin(each: Provenance) -> Json:
+    return {"kind": each.kind, "name": each.name, "file": each.file, "line": each.line, "column": each.column}
