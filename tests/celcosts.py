@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from trainc.cel import codegen, runtime
-from trainc.questions import answer, read_question
+from trainc.cel.questions import answer, read_question
 
 Answer = dict[str, Any]
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainc import memo
-from trainc.memo import LASTING, Held, Once, Recurring, Remembered, common, known, last, of_two, remembering
+from trainc.basics import memo
+from trainc.basics.memo import LASTING, Held, Once, Recurring, Remembered, common, known, last, of_two, remembering
 
 
 def test_keys_compare_by_identity() -> None:

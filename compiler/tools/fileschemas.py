@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
-from trainc.imagelock import LockFile
 from trainc.images.definition import Definition
-from trainc.settings import ConfigFile
+from trainc.inputs.imagelock import LockFile
+from trainc.inputs.settings import ConfigFile
 
 OUTPUT: Final = Path(__file__).parents[1] / "trainc" / "data"
 TYPES: Final[dict[str, type[msgspec.Struct]]] = {

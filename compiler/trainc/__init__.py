@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trainc.findings import Diagnostic, Finding, Severity
-    from trainc.model import Object, Origin
-    from trainc.options import Options
-    from trainc.pipeline import Build, Job, compile  # noqa: A004 - the public name
-    from trainc.source import Document, Source
+    from trainc.inputs.options import Options
+    from trainc.inputs.source import Document, Source
+    from trainc.pipeline.compile import Build, Job, compile  # noqa: A004 - the public name
+    from trainc.plugins.model import Object, Origin
 
 __all__ = [
     "Build",
@@ -38,17 +38,17 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Build": "trainc.pipeline",
+    "Build": "trainc.pipeline.compile",
     "Diagnostic": "trainc.findings",
-    "Document": "trainc.source",
+    "Document": "trainc.inputs.source",
     "Finding": "trainc.findings",
-    "Job": "trainc.pipeline",
-    "Object": "trainc.model",
-    "Options": "trainc.options",
-    "Origin": "trainc.model",
+    "Job": "trainc.pipeline.compile",
+    "Object": "trainc.plugins.model",
+    "Options": "trainc.inputs.options",
+    "Origin": "trainc.plugins.model",
     "Severity": "trainc.findings",
-    "Source": "trainc.source",
-    "compile": "trainc.pipeline",
+    "Source": "trainc.inputs.source",
+    "compile": "trainc.pipeline.compile",
 }
 
 

@@ -15,12 +15,12 @@ PACKAGE = "trainc"
 def modules() -> dict[str, ast.Module]:
     """Return the tree of every module below trainc, by its name without the package: ``plugins.mpi.plugin``.
 
-    What lies in data/ is no module: scripts that run in pods.
+    The scripts in data/scripts/ are not modules: they run in pods.
     """
     return {
         name_of(path): ast.parse(path.read_text(encoding="utf-8"), str(path))
         for path in sorted((ROOT / PACKAGE).rglob("*.py"))
-        if not path.is_relative_to(ROOT / PACKAGE / "data")
+        if not path.is_relative_to(ROOT / PACKAGE / "data" / "scripts")
     }
 
 

@@ -41,7 +41,7 @@ def test_a_run_with_warnings_loads_no_heavy_library(tmp_path: Path) -> None:
         path.write_text(re.sub("# trainc: ignore.*", "#", path.read_text(encoding="utf-8")), encoding="utf-8")
     shutil.copy(ROOT.parent / "images.lock.yaml", tmp_path)
     found = loaded("render", "--check", "--no-cache", root=tmp_path)
-    assert {"trainc.pipeline", "trainc.documents.yaml", "trainc.plugins.flux"} <= found
+    assert {"trainc.pipeline.compile", "trainc.documents.yaml", "trainc.plugins.flux"} <= found
     assert HEAVY & found == {"jinja2"}, "for the scripts of Flux"
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from trainc.basics.jsonvalues import JsonObject
 from trainc.gitops.argocd import Tree
 from trainc.gitops.summary import Summary
-from trainc.settings import read_settings
-from trainc.source import JsonObject
+from trainc.inputs.settings import read_settings
 
 REPOSITORY = "https://git.example.com/ml/training.git"
 

@@ -14,11 +14,11 @@ from argocd_environments import OPTIONS, REPOSITORY, tree
 from click.testing import CliRunner
 from test_argocd_health import STATUSES, script
 
-from trainc.applications import objects
+from trainc.basics.jsonvalues import JsonObject
 from trainc.cli.root import trainc
 from trainc.documents.emit import emit
 from trainc.gitops.argocd import applicationset
-from trainc.source import JsonObject
+from trainc.pipeline.applications import objects
 
 ORACLE = Path(__file__).parents[1] / "oracle" / "argocd"
 BINARY = ORACLE / "argocd"

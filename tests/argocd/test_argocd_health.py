@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from lupa import lua51
 
+from trainc.basics.jsonvalues import get
 from trainc.gitops.argocd import CHECKS, health_checks
-from trainc.source import get
 
 STATUSES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "statuses.json").read_text(encoding="utf-8"))
 STATES = ("Healthy", "Progressing", "Degraded", "Suspended")

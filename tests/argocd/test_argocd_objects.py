@@ -10,10 +10,10 @@ from argocd_environments import OPTIONS, REPOSITORY, tree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainc.applications import files, objects
+from trainc.basics.jsonvalues import JsonObject, get
 from trainc.documents.emit import emit
 from trainc.gitops.argocd import Tree, applicationset, health_checks, plugin_definition, projects
-from trainc.source import JsonObject, get
+from trainc.pipeline.applications import files, objects
 
 GOLDEN = Path(__file__).parent / "golden"
 

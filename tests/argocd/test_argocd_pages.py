@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from trainc import Source
-from trainc.config import parse
 from trainc.data import load_json
-from trainc.settings import Settings, read_settings
+from trainc.inputs.settings import Settings, read_settings
+from trainc.project.config import parse
 
 DOCS = Path(__file__).parents[2] / "docs"
 

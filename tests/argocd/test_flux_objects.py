@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc import Options, Source, compile
-from trainc.applications import flux_files
+from trainc.basics.jsonvalues import JsonObject, get
 from trainc.gitops.flux import annotated, kustomization
+from trainc.inputs.settings import Flux, Settings
 from trainc.kube.names import is_dns1123_subdomain, is_valid_label_value
-from trainc.model import Object
-from trainc.settings import Flux, Settings
-from trainc.source import JsonObject, get
+from trainc.pipeline.applications import flux_files
+from trainc.plugins.model import Object
 
 PREFIX = "kustomize.toolkit.fluxcd.io/"
 MPI = """\

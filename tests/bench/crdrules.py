@@ -15,12 +15,12 @@ import timeit
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from trainc.admit.rules import failures
+from trainc.admission.rules import failures
+from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.cel.questions import answer, read_question
 from trainc.cel.rule import OLD_SELF, SELF, compile_rule
 from trainc.cel.schemavalues import reader
-from trainc.questions import answer, read_question
 from trainc.schema import Structural, resource
-from trainc.source import Json, JsonObject
 
 KINDS = ("TrainJob", "ClusterTrainingRuntime", "TrainingRuntime", "JobSet")
 REPEATS = 15

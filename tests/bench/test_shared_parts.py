@@ -10,12 +10,13 @@ import fleet
 import pytest
 import yaml
 
-from trainc import Options, Source, memo
+from trainc import Options, Source
+from trainc.basics import memo
+from trainc.basics.memo import LASTING
 from trainc.findings.formats import as_json
-from trainc.memo import LASTING
-from trainc.pipeline import load_all, run
-from trainc.prepared import Keep, Prepared
-from trainc.source import Document
+from trainc.inputs.source import Document
+from trainc.pipeline.compile import load_all, run
+from trainc.pipeline.context import Keep, Prepared
 
 SIZE = 40
 

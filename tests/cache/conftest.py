@@ -9,8 +9,8 @@ import pytest
 from smallrepository import JOB, RUNTIME, Compiled, pause, put
 from walking import TICK
 
-from trainc.compilejob import JobCompiler
-from trainc.source import Document
+from trainc.inputs.source import Document
+from trainc.pipeline.job import JobCompiler
 
 
 @pytest.fixture

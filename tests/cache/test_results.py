@@ -19,8 +19,8 @@ from trainc.cache import results
 from trainc.cache.results import key_of, load_result, save_result
 from trainc.cache.store import Store
 from trainc.cli.root import trainc
-from trainc.read import Inputs
-from trainc.source import Source
+from trainc.inputs.source import Source
+from trainc.project.read import Inputs
 
 ROOT = Path(__file__).parents[2]
 JOB = "jobs/team-vision/mnist-cpu.yaml"
@@ -323,11 +323,11 @@ def test_a_known_result_loads_nothing_of_the_compiler(place: Path) -> None:
     loaded = set(json.loads(done.stderr.splitlines()[-1]))
     assert "trainc.cache.results" in loaded
     heavy = {
-        "trainc.pipeline",
-        "trainc.prepared",
+        "trainc.pipeline.compile",
+        "trainc.pipeline.context",
         "trainc.load",
         "trainc.emit",
-        "trainc.config",
+        "trainc.project.config",
         "trainc.cli.compiling",
     }
     assert not heavy & loaded

@@ -10,7 +10,7 @@ import pytest
 from trainc.cache import snapshot
 from trainc.cache.snapshot import Look, Snapshot, complete, renewed
 from trainc.cache.stamps import FINE, stamp
-from trainc.contents import digest_of
+from trainc.pipeline.content import digest_of
 
 FILES = ("trainc.yaml", "jobs/a/one.yaml", "jobs/a/two.yaml", "runtimes/r.yaml", "out/prod/a/one/jobset-one.yaml")
 OTHERS = ("jobs/README.md", "jobs/a/.one.swp", "policies/tests/t.yaml", "jobs/.git/config")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from smallrepository import JOB, RUNTIME, Compiled, pause, put, run
 
-from trainc import write
+from trainc.project import write
 
 
 def is_asleep(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.cel import codegen, composition, program, work
-from trainc.questions import QuestionError, answer, read_question
-from trainc.source import Json, JsonObject
+from trainc.cel.questions import QuestionError, answer, read_question
 
 MANY: Json = list(range(2000))
 BUDGET = 50_000

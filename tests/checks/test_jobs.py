@@ -10,11 +10,11 @@ import pytest
 from job_cases import CHANGES, changed, fine, mixed_specs
 from pods_oracle import ANSWERS, Answer
 
+from trainc.basics.jsonvalues import Json, existing
 from trainc.checks.fields import Field, Problem
 from trainc.checks.jobs import job_problems
 from trainc.checks.pods import template_problems
 from trainc.kube.gotypes import decode
-from trainc.source import Json, existing
 
 RANDOM = 3000
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from job_cases import changed, fine, mixed_specs, single_specs
 
+from trainc.basics.jsonvalues import JsonObject, paths
 from trainc.checks.jobs import abridged, is_sound, problems_of
 from trainc.kube.gotypes import decode
-from trainc.source import JsonObject, paths
 
 C = "template.spec.containers.0."
 S = "template.spec."

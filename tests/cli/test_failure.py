@@ -12,7 +12,7 @@ from small import Run, surroundings
 
 from trainc import findings
 from trainc.cli import compiling
-from trainc.source import Document, Source
+from trainc.inputs.source import Document, Source
 
 
 def spoil(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
@@ -41,7 +41,7 @@ def test_verbose_shows_where(repository: Path, run: Run, monkeypatch: pytest.Mon
 
 
 def test_a_fault_that_the_core_reports(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trainc.pipeline import Build
+    from trainc.pipeline.compile import Build
 
     finding = findings.report("TC902", Document(Source("jobs/a/one.yaml", ""), {}), (), "internal error")
     monkeypatch.setattr(compiling, "run", lambda *_: Build((), (finding,), {}, own=(finding,)))

@@ -23,8 +23,8 @@ HEAVY = (
     "jinja2",
     "ruamel.yaml",
     "_ruamel_yaml",
-    "trainc.pipeline",
-    "trainc.read",
+    "trainc.pipeline.compile",
+    "trainc.project.read",
     "trainc.documents.load",
 )
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainc.config import Config, parse
 from trainc.findings import Severity
-from trainc.source import Source
+from trainc.inputs.source import Source
+from trainc.project.config import Config, parse
 
 ROOT = Path(__file__).parents[2]
 DEFAULT = Config(("prod",), {"environments": {"prod": {}}})

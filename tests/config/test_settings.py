@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc import Options, Source
-from trainc.config import parse
+from trainc.basics.jsonvalues import JsonObject, as_object, get, paths, put
 from trainc.data import ROOT as DATA
 from trainc.data import load_json
-from trainc.imagelock import LockFile
 from trainc.images.definition import Definition
-from trainc.settings import (
+from trainc.inputs.imagelock import LockFile
+from trainc.inputs.settings import (
     ConfigFile,
     Destination,
     Flux,
@@ -28,8 +28,8 @@ from trainc.settings import (
     Transport,
     read_settings,
 )
-from trainc.source import JsonObject, as_object, get, paths, put
-from trainc.typedfiles import misfits, read_document
+from trainc.project.config import parse
+from trainc.project.typedfiles import misfits, read_document
 
 TOOL = Path(__file__).parents[2] / "compiler" / "tools" / "fileschemas.py"
 

@@ -19,8 +19,8 @@ import pytest
 
 from trainc import Options, Source, compile
 from trainc.changes import Difference, asjson, compare, markdown, text
-from trainc.config import parse
-from trainc.settings import read_settings
+from trainc.inputs.settings import read_settings
+from trainc.project.config import parse
 
 HERE = Path(__file__).parent
 CASES = sorted(path.parent for path in (HERE / "cases").glob("*/case.txt"))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from trainc.changes import Difference, Effect, asjson, compare, markdown, text, usage
 from trainc.changes.markdown import LIMIT
 from trainc.changes.trees import OWNED, folders, is_jobset
-from trainc.source import Source
+from trainc.inputs.source import Source
 
 ROOT = Path(__file__).resolve().parents[2]
 TREE = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in sorted((ROOT / "out").glob("*/*/*/*.yaml"))}

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.documents.emit import emit, emit_file
-from trainc.source import Json, JsonObject
 
 
 def lines(value: Json) -> str:

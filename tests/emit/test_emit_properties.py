@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.basics.memo import last
 from trainc.documents.emit import emit
 from trainc.documents.load import load
+from trainc.inputs.source import Source
 from trainc.kube.fieldorder import ordered_object
-from trainc.memo import last
-from trainc.source import Json, JsonObject, Source
 
 ORACLE = Path(__file__).parents[1] / "oracle"
 

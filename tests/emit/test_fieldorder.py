@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from trainc.basics.jsonvalues import JsonObject
 from trainc.kube.fieldorder import DATA_MAPS, RANK, field_order, ordered, ordered_object
-from trainc.source import JsonObject
 
 
 @pytest.mark.parametrize(

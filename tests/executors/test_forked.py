@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from trainc.compilejob import Job
-from trainc.executors.chunks import CHUNK, pack, ranges, unpack
-from trainc.executors.forked import FEW, forked
 from trainc.findings.formats import as_json
-from trainc.jobresults import Documents
-from trainc.options import Options
-from trainc.pipeline import Build, load_all, run
-from trainc.prepared import Executor, Keep, Prepared, in_order
-from trainc.read import merge, read_tree
-from trainc.source import Document
+from trainc.inputs.options import Options
+from trainc.inputs.source import Document
+from trainc.parallel.chunks import CHUNK, pack, ranges, unpack
+from trainc.parallel.forked import FEW, forked
+from trainc.pipeline.compile import Build, load_all, run
+from trainc.pipeline.context import Executor, Keep, Prepared, in_order
+from trainc.pipeline.job import Job
+from trainc.pipeline.jobresults import Documents
+from trainc.project.read import merge, read_tree
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from test_forked import build, same
 
-from trainc.compilejob import Job
-from trainc.executors import mpi
-from trainc.executors.mpi import Ranks, Shipment, chunk
-from trainc.prepared import Executor, Prepared, in_order
-from trainc.source import Document
+from trainc.inputs.source import Document
+from trainc.parallel import mpi
+from trainc.parallel.mpi import Ranks, Shipment, chunk
+from trainc.pipeline.context import Executor, Prepared, in_order
+from trainc.pipeline.job import Job
 
 ROOT = Path(__file__).parents[2]
 MPIEXEC = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")

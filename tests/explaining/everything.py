@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from trainc import Build, Options, Source, compile
-from trainc.config import parse
 from trainc.images.lockfile import parse_lock
-from trainc.model import Object
+from trainc.plugins.model import Object
+from trainc.project.config import parse
 from trainc.provenance.explain import Row, find, table
 
 DIGEST = "sha256:" + "1" * 64

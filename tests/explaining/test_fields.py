@@ -7,8 +7,8 @@ from everything import built
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trainc.basics.jsonvalues import JsonObject, Path, dotted, get, paths
 from trainc.provenance.explain import Miss, Unknown, choose, find
-from trainc.source import JsonObject, Path, dotted, get, paths
 
 DATA: JsonObject = {
     "metadata": {"labels": {"a.b/c": "1", "a": "2"}, "name": "j"},

@@ -8,12 +8,12 @@ import pytest
 from everything import DIGEST, TEXTS, built, made, options, row
 
 from trainc import Build, Options, compile
-from trainc.config import parse
+from trainc.basics.jsonvalues import paths
 from trainc.images.lockfile import parse_lock
-from trainc.model import Object
+from trainc.plugins.model import Object
+from trainc.project.config import parse
+from trainc.project.read import read_config, read_lock, read_tree
 from trainc.provenance.explain import Provenance, table
-from trainc.read import read_config, read_lock, read_tree
-from trainc.source import paths
 
 ROOT = Path(__file__).parents[2]
 LAUNCHER = "spec.replicatedJobs[launcher].template.spec"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path
 from trainc.findings import CODES, Finding, Related, Severity, report
-from trainc.source import Document, Json, JsonObject, Mark, Path, Source
+from trainc.inputs.source import Document, Mark, Source
 
 TEXT = "kind: TrainJob\nmetadata: {name: j}\nspec:\n  trainer:\n    numNods: 2\n"
 DATA: JsonObject = {"kind": "TrainJob", "metadata": {"name": "j"}, "spec": {"trainer": {"numNods": 2}}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainc import Build, Options, Source, compile
-from trainc.source import JsonObject
+from trainc.basics.jsonvalues import JsonObject
 
 JOB = """\
 apiVersion: trainer.kubeflow.org/v1alpha1

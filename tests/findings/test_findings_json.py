@@ -5,7 +5,7 @@ import json
 from trainc.findings import Finding, Related, report
 from trainc.findings.formats import FORMATS
 from trainc.findings.formats import as_json as render
-from trainc.source import Document, Mark, Source
+from trainc.inputs.source import Document, Mark, Source
 
 PLACE = Document(Source("jobs/ü.yaml", "a:\n- b\n"), {}, 0, lambda: {("a", 0): Mark(2, 3)})
 

@@ -10,10 +10,10 @@ from findings_samples import DATA, FIELD, TEXT, document, findings, handful
 from hypothesis import given
 
 import trainc
+from trainc.basics.jsonvalues import Json
 from trainc.findings import CODES, Finding, Related, Severity, report
 from trainc.findings.codes import anchor, markdown, page
 from trainc.findings.sarif import FINGERPRINT, ROOT, SCHEMA, VERSION, render
-from trainc.source import Json
 
 
 def closed(required: dict[str, Json], **optional: Json) -> Json:

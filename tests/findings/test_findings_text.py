@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trainc.basics.jsonvalues import Path
 from trainc.findings import Related, Severity, report
 from trainc.findings.display import (
     ELLIPSIS,
@@ -21,7 +22,7 @@ from trainc.findings.display import (
     window,
 )
 from trainc.findings.text import render, summary
-from trainc.source import Document, Mark, Path, Source
+from trainc.inputs.source import Document, Mark, Source
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 

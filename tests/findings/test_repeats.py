@@ -11,7 +11,7 @@ from trainc import Finding
 from trainc.findings import report
 from trainc.findings.formats import FORMATS
 from trainc.findings.repeats import OfJob, collapse, without_count
-from trainc.source import Document, Source
+from trainc.inputs.source import Document, Source
 
 RT = Document(Source("runtimes/rt.yaml", "a: 1\n"), {"a": 1})
 

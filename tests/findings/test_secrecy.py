@@ -8,13 +8,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from trainc import Options, Source, compile
+from trainc.basics.jsonvalues import Json, JsonObject, Path
 from trainc.documents.load import load
 from trainc.findings import Related, report
 from trainc.findings.display import VALUE_WIDTH
 from trainc.findings.formats import FORMATS
 from trainc.findings.redaction import MASK, index, redact
 from trainc.findings.secrets import hidden, is_secret, looks_secret
-from trainc.source import Document, Json, JsonObject, Path
+from trainc.inputs.source import Document
 
 SECRETS = (
     *("HF_TOKEN", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY", "password", "dbPassword", "DB_PASS", "apiKey", "APIKey"),

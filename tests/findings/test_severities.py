@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inputs import XGBOOST, build, places, with_runtime
 
+from trainc.basics.jsonvalues import JsonObject
 from trainc.cli.root import trainc
-from trainc.config import parse
 from trainc.findings import CODES, Severity, has_errors, report
 from trainc.findings.severities import LEVELS, REFUSED, apply, check, is_fixed, read
-from trainc.settings import ConfigFile
-from trainc.source import Document, JsonObject, Source
-from trainc.typedfiles import convert
+from trainc.inputs.settings import ConfigFile
+from trainc.inputs.source import Document, Source
+from trainc.project.config import parse
+from trainc.project.typedfiles import convert
 
 ONE = XGBOOST.format(name="one")
 UNKNOWN = ONE.replace("    numNodes: 2\n", "    numNodes: 2\n    numNods: 2\n")

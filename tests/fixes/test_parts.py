@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc import Build, Options, Source, compile
-from trainc.options import FIXES
-from trainc.source import Json, get
+from trainc.basics.jsonvalues import Json, get
+from trainc.inputs.options import FIXES
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "tests" / "fixes"

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc import Build, Options, Source, compile
+from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.gitops.images import begins
 from trainc.gitops.lock import images
-from trainc.imagelock import FILE, Lock, key_of
 from trainc.images.lockfile import lock_text, parse_lock
-from trainc.origins import blamed, nearest
-from trainc.source import Json, JsonObject
+from trainc.inputs.imagelock import FILE, Lock, key_of
+from trainc.plugins.origins import blamed, nearest
 
 ONE = "sha256:" + "1" * 64
 TWO = "sha256:" + "2" * 64

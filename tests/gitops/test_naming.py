@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc import Build, Options, Source, compile
-from trainc.config import parse
+from trainc.basics.jsonvalues import as_object, get, objects
 from trainc.gitops.naming import RUN
-from trainc.source import as_object, get, objects
+from trainc.project.config import parse
 
 RUNTIME = """\
 apiVersion: trainer.kubeflow.org/v1alpha1

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from trainc import Options, Source, compile
-from trainc.config import parse
+from trainc.basics.jsonvalues import JsonObject, as_object
 from trainc.gitops.content import immutable_part
 from trainc.gitops.freezing import reads
-from trainc.lookup import builtin_names
-from trainc.source import JsonObject, as_object
+from trainc.pipeline.lookup import builtin_names
+from trainc.project.config import parse
 
 HERE = Path(__file__).parent / "output"
 OUTPUTS = (1,)

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from trainc import Build, Options, Source, compile
-from trainc.admit.jobsetdefaults import default, overlay
-from trainc.config import parse
+from trainc.admission.jobsetdefaults import default, overlay
+from trainc.basics.jsonvalues import as_object, get
 from trainc.gitops.spelling import SPECS, spelt
 from trainc.kube.gotypes import JOB_SET, decode
-from trainc.model import Object
+from trainc.plugins.model import Object
+from trainc.project.config import parse
 from trainc.schema import admit, resource
 from trainc.schema.kinds import BUILT_IN, split_version
-from trainc.source import as_object, get
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc import Options, Source, compile
+from trainc.basics.jsonvalues import JsonObject, as_list, put
 from trainc.gitops.pods import image_names, images, pod_specs, with_images, with_pods
-from trainc.model import Object, Objects
-from trainc.source import JsonObject, as_list, put
+from trainc.plugins.model import Object, Objects
 
 CASES = Path(__file__).parents[1] / "oracle" / "cases"
 

@@ -20,7 +20,7 @@ from trainc.images.apt import sources_of
 from trainc.images.build import write_layout
 from trainc.images.layout_reader import verify_layout
 from trainc.images.lockfile import parse_lock
-from trainc.source import Source
+from trainc.inputs.source import Source
 
 pytestmark = [
     pytest.mark.e2e,

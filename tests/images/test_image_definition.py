@@ -14,7 +14,7 @@ from trainc.findings import has_errors
 from trainc.images.apt import MIRROR, sources_of
 from trainc.images.definition import CopiedFile, Definition, User, parse_definition
 from trainc.images.process import BuildError
-from trainc.source import Source
+from trainc.inputs.source import Source
 
 
 def test_all_keys() -> None:

@@ -16,7 +16,7 @@ from trainc.images.pins import (
     preferences,
     wheels_text,
 )
-from trainc.source import Source
+from trainc.inputs.source import Source
 
 A, B = "a" * 64, "b" * 64
 BASH = Pin("bash", "5.2-1+b1", A)

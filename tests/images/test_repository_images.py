@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from imagecase import IMAGES, REPOSITORY, inputs_of
 
-from trainc.imagelock import DIGEST
 from trainc.images.definition import PATH
 from trainc.images.inputs import Inputs
 from trainc.images.layout import labels
 from trainc.images.lockfile import parse_lock
-from trainc.source import Source
+from trainc.inputs.imagelock import DIGEST
+from trainc.inputs.source import Source
 
 FOLDER = REPOSITORY / "images"
 

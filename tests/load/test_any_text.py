@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from yaml_oracle import PIECES, STREAM_PIECES
 
+from trainc.basics.jsonvalues import Json, get
 from trainc.documents.load import NAMELESS, load
 from trainc.findings import has_errors, sort_key
-from trainc.source import Json, Source, get
+from trainc.inputs.source import Source
 
 OBJECT = b"""\
 apiVersion: trainer.kubeflow.org/v1alpha1

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from trainc.basics.jsonvalues import JsonObject
 from trainc.documents.load import load
 from trainc.documents.yaml import read_yaml
 from trainc.findings import Finding, Severity
-from trainc.source import Document, JsonObject, Mark, Source
+from trainc.inputs.source import Document, Mark, Source
 
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n"
 CONVERTING = "error converting YAML to JSON: "

@@ -10,11 +10,12 @@ import pytest
 from scalar_vectors import FILE, record
 from yaml_oracle import ORACLE, ask, damaged_yaml, same, streams
 
+from trainc.basics.jsonvalues import Json
 from trainc.data import load_json
 from trainc.documents.load import load
 from trainc.documents.problems import Problem, Refused
 from trainc.documents.yaml import read_yaml
-from trainc.source import Json, Source
+from trainc.inputs.source import Source
 
 OURS = (
     "kubectl reads only what stands before this line",

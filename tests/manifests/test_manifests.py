@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from trainc import Options, Source, compile
-from trainc.source import as_object, get
+from trainc.basics.jsonvalues import as_object, get
 
 HERE = Path(__file__).resolve().parent
 RELEASES = ("v2.0.1", "v2.1.0", "v2.2.1")

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from trainc import Finding, Options, Severity, Source
-from trainc.admit.crd import UNCHECKED, admit_document, rule_finding
-from trainc.admit.generated import admit_jobset
-from trainc.admit.rules import failures
-from trainc.admit.update import jobset_changes, rewritten, trainjob_changes
-from trainc.compilejob import REFUSALS
-from trainc.runtimes import admit_runtime
+from trainc.admission.crd import UNCHECKED, admit_document, rule_finding
+from trainc.admission.generated import admit_jobset
+from trainc.admission.rules import failures
+from trainc.admission.update import jobset_changes, rewritten, trainjob_changes
+from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.inputs.source import Document
+from trainc.pipeline.job import REFUSALS
+from trainc.pipeline.runtimes import admit_runtime
 from trainc.schema import resource
-from trainc.source import Document, Json, JsonObject
 
 
 class Answer(NamedTuple):

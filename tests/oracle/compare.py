@@ -10,8 +10,8 @@ from typing import Any
 
 from trainc import Build, Finding, Job, Options, Severity, Source
 from trainc import compile as compile_sources
-from trainc.admit.crd import UNCHECKED
-from trainc.source import get
+from trainc.admission.crd import UNCHECKED
+from trainc.basics.jsonvalues import get
 
 STAGES = ("decode", "runtime-crd", "runtime-webhook", "crd", "webhook", "build", "jobset-crd", "jobset-webhook")
 # Of the stage decode, whose texts are no contract, only the stage counts; of the others the text of every error.

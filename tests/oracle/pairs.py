@@ -34,7 +34,7 @@ from oracle.generator.values import Map  # noqa: E402
 from oracle.generator.yamltext import dump  # noqa: E402
 from trainc import Build, Finding, Options, Source  # noqa: E402
 from trainc import compile as compile_sources  # noqa: E402
-from trainc.options import Revision  # noqa: E402
+from trainc.inputs.options import Revision  # noqa: E402
 
 RULE, WEBHOOK = "TC202", "TC204"
 OURS = ("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from trainc.admit.policy import Request
-from trainc.admit.policy.documents import Stored, read
-from trainc.admit.policy.expressions import Bound, Expressions
-from trainc.admit.policy.match import Cluster
-from trainc.admit.policy.policyset import PolicySet
+from trainc.admission.policy import Request
+from trainc.admission.policy.documents import Stored, read
+from trainc.admission.policy.expressions import Bound, Expressions
+from trainc.admission.policy.match import Cluster
+from trainc.admission.policy.policyset import PolicySet
+from trainc.basics.jsonvalues import JsonObject
 from trainc.documents.classify import identity
+from trainc.inputs.source import Document, Source
 from trainc.schema import Resource, resource
 from trainc.schema.kinds import Registry
-from trainc.source import Document, JsonObject, Source
 
 CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
 

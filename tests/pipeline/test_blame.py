@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, Path
 from trainc.documents.compare import key_of
-from trainc.model import Origin
-from trainc.origins import Step, blame, nearest
-from trainc.source import Json, Path
+from trainc.plugins.model import Origin
+from trainc.plugins.origins import Step, blame, nearest
 
 Tree = tuple[Origin, dict[Any, Any]]
 KINDS = ("input", "default", "patch")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from test_environments import build, job, runtime
 
 from trainc import Build, Options, Source, compile
-from trainc.source import JsonObject, get
+from trainc.basics.jsonvalues import JsonObject, get
 
 ACCOUNT = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: reader}\n"
 CLAIM = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trainc import Build, Options, Source, compile
-from trainc.source import JsonObject, get
+from trainc.basics.jsonvalues import JsonObject, get
 
 API = "apiVersion: trainer.kubeflow.org/v1alpha1"
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from trainc import Build, Options, Source, compile
+from trainc.basics.jsonvalues import JsonObject, get
 from trainc.gitops.images import rewritten
-from trainc.model import Object
-from trainc.source import JsonObject, get
+from trainc.plugins.model import Object
 
 RUNTIME = """\
 apiVersion: trainer.kubeflow.org/v1alpha1

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from trainc import Options, Source, compile
-from trainc.admit.jobsetdefaults import default, overlay
+from trainc.admission.jobsetdefaults import default, overlay
+from trainc.basics.jsonvalues import Json, as_object
 from trainc.kube.gotypes import JOB_SET, decode
 from trainc.kube.quantity import from_json
-from trainc.model import Object
+from trainc.plugins.model import Object
 from trainc.schema import admit, resource
-from trainc.source import Json, as_object
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests" / "oracle" / "cases"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from textwrap import dedent
 
 from trainc import Options, Source, compile
-from trainc.model import Origin
-from trainc.origins import nearest
-from trainc.source import Path
+from trainc.basics.jsonvalues import Path
+from trainc.plugins.model import Origin
+from trainc.plugins.origins import nearest
 
 RUNTIME = dedent(
     """\

@@ -6,7 +6,7 @@ import pytest
 
 from oracle import goldens
 from trainc import Options, Source, compile
-from trainc.source import existing
+from trainc.basics.jsonvalues import existing
 
 
 @pytest.mark.parametrize("faithful", [False, True])

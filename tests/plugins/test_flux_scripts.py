@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from trainc import Options, Source, compile
-from trainc.source import get
+from trainc.basics.jsonvalues import get
 
 BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None, reason="no bash on the PATH")

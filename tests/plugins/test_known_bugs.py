@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trainc import Options, Source, compile
-from trainc.options import FIXES
+from trainc.inputs.options import FIXES
 
 API = "apiVersion: trainer.kubeflow.org/v1alpha1"
 NODE = """

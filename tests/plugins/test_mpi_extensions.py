@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trainc import Options, Source, compile
-from trainc.model import Object
+from trainc.plugins.model import Object
 
 RUNTIME = """
 apiVersion: trainer.kubeflow.org/v1alpha1

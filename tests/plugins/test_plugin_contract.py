@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from trainc import compilejob
-from trainc.compilejob import JobCompiler
 from trainc.documents.classify import classify
 from trainc.documents.load import load
-from trainc.model import Model
-from trainc.options import Options
+from trainc.inputs.options import Options
+from trainc.inputs.source import Source
+from trainc.pipeline.compile import job as compilejob
+from trainc.pipeline.job import JobCompiler
+from trainc.pipeline.runtimes import Runtimes
 from trainc.plugins import BUILDS, CHECKS, PLUGINS, SHAPES, Builds, Checks, Shapes
-from trainc.runtimes import Runtimes
-from trainc.source import Source
+from trainc.plugins.model import Model
 
 CASES = Path(__file__).parents[1] / "oracle" / "cases"
 GROUPS = (

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainc.memo import LASTING, last
-from trainc.model import upsert_mounts, upsert_named, upsert_ports, upsert_ports_by_number
+from trainc.basics.memo import LASTING, last
 from trainc.plugins.jobset import _with
+from trainc.plugins.model import upsert_mounts, upsert_named, upsert_ports, upsert_ports_by_number
 
 KEYS = {upsert_named: "name", upsert_mounts: "mountPath", upsert_ports: "name", upsert_ports_by_number: "containerPort"}
 ITEMS: list[dict[str, Any]] = [

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from oracle import celrunner, childgoldens
+from trainc.basics.jsonvalues import Path
 from trainc.checks.created_pods import created_objects
 from trainc.kube.poddefaults import default_pod
-from trainc.source import Path
 
 CASES = childgoldens.read()
 BY_PLUGINS = ("tolerations", "serviceAccountName", "serviceAccount")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from trainc.admit.policy import PolicySet, Request
-from trainc.admit.policy import explain as explaining
-from trainc.source import Document, JsonObject, Path, Source
+from trainc.admission.policy import PolicySet, Request
+from trainc.admission.policy import explain as explaining
+from trainc.basics.jsonvalues import JsonObject, Path
+from trainc.inputs.source import Document, Source
 
 API = "admissionregistration.k8s.io/v1"
 NODES: Path = ("spec", "replicatedJobs")

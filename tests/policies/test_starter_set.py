@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from oracle import celrunner, policygoldens, policyours
 from trainc.documents.classify import identity
-from trainc.policing import creation
+from trainc.inputs.source import Source
+from trainc.pipeline.policies import creation
 from trainc.policytests.case import Case, read
 from trainc.policytests.run import Platform, load_platform, run, stored_case
 from trainc.schema.kinds import split_version
-from trainc.source import Source
 
 ROOT = Path(__file__).resolve().parents[2] / "policies"
 KINDS = {

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from trainc import read
 from trainc.findings import Severity
-from trainc.read import Inputs, find_root, merge, name_below, read_config, read_given, read_stdin, read_tree
-from trainc.source import Source
+from trainc.inputs.source import Source
+from trainc.project import read
+from trainc.project.read import Inputs, find_root, merge, name_below, read_config, read_given, read_stdin, read_tree
 
 
 def tree(root: Path, *names: str) -> Path:

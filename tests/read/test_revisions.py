@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gitrepo import commit, git, needs_git
-from trainc.revisions import RevisionError, read_revision
-from trainc.write import OWNED
+from trainc.project.revisions import RevisionError, read_revision
+from trainc.project.write import OWNED
 
 pytestmark = needs_git
 GENERATED = OWNED + b"jobs/a/x.yaml\nkind: JobSet\n"

@@ -76,7 +76,7 @@ def workflow() -> dict[str, Any]:
 
 def test_the_scan_sees_the_repository() -> None:
     names = {name for name, _ in tracked()}
-    assert {"Makefile", "LICENSE", "pyproject.toml", "compiler/trainc/source.py"} <= names
+    assert {"Makefile", "LICENSE", "pyproject.toml", "compiler/trainc/inputs/source.py"} <= names
 
 
 @pytest.mark.parametrize(
@@ -253,6 +253,6 @@ def test_every_data_file_is_packaged() -> None:
     package = ROOT / "compiler" / "trainc"
     packaged = {path for pattern in patterns for path in package.glob(pattern)}
     data = {path for path in package.rglob("*") if path.is_file() and path.suffix not in {".py", ".pyc"}}
-    data |= set((package / "data").rglob("*.py"))  # scripts that run in pods
+    data |= set((package / "data" / "scripts").rglob("*.py"))  # scripts that run in pods
     assert {package / "data" / "builtins.json", package / "data" / "scripts" / "mpi_ssh_keys.py"} <= data
     assert data <= packaged

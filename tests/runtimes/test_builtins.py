@@ -12,7 +12,7 @@ import pytest
 
 from trainc.data import load_json
 from trainc.documents.load import load
-from trainc.source import Source
+from trainc.inputs.source import Source
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "compiler" / "tools" / "builtins.py"

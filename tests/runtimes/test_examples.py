@@ -11,10 +11,10 @@ import pytest
 
 import trainc
 from trainc import Build, Options, Source
-from trainc.config import parse
 from trainc.documents.load import load
 from trainc.findings import Severity
 from trainc.plugins import PLUGINS
+from trainc.project.config import parse
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSIONS = {"mpi-mpich-distributed", "mpi-intel-distributed"}

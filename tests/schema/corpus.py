@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from schema_cases import ALL_KINDS, Data, Objects
 
-from trainc import Options, Source, compile, objects
-from trainc.admit.generated import admit_jobset
+from trainc import Options, Source, compile
+from trainc.admission.generated import admit_jobset
+from trainc.basics.memo import last
 from trainc.documents.load import load
-from trainc.memo import last
+from trainc.pipeline.compile import objects
 
 ROOT = Path(__file__).parents[2]
 SPELLINGS = (

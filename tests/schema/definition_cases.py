@@ -16,10 +16,10 @@ from typing import Any
 import format_cases
 from schema_cases import NUMBERS, ORACLE, TEXTS, Data, Objects
 
+from trainc.basics.jsonvalues import dotted
 from trainc.kube.gojson import go_json
 from trainc.schema import Resource, admit
 from trainc.schema.definitions import Definition, define
-from trainc.source import dotted
 
 FORMATS = (
     *("date", "date-time", "datetime", "duration", "byte", "ipv4", "ipv6", "cidr", "mac", "uuid", "uuid3", "uuid4"),

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from ruamel.yaml import YAML
 from schema_cases import ORACLE, Data
 
+from trainc.basics.jsonvalues import Path as Steps
 from trainc.schema import Resource
 from trainc.schema.kinds import BUILT_IN, split_version
-from trainc.source import Path as Steps
 
 HERE = Path(__file__).parent
 ANSWERS = HERE / "vectors" / "native.json"

@@ -13,9 +13,9 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from trainc.basics.jsonvalues import dotted
 from trainc.kube.gojson import go_json
 from trainc.schema import KINDS, Resource, Structural, admit, parse, resource
-from trainc.source import dotted
 
 ORACLE = Path(__file__).parents[1] / "oracle"
 THINGS = Path(__file__).parent / "things.yaml"

@@ -9,9 +9,9 @@ import subprocess
 import pytest
 from native_cases import ORACLE, ask, bases, changed, load, resource_of
 
+from trainc.basics.jsonvalues import dotted
 from trainc.schema import admit, unknown_field_hint
 from trainc.schema.kinds import BUILT_IN
-from trainc.source import dotted
 
 OFF = ("clusterTrustBundle", "image")
 """Volumes behind features that 1.34 does not switch on by default: they are dropped before anything is said."""

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from schema_cases import ALL_KINDS, Data, resource_of
 
-from trainc.admit.rules import failures
+from trainc.admission.rules import failures
 from trainc.schema import admit, parse
 
 seeds = st.integers(0, 2**32)

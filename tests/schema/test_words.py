@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from trainc.basics.jsonvalues import get
 from trainc.findings import suggest
 from trainc.schema import Violation, admit, resource
 from trainc.schema.kinds import BUILT_IN
-from trainc.source import get
 
 
 def violations(spec: Any, kind: str = "TrainJob") -> list[Violation]:

@@ -6,8 +6,8 @@ import pytest
 
 from oracle import goldens
 from oracle.admission import request
-from trainc.admit.update import config_map_changes, jobset_changes, trainjob_changes
-from trainc.source import Json, JsonObject, get
+from trainc.admission.update import config_map_changes, jobset_changes, trainjob_changes
+from trainc.basics.jsonvalues import Json, JsonObject, get
 
 WEBHOOKS = {"JobSet": (jobset_changes, "jobset-webhook"), "TrainJob": (trainjob_changes, "webhook")}
 UPDATES = {

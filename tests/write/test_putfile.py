@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trainc import putfile
-from trainc.write import MANY, OWNED, apply, plan
+from trainc.project import atomic_write as putfile
+from trainc.project.write import MANY, OWNED, apply, plan
 
 
 @pytest.mark.parametrize("count", [1, MANY])

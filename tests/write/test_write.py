@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trainc.write import OWNED, File, Plan, apply, plan
+from trainc.project.write import OWNED, File, Plan, apply, plan
 
 HEAD = OWNED + b"jobs/a/j.yaml; run trainc render\n"
 DIR = "out/prod/a/j"
@@ -142,7 +142,7 @@ def test_an_unreadable_file_is_in_the_way(tmp_path: Path, monkeypatch: pytest.Mo
         raise PermissionError(13, "Permission denied", path)
 
     with monkeypatch.context() as patch:
-        patch.setattr("trainc.write.os.open", refuse)
+        patch.setattr("trainc.project.write.os.open", refuse)
         assert blocked(plan(tmp_path, {JOBSET: owned("b: 1\n")})) == [("TC901", JOBSET, "cannot be read")]
         assert plan(tmp_path, {}).remove == (), "what cannot be read is not known to be ours"
     assert plan(tmp_path, {}).remove == (JOBSET,)

@@ -13,15 +13,16 @@ from typing import Any, Final
 
 import msgspec
 
-from trainc.compilejob import Job
-from trainc.contents import digest_of
+from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
 from trainc.documents.classify import API_VERSION, POLICIES, RUNTIMES, TRAINJOB
 from trainc.findings import Finding, has_errors
 from trainc.findings.suppression import WORD
-from trainc.imagelock import key_of
-from trainc.jobresults import Documents, JobResult, UnknownDocument, encode, place_of
-from trainc.prepared import Prepared
-from trainc.source import Document, Json, JsonObject, Source, as_object, get
+from trainc.inputs.imagelock import key_of
+from trainc.inputs.source import Document, Source
+from trainc.pipeline.content import digest_of
+from trainc.pipeline.context import Prepared
+from trainc.pipeline.job import Job
+from trainc.pipeline.jobresults import Documents, JobResult, UnknownDocument, encode, place_of
 
 NAME: Final = "jobs"
 """The name of the jobs in the store."""

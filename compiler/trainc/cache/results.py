@@ -13,8 +13,8 @@ from typing import Final, TypeAlias
 import msgspec
 
 from trainc.cache.store import Store
-from trainc.contents import digest_of
-from trainc.read import Inputs
+from trainc.pipeline.content import digest_of
+from trainc.project.read import Inputs
 
 NAME: Final = "results"
 """The name of the results in the store."""

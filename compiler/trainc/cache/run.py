@@ -11,24 +11,24 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Path as FieldPath
 from trainc.cache import jobs, snapshot
 from trainc.cache.jobs import JobFile, JobFiles, Keys, StoredJob, is_current, is_stub, stored_job
 from trainc.cache.snapshot import Look, Snapshot, complete
 from trainc.cache.stamps import settled, stamp
 from trainc.cache.store import Store
-from trainc.compilejob import Job
-from trainc.contents import Content, Digest, digest_of
 from trainc.documents.classify import with_namespace
 from trainc.documents.load import load
-from trainc.files import read_regular
 from trainc.findings import Finding, Related
-from trainc.jobresults import Documents, UnknownDocument, decode, place_of
-from trainc.pipeline import Loaded
-from trainc.prepared import Executor, Prepared
-from trainc.read import Inputs, read_file
-from trainc.source import Document, Mark, Source
-from trainc.source import Path as FieldPath
-from trainc.write import Plan
+from trainc.inputs.source import Document, Mark, Source
+from trainc.pipeline.compile import Loaded
+from trainc.pipeline.content import Content, Digest, digest_of
+from trainc.pipeline.context import Executor, Prepared
+from trainc.pipeline.job import Job
+from trainc.pipeline.jobresults import Documents, UnknownDocument, decode, place_of
+from trainc.project.files import read_regular
+from trainc.project.read import Inputs, read_file
+from trainc.project.write import Plan
 
 _NOTHING: Final = Inputs()
 

@@ -20,10 +20,10 @@ from msgspec.structs import replace
 
 from trainc.cache.stamps import Stamp, settled, stamp, stamp_of_folder
 from trainc.cache.store import Store
-from trainc.contents import digest_of
-from trainc.files import read_regular
-from trainc.read import CONFIG, LOCK, is_input
-from trainc.write import is_ours, is_temporary
+from trainc.pipeline.content import digest_of
+from trainc.project.files import read_regular
+from trainc.project.read import CONFIG, LOCK, is_input
+from trainc.project.write import is_ours, is_temporary
 
 INPUTS: Final = ("jobs", "runtimes", "policies")
 """The folders that a run over the whole repository reads, besides trainc.yaml and images.lock.yaml."""

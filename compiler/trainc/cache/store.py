@@ -16,9 +16,9 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from trainc.basics.regex import lazy
 from trainc.cache.fingerprint import fingerprint
-from trainc.files import IrregularFileError, open_regular
-from trainc.regex import lazy
+from trainc.project.files import IrregularFileError, open_regular
 
 VARIABLE: Final = "TRAINC_CACHE_DIR"
 """The environment variable that names another folder; empty: no cache."""

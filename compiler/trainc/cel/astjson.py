@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from trainc.basics.jsonvalues import Json
 from trainc.cel.ast import Call, Comprehension, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
 from trainc.cel.values import Uint
 from trainc.cel.walk import postorder
-from trainc.source import Json
 
 
 def dump(node: Node) -> Json:

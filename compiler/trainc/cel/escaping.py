@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from trainc.regex import lazy
+from trainc.basics.regex import lazy
 
 _WORDS = """
 true false null in as break const continue else for function if import let loop package namespace return var void while

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from trainc.regex import lazy
+from trainc.basics.jsonvalues import Path
+from trainc.basics.regex import lazy
 from trainc.schema import Structural
-from trainc.source import Path
 
 _TOKEN = lazy(r"'(?:[^'\\]|\\.|'(?<=\\'))*'|[.\[\]]|[^.\[\]]+", re.DOTALL)
 _ESCAPE = lazy(r"\\(.)", re.DOTALL)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from trainc.basics.jsonvalues import Json
 from trainc.cel.gotext import general, runes
 from trainc.cel.typenames import type_name
 from trainc.cel.values import (
@@ -27,7 +28,6 @@ from trainc.cel.values import (
     Value,
 )
 from trainc.cel.work import Exhausted, Meter, spend
-from trainc.source import Json
 
 _MOST = 500_000
 """The most elements of lists and entries of maps that are written."""

@@ -10,6 +10,7 @@ from functools import cache
 from msgspec import Struct
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path
 from trainc.cel import types
 from trainc.cel.ast import Node
 from trainc.cel.astjson import load
@@ -24,7 +25,6 @@ from trainc.cel.schematypes import Declared, Objects, declare
 from trainc.cel.types import Type
 from trainc.data import load_json
 from trainc.schema import Structural
-from trainc.source import Json, JsonObject, Path
 
 SELF, OLD_SELF = "self", "oldSelf"
 TYPE_NAME = "selfType"

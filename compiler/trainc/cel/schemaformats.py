@@ -8,10 +8,10 @@ from __future__ import annotations
 import binascii
 from collections.abc import Callable, Mapping
 
+from trainc.basics.regex import lazy
 from trainc.cel.gotext import cut
 from trainc.cel.library.times import days_before, days_in, duration_nanos, parse_timestamp
 from trainc.cel.values import INT_MAX, INT_MIN, Duration, EvalError, Timestamp, Value
-from trainc.regex import lazy
 
 _DATE = lazy(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _LOCAL = lazy(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
+from trainc.basics.jsonvalues import Json
 from trainc.cel import types
 from trainc.cel.schemaformats import FORMATS
 from trainc.cel.types import Type
@@ -12,7 +13,6 @@ from trainc.cel.values import Container, EvalError, Value
 from trainc.cel.work import Meter, spend
 from trainc.schema import Structural
 from trainc.schema.structural import compiled
-from trainc.source import Json
 
 Reader: TypeAlias = Callable[[Json], Value]
 """What turns JSON of a schema into a value; raises EvalError for JSON that does not fit."""

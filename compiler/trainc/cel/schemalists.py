@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trainc.basics.jsonvalues import Json
 from trainc.cel import types
 from trainc.cel.equality import equal
 from trainc.cel.schemajson import NO_OVERLOAD, OverJson, Reader, is_untyped, raw
@@ -14,7 +15,6 @@ from trainc.cel.types import Type
 from trainc.cel.values import Container, EvalError, Value
 from trainc.cel.work import Meter, spend
 from trainc.schema import Structural
-from trainc.source import Json
 
 _READ = 2
 """The work of reading an item."""

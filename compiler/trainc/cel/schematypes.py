@@ -11,11 +11,11 @@ from functools import cache, cached_property
 
 import msgspec
 
+from trainc.basics.jsonvalues import Json
 from trainc.cel import types
 from trainc.cel.escaping import RESERVED, escape
 from trainc.cel.types import Type
 from trainc.schema import Structural, parse
-from trainc.source import Json
 
 _FORMATS = {"byte": types.BYTES, "duration": types.DURATION, "date": types.TIMESTAMP, "date-time": types.TIMESTAMP}
 _SCALARS = {"boolean": types.BOOL, "number": types.DOUBLE, "integer": types.INT}

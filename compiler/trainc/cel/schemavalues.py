@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.cel import types
 from trainc.cel.equality import equal
 from trainc.cel.escaping import escape, unescape
@@ -21,7 +22,6 @@ from trainc.cel.values import EvalError, Value
 from trainc.cel.work import Meter, spend
 from trainc.schema import Structural
 from trainc.schema.structural import compiled
-from trainc.source import Json, JsonObject
 
 _MAP = Type(types.Kind.MAP, "map")
 _MISSING: Any = object()

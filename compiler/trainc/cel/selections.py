@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trainc.basics.jsonvalues import Path
 from trainc.cel.ast import Call, Ident, Literal, Node, Select
 from trainc.cel.escaping import unescape
 from trainc.cel.walk import postorder
-from trainc.source import Path
 
 
 def common_selection(root: Node, variable: str) -> Path:

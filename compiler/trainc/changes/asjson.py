@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable
 from typing import Final
 
+from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.changes.model import Difference, JobChange, ObjectChange, Place, Total, Usage
 from trainc.changes.phrases import weakened_json
-from trainc.source import Json, JsonObject
 
 VERSION: Final = 1
 """Goes up when a key changes its meaning or goes away."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from trainc.changes.model import Difference, Effect, JobChange, Place, Usage
 from trainc.gitops.companions import FOLDER
 from trainc.gitops.naming import RUN
-from trainc.settings import Settings
+from trainc.inputs.settings import Settings
 
 FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)

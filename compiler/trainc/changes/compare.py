@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, JsonObject, get
 from trainc.changes.cluster import application, sentences
 from trainc.changes.fields import Veil, field_changes
 from trainc.changes.model import Difference, Effect, JobChange, ObjectChange, Place, Refusal, Word
@@ -20,11 +21,11 @@ from trainc.changes.trees import Files, folders, is_jobset, others, read, source
 from trainc.changes.usage import graph, of_folder, totals, words
 from trainc.documents.compare import same
 from trainc.findings import Finding, Severity
-from trainc.foreign import Kind
 from trainc.gitops.companions import FOLDER
 from trainc.gitops.naming import RUN
-from trainc.settings import Settings
-from trainc.source import Document, Json, JsonObject, get
+from trainc.inputs.settings import Settings
+from trainc.inputs.source import Document
+from trainc.project.foreign import Kind
 
 _RUN: Final = re.compile(r"-([1-9][0-9]{0,8})")
 

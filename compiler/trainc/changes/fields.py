@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from json import dumps
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, get
+from trainc.basics.regex import lazy
 from trainc.changes.model import FieldChange
 from trainc.documents.compare import Change, changes, key_of
 from trainc.findings.redaction import LEAST, MASK
 from trainc.findings.secrets import hidden
-from trainc.regex import lazy
-from trainc.source import Document, Json, JsonObject, Path, get
+from trainc.inputs.source import Document
 
 _PLAIN = lazy(r"[A-Za-z_][\w-]*\Z")
 _INDEX = lazy(r"[0-9]+\Z")

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from trainc.basics.jsonvalues import Json
 from trainc.findings import Finding
-from trainc.source import Json
 
 
 class Effect(StrEnum):

@@ -9,6 +9,7 @@ from difflib import unified_diff
 from json import dumps
 from typing import Final
 
+from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.changes.model import (
     Difference,
     Effect,
@@ -25,7 +26,6 @@ from trainc.findings import Finding
 from trainc.findings.display import one_line
 from trainc.findings.redaction import MASK
 from trainc.gitops.companions import FOLDER
-from trainc.source import Json, JsonObject
 
 SIGNS: Final = {
     Effect.CREATED: "+",

@@ -10,19 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from trainc.admit.rules import failures
-from trainc.admit.update import FROZEN, IMMUTABLE, config_map_changes, jobset_changes
-from trainc.base_revision import as_stored
+from trainc.admission.base_revision import as_stored
+from trainc.admission.rules import failures
+from trainc.admission.update import FROZEN, IMMUTABLE, config_map_changes, jobset_changes
+from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, existing, get
 from trainc.changes.fields import named
 from trainc.changes.model import Refusal
 from trainc.changes.trees import unreadable
 from trainc.documents.compare import changes, counterpart, same
 from trainc.findings import Finding
+from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
 from trainc.kube.quantity import from_json
 from trainc.schema import Resource
 from trainc.schema.kinds import BUILT_IN, split_version
-from trainc.source import Document, Json, JsonObject, Path, dotted, existing, get
 
 _Said = tuple[Path, str]
 """The path of a field, and why it may not change."""

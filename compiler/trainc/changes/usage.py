@@ -14,14 +14,15 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, objects
 from trainc.changes.model import Place, Pods, Total, Totals, Usage, Word
 from trainc.changes.trees import is_jobset
 from trainc.documents.load import load
 from trainc.gitops.queue import QUEUE_LABEL
+from trainc.inputs.source import Source
 from trainc.kube.podrequests import pod_requests
 from trainc.kube.quantity import QuantityError
 from trainc.plugins.base import is_gpu
-from trainc.source import Json, JsonObject, Source, as_list, as_object, get, objects
 
 Folders = Mapping[Place, Mapping[str, bytes]]
 

@@ -14,7 +14,7 @@ from trainc.checks.mpi import check_launching, check_mpi
 from trainc.checks.network import check_hostnames, check_rendezvous
 from trainc.checks.trainer import check_ancestors, check_counts, check_initializers
 from trainc.findings import Finding
-from trainc.model import Model, Object, Objects
+from trainc.plugins.model import Model, Object, Objects
 
 
 def check_model(model: Model) -> list[Finding]:

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
+from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
 from trainc.findings.reporting import spilled
+from trainc.inputs.source import Document
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
-from trainc.model import Model, Object
-from trainc.origins import blamed
 from trainc.plugins.base import pod_containers
-from trainc.regex import lazy
-from trainc.source import Document, Json, JsonObject, Path, as_list, as_object, get, objects
+from trainc.plugins.model import Model, Object
+from trainc.plugins.origins import blamed
 
 MEMORY, COMMAND = "TC836", "TC837"
 KINDS: Final = ("initContainers", "containers")

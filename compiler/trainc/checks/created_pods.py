@@ -16,9 +16,9 @@ from typing import Final
 
 import msgspec
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.kube.gotypes import POD_SPEC, decode
 from trainc.kube.poddefaults import default_job, default_pod
-from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects
 
 _PREFIX: Final = "jobset.sigs.k8s.io/"
 _UID: Final = f"{_PREFIX}jobset-uid"

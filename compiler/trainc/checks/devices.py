@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from trainc.basics.jsonvalues import JsonObject, Path, get, objects
+from trainc.basics.regex import lazy
 from trainc.checks.containers import TEMPLATE, containers
 from trainc.findings import Finding, report
-from trainc.model import ANCESTOR_LABEL, NODE, Model, Object
-from trainc.origins import blamed
+from trainc.inputs.source import Document
 from trainc.plugins.base import gpu_count, node_resources, quantities
+from trainc.plugins.model import ANCESTOR_LABEL, NODE, Model, Object
+from trainc.plugins.origins import blamed
 from trainc.plugins.podgroup import members
 from trainc.plugins.torch import processes
-from trainc.regex import lazy
-from trainc.source import Document, JsonObject, Path, get, objects
 
 COUNT, LISTED = "TC833", "TC838"
 NODE_RESOURCES: Final[Path] = ("spec", "trainer", "resourcesPerNode")

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.kube.fielderror import go_value, quote
 from trainc.kube.gojson import go_json
 from trainc.kube.names import is_dns1123_label, is_dns1123_subdomain, is_qualified_name, is_valid_label_value
-from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
 

@@ -8,13 +8,14 @@ from typing import Final
 
 import msgspec
 
+from trainc.basics.jsonvalues import JsonObject, Path, existing, get
+from trainc.basics.regex import lazy
 from trainc.checks.containers import TEMPLATE, containers
 from trainc.findings import Finding, Severity, report
 from trainc.gitops.pods import images
-from trainc.model import Model, Object, Objects
-from trainc.origins import blamed, nearest
-from trainc.regex import lazy
-from trainc.source import Document, JsonObject, Path, existing, get
+from trainc.inputs.source import Document
+from trainc.plugins.model import Model, Object, Objects
+from trainc.plugins.origins import blamed, nearest
 
 UNPINNED = "TC412"
 IMAGE: Path = ("spec", "trainer", "image")

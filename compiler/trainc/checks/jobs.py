@@ -11,12 +11,12 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.checks.fields import Field, Problem, labels, number, qualified_name, text
 from trainc.checks.pod_environment import env_problems
 from trainc.checks.pods import annotation_problems, pod_problems, spec_problems, template_problems
 from trainc.kube.fielderror import quote
 from trainc.kube.names import is_domain_prefixed_path
-from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects
 
 MAX_INDEXED = 100_000
 MAX_FOR_MANY = 10_000

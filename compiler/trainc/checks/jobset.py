@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from trainc.basics.jsonvalues import JsonObject, Path, as_object, dotted, get, objects
 from trainc.checks.created_pods import created_job
 from trainc.checks.fields import Field, Problem
 from trainc.checks.jobs import POD, is_sound, problems_of
 from trainc.checks.pod_volumes import TWO_SOURCES, claim_problems
 from trainc.findings import Finding, Related, Severity, report
-from trainc.model import Model, Object
-from trainc.origins import blamed
 from trainc.plugins.jobset import patched_sources
-from trainc.source import JsonObject, Path, as_object, dotted, get, objects
+from trainc.plugins.model import Model, Object
+from trainc.plugins.origins import blamed
 
 CLAIM = "TC812"
 COUNTS = ("parallelism", "completions")

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, existing, get, objects
+from trainc.basics.regex import lazy
 from trainc.checks.containers import words
 from trainc.findings import Finding, Severity, report
-from trainc.model import LAUNCHER, NODE, Model
 from trainc.plugins.base import pod_containers
+from trainc.plugins.model import LAUNCHER, NODE, Model
 from trainc.plugins.mpi.transport import by_kubexec
-from trainc.regex import lazy
-from trainc.source import JsonObject, Path, as_list, existing, get, objects
 
 INCOMPLETE: Final = "TC822"
 ENDLESS: Final = "TC825"

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from trainc.basics.jsonvalues import JsonObject, Path, get, objects
+from trainc.basics.regex import lazy
 from trainc.checks.containers import containers, words
 from trainc.findings import Finding, Severity, report
 from trainc.gitops.pods import pod_specs
-from trainc.model import LAUNCHER, NODE, Model, Object
-from trainc.origins import blamed
+from trainc.plugins.model import LAUNCHER, NODE, Model, Object
 from trainc.plugins.mpi.implementations import HOSTFILE_DIRECTORY
 from trainc.plugins.mpi.kubexec import DISCOVER
 from trainc.plugins.mpi.transport import by_kubexec
-from trainc.regex import lazy
-from trainc.source import JsonObject, Path, get, objects
+from trainc.plugins.origins import blamed
 
 CODE: Final = "TC827"
 PLACE: Final[Path] = ("spec", "network", "enableDNSHostnames")

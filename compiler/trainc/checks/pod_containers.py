@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, objects
 from trainc.checks.fields import MAX_PORT, Field, Problem, between, descending, dns_label, id_in_range, number, text
 from trainc.checks.pod_environment import env_from_problems, env_problems
 from trainc.checks.pod_resources import device_problems, requirement_problems
 from trainc.checks.pod_volumes import mount_problems
 from trainc.kube.names import is_valid_port_name
-from trainc.source import Json, JsonObject, as_list, as_object, get, objects
 
 CONTAINER, ENVIRONMENT, MOUNTS, RESOURCES, SECURITY = "TC805", "TC811", "TC806", "TC807", "TC809"
 MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trainc.basics.jsonvalues import Json, JsonObject, objects
 from trainc.checks.fields import Field, Problem, dns_subdomain, qualified_name, text
 from trainc.kube.names import is_config_map_key, is_dns1123_subdomain, is_relaxed_env_var_name, mask_trailing_dash
 from trainc.kube.quantity import from_json
-from trainc.source import Json, JsonObject, objects
 
 ENV_FIELDS = (
     "metadata.name",

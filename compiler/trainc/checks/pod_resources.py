@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec.structs
 
+from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
 from trainc.checks.fields import NOT_NEGATIVE, Field, Problem, dns_label, qualified_name, text
 from trainc.kube.names import is_qualified_name
 from trainc.kube.podrequests import pod_requests
 from trainc.kube.quantity import MILLI, Quantity, QuantityError, from_json, parse
-from trainc.source import Json, JsonObject, as_object, get, objects
 
 DEFAULT_PREFIX = "kubernetes.io/"
 QUOTA_PREFIX = "requests."

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, objects
 from trainc.checks.fields import (
     Field,
     Problem,
@@ -23,7 +24,6 @@ from trainc.checks.fields import (
 from trainc.checks.pod_environment import VOLUME_FIELDS, field_problems, resource_problems
 from trainc.findings import suggest
 from trainc.kube.quantity import from_json
-from trainc.source import Json, JsonObject, as_list, as_object, get, objects
 
 TWO_SOURCES = "may not specify more than 1 volume type"
 MAX_DRIVER = 63

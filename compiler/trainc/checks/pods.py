@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, objects
 from trainc.checks.fields import (
     MAX_ID,
     Field,
@@ -36,7 +37,6 @@ from trainc.checks.pod_containers import (
 from trainc.checks.pod_resources import pod_level_problems, requirement_problems
 from trainc.checks.pod_volumes import volume_problems
 from trainc.kube.names import is_dns1123_label, validate_annotations
-from trainc.source import Json, JsonObject, as_list, as_object, get, objects
 
 METADATA, CONTAINERS, VOLUMES, SCHEDULING, SECURITY, SPEC = "TC804", "TC805", "TC806", "TC808", "TC809", "TC810"
 GRACE = 30

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, existing, get, objects
+from trainc.basics.regex import lazy
 from trainc.checks.containers import containers
 from trainc.findings import Finding, Severity, report
-from trainc.model import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, Model, Object
-from trainc.origins import blamed
-from trainc.regex import lazy
-from trainc.source import Document, Json, JsonObject, Path, as_object, existing, get, objects
+from trainc.inputs.source import Document
+from trainc.plugins.model import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, Model, Object
+from trainc.plugins.origins import blamed
 
 MISSPELT: Final = "TC823"
 MISSING: Final = "TC824"

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import click
 
-from trainc.applications import objects
 from trainc.cli.command import CLEAN, Command
 from trainc.cli.compiling import JOBS, choose, compile_for, load_config
 from trainc.cli.deployment import print_objects, settings, trees
 from trainc.cli.options import findings_options, project_option
 from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter
-from trainc.config import Config, without_repository
 from trainc.gitops.argocd import health_checks, plugin_definition
-from trainc.read import merge, read_platform, read_tree
+from trainc.pipeline.applications import objects
+from trainc.project.config import Config, without_repository
+from trainc.project.read import merge, read_platform, read_tree
 
 EPILOG = """\b
 Examples:

@@ -22,11 +22,11 @@ from trainc.cli.options import cache_option, crds_option, findings_options, proj
 from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter, Words
 from trainc.findings import Finding, Silenced, has_errors, sort_key
-from trainc.read import Inputs, has_config, merge, read_config, read_given, read_lock, read_platform, read_stdin
+from trainc.project.read import Inputs, has_config, merge, read_config, read_given, read_lock, read_platform, read_stdin
 
 if TYPE_CHECKING:
-    from trainc.model import Object
-    from trainc.options import Options
+    from trainc.inputs.options import Options
+    from trainc.plugins.model import Object
 
 EPILOG = """\b
 Examples:
@@ -142,7 +142,7 @@ def _compile(
 ) -> tuple[tuple[Finding, ...], tuple[Silenced, ...], tuple[Object, ...]]:
     """Return the findings, those silenced, and the objects. BadParameter for an environment that does not exist."""
     from trainc.cli.compiling import crds_in, has_no_document, nothing, with_nothing, without_idle
-    from trainc.pipeline import compile  # noqa: A004 - its public name
+    from trainc.pipeline.compile import compile  # noqa: A004 - its public name
 
     options, findings = _options(read, faithful, environment)
     crds = crds_in(read.folders)
@@ -159,8 +159,8 @@ def _compile(
 def _options(read: Read, faithful: bool, environment: str | None) -> tuple[Options, tuple[Finding, ...]]:
     """Return what a repository adds to the documents given, and what is wrong with its trainc.yaml."""
     from trainc.cli.compiling import choose, parse_config
-    from trainc.options import Options
-    from trainc.settings import of_every_job
+    from trainc.inputs.options import Options
+    from trainc.inputs.settings import of_every_job
 
     if faithful or read.config is None:
         return Options(faithful=faithful), ()

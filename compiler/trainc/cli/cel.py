@@ -10,20 +10,21 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, JsonObject, get
 from trainc.cel.display import display
 from trainc.cel.issues import Issue
+from trainc.cel.questions import Answer, Question, QuestionError, answer, evaluate, read_question
+from trainc.cel.questions.question import read_json, strange_keys
+from trainc.cel.questions.rule import evaluate as evaluate_rule
 from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, Command
 from trainc.cli.echo import echo, echo_line
 from trainc.documents.load import load
 from trainc.findings import has_errors
 from trainc.findings.display import one_line
 from trainc.findings.text import render
-from trainc.questions import Answer, Question, QuestionError, answer, evaluate, read_question
-from trainc.questions.question import read_json, strange_keys
-from trainc.questions.rule import evaluate as evaluate_rule
-from trainc.read import read_given, read_stdin
+from trainc.inputs.source import Document
+from trainc.project.read import read_given, read_stdin
 from trainc.schema.kinds import BUILT_IN, split_version
-from trainc.source import Document, Json, JsonObject, get
 
 EPILOG = """\b
 Examples:
@@ -194,7 +195,7 @@ def _evaluate(question: Question, self_: Document | None) -> Answer:
 
 
 def _evaluate_celpy(question: Question) -> Answer:
-    from trainc.questions.celpython import evaluate  # loading celpy takes 200 ms
+    from trainc.cel.questions.celpython import evaluate  # loading celpy takes 200 ms
 
     return evaluate(question)
 

@@ -14,11 +14,11 @@ from trainc.cli.compiling import JOBS, choose, compile_for, load_config, nothing
 from trainc.cli.echo import echo
 from trainc.cli.options import findings_options
 from trainc.cli.reporter import Reporter
-from trainc.config import Config
-from trainc.contents import Content, bytes_of
 from trainc.findings import has_errors
 from trainc.gitops.argocd import ENV, JOB, PARAMETERS
-from trainc.read import has_config, merge, name_below, read_platform, read_tree
+from trainc.pipeline.content import Content, bytes_of
+from trainc.project.config import Config
+from trainc.project.read import has_config, merge, name_below, read_platform, read_tree
 
 EPILOG = """\b
 Examples:

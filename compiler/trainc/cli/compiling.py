@@ -10,9 +10,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from trainc.admit.companions import read_definitions
-from trainc.config import Config, parse
-from trainc.contents import Content
+from trainc.admission.companions import read_definitions
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, Silenced, has_errors, report, severities, sort_key
 from trainc.findings.repeats import OfJob, collapse
@@ -22,10 +20,14 @@ from trainc.gitops.environment import WITHOUT_TARGET, idle_registries, nowhere, 
 from trainc.gitops.lock import remarks
 from trainc.gitops.summary import Summary
 from trainc.images.lockfile import parse_lock
-from trainc.options import Options, Revision
-from trainc.pipeline import Build, Job, load_all, run
-from trainc.prepared import Executor, Keep, Prepared, in_order
-from trainc.read import (
+from trainc.inputs.options import Options, Revision
+from trainc.inputs.source import Document, Source
+from trainc.pipeline.compile import Build, Job, load_all, run
+from trainc.pipeline.content import Content
+from trainc.pipeline.context import Executor, Keep, Prepared, in_order
+from trainc.pipeline.runtimes import without_jobs
+from trainc.project.config import Config, parse
+from trainc.project.read import (
     CONFIG,
     Inputs,
     has_config,
@@ -36,12 +38,10 @@ from trainc.read import (
     read_given,
     read_lock,
 )
-from trainc.runtimes import without_jobs
-from trainc.source import Document, Source
 
 if TYPE_CHECKING:
     from trainc.cache.run import RunCache
-    from trainc.executors.mpi import Ranks
+    from trainc.parallel.mpi import Ranks
 
 JOBS = "jobs"
 
@@ -81,7 +81,7 @@ def read_standard(
     judge = base if revision is None else read_base(root, revision, root, (), "'--policies-from'")
     if judge is None:
         return None
-    from trainc.safeguards import weakened
+    from trainc.changes.safeguards import weakened
 
     now = Revision("", inputs.sources, config.data)
     return Standard(judge, weakened(judge, now, config.document, read_beside_policies(root).sources))
@@ -251,7 +251,7 @@ def read_base(
     """
     if revision is None:
         return None
-    from trainc.revisions import RevisionError, read_revision
+    from trainc.project.revisions import RevisionError, read_revision
 
     try:
         return read_revision(root, revision, [name for path in paths if (name := name_below(root, folder, path))])
@@ -303,7 +303,7 @@ def ranks_of() -> Ranks:
     """Return the MPI ranks of this run. UsageError where there is no MPI."""
     import signal
 
-    from trainc.executors.mpi import MISSING, Ranks
+    from trainc.parallel.mpi import MISSING, Ranks
 
     for name in ("SIGTERM", "SIGHUP"):  # mpiexec ends all ranks: one that cleans up would wait for the others
         if (number := getattr(signal, name, None)) is not None:
@@ -316,7 +316,7 @@ def ranks_of() -> Ranks:
 
 def executor_of(workers: int | None, ranks: Ranks | None = None, *, quiet: bool) -> Executor:
     """Return the executor of a run by --jobs and --executor, which shows its progress unless quiet."""
-    from trainc.executors.forked import forked
+    from trainc.parallel.forked import forked
 
     inner = forked(workers) if ranks is None else ranks.executor()
 

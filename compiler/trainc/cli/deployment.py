@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trainc.applications import files, flux_files
+from trainc.basics.jsonvalues import JsonObject
 from trainc.cli.compiling import Outcome
 from trainc.cli.echo import echo
-from trainc.config import Config
 from trainc.documents.emit import emit_inert
 from trainc.gitops.argocd import Tree
 from trainc.gitops.flux import kustomization
-from trainc.options import Options
-from trainc.settings import Settings
-from trainc.source import JsonObject
-from trainc.write import OUT
+from trainc.inputs.options import Options
+from trainc.inputs.settings import Settings
+from trainc.pipeline.applications import files, flux_files
+from trainc.project.config import Config
+from trainc.project.write import OUT
 
 
 def settings(config: Config, environment: str) -> Settings:

@@ -16,6 +16,7 @@ from trainc.cache.store import open_store
 from trainc.changes import Difference, compare
 from trainc.changes.cluster import unexplained, without_new_runs
 from trainc.changes.model import Place
+from trainc.changes.safeguards import weakened
 from trainc.changes.trees import Files, is_below, select
 from trainc.changes.trees import sources as output_sources
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command
@@ -25,11 +26,13 @@ from trainc.cli.options import findings_options, project_option
 from trainc.cli.planning import Request, plan_request
 from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter, is_coloured
-from trainc.config import Config, parse
 from trainc.findings import Finding, has_errors
-from trainc.foreign import Kind, is_placed, unmanaged
-from trainc.options import Revision
-from trainc.read import (
+from trainc.inputs.options import Revision
+from trainc.inputs.settings import read_settings
+from trainc.inputs.source import Document, Source
+from trainc.project.config import Config, parse
+from trainc.project.foreign import Kind, is_placed, unmanaged
+from trainc.project.read import (
     CONFIG,
     LOCK,
     OUT,
@@ -42,14 +45,11 @@ from trainc.read import (
     read_platform,
     read_tree,
 )
-from trainc.revisions import read_inputs
-from trainc.safeguards import weakened
-from trainc.settings import read_settings
-from trainc.source import Document, Source
-from trainc.write import look
+from trainc.project.revisions import read_inputs
+from trainc.project.write import look
 
 if TYPE_CHECKING:
-    from trainc.revisions import RevisionError
+    from trainc.project.revisions import RevisionError
 
 FORMS: Final = ("text", "markdown", "json")
 WORKING_TREE: Final = "the working tree"
@@ -202,7 +202,7 @@ def _status(status: int, difference: Difference, exit_code: bool) -> int:
 
 def _require_paths(root: Path, names: Iterable[str], trees: Iterable[Files]) -> None:
     """Raise BadParameter for a name that matches nothing; git diff takes revisions there, so it may be one."""
-    from trainc.revisions import is_revision
+    from trainc.project.revisions import is_revision
 
     for name in names:
         if (root / name).exists() or any(any(select({}, tree, [name])) for tree in trees):
@@ -240,7 +240,7 @@ def _read(root: Path, revision: str | None, option: str) -> _Tree:
         files = {name: text if isinstance(text, bytes) else text.encode() for name, text in texts}
         # Links are among what trainc did not write, and said there.
         return _Tree(files, there, tuple(each for each in found.findings if has_errors((each,))))
-    from trainc.revisions import RevisionError, output_kinds, read_output
+    from trainc.project.revisions import RevisionError, output_kinds, read_output
 
     try:
         return _Tree(read_output(root, revision), output_kinds(root, revision))
@@ -250,7 +250,7 @@ def _read(root: Path, revision: str | None, option: str) -> _Tree:
 
 def _side(root: Path, revision: str | None, option: str) -> Side:
     """Read the inputs of a revision, or of the working tree; BadParameter for a revision that cannot be read."""
-    from trainc.revisions import RevisionError
+    from trainc.project.revisions import RevisionError
 
     try:
         return Side.of(root, revision)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from trainc.basics.jsonvalues import get
 from trainc.cli.command import CLEAN
 from trainc.cli.compiling import JOBS, choose, load_config
 from trainc.cli.echo import echo
@@ -15,13 +16,13 @@ from trainc.documents.classify import TRAINJOB
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, has_errors, sort_key, suggest
 from trainc.gitops.companions import FOLDER
-from trainc.model import Objects
-from trainc.options import Options
-from trainc.pipeline import Build, compile  # noqa: A004 - its public name
+from trainc.inputs.options import Options
+from trainc.inputs.source import Source
+from trainc.pipeline.compile import Build, compile  # noqa: A004 - its public name
+from trainc.plugins.model import Objects
+from trainc.project.read import Inputs, merge, read_platform, read_tree
 from trainc.provenance.explain import Miss, Table, Unknown, as_json, as_text, find, spelt, table
 from trainc.provenance.explain import choose as choose_objects
-from trainc.read import Inputs, merge, read_platform, read_tree
-from trainc.source import Source, get
 
 WHAT = "NAMESPACE/JOB"
 FIELD = "FIELD"

@@ -12,7 +12,7 @@ from trainc.cli.deployment import kustomizations, print_objects, settings
 from trainc.cli.options import findings_options, project_option
 from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter
-from trainc.read import merge, read_platform, read_tree
+from trainc.project.read import merge, read_platform, read_tree
 
 EPILOG = """\b
 Examples:

@@ -14,11 +14,11 @@ from trainc.cli.options import project_option
 from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors
-from trainc.imagelock import DIGEST, FILE, key_of
 from trainc.images.layout_reader import LayoutError, read_layout
 from trainc.images.lockfile import lock_text, parse_lock
-from trainc.putfile import replace_file
-from trainc.read import read_lock
+from trainc.inputs.imagelock import DIGEST, FILE, key_of
+from trainc.project.atomic_write import replace_file
+from trainc.project.read import read_lock
 
 ARGUMENT = "IMAGE"
 

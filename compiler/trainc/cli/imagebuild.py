@@ -13,12 +13,12 @@ from trainc.cli.echo import echo_line
 from trainc.cli.options import project_option
 from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter
-from trainc.files import leads_out
 from trainc.findings import Finding
-from trainc.imagelock import FILE
 from trainc.images.definition import FILE as FILE_OF_IMAGE
 from trainc.images.pins import PACKAGES, WHEELS
-from trainc.read import name_below
+from trainc.inputs.imagelock import FILE
+from trainc.project.files import leads_out
+from trainc.project.read import name_below
 
 if TYPE_CHECKING:
     from trainc.images.inputs import Inputs
@@ -148,7 +148,7 @@ def verify(*, project: str | None, layouts: tuple[Path, ...]) -> int:
     """
     from trainc.images.layout_reader import LayoutError, verify_layout
     from trainc.images.lockfile import parse_lock
-    from trainc.read import read_lock
+    from trainc.project.read import read_lock
 
     root = project_root(Path.cwd(), project)
     given = layouts or tuple(sorted(path.parent for path in (root / OUTPUT).glob("*/oci-layout")))

@@ -11,15 +11,15 @@ import msgspec
 
 from trainc.cli.compiling import JOBS, Outcome, choose, compile_for, with_empty
 from trainc.cli.deployment import deployment_files, deployment_folders
-from trainc.config import Config
 from trainc.findings import Finding, Silenced, has_errors, sort_key
-from trainc.foreign import Kind, unmanaged
 from trainc.gitops.companions import FOLDER
-from trainc.prepared import Executor
-from trainc.read import merge, name_below, read_platform, read_tree
-from trainc.settings import read_settings
-from trainc.source import Source
-from trainc.write import OUT, Plan, foreign_files, look, plan
+from trainc.inputs.settings import read_settings
+from trainc.inputs.source import Source
+from trainc.pipeline.context import Executor
+from trainc.project.config import Config
+from trainc.project.foreign import Kind, unmanaged
+from trainc.project.read import merge, name_below, read_platform, read_tree
+from trainc.project.write import OUT, Plan, foreign_files, look, plan
 
 if TYPE_CHECKING:
     from trainc.cache.run import RunCache

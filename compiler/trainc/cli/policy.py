@@ -18,7 +18,7 @@ from trainc.findings import Finding, Severity, has_errors, sort_key
 from trainc.findings.display import one_line
 from trainc.policytests.case import Case
 from trainc.policytests.case import read as read_cases
-from trainc.read import POLICIES, POLICY_TESTS, Inputs, read_platform, read_policy_tests
+from trainc.project.read import POLICIES, POLICY_TESTS, Inputs, read_platform, read_policy_tests
 
 if TYPE_CHECKING:
     from trainc.policytests.run import Run

@@ -16,7 +16,7 @@ def project_root(folder: Path, project: str | None) -> Path:
     """
     if project is not None:
         return Path(os.path.normpath(folder / project))
-    from trainc.read import CONFIG, find_root  # not for help, or a code that is explained
+    from trainc.project.read import CONFIG, find_root  # not for help, or a code that is explained
 
     found = find_root(folder)
     if found == folder or not _is_foreign(found / CONFIG, folder):

@@ -17,8 +17,8 @@ from trainc.findings import has_errors, sort_key
 if TYPE_CHECKING:
     from trainc.cache.store import Store
     from trainc.cli.planning import Planned
-    from trainc.executors.mpi import Ranks
-    from trainc.write import Plan
+    from trainc.parallel.mpi import Ranks
+    from trainc.project.write import Plan
 
 EPILOG = """\b
 Examples:
@@ -150,7 +150,7 @@ def _carry_out(planned: Planned, mode: Mode) -> tuple[int, Words | None]:
         reporter.findings(sorted(findings, key=sort_key))
         return ERRORS, None
     if not mode.check:
-        from trainc.write import apply
+        from trainc.project.write import apply
 
         apply(todo)
     words = reporter.worded(findings, planned.silenced)

@@ -37,10 +37,20 @@ from trainc.cli.options import (
 from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors, sort_key
-from trainc.foreign import unmanaged
-from trainc.prepared import Keep
-from trainc.read import POLICIES, RUNTIMES, Inputs, has_config, merge, name_below, read_given, read_platform, read_tree
-from trainc.write import OUT, foreign_files, look
+from trainc.pipeline.context import Keep
+from trainc.project.foreign import unmanaged
+from trainc.project.read import (
+    POLICIES,
+    RUNTIMES,
+    Inputs,
+    has_config,
+    merge,
+    name_below,
+    read_given,
+    read_platform,
+    read_tree,
+)
+from trainc.project.write import OUT, foreign_files, look
 
 EPILOG = """\b
 Examples:

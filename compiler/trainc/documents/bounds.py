@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from trainc.source import Json
+from trainc.basics.jsonvalues import Json
 
 MAX_DOCUMENTS = 100_000
 """Documents in one text; a List counts as one."""

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import JsonObject, get
 from trainc.findings import Finding, Related, Severity, report
+from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.schema.inputs import COMPANION, DEFINITION, INPUTS, POLICY, REPLACED, RUNTIME, TRAINER, kinds_of
-from trainc.source import Document, JsonObject, get
 
 GROUP = TRAINER
 API_VERSION = f"{GROUP}/v1alpha1"

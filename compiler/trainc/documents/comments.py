@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
+from trainc.basics.regex import lazy
 from trainc.documents.problems import Refused
-from trainc.regex import lazy
-from trainc.source import Mark, Source
+from trainc.inputs.source import Mark, Source
 
 _HASH = lazy(r"(?<!\S)#")
 """What begins a comment, unless it is inside a scalar or another comment."""

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 import msgspec
 
-from trainc.source import Json, Path
+from trainc.basics.jsonvalues import Json, Path
 
 KEYS = ("name", "mountPath", "containerPort", "key", "manager")
 """What tells items of a list apart, in this order."""

@@ -8,11 +8,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path
+from trainc.basics.regex import lazy
 from trainc.documents import scalars
 from trainc.documents.bounds import MAX_DEPTH, TOO_DEEP
 from trainc.documents.problems import Problem, Refused, duplicate_key
-from trainc.regex import lazy
-from trainc.source import Json, JsonObject, Path
 
 _TOKEN = lazy(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.S)
 _SURROGATE = lazy(

@@ -16,8 +16,8 @@ import msgspec
 from _ruamel_yaml import CParser, ScalarEvent, StreamEndEvent  # type: ignore[import-not-found]  # no types
 from ruamel.yaml.error import YAMLError
 
+from trainc.basics.regex import lazy
 from trainc.documents.problems import CONVERTING, Problem, Refused
-from trainc.regex import lazy
 
 Read = Callable[[], Any]
 """Returns the next event of a text, beginning with the start of the stream."""

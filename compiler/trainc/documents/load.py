@@ -13,13 +13,14 @@ from functools import partial
 import msgspec
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, existing
 from trainc.documents.bounds import MAX_DOCUMENTS, SMALL_TEXT, excess
 from trainc.documents.positions import BOM, Lines, Marks, divide
 from trainc.documents.problems import Problem, Refused
 from trainc.documents.yaml import offsets, read_yaml
 from trainc.findings import Finding, report
+from trainc.inputs.source import START, Document, Mark, Source
 from trainc.schema.inputs import INPUTS
-from trainc.source import START, Document, Json, JsonObject, Mark, Path, Source, dotted, existing
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
 _BLANK = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)+[ \t]*")

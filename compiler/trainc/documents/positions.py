@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Path, get
+from trainc.basics.memo import Once
 from trainc.documents.problems import Refused
-from trainc.memo import Once
-from trainc.source import Document, Mark, Path, get
+from trainc.inputs.source import Document, Mark
 
 if TYPE_CHECKING:
     from trainc.documents.libyaml import Scalar

@@ -6,9 +6,9 @@ import json
 
 import msgspec
 
+from trainc.basics.jsonvalues import Json, Path
 from trainc.documents import scalars
 from trainc.kube.fielderror import quote
-from trainc.source import Json, Path
 
 CONVERTING = "error converting YAML to JSON: "
 """How sigs.k8s.io/yaml begins each of its errors."""

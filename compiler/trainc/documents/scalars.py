@@ -16,8 +16,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from trainc.basics.regex import lazy
 from trainc.kube.digits import decimal
-from trainc.regex import lazy
 
 Scalar: TypeAlias = bool | int | float | str | None
 

@@ -23,12 +23,12 @@ from _ruamel_yaml import (  # type: ignore[import-not-found]  # a C extension wi
     StreamEndEvent,
 )
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, copied
+from trainc.basics.memo import Remembered
 from trainc.documents import scalars
 from trainc.documents.bounds import MAX_ALIASED, MAX_DEPTH, TOO_DEEP, measure, too_many_aliases
 from trainc.documents.libyaml import ERRORS, is_bare, open_events, syntax_error, with_masks
 from trainc.documents.problems import CONVERTING, Problem, Refused, ambiguous, duplicate_key, go_syntax
-from trainc.memo import Remembered
-from trainc.source import Json, JsonObject, Path, copied
 
 _SCALAR_TAGS = {scalars.TAG_PREFIX + name: name for name in ("str", "int", "float", "bool", "null")}
 _COLLECTION_TAGS = frozenset((None, scalars.TAG_PREFIX + "map", scalars.TAG_PREFIX + "seq"))

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from trainc.data import load_text
 from trainc.findings.finding import Severity
-from trainc.options import FIXES
+from trainc.inputs.options import FIXES
 
 WIDTH: Final = 80
 """The columns of a page for the terminal."""

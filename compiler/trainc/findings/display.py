@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from trainc.regex import lazy
-from trainc.source import Source
+from trainc.basics.regex import lazy
+from trainc.inputs.source import Source
 
 _REVISED = lazy(r":(?:(?:jobs|runtimes|policies|out)/|trainc\.yaml\Z|images\.lock\.yaml\Z)")
 """What a name has of a file at a revision of git, between the revision and the path."""

@@ -7,7 +7,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from trainc.source import Document, Path
+from trainc.basics.jsonvalues import Path
+from trainc.inputs.source import Document
 
 
 class Severity(StrEnum):

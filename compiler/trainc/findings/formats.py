@@ -10,13 +10,14 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted
+from trainc.basics.regex import lazy
 from trainc.findings import text
 from trainc.findings.codes import CODES
 from trainc.findings.display import HINT_WIDTH, VALUE_WIDTH, is_in_file, one_line
 from trainc.findings.finding import Finding, Related, Severity, Silenced, sort_key
 from trainc.findings.repeats import without_count
-from trainc.regex import lazy
-from trainc.source import Document, Json, JsonObject, Path, dotted
+from trainc.inputs.source import Document
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

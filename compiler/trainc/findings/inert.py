@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from trainc.basics.regex import lazy
 from trainc.findings.display import one_line
-from trainc.regex import lazy
 
 COMMAND = lazy(r"##(?=\w*\[)")
 """Where a command begins, at any place of a line."""

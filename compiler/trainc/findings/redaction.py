@@ -11,9 +11,10 @@ from operator import attrgetter, itemgetter
 
 from msgspec import Struct
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, get
+from trainc.basics.regex import lazy
 from trainc.findings.secrets import Hidden, hidden, is_secret, looks_secret, secrets, shaped
-from trainc.regex import lazy
-from trainc.source import Document, Json, JsonObject, Mark, Path, Source, get
+from trainc.inputs.source import Document, Mark, Source
 
 MASK = "***"
 """What stands for a hidden value."""

@@ -9,8 +9,8 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from trainc.basics.regex import lazy
 from trainc.findings.finding import Finding, Severity, sort_key
-from trainc.regex import lazy
 
 SHOWN: Final = 2
 """How many TrainJobs are named where there are more than one more."""

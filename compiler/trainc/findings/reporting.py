@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Path, get
 from trainc.findings.codes import CODES
 from trainc.findings.display import ELLIPSIS, VALUE_WIDTH
 from trainc.findings.finding import Finding, Related, Severity
 from trainc.findings.redaction import Redactor
 from trainc.findings.secrets import Hidden, hidden, private_keys, tokens
-from trainc.source import Document, Path, get
+from trainc.inputs.source import Document
 
 _NEAR = 0.65
 """How much of two names must be equal, from 0 to 1."""

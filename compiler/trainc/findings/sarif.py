@@ -6,12 +6,13 @@ import json
 import re
 from collections.abc import Iterable
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, get
+from trainc.basics.regex import lazy
 from trainc.findings.codes import CODES, Code, anchor, page
 from trainc.findings.display import is_in_file
 from trainc.findings.finding import Finding, Related, Severity, Silenced, sort_key
 from trainc.findings.repeats import without_count
-from trainc.regex import lazy
-from trainc.source import Document, Json, JsonObject, Path, dotted, get
+from trainc.inputs.source import Document
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 

@@ -16,8 +16,9 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from trainc.regex import lazy
-from trainc.source import Document, Json, JsonObject, Path, Source, get
+from trainc.basics.jsonvalues import Json, JsonObject, Path, get
+from trainc.basics.regex import lazy
+from trainc.inputs.source import Document, Source
 
 _WORD = lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SECRET = lazy(r".*(?:passwords?|passwd|passphrase|passcode|secret|token|apikey|accesskey|privatekey)\Z")

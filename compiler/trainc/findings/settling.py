@@ -10,8 +10,8 @@ from trainc.findings.finding import Finding, Silenced, has_errors
 from trainc.findings.repeats import OfJob, collapse
 from trainc.findings.severities import KEY, Severities, apply, locked, read
 from trainc.findings.suppression import ReadComments, Suppressions
-from trainc.options import Options
-from trainc.source import Document, Source
+from trainc.inputs.options import Options
+from trainc.inputs.source import Document, Source
 
 OF_CHANGES = ("TC202", "TC204")
 """The codes that are found only where a base revision is given."""

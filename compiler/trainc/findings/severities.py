@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, Path, as_object
 from trainc.findings.codes import CODES
 from trainc.findings.finding import Finding, Severity
 from trainc.findings.reporting import report, suggest
-from trainc.source import Document, Json, Path, as_object
+from trainc.inputs.source import Document
 
 KEY = "severities"
 """The key of trainc.yaml."""

@@ -10,12 +10,13 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
+from trainc.basics.jsonvalues import Path
+from trainc.basics.regex import lazy
 from trainc.findings.codes import CODES
 from trainc.findings.finding import Finding, Related
 from trainc.findings.reporting import report, suggest
 from trainc.findings.severities import immovable, is_fixed
-from trainc.regex import lazy
-from trainc.source import Document, Mark, Path, Source
+from trainc.inputs.source import Document, Mark, Source
 
 WORD = "trainc:"
 """How such a comment begins, after the ``#``."""

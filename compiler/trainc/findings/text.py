@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
 
+from trainc.basics.jsonvalues import dotted
 from trainc.findings.display import ELLIPSIS, HINT_WIDTH, PATH_WIDTH, VALUE_WIDTH, one_line, window
 from trainc.findings.finding import Finding, Severity, sort_key
 from trainc.findings.redaction import masked
-from trainc.source import Document, Mark, Source, dotted
+from trainc.inputs.source import Document, Mark, Source
 
 _RESET = "\x1b[0m"
 _BOLD = "\x1b[1m"

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
+from trainc.basics.jsonvalues import Path, get
+from trainc.basics.memo import Held
 from trainc.findings import Finding, report
 from trainc.gitops.base import Pass
 from trainc.gitops.pods import pod_specs
-from trainc.memo import Held
-from trainc.model import Findings, Model, Object, Objects
-from trainc.origins import blamed
-from trainc.source import Path, Source, get
+from trainc.inputs.source import Source
+from trainc.plugins.model import Findings, Model, Object, Objects
+from trainc.plugins.origins import blamed
 
 DEFAULT: Final = "default"
 """The service account that every namespace has."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Final
 
+from trainc.basics.jsonvalues import Path
 from trainc.findings import report
 from trainc.gitops.base import Pass
-from trainc.model import Findings, Model
-from trainc.source import Path
+from trainc.plugins.model import Findings, Model
 
 CODE: Final = "TC612"
 _NAME: Path = ("metadata", "name")

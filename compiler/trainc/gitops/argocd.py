@@ -9,10 +9,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.data import load_text
 from trainc.gitops.summary import Summary
-from trainc.settings import Settings
-from trainc.source import Json, JsonObject
+from trainc.inputs.settings import Settings
 
 # What Argo CD's objects have to know of one environment: its options, and what render makes of its jobs.
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.model import Findings, Model, Object, Objects, Origin
-from trainc.options import Options
-from trainc.source import Json, JsonObject, Path, existing, get
+from trainc.basics.jsonvalues import Json, JsonObject, Path, existing, get
+from trainc.inputs.options import Options
+from trainc.plugins.model import Findings, Model, Object, Objects, Origin
 
 JOBSET = "JobSet"
 

@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from trainc.base_revision import Identity, identify
+from trainc.admission.base_revision import Identity, identify
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, paths
 from trainc.documents.classify import (
     CLUSTER_SCOPED,
     COMPANIONS,
@@ -28,9 +29,9 @@ from trainc.gitops.base import by_option
 from trainc.gitops.patches import patched_companion, problems
 from trainc.gitops.spelling import spelt
 from trainc.gitops.summary import Summary
-from trainc.model import Object, Origin
-from trainc.options import Options
-from trainc.source import Document, Json, JsonObject, Path, Source, as_list, as_object, get, paths
+from trainc.inputs.options import Options
+from trainc.inputs.source import Document, Source
+from trainc.plugins.model import Object, Origin
 
 FOLDER: Final = "0-shared"
 """The folder of a namespace's companions; no job is called so, since names of jobs begin with a letter."""

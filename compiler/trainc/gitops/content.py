@@ -12,11 +12,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import JsonObject, as_object
 from trainc.gitops.base import jobset_of
 from trainc.gitops.freezing import reads
-from trainc.model import Model, Objects
 from trainc.plugins.jobset import API_VERSION
-from trainc.source import JsonObject, as_object
+from trainc.plugins.model import Model, Objects
 
 MODE: Final = "content"
 DIGITS: Final = 8

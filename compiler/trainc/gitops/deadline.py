@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects
 from trainc.findings import Severity, report
 from trainc.gitops.base import Pass, jobset_of, with_jobset
-from trainc.model import Findings, Model, Objects, Origin
-from trainc.source import Json, JsonObject, Path, as_object, get, objects
+from trainc.plugins.model import Findings, Model, Objects, Origin
 
 CODE: Final = "TC312"
 FIELD: Final = "activeDeadlineSeconds"

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from trainc.basics.jsonvalues import Path, as_object, get
 from trainc.findings import Finding, Related, report
 from trainc.gitops.base import option_place
 from trainc.gitops.images import rewritten
 from trainc.gitops.naming import name_path
 from trainc.gitops.patches import place
 from trainc.gitops.summary import Summary
-from trainc.options import Options
-from trainc.settings import Settings, fits
-from trainc.source import Document, Path, as_object, get
+from trainc.inputs.options import Options
+from trainc.inputs.settings import Settings, fits
+from trainc.inputs.source import Document
 
 _NAME: Path = ("metadata", "name")
 WITHOUT_TARGET: Final = "TC606"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from trainc.basics.jsonvalues import Path, get
 from trainc.findings import report
 from trainc.gitops.base import Pass, jobset_of
-from trainc.model import Findings, Model, Objects
-from trainc.origins import blamed
-from trainc.settings import Settings
-from trainc.source import Path, get
+from trainc.inputs.settings import Settings
+from trainc.plugins.model import Findings, Model, Objects
+from trainc.plugins.origins import blamed
 
 CODE: Final = "TC610"
 _TTL: Path = ("spec", "ttlSecondsAfterFinished")

@@ -7,10 +7,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object
 from trainc.gitops.base import Pass, by_environment
-from trainc.model import Model, Objects, Origin
-from trainc.settings import Settings
-from trainc.source import Json, JsonObject, Path, as_object
+from trainc.inputs.settings import Settings
+from trainc.plugins.model import Model, Objects, Origin
 
 # What every object says to Flux's kustomize-controller, where target is flux.
 #

@@ -10,9 +10,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects
 from trainc.gitops.base import Pass, jobset_of
-from trainc.model import Model, Objects, Origin
-from trainc.source import Json, JsonObject, Path, as_object, get, objects
+from trainc.plugins.model import Model, Objects, Origin
 
 CONFIG_MAP: Final = "ConfigMap"
 _CONTAINERS: Final = ("initContainers", "containers")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
 from trainc.gitops.base import Pass, by_environment
 from trainc.gitops.pods import with_images, with_pods
-from trainc.imagelock import spelt_out
-from trainc.model import Model, Objects, Origin
-from trainc.origins import REGISTRIES
-from trainc.source import Json, JsonObject, Path, as_list, get
+from trainc.inputs.imagelock import spelt_out
+from trainc.plugins.model import Model, Objects, Origin
+from trainc.plugins.origins import REGISTRIES
 
 
 def shape(model: Model, objects: Objects) -> Objects:

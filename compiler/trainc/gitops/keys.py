@@ -7,14 +7,14 @@ from typing import Final
 
 from msgspec import Struct
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects
 from trainc.data import load_text
 from trainc.gitops.base import Pass, by_environment, jobset_of, namespace_origin, with_jobset
 from trainc.gitops.naming import name_place
-from trainc.model import LAUNCHER, NODE, Model, Object, Objects, Origin
-from trainc.origins import nearest
+from trainc.inputs.settings import SshKeys
+from trainc.plugins.model import LAUNCHER, NODE, Model, Object, Objects, Origin
 from trainc.plugins.mpi.plugin import secret_name
-from trainc.settings import SshKeys
-from trainc.source import Json, JsonObject, Path, as_object, get, objects
+from trainc.plugins.origins import nearest
 
 # The pods of a JobSet that mount the keys, and the one that they are made for.
 

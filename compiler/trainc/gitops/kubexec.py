@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, objects
 from trainc.findings import Finding, report, suggest
 from trainc.gitops.base import Pass, by_environment, jobset_of, with_jobset
-from trainc.model import LAUNCHER, NODE, Findings, Model, Object, Objects, Origin
-from trainc.origins import blamed
+from trainc.plugins.model import LAUNCHER, NODE, Findings, Model, Object, Objects, Origin
 from trainc.plugins.mpi.kubexec import kubexec_name
 from trainc.plugins.mpi.transport import ANNOTATIONS, OWN, TRANSPORT, TRANSPORTS, by_kubexec, sshd_place
-from trainc.source import Json, JsonObject, Path, as_list, as_object, existing, get, objects
+from trainc.plugins.origins import blamed
 
 # What cannot work, or reaches further than meant, where a launcher runs kubectl exec.
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from trainc.basics.jsonvalues import Json, Path, get
 from trainc.findings import Finding, report
 from trainc.gitops.base import Pass
 from trainc.gitops.images import begins
 from trainc.gitops.pods import images, with_images, with_pods
 from trainc.gitops.summary import Summary
-from trainc.imagelock import IMAGES, Lock, key_of, spelt_out
-from trainc.model import Findings, Model, Object, Objects, Origin
-from trainc.options import Options
-from trainc.origins import LOCK, blamed
-from trainc.settings import Settings
-from trainc.source import Document, Json, Path, get
+from trainc.inputs.imagelock import IMAGES, Lock, key_of, spelt_out
+from trainc.inputs.options import Options
+from trainc.inputs.settings import Settings
+from trainc.inputs.source import Document
+from trainc.plugins.model import Findings, Model, Object, Objects, Origin
+from trainc.plugins.origins import LOCK, blamed
 
 REQUIRED: Final = "TC702"
 UNPINNED: Final = "TC703"

@@ -12,11 +12,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, Path, as_object, get
+from trainc.basics.regex import lazy
 from trainc.findings import Finding, report, suggest
 from trainc.gitops.base import Pass
-from trainc.model import Findings, Model, Object, Objects
-from trainc.regex import lazy
-from trainc.source import Document, Json, Path, as_object, get
+from trainc.inputs.source import Document
+from trainc.plugins.model import Findings, Model, Object, Objects
 
 OWN: Final = "trainc.dev/"
 """The prefix of annotations that trainc reads."""

@@ -21,7 +21,7 @@ from trainc.gitops import (
     sealing,
 )
 from trainc.gitops.base import History, Pass, nothing_found, nothing_judged, nothing_shaped
-from trainc.model import Findings, Model, Objects
+from trainc.plugins.model import Findings, Model, Objects
 
 PASSES: Final[tuple[Pass, ...]] = (
     naming.PASS,

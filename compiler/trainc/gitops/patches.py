@@ -11,18 +11,19 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get, paths
 from trainc.findings import Finding, report
 from trainc.gitops.base import Pass, by_environment, option_place
 from trainc.gitops.naming import titled
 from trainc.gitops.spelling import SPECS, spelt
+from trainc.inputs.options import Options
+from trainc.inputs.settings import Patch
+from trainc.inputs.source import Document
 from trainc.kube.merge import MergeError, merge
-from trainc.model import Findings, Model, Object, Objects, Origin
-from trainc.options import Options
-from trainc.origins import nearest
+from trainc.plugins.model import Findings, Model, Object, Objects, Origin
+from trainc.plugins.origins import nearest
 from trainc.schema import admit
 from trainc.schema.kinds import BUILT_IN, split_version
-from trainc.settings import Patch
-from trainc.source import Document, Json, JsonObject, Path, as_object, dotted, existing, get, paths
 
 CODE: Final = "TC605"
 FIXED: Final = ("apiVersion", "kind", "status")

@@ -8,8 +8,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.model import Object, Objects
-from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
+from trainc.plugins.model import Object, Objects
 
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _JOB: Final = ("spec", "template", "spec")

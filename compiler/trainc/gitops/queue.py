@@ -6,11 +6,11 @@ start a job behind Kueue's back at the next self-heal, and a JobSet without the 
 
 from __future__ import annotations
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get
 from trainc.findings import report
 from trainc.gitops.base import Pass, by_environment, jobset_of, with_jobset
-from trainc.model import Findings, Model, Objects, Origin
-from trainc.origins import blamed
-from trainc.source import Json, JsonObject, Path, as_object, get
+from trainc.plugins.model import Findings, Model, Objects, Origin
+from trainc.plugins.origins import blamed
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 _SUSPEND: Path = ("spec", "suspend")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from trainc.base_revision import Base
+from trainc.admission.base_revision import Base
+from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
 from trainc.findings import Finding, Related, report
 from trainc.gitops.content import MODE
 from trainc.gitops.environment import Placed
-from trainc.options import Options
-from trainc.source import Document, JsonObject, Path, as_object, get
+from trainc.inputs.options import Options
+from trainc.inputs.source import Document
 
 CODE: Final = "TC611"
 _NAMED: Final = 10

@@ -11,9 +11,9 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects
 from trainc.gitops.base import Pass
-from trainc.model import Model, Object, Objects, Origin
-from trainc.source import Json, JsonObject, Path, as_object, get, objects
+from trainc.plugins.model import Model, Object, Objects, Origin
 
 LONGEST = 63
 """A Job's name is the value of a label of its pods."""

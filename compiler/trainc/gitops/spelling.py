@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from trainc.admit.jobsetdefaults import overlay
+from trainc.admission.jobsetdefaults import overlay
+from trainc.basics.jsonvalues import JsonObject
 from trainc.documents.classify import CLAIM_SPEC
 from trainc.kube.gotypes import JOB_SET_SPEC, GoDecodeError, decode
-from trainc.source import JsonObject
 
 SPECS: Final[Mapping[str, str]] = {
     "JobSet": JOB_SET_SPEC,

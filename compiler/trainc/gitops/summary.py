@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from trainc.base_revision import Identity, identify
+from trainc.admission.base_revision import Identity, identify
+from trainc.basics.jsonvalues import get
 from trainc.gitops.pods import image_names
-from trainc.model import Object
-from trainc.source import get
+from trainc.plugins.model import Object
 
 
 class Summary(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

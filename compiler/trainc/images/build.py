@@ -10,6 +10,7 @@ from typing import Final
 
 from msgspec import UNSET, Struct
 
+from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.findings import Finding, report
 from trainc.images import layer_cache as store
 from trainc.images.apt import open_archive
@@ -22,8 +23,7 @@ from trainc.images.rootfs import make_rootfs
 from trainc.images.sbom import license_list, sbom, software
 from trainc.images.tars import Entry, copied, system_layer, upper_layer
 from trainc.images.wheels import resolve
-from trainc.putfile import replace_file
-from trainc.source import Json, JsonObject
+from trainc.project.atomic_write import replace_file
 
 SYSTEM: Final = "trainc: packages"
 PROGRAM: Final = "trainc: files"

@@ -9,10 +9,11 @@ from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
+from trainc.basics.jsonvalues import Path
 from trainc.findings import Finding, has_errors, report, sort_key
-from trainc.imagelock import key_of
-from trainc.source import Document, Path, Source
-from trainc.typedfiles import convert, read_document
+from trainc.inputs.imagelock import key_of
+from trainc.inputs.source import Document, Source
+from trainc.project.typedfiles import convert, read_document
 
 FILE: Final = "image.yaml"
 CODE: Final = "TC706"

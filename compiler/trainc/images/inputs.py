@@ -12,8 +12,8 @@ from trainc.findings import Finding, has_errors
 from trainc.images.definition import FILE, Definition, parse_definition
 from trainc.images.pins import PACKAGES, WHEELS, Pin, parse_packages, parse_wheels
 from trainc.images.process import BuildError
-from trainc.read import read_bytes
-from trainc.source import Document, Source
+from trainc.inputs.source import Document, Source
+from trainc.project.read import read_bytes
 
 _LIMIT = 64 * 1024 * 1024
 

@@ -15,10 +15,10 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from trainc.files import IrregularFileError, open_regular, read_regular
+from trainc.basics.jsonvalues import JsonObject, as_object
 from trainc.images.layout import Layer, canonical
 from trainc.images.tars import Facts
-from trainc.source import JsonObject, as_object
+from trainc.project.files import IrregularFileError, open_regular, read_regular
 
 FORMAT: Final = 3
 """Part of every key: another number where the same inputs are made into other bytes."""

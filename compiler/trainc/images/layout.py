@@ -12,8 +12,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.images.definition import PATH, Definition
-from trainc.source import Json, JsonObject
 
 MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 INDEX: Final = "application/vnd.oci.image.index.v1+json"

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from trainc.files import IrregularFileError, open_regular
-from trainc.imagelock import DIGEST, key_of
+from trainc.basics.jsonvalues import Json, JsonObject, get, objects
 from trainc.images.layout import FULL_NAME, INDEX, MANIFEST, REF_NAME, digest_of
-from trainc.read import read_bytes
-from trainc.source import Json, JsonObject, get, objects
+from trainc.inputs.imagelock import DIGEST, key_of
+from trainc.project.files import IrregularFileError, open_regular
+from trainc.project.read import read_bytes
 
 MANIFESTS: Final = (
     MANIFEST,

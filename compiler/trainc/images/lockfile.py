@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from trainc.basics.jsonvalues import as_object
 from trainc.findings import Finding, has_errors, report, sort_key
-from trainc.imagelock import FILE, IMAGES, NAME, Lock, LockFile, key_of
-from trainc.source import Document, Source, as_object
-from trainc.typedfiles import convert, read_document
+from trainc.inputs.imagelock import FILE, IMAGES, NAME, Lock, LockFile, key_of
+from trainc.inputs.source import Document, Source
+from trainc.project.typedfiles import convert, read_document
 
 CODE = "TC701"
 

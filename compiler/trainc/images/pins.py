@@ -12,8 +12,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from trainc.basics.jsonvalues import Path
 from trainc.findings import Finding, has_errors, report
-from trainc.source import Document, Mark, Path, Source
+from trainc.inputs.source import Document, Mark, Source
 
 PACKAGES: Final = "packages.lock"
 WHEELS: Final = "wheels.lock"

@@ -11,13 +11,13 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.images.debian import installed
 from trainc.images.definition import Definition
 from trainc.images.layout import canonical
 from trainc.images.licenses import NOTHING, license_of, reference, spdx
 from trainc.images.pins import Pin
 from trainc.images.tars import Facts
-from trainc.source import Json, JsonObject
 
 _CLASSIFIER: Final = "License :: OSI Approved :: "
 _CLASSIFIERS: Final = {

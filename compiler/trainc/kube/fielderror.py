@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from trainc.basics.jsonvalues import Json
 from trainc.data import load_json
 from trainc.kube.gojson import go_json, go_number
-from trainc.source import Json
 
 NO_FIELD = "<nil>"
 """What Go prints for an absent path."""

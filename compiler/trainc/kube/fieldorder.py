@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from trainc.source import Json, JsonObject
+from trainc.basics.jsonvalues import Json, JsonObject
 
 _GROUPS: tuple[tuple[str, ...], ...] = (
     ("apiVersion", "apiGroup", "apiGroups", "kind", "metadata"),

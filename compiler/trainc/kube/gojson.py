@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from trainc.basics.jsonvalues import Json
 from trainc.kube.digits import INT64_MAX, INT64_MIN, decimal
-from trainc.source import Json
 
 INT64 = range(INT64_MIN, INT64_MAX + 1)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from trainc.basics.jsonvalues import Json
 from trainc.kube.gotypes import decode, fields, is_struct
-from trainc.source import Json
 
 
 def typed(data: Json, type_name: str) -> Json:

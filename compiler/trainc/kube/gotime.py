@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trainc.regex import lazy
+from trainc.basics.regex import lazy
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta

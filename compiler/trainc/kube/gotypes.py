@@ -15,10 +15,10 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted
 from trainc.data import load_json
 from trainc.kube.gojson import float_literal, json_literal
 from trainc.kube.quantity import QuantityError, canonical
-from trainc.source import Json, JsonObject, Path, dotted
 
 JOB_SET = "v1alpha2.JobSet"
 JOB_SET_SPEC = "v1alpha2.JobSetSpec"

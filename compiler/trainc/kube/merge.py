@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.kube import gotypes
 from trainc.kube.gojson import printed
-from trainc.source import Json, JsonObject
 
 _DIRECTIVE = "$patch"
 _RETAIN_KEYS = "$retainKeys"

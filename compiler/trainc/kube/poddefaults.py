@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from trainc.source import Json, JsonObject, as_object, objects
+from trainc.basics.jsonvalues import Json, JsonObject, as_object, objects
 
 _MODE: Final = 0o644
 _NO_EXECUTE: Final = "NoExecute"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from trainc.basics.jsonvalues import Json, get
 from trainc.kube.quantity import Quantity, from_json
-from trainc.source import Json, get
 
 _POD_LEVEL = frozenset({"cpu", "memory"})
 _HUGE_PAGES = "hugepages-"

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects
 from trainc.findings import Finding, report
+from trainc.inputs.options import FIXES
+from trainc.inputs.source import Document
 from trainc.kube.goorder import typed
 from trainc.kube.quantity import Quantity, from_json
-from trainc.model import (
-    ANCESTOR_LABEL,
-    NODE,
-    TRAINER,
-    Findings,
-    Model,
-    Object,
-    Objects,
-)
-from trainc.options import FIXES
-from trainc.source import Document, Json, JsonObject, Path, as_object, get, objects
+from trainc.plugins.model import ANCESTOR_LABEL, NODE, TRAINER, Findings, Model, Object, Objects
 
 JOB_COMPLETION_INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 

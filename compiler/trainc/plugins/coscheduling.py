@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.model import Findings, Model, Objects
+from trainc.basics.jsonvalues import JsonObject
+from trainc.plugins.model import Findings, Model, Objects
 from trainc.plugins.podgroup import check_members, members, pod_group, pod_group_exists, ungrouped
-from trainc.source import JsonObject
 
 POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 API_VERSION = "scheduling.x-k8s.io/v1alpha1"

@@ -7,11 +7,11 @@ import json
 from msgspec import Struct
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
 from trainc.findings import Finding
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid
 from trainc.kube.gojson import trim_space
-from trainc.model import NODE, Container, Findings, Model, Objects, PodSet, replace_named
 from trainc.plugins.base import (
     config_map,
     gpu_count,
@@ -21,8 +21,8 @@ from trainc.plugins.base import (
     refused,
     secret_must_exist,
 )
+from trainc.plugins.model import NODE, Container, Findings, Model, Objects, PodSet, replace_named
 from trainc.plugins.templates import filled
-from trainc.source import Json, JsonObject, Path, as_list, get
 
 # The two scripts of a Flux job.
 #

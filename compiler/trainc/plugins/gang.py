@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from trainc.model import Model
-from trainc.source import JsonObject, get, objects
+from trainc.basics.jsonvalues import JsonObject, get, objects
+from trainc.plugins.model import Model
 
 IN_ORDER = "InOrder"
 READY = "Ready"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from trainc.basics.jsonvalues import Path
 from trainc.findings import report
-from trainc.model import TRAINER_PORT, Findings, Model
 from trainc.plugins.base import JOB_COMPLETION_INDEX, env_names, from_field, known_bug, literal
-from trainc.source import Path
+from trainc.plugins.model import TRAINER_PORT, Findings, Model
 
 VARIABLES = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
 

@@ -6,11 +6,23 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from msgspec import Struct
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.findings import Finding, Severity, report, suggest
+from trainc.inputs.options import FIXES
 from trainc.kube.fielderror import invalid
 from trainc.kube.goorder import typed
 from trainc.kube.names import is_domain_prefixed_path
-from trainc.model import (
+from trainc.plugins.base import (
+    environment,
+    fix_hint,
+    is_gpu,
+    known_bug,
+    literal,
+    node_resources,
+    pod_containers,
+    refused,
+)
+from trainc.plugins.model import (
     ANCESTOR_LABEL,
     DATASET_INITIALIZER,
     MODEL_INITIALIZER,
@@ -26,19 +38,7 @@ from trainc.model import (
     upsert_mounts,
     upsert_named,
 )
-from trainc.options import FIXES
-from trainc.plugins.base import (
-    environment,
-    fix_hint,
-    is_gpu,
-    known_bug,
-    literal,
-    node_resources,
-    pod_containers,
-    refused,
-)
-from trainc.ports import upsert_ports, upsert_ports_by_number
-from trainc.source import Json, JsonObject, Path, as_list, as_object, get, objects
+from trainc.plugins.ports import upsert_ports, upsert_ports_by_number
 
 # What Trainer's webhook refuses of initializers and runtime patches, and what it misses.
 

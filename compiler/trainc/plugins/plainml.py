@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from trainc.model import Model
 from trainc.plugins.base import environment
+from trainc.plugins.model import Model
 
 
 class PlainML(Struct, frozen=True):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from trainc.basics.jsonvalues import Json, JsonObject, get
 from trainc.kube.digits import int32
 from trainc.kube.quantity import Quantity
-from trainc.model import DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, Findings, Model, Object, PodSet
 from trainc.plugins.base import known_bug
 from trainc.plugins.gang import Gang, gang
-from trainc.source import Json, JsonObject, get
+from trainc.plugins.model import DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, Findings, Model, Object, PodSet
 
 FIX = "gang-min-member"
 

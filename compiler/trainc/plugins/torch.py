@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import JsonObject, get
 from trainc.findings import Finding
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.goorder import typed
-from trainc.model import TRAINER_PORT, Container, Findings, Model, PodSet
 from trainc.plugins import torchtune
 from trainc.plugins.base import (
     JOB_COMPLETION_INDEX,
@@ -25,7 +25,7 @@ from trainc.plugins.base import (
     refused,
     typed_env,
 )
-from trainc.source import JsonObject, get
+from trainc.plugins.model import TRAINER_PORT, Container, Findings, Model, PodSet
 
 VARIABLES = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
 

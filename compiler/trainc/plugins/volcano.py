@@ -5,11 +5,12 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, get
+from trainc.inputs.source import Document
 from trainc.kube.fielderror import invalid, quote
-from trainc.model import Findings, Model, Objects
 from trainc.plugins.base import refused
+from trainc.plugins.model import Findings, Model, Objects
 from trainc.plugins.podgroup import check_members, members, pod_group, pod_group_exists, ungrouped
-from trainc.source import Document, JsonObject, Path, as_list, get
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"
 COSCHEDULING = "scheduling.x-k8s.io/v1alpha1"

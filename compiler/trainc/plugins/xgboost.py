@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import forbidden
-from trainc.model import TRAINER_PORT, Findings, Model
 from trainc.plugins.base import (
     JOB_COMPLETION_INDEX,
     env_names,
@@ -16,6 +15,7 @@ from trainc.plugins.base import (
     node_resources,
     refused,
 )
+from trainc.plugins.model import TRAINER_PORT, Findings, Model
 
 VARIABLES = ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER")
 

@@ -19,9 +19,10 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, objects
 from trainc.findings import Finding, has_errors, report, suggest
-from trainc.source import Document, Json, JsonObject, Mark, Path, Source, as_object, objects
-from trainc.typedfiles import read_document
+from trainc.inputs.source import Document, Mark, Source
+from trainc.project.typedfiles import read_document
 
 PASS: Final = "pass"
 OUTCOMES: Final = ("denied", "error", "undecided")

@@ -9,19 +9,20 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.admit.companions import admit_companions, admit_object
-from trainc.admit.crd import admit_document
-from trainc.admit.generated import admit_jobset
-from trainc.admit.policy import Decision, PolicySet
+from trainc.admission.companions import admit_companions, admit_object
+from trainc.admission.crd import admit_document
+from trainc.admission.generated import admit_jobset
+from trainc.admission.policy import Decision, PolicySet
+from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get, objects
 from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB, Key, classify, identity
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, has_errors, report, suggest
 from trainc.findings.repeats import collapse
+from trainc.inputs.source import Document, Source
 from trainc.kube.gotypes import GoDecodeError
-from trainc.policing import creation, is_policy
+from trainc.pipeline.policies import creation, is_policy
 from trainc.policytests.case import PASS, Case, Failure
 from trainc.schema.kinds import Registry, split_version
-from trainc.source import Document, JsonObject, Path, Source, as_object, existing, get, objects
 
 _FAILED: Final = "TC505"
 _UNTESTED: Final = "TC506"

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get, paths
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.emit import emit
 from trainc.documents.load import load
@@ -18,11 +19,11 @@ from trainc.findings.display import one_line, width
 from trainc.findings.redaction import MASK
 from trainc.findings.secrets import hidden
 from trainc.gitops.base import option_place
+from trainc.inputs.options import Options
+from trainc.inputs.source import Document, Source
 from trainc.kube.fieldorder import ordered_object
-from trainc.model import Object, Objects, Origin
-from trainc.options import Options
-from trainc.origins import nearest
-from trainc.source import Document, Json, JsonObject, Path, Source, as_list, as_object, dotted, get, paths
+from trainc.plugins.model import Object, Objects, Origin
+from trainc.plugins.origins import nearest
 
 # Fields as people write them: dotted, items of lists by number or by what they are called.
 #

@@ -8,18 +8,18 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, existing, get
+from trainc.basics.memo import Once
 from trainc.documents.compare import counterpart
 from trainc.gitops.base import History, jobset_of, namespace_origin
 from trainc.gitops.naming import name_place
-from trainc.join import join, patched
 from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration
-from trainc.memo import Once
-from trainc.model import Model, Origin
-from trainc.origins import Cause, Step, blame
+from trainc.pipeline.join import join, patched
 from trainc.plugins import SHAPES
 from trainc.plugins.jobset import JobSet
+from trainc.plugins.model import Model, Origin
+from trainc.plugins.origins import Cause, Step, blame
 from trainc.schema import admit, resource
-from trainc.source import Json, JsonObject, Path, existing, get
 
 Origins = Callable[[], Mapping[Path, Origin]]
 

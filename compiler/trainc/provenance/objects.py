@@ -11,15 +11,15 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import JsonObject, Path, get
+from trainc.basics.memo import Once
 from trainc.gitops.base import JOBSET, History, namespace_origin
 from trainc.gitops.naming import name_place
-from trainc.memo import Once
-from trainc.model import Model, Object, Objects, Origin
-from trainc.origins import Cause, Step, blame, nearest
 from trainc.plugins import BUILDS
+from trainc.plugins.model import Model, Object, Objects, Origin
+from trainc.plugins.origins import Cause, Step, blame, nearest
 from trainc.plugins.volcano import QUEUE
 from trainc.provenance.jobset import POLICIES, Origins, Trail, joined, shape, trace_jobset
-from trainc.source import JsonObject, Path, get
 
 _NODES: Final[Path] = ("spec", "trainer", "numNodes")
 _PROCESSES: Final[Path] = ("spec", "trainer", "numProcPerNode")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object
 from trainc.findings import suggest
 from trainc.kube.fielderror import NO_FIELD
 from trainc.schema.faults import UNKNOWN, Faults
@@ -24,7 +25,6 @@ from trainc.schema.metadata import (
 from trainc.schema.structural import Structural, has_embedded, has_rules
 from trainc.schema.walk import PRUNE, STORE, Mode, node_of
 from trainc.schema.wording import Violation, native_violation, violations
-from trainc.source import Json, JsonObject, Path, as_object
 
 _NOT_CHECKED = (
     "some validation rules were not checked because the object was invalid;"

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from trainc.regex import lazy
+from trainc.basics.regex import lazy
 from trainc.schema.patterns import matcher
 
 _DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"

@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted
 from trainc.kube.fielderror import go_value, invalid
 from trainc.kube.gojson import go_json
 from trainc.kube.gotypes import GoDecodeError, decode, fields
@@ -30,7 +31,6 @@ from trainc.kube.names import (
 )
 from trainc.schema.structural import Structural
 from trainc.schema.wording import Violation, show
-from trainc.source import Json, JsonObject, Path, dotted
 
 OBJECT_META = "v1.ObjectMeta"
 """The Go type of metadata."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from trainc.basics.jsonvalues import Json
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.kube.names import is_dns1035_label, is_dns1123_label, mask_trailing_dash
 from trainc.schema.faults import GO_TYPE, LIST_KEYS, LIST_TYPE, UNKNOWN, Fault, Faults, Visit
@@ -18,7 +19,6 @@ from trainc.schema.formats import is_byte
 from trainc.schema.metadata import SEGMENT, NameRule
 from trainc.schema.values import Mismatch
 from trainc.schema.walk import Mode, Node
-from trainc.source import Json
 
 NATIVE: Final = Mode(native=True)
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Final
 
+from trainc.basics.jsonvalues import Json
+from trainc.basics.regex import lazy
 from trainc.data import load_json
-from trainc.regex import lazy
-from trainc.source import Json
 
 _MEMORY: Final = 64 << 20
 _ANY_BYTE = lazy(r"(?:[^\\]|\\[^CQ])*?(\\C)", re.S)

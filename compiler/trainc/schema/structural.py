@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from trainc.source import Json, JsonObject, Path
+from trainc.basics.jsonvalues import Json, JsonObject, Path
 
 PROSE = frozenset({"description", "title", "example", "externalDocs"})
 _LISTS = ("allOf", "anyOf", "oneOf")

@@ -12,8 +12,8 @@ import struct
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from trainc.basics.jsonvalues import Json
 from trainc.kube.gojson import INT64, as_float, go_json, go_number
-from trainc.source import Json
 
 _INT32 = range(-(2**31), 2**31)
 _SAFE = 2.0**53 - 1  # beyond, a float is not taken for an integer

@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
+from trainc.basics.jsonvalues import Json
+from trainc.basics.memo import LASTING, last
 from trainc.kube.gotypes import GoDecodeError, decode, fields, is_struct
-from trainc.memo import LASTING, last
 from trainc.schema.alternatives import alternative_checks
 from trainc.schema.faults import LIST_TYPE, NUMBER, UNKNOWN, Fault, Faults, Visit
 from trainc.schema.formats import format_check, known_format
 from trainc.schema.patterns import matcher
 from trainc.schema.structural import Structural
 from trainc.schema.values import NUMERIC, integers, is_member, list_errors, mismatch, number_errors
-from trainc.source import Json
 
 OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
 """What every Kubernetes object has, whether or not its schema says so."""

@@ -11,12 +11,12 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from trainc.basics.jsonvalues import Path, dotted
 from trainc.findings import suggest
 from trainc.kube.fielderror import NO_FIELD, go_value, quote
 from trainc.kube.gojson import go_json
 from trainc.schema.faults import GO_TYPE, LIST_KEYS, LIST_TYPE, NUMBER, UNKNOWN, Fault
 from trainc.schema.structural import Structural
-from trainc.source import Path, dotted
 
 
 class Violation(msgspec.Struct, frozen=True):

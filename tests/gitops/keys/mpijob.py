@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from trainc import Build, Options, Source, compile
-from trainc.model import Object
-from trainc.source import JsonObject
+from trainc.basics.jsonvalues import JsonObject
+from trainc.plugins.model import Object
 
 RUNTIME = """\
 apiVersion: trainer.kubeflow.org/v1alpha1

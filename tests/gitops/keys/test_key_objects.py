@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpijob import build, of_kind, the
 
-from trainc import Build, Options, Source, compile, source
-from trainc.admit.companions import admit_companions
+from trainc import Build, Options, Source, compile
+from trainc.admission.companions import admit_companions
+from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
 from trainc.checks.fields import Field
 from trainc.checks.jobs import job_problems
 from trainc.checks.pods import pod_problems, template_problems
@@ -22,13 +23,13 @@ from trainc.documents.load import load
 from trainc.gitops import sealing
 from trainc.gitops.base import jobset_of
 from trainc.gitops.keys import launcher_of
+from trainc.inputs import source
 from trainc.kube.names import is_dns1123_label
 from trainc.kube.poddefaults import default_job
-from trainc.model import Object
-from trainc.origins import nearest
+from trainc.plugins.model import Object
+from trainc.plugins.origins import nearest
 from trainc.schema import admit
 from trainc.schema.kinds import BUILT_IN, split_version
-from trainc.source import Json, JsonObject, as_object, get, objects
 
 HERE = Path(__file__).parent
 CRDS = Source("external-secrets.yaml", (HERE / "external-secrets.yaml").read_text(encoding="utf-8"))

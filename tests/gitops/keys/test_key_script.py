@@ -22,7 +22,7 @@ import pytest
 from fakeapi import FakeApi, Reply, certificates, missing_tools, ok, serving, status
 from mpijob import build, the
 
-from trainc.source import get
+from trainc.basics.jsonvalues import get
 
 NAMESPACE, SECRET = "team", "job-mpi-ssh-auth"
 TOKEN = "token-of-team-job-mpi-ssh-keys"

@@ -13,8 +13,8 @@ import pytest
 from mpijob import build
 
 from trainc import Options, Source, compile
+from trainc.basics.jsonvalues import JsonObject
 from trainc.documents.emit import emit
-from trainc.source import JsonObject
 
 ROOT = Path(__file__).parents[3]
 WORDS = (b"-----BEGIN", b"PRIVATE KEY-----", b"openssh-key-v1\0")

@@ -9,20 +9,20 @@ import pytest
 from kubexecjob import ANNOTATED, build, of_kind, the
 
 from trainc import Build, Options, Source, compile
-from trainc.admit.companions import admit_companions
+from trainc.admission.companions import admit_companions
+from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
 from trainc.checks.created_pods import created_objects
 from trainc.checks.fields import Field
 from trainc.checks.pods import pod_problems, template_problems
 from trainc.data import load_text
 from trainc.documents.emit import emit
 from trainc.kube.poddefaults import default_pod
-from trainc.model import Object
-from trainc.origins import nearest
+from trainc.plugins.model import Object
 from trainc.plugins.mpi.implementations import IMPLEMENTATIONS, PRRTE
 from trainc.plugins.mpi.sshd import runs_sshd
+from trainc.plugins.origins import nearest
 from trainc.schema import admit
 from trainc.schema.kinds import split_version
-from trainc.source import Json, JsonObject, as_object, get, objects
 
 HERE = Path(__file__).parent
 SCRIPTS = ("kubexec.sh", "discover_hosts.sh")

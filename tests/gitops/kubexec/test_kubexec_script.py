@@ -20,7 +20,7 @@ import fakekubectl
 import pytest
 from kubexecjob import build, the
 
-from trainc.source import as_object
+from trainc.basics.jsonvalues import as_object
 
 SHELLS = [path for path in map(shutil.which, ("dash", "bash")) if path is not None]
 FILES = as_object(the(build(as_node=True, nodes=3), "ConfigMap")["data"])

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
+from trainc.basics.regex import lazy
 from trainc.cel.gotext import cut, from_utf8, utf8
 from trainc.cel.values import EvalError, Value
 from trainc.cel.work import Meter, spend
 from trainc.data import load_json
-from trainc.regex import lazy
 
 _MAX_MEMORY = 8 << 20
 """Bytes that RE2 may use for one pattern, and what bounds the size of patterns."""

@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from trainc.basics.regex import lazy
 from trainc.cel.conversions import no_conversion
 from trainc.cel.gotext import cut, quote_cut
 from trainc.cel.types import DURATION, INT, STRING, TIMESTAMP
 from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, Timestamp, Value
 from trainc.data import time_zone
 from trainc.kube.digits import int64
-from trainc.regex import lazy
 
 SECOND, DAY = 10**9, 86400
 MIN_SECONDS, MAX_SECONDS = -62135596800, 253402300799

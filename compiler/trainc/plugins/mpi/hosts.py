@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from trainc.model import LAUNCHER, NODE, Model, PodSet
+from trainc.plugins.model import LAUNCHER, NODE, Model, PodSet
 from trainc.plugins.mpi.implementations import Implementation
 
 MAX_HOSTS = 100_000

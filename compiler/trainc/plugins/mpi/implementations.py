@@ -10,9 +10,9 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.model import Container
+from trainc.basics.jsonvalues import JsonObject
 from trainc.plugins.base import literal
-from trainc.source import JsonObject
+from trainc.plugins.model import Container
 
 HOSTFILE_DIRECTORY = "/etc/mpi"
 HOSTFILE = "hostfile"

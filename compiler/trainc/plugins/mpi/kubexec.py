@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.data import load_text
-from trainc.model import LAUNCHER, Model, Object
 from trainc.plugins.base import config_map
+from trainc.plugins.model import LAUNCHER, Model, Object
 from trainc.plugins.mpi.hosts import addresses
 from trainc.plugins.mpi.implementations import HOSTFILE, KUBEXEC
-from trainc.source import Json, JsonObject
 
 VOLUME: Final = "mpi-kubexec"
 DISCOVER: Final = "discover_hosts.sh"

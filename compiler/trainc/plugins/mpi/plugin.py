@@ -7,10 +7,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import Json, JsonObject, get
 from trainc.findings import report
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid
-from trainc.model import LAUNCHER, NODE, Container, Findings, Model, Objects, PodSet
 from trainc.plugins.base import (
     config_map,
     env_names,
@@ -20,6 +20,7 @@ from trainc.plugins.base import (
     secret_must_exist,
     typed_env,
 )
+from trainc.plugins.model import LAUNCHER, NODE, Container, Findings, Model, Objects, PodSet
 from trainc.plugins.mpi.forwarding import forwarded
 from trainc.plugins.mpi.hosts import MAX_HOSTS, host_count, hostfile
 from trainc.plugins.mpi.implementations import (
@@ -34,7 +35,6 @@ from trainc.plugins.mpi.kubexec import VOLUME, kubexec_map, kubexec_volume
 from trainc.plugins.mpi.ssh import SSH_VOLUME, check_known_hosts, secret_keys, secret_name, ssh_arguments, ssh_volume
 from trainc.plugins.mpi.transport import by_kubexec
 from trainc.plugins.mpi.warnings import counts_launchers, known_bugs
-from trainc.source import Json, JsonObject, get
 
 __all__ = ["Mpi", "secret_name"]
 

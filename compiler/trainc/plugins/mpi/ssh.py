@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get
 from trainc.findings import report
-from trainc.model import NODE, Findings, Model
 from trainc.plugins.base import pod_containers
+from trainc.plugins.model import NODE, Findings, Model
 from trainc.plugins.mpi.implementations import SSH_ARGUMENTS
 from trainc.plugins.mpi.sshd import OPERATORS, is_sshd, shell_words
-from trainc.source import Json, JsonObject, as_list, as_object, get
 
 FIX = "ssh-known-hosts"
 SSH_VOLUME = "mpi-ssh-auth"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from trainc.model import NODE, Model
+from trainc.basics.jsonvalues import Path, as_list, get
 from trainc.plugins.base import pod_containers
+from trainc.plugins.model import NODE, Model
 from trainc.plugins.mpi.sshd import runs_sshd
-from trainc.source import Path, as_list, get
 
 OWN: Final = "trainc.dev/"
 """The prefix of annotations that trainc reads."""

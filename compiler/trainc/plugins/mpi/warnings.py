@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from trainc.model import LAUNCHER, NODE, TRAINER, Findings, Model
+from trainc.basics.jsonvalues import JsonObject
 from trainc.plugins.base import env_names, known_bug
+from trainc.plugins.model import LAUNCHER, NODE, TRAINER, Findings, Model
 from trainc.plugins.mpi.forwarding import left_behind
 from trainc.plugins.mpi.implementations import implementation_of
 from trainc.plugins.mpi.ssh import roots_alone, strict
 from trainc.plugins.mpi.transport import by_kubexec
-from trainc.source import JsonObject
 
 POLICY = ("spec", "mlPolicy", "mpi")
 

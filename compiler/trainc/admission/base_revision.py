@@ -1,0 +1,191 @@
+"""The base revision: its documents, the objects emitted from them, and both as a cluster stores them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, lru_cache
+from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from trainc.admission.jobsetdefaults import default
+from trainc.basics.jsonvalues import JsonObject, Path, existing, get, put
+from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, classify
+from trainc.documents.load import load
+from trainc.findings import Finding, Severity, report
+from trainc.inputs.options import Revision
+from trainc.inputs.source import Document, Source
+from trainc.kube.gotypes import GoDecodeError
+from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
+from trainc.schema import Resource, admit
+from trainc.schema.kinds import BUILT_IN, Registry, split_version
+
+OUTPUT = "out/"
+BROKEN = "TC018"
+
+Identity: TypeAlias = tuple[str, str, str, str]
+"""Group (empty for Kubernetes' core), kind, namespace (empty where there is none) and name, of any version."""
+
+_Found: TypeAlias = tuple[Mapping[Identity, Document], tuple[Finding, ...]]
+
+
+def _nothing(kind: str) -> _Found:
+    return {}, ()
+
+
+class Base(msgspec.Struct, frozen=True, eq=False):
+    """The base revision as one environment sees it. Documents are as they were committed, defaults not set.
+
+    Their sources are called ``<revision>:<path>``, as git calls them; findings on them are notes. ``settings`` are
+    trainc.yaml and images.lock.yaml by name.
+    """
+
+    revision: str = ""
+    inputs: Mapping[Identity, Document] = msgspec.field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    of_kind: Callable[[str], _Found] = _nothing
+    settings: Mapping[str, Document] = msgspec.field(default_factory=dict)
+
+    @classmethod
+    def of(cls, revision: Revision | None, environment: str) -> Base:
+        """Read the inputs of a revision; what was emitted for the environment is read when asked for, by kind."""
+        if revision is None:
+            return cls()
+        inputs, findings = _inputs(revision)
+        prefix = f"{OUTPUT}{environment}/"
+        out = tuple(source for source in revision.sources if source.name.startswith(prefix))
+        settings = {document.source.name: _renamed(document, revision.name) for document in revision.settings}
+        return cls(revision.name, inputs, findings, cache(lambda kind: _emitted(revision.name, out, kind)), settings)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there is a base revision."""
+        return self.of_kind is not _nothing
+
+    def input(self, group: str, kind: str, namespace: str, name: str) -> Document | None:
+        """Return the object as it was given at the base revision, or None."""
+        return self.inputs.get((group, kind, namespace, name))
+
+    def emitted(self, group: str, kind: str, namespace: str, name: str) -> Document | None:
+        """Return the object as it was emitted at the base revision, or None."""
+        return self.of_kind(kind)[0].get((group, kind, namespace, name))
+
+    def notes(self, *kinds: str) -> tuple[Finding, ...]:
+        """Return what cannot be read at the base revision: of the inputs, and of emitted objects of these kinds."""
+        return (*self.findings, *(note for kind in kinds for note in self.of_kind(kind)[1]))
+
+
+def identify(data: JsonObject) -> Identity:
+    """Return what stays when an object changes."""
+    group, slash, _ = str(data["apiVersion"]).rpartition("/")
+    kind = str(data["kind"])
+    namespace = "" if kind in CLUSTER_SCOPED else str(get(data, "metadata", "namespace") or "default")
+    return group if slash else "", kind, namespace, str(get(data, "metadata", "name"))
+
+
+@lru_cache(maxsize=4)
+def _inputs(revision: Revision) -> _Found:
+    """Return the documents that are no output; that of two with one identity counts which counts in a build."""
+    loaded, notes = _load(revision.name, [s for s in revision.sources if not s.name.startswith(OUTPUT)])
+    sorted_out, findings = classify(loaded)  # by path, so before sources are renamed
+    found = tuple(sorted_out.cluster.values())
+    notes += tuple(_broken(revision.name, (finding for finding in findings if finding.document not in found)))
+    return {identify(document.data): _renamed(document, revision.name) for document in found}, notes
+
+
+def _emitted(revision: str, sources: Iterable[Source], kind: str) -> _Found:
+    starts = (f"{kind.lower()}-", f"{kind.lower()}.")
+    mine = [source for source in sources if source.name.rpartition("/")[2].startswith(starts)]
+    loaded, notes = _load(revision, mine)
+    return {identify(document.data): _renamed(document, revision) for document in reversed(loaded)}, notes
+
+
+def _load(revision: str, sources: Iterable[Source]) -> tuple[list[Document], tuple[Finding, ...]]:
+    documents: list[Document] = []
+    notes: list[Finding] = []
+    for source in sources:
+        loaded, findings = load(source)
+        documents += loaded
+        notes += _broken(revision, findings)
+    return documents, tuple(notes)
+
+
+def _broken(revision: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield a note for each error, in words of the base revision."""
+    for finding in findings:
+        if finding.severity is Severity.ERROR:
+            place = _renamed(finding.document, revision)
+            yield report(BROKEN, place, finding.path, f"nothing here is compared: {finding.message}")
+
+
+def _renamed(document: Document, revision: str) -> Document:
+    return replace(document, source=replace(document.source, name=f"{revision}:{document.source.name}"))
+
+
+_WITH_WEBHOOK = "JobSet"
+"""The kind whose mutating webhook has seen what was emitted."""
+
+
+class Previous(msgspec.Struct, frozen=True, eq=False):
+    """The objects of a base revision as a cluster stores them; without a base there are none."""
+
+    base: Base = msgspec.field(default_factory=Base)
+    registry: Registry = BUILT_IN
+
+    def input(self, data: JsonObject) -> JsonObject | Finding | None:
+        """Return the object as it was given, None if it is new, or the note that no cluster could hold it."""
+        if not self.base.is_given:
+            return None
+        old = self.base.input(*identify(data))
+        found = self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
+        if old is None or found is None:
+            return None
+        held = as_stored(found, old)
+        return _extended(held, old.data) if isinstance(held, dict) else held
+
+    def emitted(self, data: JsonObject) -> JsonObject | Finding | None:
+        """Return the object as it was emitted, None if it is new, or the note that no cluster could hold it."""
+        if not self.base.is_given:
+            return None
+        old = self.base.emitted(*identify(data))
+        found = self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
+        if old is None or found is None:
+            return None
+        return as_stored(found, old, created=found.kind == _WITH_WEBHOOK)
+
+
+def as_stored(resource: Resource, old: Document, *, created: bool = False) -> JsonObject | Finding:
+    """Return an old object as a cluster holds it, or the note (TC018) that none could.
+
+    ``created``: JobSet's mutating webhook has seen it.
+    """
+    result = admit(resource, standard(old.data))
+    violations = result.violations
+    if created and not violations:
+        try:
+            result = admit(resource, default(result.data))
+        except GoDecodeError as error:
+            return broken(old, error.path, error.message)
+        violations = result.violations
+    wrong = next((violation for violation in violations if violation.decode or violation.blocking), None)
+    if wrong is None:
+        return result.data
+    return broken(old, wrong.path, wrong.message)
+
+
+def broken(old: Document, path: Path, message: str) -> Finding:
+    """Return the note (TC018) that no cluster could hold an old object."""
+    return report(BROKEN, old, existing(old.data, path), f"nothing here is compared: {message}")
+
+
+def standard(data: JsonObject) -> JsonObject:
+    """Return a runtime with an MPI implementation that the CRD knows in place of one that trainc adds."""
+    extended = data["kind"] in RUNTIMES and get(data, *IMPLEMENTATION_PATH) in EXTENSIONS
+    return put(data, IMPLEMENTATION_PATH, "OpenMPI") if extended else data
+
+
+def _extended(data: JsonObject, given: JsonObject) -> JsonObject:
+    """Return what ``standard`` made of a runtime with the MPI implementation that was given."""
+    own = get(given, *IMPLEMENTATION_PATH)
+    return put(data, IMPLEMENTATION_PATH, own) if data["kind"] in RUNTIMES and own in EXTENSIONS else data

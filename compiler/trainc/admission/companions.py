@@ -1,0 +1,218 @@
+"""Admits what stands beside TrainJobs and runtimes: objects of Kubernetes' own kinds and of any CRD given.
+
+They are not compiled. trainc says what an API server would refuse in them, since they are applied from the same commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from trainc.admission.configmaps import CODE as TOO_LARGE
+from trainc.admission.configmaps import UPSTREAM, message, oversized
+from trainc.admission.crd import rule_finding
+from trainc.basics.jsonvalues import Path, dotted, existing
+from trainc.documents.classify import RUNTIMES, TRAINJOB
+from trainc.documents.load import load
+from trainc.findings import Finding, Related, Severity, report, suggest
+from trainc.findings.reporting import spilled
+from trainc.inputs.source import Document, Source
+from trainc.schema import Admitted, Resource, Violation, admit, has_rules, unknown_field_hint
+from trainc.schema.definitions import KIND, Definition, define
+from trainc.schema.kinds import BUILT_IN, KINDS, GroupKind, Registry, all_kinds, split_version
+from trainc.schema.structural import difference
+
+_OWN = frozenset((*RUNTIMES, TRAINJOB))
+_OF_OBJECTS = ("TC005", "TC006")
+"""Of what cannot be read well in a file with CRDs, what matters in a CRD only."""
+
+_UNCHECKED = "TC110"
+
+
+class Companions(Struct, frozen=True):
+    """The objects beside TrainJobs and runtimes, as a cluster would store them, the kinds known, and findings.
+
+    An object of an unknown kind, or one that cannot be decoded, is as it was given.
+    """
+
+    documents: tuple[Document, ...] = ()
+    registry: Registry = BUILT_IN
+    findings: tuple[Finding, ...] = ()
+
+
+def admit_companions(documents: Iterable[Document], crds: tuple[Source, ...], *, faithful: bool) -> Companions:
+    """Return documents admitted, TrainJobs and runtimes among them left out.
+
+    ``crds`` are files with CustomResourceDefinitions; those among the documents count, too. Under ``faithful``
+    everything is a warning: the controller looks at none of it.
+    """
+    given = tuple(document for document in documents if document.data["kind"] not in _OWN)
+    loaded, findings = read_definitions(crds)
+    definitions = [(d, _defined(d)) for d in (*loaded, *given) if _is_definition(d)]
+    registry, twice = _registry(definitions)
+    findings = (*findings, *twice)
+    for document, definition in definitions:
+        findings += tuple(_of_definition(document, definition))
+    stored: list[Document] = []
+    for document in given:
+        admitted, found = (document, ()) if _is_definition(document) else admit_object(document, registry)
+        stored.append(admitted)
+        findings += (*found, *spilled(document))
+    if faithful:
+        findings = tuple(replace(f, severity=_milder(f.severity)) for f in findings)
+    return Companions(tuple(stored), registry, findings)
+
+
+def _milder(severity: Severity) -> Severity:
+    return Severity.WARNING if severity is Severity.ERROR else severity
+
+
+@lru_cache(maxsize=4)
+def read_definitions(crds: tuple[Source, ...]) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
+    """Return the CRDs of files. What else they hold is none of our business, unless nobody can read it."""
+    documents: list[Document] = []
+    findings: list[Finding] = []
+    for source in crds:
+        loaded, found = load(source)
+        documents += (document for document in loaded if _is_definition(document))
+        findings += (f for f in found if f.code not in _OF_OBJECTS or _is_definition(f.document))
+    return tuple(documents), tuple(findings)
+
+
+@lru_cache(maxsize=256)
+def _defined(document: Document) -> Definition:
+    return define(document.data)
+
+
+def _is_definition(document: Document) -> bool:
+    return document.data.get("kind") == KIND[2] and document.data.get("apiVersion") == f"{KIND[0]}/{KIND[1]}"
+
+
+def _registry(definitions: Iterable[tuple[Document, Definition]]) -> tuple[Registry, tuple[Finding, ...]]:
+    """Return the kinds of CRDs; a second CRD for one kind is refused."""
+    given: dict[GroupKind, tuple[Resource, ...]] = {}
+    first: dict[GroupKind, Document] = {}
+    findings: list[Finding] = []
+    for document, definition in definitions:
+        if not definition.resources:
+            continue
+        of = definition.resources[0]
+        key = of.group, of.kind
+        if key not in given:
+            given[key], first[key] = definition.resources, document
+        elif any(_differs(*pair) for pair in zip(given[key], definition.resources, strict=False)):
+            path: Path = ("spec", "names", "kind")
+            related = (Related("the first one", first[key], path),)
+            message = f"{of.kind} of {of.group} is defined twice, and differently: the first one counts"
+            findings.append(report("TC113", document, path, message, related=related))
+    return Registry(given), tuple(findings)
+
+
+def _differs(one: Resource, other: Resource) -> bool:
+    return one.version != other.version or difference(one.schema, other.schema) is not None
+
+
+def _of_definition(document: Document, definition: Definition) -> Iterator[Finding]:
+    kind = BUILT_IN.find(*KIND)
+    assert kind is not None, "it travels in the package"
+    yield from (_unknown(document, path, kind) for path in definition.dropped)
+    yield from (_refused(document, violation) for violation in definition.violations if not violation.secondary)
+    for resource in definition.resources:
+        own = BUILT_IN.find(resource.group, resource.version, resource.kind)
+        if own is not None and own.kind in KINDS and not own.native:
+            yield from _of_compiled(document, resource, own)
+
+
+def _of_compiled(document: Document, given: Resource, own: Resource) -> Iterator[Finding]:
+    """Warn of a CRD of a kind that trainc compiles which is not that of the version it compiles for."""
+    where = difference(given.schema, own.schema)
+    if where is None:
+        return
+    versions = document.data["spec"]
+    assert isinstance(versions, dict), "the CRD has been accepted"
+    names = [version["name"] for version in versions["versions"]]  # type: ignore[index,call-overload,union-attr]
+    root: Path = ("spec", "versions", names.index(given.version), "schema", "openAPIV3Schema")
+    release = "JobSet v0.12.0" if own.kind == "JobSet" else "Trainer v2.3.0"
+    message = f"{own.kind} is not the one of {release}, which trainc compiles for and goes on with"
+    path = existing(document.data, (*root, *where))
+    yield report("TC113", document, path, message, found=f"first difference: {dotted(where)}")
+
+
+def admit_object(document: Document, registry: Registry) -> tuple[Document, tuple[Finding, ...]]:
+    """Return an object as a cluster stores it, and what is wrong with it; as it is where its kind is not known."""
+    group, version = split_version(str(document.data["apiVersion"]))
+    kind = str(document.data["kind"])
+    resource = registry.find(group, version, kind)
+    if resource is None:
+        return document, tuple(_no_match(document, registry, group, kind))
+    result = admit(resource, document.data)
+    findings = [_unknown(document, path, resource) for path in result.dropped]
+    findings += [_refused(document, violation) for violation in result.violations if violation.code != _UNCHECKED]
+    stored = replace(document, data=result.data)
+    if (size := oversized(result.data)) is not None:
+        total, path = size
+        findings.append(report(TOO_LARGE, document, path, message(total), upstream=UPSTREAM))
+    return stored, (*findings, *_broken_rules(stored, resource, result))
+
+
+def _no_match(document: Document, registry: Registry, group: str, kind: str) -> Iterator[Finding]:
+    """Tell of a version that is not served, and of a kind that its group does not have."""
+    version = str(document.data["apiVersion"])
+    upstream = f'no matches for kind "{kind}" in version "{version}"'
+    known = all_kinds(group)
+    versions = [resource.api_version for resource in registry.served(group, kind)]
+    versions = versions or [f"{group}/{name}".lstrip("/") for name in known.get(kind, ())]
+    if version in versions:
+        return
+    if versions:
+        expected, message = " or ".join(versions), f"{kind} of apiVersion {version}"
+        yield report("TC008", document, ("apiVersion",), message, found=version, expected=expected, upstream=upstream)
+    elif known:
+        message = f"there is no kind {kind} of {version}"
+        yield report("TC008", document, ("kind",), message, found=kind, hint=suggest(kind, known), upstream=upstream)
+    elif siblings := [sibling for of, sibling in registry.given if of == group]:
+        hint, message = suggest(kind, siblings), f"no CRD given defines {kind} of {group}"
+        yield report(
+            "TC008", document, ("kind",), message, severity=Severity.WARNING, found=kind, hint=hint, upstream=upstream
+        )
+
+
+def _unknown(document: Document, path: Path, resource: Resource) -> Finding:
+    return report(
+        "TC101",
+        document,
+        path,
+        f"unknown field {dotted(path)}",
+        found=str(path[-1]),
+        hint=unknown_field_hint(resource, path),
+        upstream=f'unknown field "{dotted(path)}"',
+    )
+
+
+def _refused(document: Document, violation: Violation) -> Finding:
+    milder = violation.advisory and violation.code not in ("TC101", "TC112")
+    return report(
+        violation.code,
+        document,
+        existing(document.data, violation.path),
+        violation.message,
+        severity=Severity.WARNING if milder else None,
+        found=violation.found,
+        expected=violation.expected,
+        hint=violation.hint,
+        upstream=violation.upstream or None,
+    )
+
+
+def _broken_rules(document: Document, resource: Resource, result: Admitted) -> Iterator[Finding]:
+    """Yield the rules of its CRD that an admitted object does not meet; ``document`` holds the object as admitted."""
+    if resource.native or not has_rules(resource.schema) or any(v.decode for v in result.violations):
+        return
+    from trainc.admission.rules import failures
+
+    blocking = tuple(violation.path for violation in result.violations if violation.blocking)
+    for failure in failures(resource.schema, result.data, skip=blocking):
+        yield rule_finding(document, failure, None)

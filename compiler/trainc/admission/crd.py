@@ -1,0 +1,127 @@
+"""Admits documents through the schema of their CRD, as an API server does on create."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from trainc.admission.removed import replacement
+from trainc.admission.rules import RuleFailure, failures
+from trainc.basics.jsonvalues import Json, Path, dotted, existing, get
+from trainc.findings import Finding, Severity, report
+from trainc.inputs.source import Document
+from trainc.kube.gotypes import GoDecodeError, decode
+from trainc.schema import Admitted as Result
+from trainc.schema import Violation, admit, resource, unknown_field_hint
+from trainc.schema.inputs import go_types
+from trainc.schema.wording import show as shown
+
+UNCHECKED = "TC110"
+"""Says that the server evaluates no rules."""
+
+TYPES = go_types()
+"""Kind to Go type."""
+
+
+ADVICE: dict[Path, str] = {
+    ("spec", "trainer", "resourcesPerNode"): "resources stand below limits or requests",
+}
+"""What people mean who get these fields wrong."""
+
+
+class Admitted(Struct, frozen=True):
+    """A document as the cluster stores it, and what was found on the way."""
+
+    document: Document
+    findings: tuple[Finding, ...]
+
+
+def admit_document(document: Document, stage: str, webhook: str, *, faithful: bool) -> Admitted:
+    """Return the document pruned and defaulted, with every violation of its schema.
+
+    ``stage`` and ``webhook`` name the stages at which schema and decoding into Go's types fail.
+    """
+    kind = str(document.data["kind"])
+    result = admit(resource(kind), document.data)
+    findings = [_unknown(document, path, kind, faithful=faithful) for path in result.dropped]
+    violations = result.violations if faithful else _telling(result.violations)
+    findings += [_violation(document, v, "decode" if v.decode else stage) for v in violations]
+    stored = replace(document, data=result.data)
+    findings += [rule_finding(stored, failure, stage) for failure in broken_rules(kind, result, faithful=faithful)]
+    if not result.violations:
+        findings += _undecodable(stored, TYPES[kind], webhook)
+    return Admitted(stored, tuple(findings))
+
+
+def _telling(violations: tuple[Violation, ...]) -> tuple[Violation, ...]:
+    """Leave out what adds nothing to another violation of its place, and that rules are not checked: they are."""
+    told = {violation.path for violation in violations if not violation.secondary}
+    return tuple(v for v in violations if v.code != UNCHECKED and not (v.secondary and v.path in told))
+
+
+def broken_rules(kind: str, result: Result, *, faithful: bool) -> tuple[RuleFailure, ...]:
+    """Return the rules of the CRD that an admitted object does not meet.
+
+    After an error that makes it pointless, such as a missing field, the server evaluates none. Beyond faithful those
+    are evaluated that do not look at such an error, so that all is said in one run.
+    """
+    schema = resource(kind).schema
+    if any(violation.decode for violation in result.violations):
+        return ()
+    blocking = tuple(violation.path for violation in result.violations if violation.blocking)
+    if blocking and faithful:
+        return ()
+    return failures(schema, result.data, skip=blocking)
+
+
+def rule_finding(document: Document, failure: RuleFailure, stage: str | None) -> Finding:
+    """Return the finding of a rule that a document does not meet."""
+    path = existing(document.data, (*failure.path, *failure.about))
+    return report(
+        "TC201",
+        document,
+        path,
+        failure.message,
+        found=shown(get(document.data, *path)) if path else None,
+        expected=str(failure.rule.get("rule", "")).strip() or None,
+        stage=stage,
+        upstream=failure.upstream,
+    )
+
+
+def _unknown(document: Document, path: Path, kind: str, *, faithful: bool) -> Finding:
+    message = f"unknown field {dotted(path)}"
+    return report(
+        "TC101",
+        document,
+        path,
+        message,
+        severity=Severity.WARNING if faithful else None,
+        found=str(path[-1]),
+        hint=replacement(kind, path) or ADVICE.get(path[:-1]) or unknown_field_hint(resource(kind), path),
+        upstream=f'unknown field "{dotted(path)}"',
+    )
+
+
+def _violation(document: Document, violation: Violation, stage: str) -> Finding:
+    return report(
+        violation.code,
+        document,
+        existing(document.data, violation.path),
+        violation.message,
+        found=violation.found,
+        expected=violation.expected,
+        hint=replacement(str(document.data["kind"]), violation.path) or ADVICE.get(violation.path) or violation.hint,
+        stage=stage,
+        upstream=violation.upstream,
+    )
+
+
+def _undecodable(document: Document, type_name: str, webhook: str) -> list[Finding]:
+    try:
+        decode(document.data, type_name)
+    except GoDecodeError as error:
+        value: Json = get(document.data, *error.path)
+        message = f"cannot be decoded: {error.message}"
+        return [report("TC109", document, error.path, message, found=str(value), stage=webhook, upstream=error.message)]
+    return []

@@ -1,0 +1,7 @@
+"""Admission policies: ValidatingAdmissionPolicies and their bindings, decided as an API server decides them."""
+
+from trainc.admission.policy.documents import Decision, Request
+from trainc.admission.policy.policyset import PolicySet
+from trainc.admission.policy.secrets import without_secrets
+
+__all__ = ["Decision", "PolicySet", "Request", "without_secrets"]

@@ -1,0 +1,198 @@
+"""Findings on policies and bindings themselves: what a server refuses of them, and what they miss of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain
+
+from trainc.admission.policy.documents import POLICY, Read, Stored, rows
+from trainc.admission.policy.expressions import Expressions
+from trainc.admission.policy.problems import Problem, binding_problems, policy_problems
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, dotted, existing, get
+from trainc.basics.regex import lazy
+from trainc.documents.positions import within
+from trainc.findings import Finding, report, suggest
+from trainc.inputs.source import Document
+from trainc.schema.kinds import all_groups, all_kinds
+
+REFUSED, UNCOMPILED, UNBOUND, DANGLING, NO_PARAMS, UNMATCHED = "TC511", "TC512", "TC513", "TC514", "TC515", "TC516"
+
+
+def creation_findings(given: Sequence[Read], policies: Mapping[Document, Expressions]) -> tuple[Finding, ...]:
+    """Return what is to be said of policies and bindings before any request."""
+    return tuple(chain(chain.from_iterable(_one(each, policies) for each in given), _between(given)))
+
+
+def _one(each: Read, policies: Mapping[Document, Expressions]) -> Iterator[Finding]:
+    document = each.document
+    for path in each.dropped:
+        message = f"unknown field {dotted(path)}"
+        yield report("TC101", document, path, message, found=str(path[-1]), upstream=f'unknown field "{dotted(path)}"')
+    for violation in each.violations:
+        yield report(
+            violation.code,
+            document,
+            existing(document.data, violation.path),
+            violation.message,
+            found=violation.found,
+            expected=violation.expected,
+            hint=violation.hint,
+            upstream=violation.upstream or None,
+        )
+    if each.stored is None:
+        return
+    expressions = policies.get(document)
+    found = policy_problems(each.stored, expressions) if expressions is not None else binding_problems(each.stored)
+    yield from (_finding(document, problem) for problem in found)
+    yield from _unmatched(each.stored)
+
+
+def _finding(document: Document, problem: Problem) -> Finding:
+    path = existing(document.data, problem.path)
+    if problem.position is None:
+        found, expected = problem.found, problem.expected
+        return report(
+            REFUSED, document, path, problem.message, found=found, expected=expected, upstream=problem.upstream
+        )
+    placed = within(document, path, problem.position)
+    return report(UNCOMPILED, placed, path, _first(problem.message), found=problem.found, upstream=problem.upstream)
+
+
+def _first(text: str) -> str:
+    """Return the message of an expression's first error, without cel-go's picture of the place."""
+    line = text.removeprefix("compilation failed: ").split("\n", 1)[0]
+    head, mark, rest = line.partition(": ")
+    return rest.partition(" ")[2] or rest if mark and head == "ERROR" and rest.startswith("<input>") else line
+
+
+def _between(given: Sequence[Read]) -> Iterator[Finding]:
+    policies = {each.stored.name: each.stored for each in given if each.stored is not None and _is_policy(each)}
+    bindings = [each.stored for each in given if each.stored is not None and not _is_policy(each)]
+    for binding in bindings:
+        if binding.policy_name and binding.policy_name not in policies:
+            yield _dangling(binding, sorted(policies))
+        elif binding.policy_name:
+            yield from _params(policies[binding.policy_name], binding)
+    bound = {binding.policy_name for binding in bindings}
+    for name, policy in policies.items():
+        if name not in bound:
+            message = f"no binding binds {name}: it decides nothing"
+            yield report(UNBOUND, policy.document, ("metadata", "name"), message, found=name)
+
+
+def _is_policy(each: Read) -> bool:
+    return each.document.data["kind"] == POLICY
+
+
+def _dangling(binding: Stored, known: list[str]) -> Finding:
+    path, name = ("spec", "policyName"), binding.policy_name
+    message = f"no policy {name} is given: the binding decides nothing here"
+    return report(DANGLING, binding.document, path, message, found=name, hint=suggest(name, known))
+
+
+def _params(policy: Stored, binding: Stored) -> Iterator[Finding]:
+    """Warn where one of the two has params and the other does not: the server takes both for no params."""
+    refers = isinstance(binding.spec.get("paramRef"), dict)
+    if policy.has_params == refers:
+        return
+    if refers:
+        message, path = f"policy {policy.name} has no paramKind: paramRef is ignored", ("spec", "paramRef")
+    else:
+        kind = get(as_object(policy.spec.get("paramKind")), "kind")
+        message = f"policy {policy.name} has params of kind {kind}, and no paramRef says which: params is null"
+        path = ("spec", "policyName")
+    yield report(NO_PARAMS, binding.document, path, message)
+
+
+_KIND = lazy(r"""\.kind\s*[!=]=\s*['"]([A-Za-z]+)['"]""")
+_PARTS = tuple(
+    (of, field) for of in ("matchConstraints", "matchResources") for field in ("resourceRules", "excludeResourceRules")
+)
+
+
+def _unmatched(stored: Stored) -> Iterator[Finding]:
+    """Yield a warning for each group and resource in the rules that no request can have."""
+    for part, field in _PARTS:
+        for index, rule in enumerate(rows(as_object(stored.spec.get(part)), field)):
+            path: Path = ("spec", part, field, index)
+            yield from _groups(stored, rule, path)
+            yield from _resources(stored, rule, path)
+    for field in ("matchConditions", "variables", "validations"):
+        for index, row in enumerate(stored.rows(field)):
+            yield from _kinds(stored, str(row.get("expression")), ("spec", field, index, "expression"))
+
+
+def _kinds(stored: Stored, expression: str, path: Path) -> Iterator[Finding]:
+    """Yield a warning for a kind that is spelt as none is, but for upper and lower case."""
+    for name in dict.fromkeys(match[1] for match in _KIND.finditer(expression)):
+        kinds = _spellings().get(name.lower())
+        if kinds is not None and name not in kinds:
+            message = f"no kind is called {name!r}: nothing is ever equal to it"
+            hint = f"did you mean '{min(kinds)}'?"
+            yield report(UNMATCHED, stored.document, path, message, found=name, hint=hint)
+
+
+def _groups(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Finding]:
+    for index, group in enumerate(as_list(rule.get("apiGroups"))):
+        if isinstance(group, str) and "/" in group:
+            message = f"{group} is not an API group: the rule matches nothing in it"
+            hint = f"write {group.partition('/')[0]}; versions stand in apiVersions"
+            yield report(UNMATCHED, stored.document, (*path, "apiGroups", index), message, found=group, hint=hint)
+
+
+def _resources(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Finding]:
+    groups = [str(group) for group in as_list(rule.get("apiGroups"))]
+    if not groups or not all(_plurals(group) for group in groups):
+        return  # a group of which not all resources are known, or any group
+    known = frozenset().union(*(_plurals(group) for group in groups))
+    for index, item in enumerate(as_list(rule.get("resources"))):
+        name = str(item).partition("/")[0]
+        if name == "*" or name in known:
+            continue
+        hint = _hint(name, known)
+        if hint is not None:
+            message = f"{' and '.join(map(_titled, groups))} has no resource {name!r}: the rule does not match it"
+            yield report(UNMATCHED, stored.document, (*path, "resources", index), message, found=str(item), hint=hint)
+
+
+def _hint(name: str, known: frozenset[str]) -> str | None:
+    """Return what is probably meant; None for what a newer Kubernetes may have."""
+    folded = name.lower()
+    if near := next((plural for plural in sorted(known) if folded in (plural, _singular(plural))), None):
+        return f"resources are named by their plural in lower case: {near}"
+    homes = sorted(group for group in all_groups() if folded in _plurals(group))
+    if homes:
+        return f"{folded} is a resource of {_titled(homes[0])}"
+    return suggest(name, known)
+
+
+def _singular(plural: str) -> str:
+    return next((kind.lower() for group in all_groups() for kind in all_kinds(group) if _plural(kind) == plural), "")
+
+
+def _titled(group: str) -> str:
+    return f"API group {group}" if group else "the core group"
+
+
+@cache
+def _spellings() -> Mapping[str, frozenset[str]]:
+    """Return the kinds known, by their names in lower case."""
+    kinds = {kind for group in all_groups() for kind in all_kinds(group)}
+    return {kind.lower(): frozenset(k for k in kinds if k.lower() == kind.lower()) for kind in kinds}
+
+
+@cache
+def _plurals(group: str) -> frozenset[str]:
+    """Return the resources of a group of which all kinds are known; empty for any other."""
+    return frozenset(map(_plural, all_kinds(group)))
+
+
+def _plural(kind: str) -> str:
+    """Return the resource of a kind: none of Kubernetes' own kinds has an irregular one but Endpoints."""
+    name = kind.lower()
+    if name == "endpoints":
+        return name
+    if name.endswith("s"):
+        return f"{name}es"
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"

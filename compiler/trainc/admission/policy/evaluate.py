@@ -1,0 +1,236 @@
+"""Evaluates a policy for one request, one binding and one param: the outcome of its validations and audit annotations.
+
+Source: k8s.io/apiserver v0.34 pkg/admission/plugin/policy/validating/validator.go, pkg/admission/plugin/webhook/
+matchconditions/matcher.go and pkg/admission/plugin/cel/activation.go and condition.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from trainc.admission.policy.documents import ANNOTATION, DENIED, ERROR, INVALID, UNDECIDED
+from trainc.admission.policy.expressions import Expression, Expressions
+from trainc.basics.jsonvalues import JsonObject, Path
+from trainc.cel.composition import Compiled, Problem, Variables
+from trainc.cel.program import LIMIT
+from trainc.cel.values import EvalError, Undecided, Value
+from trainc.cel.work import PER_COST
+from trainc.kube.gojson import trim_space
+
+BUDGET: Final = 10_000_000
+"""What the validations of a policy may cost for one param, and again what its audit annotations may cost."""
+
+CONDITIONS_BUDGET: Final = 2_500_000
+"""What its match conditions may cost."""
+
+MAX_MESSAGE: Final = 5 * 1024
+"""The bytes of an evaluated message; a longer one is not used."""
+
+MAX_ANNOTATION: Final = 10 * 1024
+"""The bytes of the value of an audit annotation; a longer one is cut."""
+
+_OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
+
+
+class Verdict(NamedTuple):
+    """The outcome of one expression. ``key`` is that of an audit annotation, ``message`` then its value.
+
+    ``certain``: a denial whatever the binding's actions are. ``ordinal`` counts the validations from 0.
+    ``guessed``: the server's message is not known offline, and this one stands for it.
+    """
+
+    path: Path
+    outcome: str
+    message: str
+    reason: str = ""
+    position: int | None = None
+    key: str = ""
+    certain: bool = False
+    ordinal: int = 0
+    blame: Compiled | Problem | None = None
+    guessed: bool = False
+
+
+class _Result(NamedTuple):
+    """The result of an expression: a value, or an error, or why it is not known."""
+
+    expression: Expression
+    value: Value = None
+    error: str | None = None
+    undecided: str | None = None
+    position: int | None = None
+
+
+class OutOfBudget(Exception):
+    """The cost is above what is left. ``path`` leads to the expression at which that showed."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(_OUT_OF_BUDGET)
+        self.path = path
+
+
+class Evaluation:
+    """One evaluation. ``names``: the values that expressions may refer to, ``early`` those of match conditions."""
+
+    def __init__(
+        self, expressions: Expressions, names: Mapping[str, Value], early: Mapping[str, Value], *, ignores: bool
+    ) -> None:
+        self._expressions = expressions
+        self._names = names
+        self._early = early
+        self._ignores = ignores
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Return the verdicts; none: the request is admitted."""
+        blocked = self._blocked() if self._expressions.conditions else None
+        return blocked if blocked is not None else self._validated()
+
+    def explain(self, verdict: Verdict, data: JsonObject | None) -> Path:
+        """Return the path of the field in ``data``, the object, that a verdict is about, best effort; () if none."""
+        if verdict.blame is None or verdict.outcome not in (DENIED, ERROR):
+            return ()
+        from trainc.admission.policy.explain import explained
+
+        failed = verdict.outcome == ERROR
+        return explained(self._expressions, self._names, verdict.blame, data, failed=failed)
+
+    def _blocked(self) -> tuple[Verdict, ...] | None:
+        """Return the verdicts that replace the validations, or None if the match conditions let them run."""
+        results: list[_Result] = []
+        try:
+            self._run(self._expressions.conditions, self._early, CONDITIONS_BUDGET, results)
+        except OutOfBudget as stop:
+            return self._failed(stop.path, str(stop))
+        if any(result.value is False for result in results):
+            return ()
+        errors = [result for result in results if result.error is not None]
+        if self._ignores and errors:
+            return ()
+        for result in results:
+            if result.undecided is not None:
+                return (_undecided(result),)
+        if errors:
+            path = errors[0].expression.path
+            return self._failed(path, _aggregate(str(result.error) for result in errors), errors[0])
+        return None
+
+    def _validated(self) -> tuple[Verdict, ...]:
+        results: list[_Result] = []
+        try:
+            left, variables = self._run(self._expressions.validations, self._names, BUDGET, results)
+        except OutOfBudget as stop:
+            return self._failed(stop.path, str(stop))
+        found: list[Verdict] = []
+        if not self._affordable(left, variables) or any(result.value is not True for result in results):
+            messages, trouble = self._messages(left)
+            for index, result in enumerate(results):
+                found += self._judged(result, index, messages.get(result.expression.path[:-1]), trouble)
+        if self._expressions.annotations:
+            annotations: list[_Result] = []
+            try:
+                self._run(self._expressions.annotations, self._names, BUDGET, annotations)
+            except OutOfBudget as stop:
+                return self._failed(stop.path, str(stop))  # replaces the verdicts of the validations
+            for result in annotations:
+                found += self._annotated(result)
+        return tuple(found)
+
+    def _affordable(self, left: int, variables: Variables) -> bool:
+        """Tell whether the messages certainly stay within the budget: the server evaluates them all, in any case.
+
+        Variables cost again what they have cost, and nothing costs more than LIMIT.
+        """
+        expressions = self._expressions.messages
+        return not expressions or variables.charged + LIMIT * (variables.waiting + len(expressions)) <= left
+
+    def _messages(self, left: int) -> tuple[dict[Path, _Result], str | None]:
+        """Return the messages by validation, and what is wrong with all of them."""
+        found: list[_Result] = []
+        try:
+            self._run(self._expressions.messages, self._names, left, found)
+        except OutOfBudget as stop:
+            return {}, f"failed messageExpression: {stop}"
+        return {result.expression.path[:-1]: result for result in found}, None
+
+    def _judged(self, result: _Result, index: int, message: _Result | None, trouble: str | None) -> tuple[Verdict, ...]:
+        path = result.expression.path
+        if result.undecided is not None:
+            return (_undecided(result, index),)
+        if result.error is not None:
+            return self._failed(path, result.error, result, index)
+        if trouble is not None:
+            return self._failed(path, trouble, ordinal=index)
+        if result.value is True:
+            return ()
+        row = result.expression.row
+        text = _message(message) or trim_space(str(row.get("message") or ""))
+        text = text or f"failed expression: {trim_space(result.expression.text)}"
+        reason = str(row.get("reason") or INVALID)
+        guessed = message is not None and message.undecided is not None
+        return (Verdict(path, DENIED, text, reason, ordinal=index, blame=result.expression.made, guessed=guessed),)
+
+    def _annotated(self, result: _Result) -> tuple[Verdict, ...]:
+        key = str(result.expression.row.get("key") or "")
+        path = result.expression.path
+        if result.undecided is not None:
+            return (_undecided(result)._replace(key=key),)
+        if result.error is not None:
+            return tuple(verdict._replace(certain=True) for verdict in self._failed(path, result.error, result))
+        text = trim_space(result.value) if isinstance(result.value, str) else ""
+        if not text:
+            return ()
+        raw = text.encode("utf-8", "surrogatepass")[:MAX_ANNOTATION]
+        return (Verdict(path, ANNOTATION, raw.decode("utf-8", "replace"), key=key),)
+
+    def _failed(self, path: Path, message: str, result: _Result | None = None, ordinal: int = 0) -> tuple[Verdict, ...]:
+        """Return the denial that failurePolicy Fail makes of a failure."""
+        if self._ignores:
+            return ()
+        position, blame = (result.position, result.expression.made) if result is not None else (None, None)
+        return (Verdict(path, ERROR, message, INVALID, position, ordinal=ordinal, blame=blame),)
+
+    def _run(
+        self, expressions: Iterable[Expression], names: Mapping[str, Value], budget: int, results: list[_Result]
+    ) -> tuple[int, Variables]:
+        """Evaluate expressions in their order, sharing variables; return what is left. Raises OutOfBudget."""
+        variables, paid = Variables(self._expressions.made, names), 0
+        for expression in expressions:
+            made = expression.made
+            if isinstance(made, Problem):
+                results.append(_Result(expression, error=f"compilation error: {made.text}", position=made.position))
+                continue
+            value, cost, work = made.program.run(variables.names)
+            budget -= max(cost, work // PER_COST) + variables.charged - paid
+            paid = variables.charged
+            if budget < 0:
+                raise OutOfBudget(expression.path)
+            if value.__class__ is Undecided:
+                results.append(_Result(expression, undecided=value.reason))
+            elif value.__class__ is EvalError:
+                text = f"expression '{expression.text}' resulted in error: {value.message}"
+                offset = None if value.position is None else value.position + expression.offset
+                results.append(_Result(expression, error=text, position=offset))
+            else:
+                results.append(_Result(expression, value))
+        return budget, variables
+
+
+def _undecided(result: _Result, index: int = 0) -> Verdict:
+    path = result.expression.path
+    return Verdict(path, UNDECIDED, str(result.undecided), ordinal=index, blame=result.expression.made)
+
+
+def _message(result: _Result | None) -> str:
+    """Return what a message expression gave, or nothing if that cannot be used."""
+    if result is None or not isinstance(result.value, str):
+        return ""
+    text = trim_space(result.value)
+    fits = len(text.encode("utf-8", "surrogatepass")) <= MAX_MESSAGE
+    return text if fits and "\n" not in text else ""
+
+
+def _aggregate(messages: Iterable[str]) -> str:
+    """Return the text of several errors; equal ones count once (k8s.io/apimachinery pkg/util/errors)."""
+    distinct = list(dict.fromkeys(messages))
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"

@@ -1,0 +1,313 @@
+"""Which field of an object makes an expression come out as it does: found by evaluating its parts again.
+
+A failing ``all`` is followed to the first element that fails it, a conjunction to the operand that is false, a variable
+to its expression, and what is left to the longest chain of fields in it. Best effort, and bounded: it only says where a
+finding is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from trainc.admission.policy.expressions import Expressions
+from trainc.basics.jsonvalues import JsonObject, Path, existing, get
+from trainc.cel.ast import Call, Comprehension, Ident, Literal, Node, Select
+from trainc.cel.checker import Checked
+from trainc.cel.composition import Compiled, Problem, Variable, Variables
+from trainc.cel.program import Outcome, PlanError, Program, plan
+from trainc.cel.types import DYN
+from trainc.cel.values import Value
+from trainc.cel.walk import children, postorder
+
+STEPS: Final = 20_000
+"""So many parts are looked at."""
+
+COST: Final = 1_000_000
+"""So much may evaluating them cost, together: as much as one expression."""
+
+_INDEX: Final = frozenset(("_[_]", "_?._", "_[?_]"))
+_UNWRAPPED: Final = frozenset(("orValue", "value"))
+_FAILED: Final = Outcome(None, None, "", 0)
+
+
+class Item(NamedTuple):
+    """A value that a macro's variable stands for, and where in the object it is; None: nowhere."""
+
+    value: Value
+    path: Path | None
+
+
+class _Enough(Exception):
+    """More steps than there may be."""
+
+
+def explained(
+    expressions: Expressions,
+    names: Mapping[str, Value],
+    made: Compiled | Problem,
+    data: JsonObject | None,
+    *,
+    failed: bool,
+) -> Path:
+    """Return the path in ``data``, the object, that an expression owes its outcome to, as far as it exists; () if none.
+
+    ``failed``: the expression cannot be evaluated; else it is false.
+    """
+    if data is None or isinstance(made, Problem):
+        return ()
+    explainer = _Explainer(expressions, names, data)
+    try:
+        found = explainer.why(made.checked.root, _Place(made.checked, {}), None if failed else False)
+    except (_Enough, RecursionError):
+        found = ()
+    if place := existing(data, found):
+        return place
+    return blamed(made, expressions.variables, data)
+
+
+class _Place(NamedTuple):
+    """The expression that a node is part of, and what the variables of the macros around it stand for."""
+
+    checked: Checked
+    scope: Mapping[str, Item]
+
+    def within(self, names: Mapping[str, Item]) -> _Place:
+        return self._replace(scope={**self.scope, **names})
+
+
+class _Explainer:
+    """The explanation of one outcome."""
+
+    def __init__(self, expressions: Expressions, names: Mapping[str, Value], data: JsonObject) -> None:
+        self._environment = expressions.environment
+        self._variables = {variable.name: variable.made for variable in expressions.variables}
+        self._names = Variables(expressions.made, names).names
+        self._data = data
+        self._programs = expressions.parts
+        self._steps, self._cost = STEPS, COST
+
+    def why(self, node: Node, place: _Place, wanted: bool | None) -> Path:
+        """Return the path that makes a part come out as it does: true, false, or an error (None)."""
+        self._step()
+        match node:
+            case Call(function="!_", args=(operand,)):
+                return self.why(operand, place, None if wanted is None else not wanted)
+            case Call(function="_&&_" | "_||_", args=operands):
+                return self._of_operands(operands, place, wanted, first=wanted is (node.function == "_||_"))
+            case Call(function="_?_:_", args=(condition, *branches)):
+                taken = branches[0] if self._gives(condition, place, True) else branches[1]
+                found = self.why(taken, place, wanted) if self._gives(taken, place, wanted) else ()
+                return found or self._longest(condition, place)
+            case Comprehension(macro="all" | "exists") if wanted in (None, node.macro == "exists"):
+                return self._of_elements(node, place, wanted)
+            case Comprehension(macro="all" | "exists"):
+                return self._longest(node.iter_range, place)
+            case Call(function="_==_", args=(Call(function="size") as size, Literal(value=0))) if wanted is False:
+                return self._first(size.target or size.args[0], place) or self._longest(node, place)
+        below = self._variable(node, place)
+        return self.why(below.checked.root, below, wanted) if below is not None else self._longest(node, place)
+
+    def _of_operands(self, operands: tuple[Node, ...], place: _Place, wanted: bool | None, *, first: bool) -> Path:
+        """Return where the first operand fails that is enough to fail all, else the longest path of any."""
+        guilty = [operand for operand in operands if self._gives(operand, place, wanted)]
+        paths = [path for each in guilty if (path := self.why(each, place, wanted))]
+        return paths[0] if first and paths else max(paths, key=len, default=())
+
+    def _of_elements(self, node: Comprehension, place: _Place, wanted: bool | None) -> Path:
+        assert isinstance(node.step, Call), "what the macro expands to"
+        body = node.step.args[-1]
+        for names, path in self._bound(node, place):
+            inside = place.within(names)
+            if self._gives(body, inside, wanted):
+                return self.why(body, inside, wanted) or path or ()
+        return self._longest(node.iter_range, place)
+
+    def _first(self, node: Node, place: _Place) -> Path:
+        """Return where the first element is of what should have none."""
+        return next((item.path for _, item in self._elements(node, place) if item.path), ())
+
+    def _bound(self, node: Comprehension, place: _Place) -> Iterator[tuple[Mapping[str, Item], Path | None]]:
+        """Yield what the variables of a macro stand for, for each element, and where that is."""
+        for key, item in self._elements(node.iter_range, place):
+            if node.iter_var2:
+                place_of_key = item.path if isinstance(key, str) else None
+                yield {node.iter_var: Item(key, place_of_key), node.iter_var2: item}, item.path
+            else:
+                yield {node.iter_var: item if isinstance(key, int) else Item(key, item.path)}, item.path
+
+    def _elements(self, node: Node, place: _Place) -> Iterator[tuple[int | str, Item]]:
+        """Yield index or key, value and place of what a macro goes over."""
+        below = self._variable(node, place)
+        if below is not None:
+            yield from self._elements(below.checked.root, below)
+        elif isinstance(node, Call) and node.function == "_+_":
+            items = [item for part in node.args for _, item in self._elements(part, place)]
+            yield from enumerate(items)
+        elif isinstance(node, Comprehension) and node.macro in ("map", "filter") and not node.iter_var2:
+            yield from enumerate(self._made(node, place))
+        else:
+            yield from self._given(node, place)
+
+    def _given(self, node: Node, place: _Place) -> Iterator[tuple[int | str, Item]]:
+        path, value = self._path(node, place), self._evaluate(node, place).value
+        found = get(self._data, *path) if path is not None else None
+        if path is not None and isinstance(found, list):
+            yield from ((index, Item(each, (*path, index))) for index, each in enumerate(found))
+        elif path is not None and isinstance(found, dict):
+            yield from ((key, Item(each, (*path, key))) for key, each in found.items())
+        elif isinstance(value, list):
+            yield from ((index, Item(each, None)) for index, each in enumerate(value))
+
+    def _made(self, node: Comprehension, place: _Place) -> Iterator[Item]:
+        """Yield the elements of what ``map`` and ``filter`` make."""
+        step, condition = node.step, None
+        if isinstance(step, Call) and step.function == "_?_:_":
+            condition, step = step.args[0], step.args[1]
+        for names, path in self._bound(node, place):
+            inside = place.within(names)
+            if condition is not None and not self._gives(condition, inside, True):
+                continue
+            if node.macro == "filter":
+                yield names[node.iter_var]
+            elif isinstance(step, Call) and (body := children(step.args[-1])):
+                yield Item(self._evaluate(body[0], inside).value, self._longest(body[0], inside) or path)
+
+    def _longest(self, node: Node, place: _Place) -> Path:
+        """Return the longest path in a part, the first of several; not empty paths of what is not there."""
+        found: Path = ()
+        for path in self._paths(node, place):
+            there = existing(self._data, path)
+            found = there if len(there) > len(found) else found
+        return found
+
+    def _paths(self, node: Node, place: _Place) -> Iterator[Path]:
+        self._step()
+        path = self._path(node, place)
+        if path is not None:
+            yield path
+            return
+        below = self._variable(node, place)
+        if below is not None:
+            yield from self._paths(below.checked.root, below)
+        elif isinstance(node, Comprehension):
+            yield from self._paths(node.iter_range, place)
+            if node.macro in ("map", "filter") and not node.iter_var2:
+                yield from (item.path for item in self._made(node, place) if item.path is not None)
+                return
+            for names, _ in self._bound(node, place):
+                yield from self._paths(node.step, place.within(names))
+            yield from self._paths(node.accu_init, place)
+            yield from self._paths(node.result, place)
+        else:
+            for child in children(node):
+                yield from self._paths(child, place)
+
+    def _path(self, node: Node, place: _Place) -> Path | None:
+        """Return the path that a chain of fields and indexes selects; None for what is no such chain."""
+        match node:
+            case Ident(name=name) if name in place.scope:
+                return place.scope[name].path
+            case Ident(name="object"):
+                return ()
+            case Select(operand=operand, field=field):
+                path = self._path(operand, place)
+                return None if path is None else (*path, field)
+            case Call(function=function, target=None, args=(operand, key)) if function in _INDEX:
+                path = self._path(operand, place)
+                found = self._evaluate(key, place).value if path is not None else None
+                return (*path, found) if path is not None and isinstance(found, str | int) else None
+            case Call(function=function, target=target) if target is not None and function in _UNWRAPPED:
+                return self._path(target, place)
+        return None
+
+    def _variable(self, node: Node, place: _Place) -> _Place | None:
+        """Return where the expression of a variable is, if a part is one."""
+        match node:
+            case Select(operand=Ident(name="variables"), field=name) if "variables" not in place.scope:
+                made = self._variables.get(name)
+                return _Place(made.checked, {}) if isinstance(made, Compiled) else None
+        return None
+
+    def _gives(self, node: Node, place: _Place, wanted: bool | None) -> bool:
+        outcome = self._evaluate(node, place)
+        if wanted is None:
+            return outcome.error is not None
+        return outcome.error is None and outcome.undecided is None and outcome.value is wanted
+
+    def _evaluate(self, node: Node, place: _Place) -> Outcome:
+        self._step()
+        if node not in self._programs:
+            self._programs[node] = self._planned(node, place.checked)
+        program = self._programs[node]
+        if program is None:
+            return _FAILED
+        scope = {name: item.value for name, item in place.scope.items()}
+        outcome = program.evaluate({**self._names, **scope}, self._cost)
+        self._cost -= outcome.cost
+        if self._cost <= 0:
+            raise _Enough
+        return outcome
+
+    def _planned(self, node: Node, checked: Checked) -> Program | None:
+        part = Checked(node, checked.types.get(node, DYN), checked.types, checked.references)
+        try:
+            return plan(part, self._environment)
+        except PlanError:
+            return None
+
+    def _step(self) -> None:
+        self._steps -= 1
+        if self._steps < 0:
+            raise _Enough
+
+
+def blamed(made: Compiled | Problem, variables: Sequence[Variable], data: JsonObject | None) -> Path:
+    """Return the longest path of ``object`` that an expression selects, as far as it exists in data; () if none.
+
+    Where the expression itself selects none, those of the variables that it uses count.
+    """
+    if data is None:
+        return ()
+    known = {variable.name: variable.made for variable in variables}
+    pending: list[Compiled | Problem] = [made]
+    seen: set[str] = set()
+    while pending:
+        nodes = [node for each in pending if isinstance(each, Compiled) for node in postorder(each.checked.root)]
+        paths = [existing(data, path) for node in nodes if (path := _selected(node, "object"))]
+        if found := max(paths, key=len, default=()):
+            return found
+        used = sorted({str(path[0]) for node in nodes if (path := _selected(node, "variables"))} - seen)
+        seen.update(used)
+        pending = [known[name] for name in used if name in known]
+    return ()
+
+
+def _selected(node: Node, root: str) -> Path:
+    steps = tuple(reversed(list(_steps(node))))
+    return steps[1:] if len(steps) > 1 and steps[0] == root else ()
+
+
+def _steps(node: Node) -> Iterator[str | int]:
+    """Yield the fields that a chain selects, the last first, and the name at its begin; nothing if it is no chain."""
+    found: list[str | int] = []
+    while not isinstance(node, Ident):
+        if isinstance(node, Select):
+            found.append(node.field)
+            node = node.operand
+        elif isinstance(node, Call) and (key := _key(node)) is not None:
+            found.append(key)
+            node = node.args[0]
+        else:
+            return
+    yield from found
+    yield node.name
+
+
+def _key(call: Call) -> str | int | None:
+    if call.function not in ("_[_]", "_?._", "_[?_]") or len(call.args) != 2:
+        return None
+    key = call.args[1]
+    if isinstance(key, Literal) and (isinstance(key.value, str) or key.value.__class__ is int):
+        return key.value
+    return None

@@ -1,0 +1,142 @@
+"""The expressions of a policy, compiled as the server compiles them.
+
+Source: k8s.io/apiserver v0.34 pkg/admission/plugin/policy/validating/plugin.go (compilePolicy) and
+k8s.io/kubernetes v1.34 pkg/apis/admissionregistration/validation (creation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import msgspec
+
+from trainc.admission.policy.documents import Stored
+from trainc.basics.jsonvalues import JsonObject, Path
+from trainc.cel.ast import Node
+from trainc.cel.composition import (
+    Compiled,
+    Made,
+    Problem,
+    Variable,
+    by_name,
+    compile_expression,
+    compose,
+    variable_types,
+)
+from trainc.cel.declarations import Environment
+from trainc.cel.places import ANNOTATION, CONDITION, MESSAGE, admission
+from trainc.cel.program import Program
+from trainc.cel.types import Type
+from trainc.kube.gojson import trim_space
+
+
+class Expression(NamedTuple):
+    """An expression of a policy, at its place; ``row`` is the object that it stands in.
+
+    ``offset``: how many characters before it are blank and were cut off before it was compiled.
+    """
+
+    path: Path
+    row: JsonObject
+    text: str
+    made: Compiled | Problem
+    offset: int = 0
+
+
+class Expressions:
+    """All expressions of a policy, each kind compiled when it is asked for.
+
+    ``new``: as for a policy that is created, which may use less than one that is stored.
+    """
+
+    def __init__(self, policy: Stored, *, new: bool = True) -> None:
+        self._policy = policy
+        self._new = new
+        self._params = policy.has_params
+        self.parts: dict[Node, Program | None] = {}
+        """The programs of parts of expressions, made where an outcome is explained; None: there can be none."""
+
+    @cached_property
+    def _named(self) -> list[tuple[int, str, str]]:
+        rows = enumerate(self._policy.rows("variables"))
+        found = [(index, _text(row, "name"), _text(row, "expression")) for index, row in rows]
+        return [row for row in found if not self._new or trim_space(row[2])]
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables. A blank one, which is refused, is none."""
+        return compose([(name, text) for _, name, text in self._named], params=self._params, new=self._new)
+
+    @cached_property
+    def made(self) -> Made:
+        """The variables by name."""
+        return by_name(self.variables)
+
+    @cached_property
+    def variable_expressions(self) -> tuple[Expression, ...]:
+        """The expressions of the variables."""
+        rows = self._policy.rows("variables")
+        return tuple(
+            Expression(("spec", "variables", index, "expression"), rows[index], text, variable.made)
+            for (index, _, text), variable in zip(self._named, self.variables, strict=True)
+        )
+
+    @cached_property
+    def conditions(self) -> tuple[Expression, ...]:
+        """The match conditions. A new one can have no variables, and is compiled without blanks around it."""
+        known = None if self._new else variable_types(self.variables)
+        environment = admission(new=self._new, params=self._params, variables=known)
+        return tuple(self._compiled("matchConditions", "expression", environment, CONDITION, trimmed=self._new))
+
+    @cached_property
+    def validations(self) -> tuple[Expression, ...]:
+        """The validations."""
+        return tuple(self._compiled("validations", "expression", self.environment, CONDITION))
+
+    @cached_property
+    def messages(self) -> tuple[Expression, ...]:
+        """The message expressions of those validations that have one."""
+        environment = admission(new=self._new, params=self._params, authorizer=False, variables=self._known)
+        return tuple(self._compiled("validations", "messageExpression", environment, MESSAGE))
+
+    @cached_property
+    def annotations(self) -> tuple[Expression, ...]:
+        """The values of audit annotations."""
+        found = self._compiled("auditAnnotations", "valueExpression", self.environment, ANNOTATION, trimmed=self._new)
+        return tuple(found)
+
+    @cached_property
+    def environment(self) -> Environment:
+        """What validations and audit annotations may use."""
+        return admission(new=self._new, params=self._params, variables=self._known)
+
+    @cached_property
+    def _known(self) -> dict[str, Type | None] | None:
+        """The types of the variables; where a new policy has none, not even ``variables`` is known."""
+        if self._new and not self._policy.rows("variables"):
+            return None
+        return variable_types(self.variables)
+
+    def _compiled(
+        self, field: str, key: str, environment: Environment, allowed: tuple[Type, ...], *, trimmed: bool = False
+    ) -> Iterator[Expression]:
+        for index, row in enumerate(self._policy.rows(field)):
+            text = _text(row, key)
+            if trim_space(text) if self._new else text or key != "messageExpression":
+                used = trim_space(text) if trimmed else text
+                made = compile_expression(used, environment, allowed)
+                yield Expression(("spec", field, index, key), row, text, made, text.find(used) if used else 0)
+
+
+class Bound(msgspec.Struct, frozen=True, eq=False):
+    """A policy with its bindings, by name, and its expressions."""
+
+    policy: Stored
+    bindings: tuple[Stored, ...]
+    expressions: Expressions
+
+
+def _text(row: JsonObject, field: str) -> str:
+    return str(row.get(field) or "")

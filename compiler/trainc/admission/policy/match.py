@@ -1,0 +1,365 @@
+"""Which requests a policy or binding is about, and the namespaces and params of the cluster that decide it.
+
+Sources: k8s.io/apiserver v0.34 pkg/admission/plugin/policy/matching/matching.go,
+pkg/admission/plugin/webhook/predicates and pkg/admission/plugin/policy/generic (CollectParams,
+ensureParamsForPolicyLocked); k8s.io/apimachinery v0.34 pkg/labels/selector.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from trainc.admission.policy.documents import Request, Stored, rows
+from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object
+from trainc.cel.values import Undecided
+from trainc.documents.classify import Key
+from trainc.inputs.source import Document
+from trainc.schema.kinds import Registry, split_version
+
+if TYPE_CHECKING:
+    from trainc.admission.policy.expressions import Bound
+
+
+class Requirement(NamedTuple):
+    """What a selector asks of one label."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...]
+
+    def holds(self, labels: Mapping[str, str]) -> bool:
+        """Tell whether labels, all of them known, meet it."""
+        value = labels.get(self.key)
+        if self.operator == "In":
+            return value is not None and value in self.values
+        if self.operator == "NotIn":
+            return value is None or value not in self.values
+        return (value is not None) == (self.operator == "Exists")
+
+
+class Labels(NamedTuple):
+    """The labels of an object. ``complete``: it has no others; else what is not among them is not known."""
+
+    known: Mapping[str, str]
+    complete: bool = True
+
+
+def requirements(selector: Json) -> tuple[Requirement, ...]:
+    """Return what a selector asks for; none: it selects everything."""
+    return tuple(_requirements(as_object(selector)))
+
+
+def _requirements(selector: JsonObject) -> Iterator[Requirement]:
+    for key, value in as_object(selector.get("matchLabels")).items():
+        yield Requirement(key, "In", (str(value),))
+    for row in map(as_object, as_list(selector.get("matchExpressions"))):
+        values = tuple(map(str, as_list(row.get("values"))))
+        yield Requirement(str(row.get("key", "")), str(row.get("operator", "")), values)
+
+
+def selects(asked: tuple[Requirement, ...], labels: Labels) -> bool | None:
+    """Tell whether a selector selects an object of these labels; None if that depends on labels not known."""
+    open_ = False
+    for requirement in asked:
+        if requirement.key in labels.known or labels.complete:
+            if not requirement.holds(labels.known):
+                return False
+        else:
+            open_ = True
+    return None if open_ else True
+
+
+def labels_of(data: Json) -> Labels:
+    """Return the labels of an object."""
+    metadata = as_object(as_object(data).get("metadata"))
+    return Labels({key: str(value) for key, value in as_object(metadata.get("labels")).items()})
+
+
+NAME_LABEL = "kubernetes.io/metadata.name"
+"""The label that every namespace has, with its own name."""
+
+
+class Cluster(msgspec.Struct, frozen=True, eq=False):
+    """The objects given, by identity, and the kinds known."""
+
+    objects: Mapping[Key, Document]
+    registry: Registry
+    _by_kind: dict[str, tuple[tuple[str, str, Document], ...]] = {}
+
+    def namespace(self, name: str) -> JsonObject | None:
+        """Return a namespace given, with the label that a server adds."""
+        document = self.objects.get(("v1/Namespace", "", name))
+        return named(document.data, name) if document is not None else None
+
+    def namespace_labels(self, name: str) -> Labels:
+        """Return the labels of a namespace; of one that is not given, one is known."""
+        given = self.namespace(name)
+        return labels_of(given) if given is not None else Labels({NAME_LABEL: name}, complete=False)
+
+    def of_kind(self, api_version: str, kind: str) -> tuple[tuple[str, str, Document], ...]:
+        """Return namespace, name and document of all objects of a kind, sorted."""
+        wanted = f"{api_version}/{kind}"
+        if wanted not in self._by_kind:
+            found = [(key[1], key[2], document) for key, document in self.objects.items() if key[0] == wanted]
+            self._by_kind[wanted] = tuple(sorted(found, key=lambda row: row[:2]))
+        return self._by_kind[wanted]
+
+
+def named(namespace: JsonObject, name: str) -> JsonObject:
+    """Return a namespace with the label of its name."""
+    metadata = as_object(namespace.get("metadata"))
+    labels: JsonObject = {**as_object(metadata.get("labels")), NAME_LABEL: name}
+    return {**namespace, "metadata": {**metadata, "name": name, "labels": labels}}
+
+
+GroupVersionName = tuple[str, str, str]
+"""Group, version and the name of a kind or a resource."""
+
+
+class Match(NamedTuple):
+    """The kind and the resource as which a request is judged: its own, or an equivalent one that a rule names."""
+
+    kind: GroupVersionName
+    resource: GroupVersionName
+
+
+def own(request: Request) -> Match:
+    """Return kind and resource of a request as it was made."""
+    kind = (request.group, request.version, request.kind)
+    return Match(kind, (request.group, request.version, request.resource))
+
+
+def match(constraints: JsonObject, request: Request, cluster: Cluster) -> Match | None:
+    """Return as what constraints match a request, or None. Raises Undecided if labels not known decide it."""
+    if not _objects_selected(constraints, request):
+        return None
+    policy = constraints.get("matchPolicy")
+    if _by_rules(rows(constraints, "excludeResourceRules"), policy, request, cluster) is not None:
+        return None
+    rules = rows(constraints, "resourceRules")
+    found = _by_rules(rules, policy, request, cluster) if rules else own(request)
+    return found if found is not None and _namespace_selected(constraints, request, cluster) else None
+
+
+def sees(constraints: JsonObject, namespace: str, cluster: Cluster) -> bool:
+    """Tell whether constraints may match anything in a namespace; also where labels that are not known decide it."""
+    asked = requirements(constraints.get("namespaceSelector"))
+    return not asked or selects(asked, cluster.namespace_labels(namespace)) is not False
+
+
+def _objects_selected(constraints: JsonObject, request: Request) -> bool:
+    asked = requirements(constraints.get("objectSelector"))
+    if not asked:
+        return True
+    return any(data is not None and selects(asked, labels_of(data)) for data in (request.object, request.old_object))
+
+
+def _namespace_selected(constraints: JsonObject, request: Request, cluster: Cluster) -> bool:
+    asked = requirements(constraints.get("namespaceSelector"))
+    if not asked or not (request.scope or request.resource == "namespaces"):
+        return True
+    if request.resource == "namespaces" and not request.sub_resource and request.operation in ("CREATE", "UPDATE"):
+        return bool(selects(asked, labels_of(named(request.object or {}, request.name))))
+    found = selects(asked, cluster.namespace_labels(request.scope))
+    if found is None:
+        raise Undecided(f"the labels of namespace {request.scope}, which is not given, decide whether this applies")
+    return found
+
+
+def _by_rules(rules: list[JsonObject], policy: Json, request: Request, cluster: Cluster) -> Match | None:
+    made = own(request)
+    if any(_applies(rule, request, made.resource) for rule in rules):
+        return made
+    if policy != "Equivalent":
+        return None
+    equivalents = tuple(_equivalents(request, cluster)) if rules else ()
+    for rule in rules:
+        for other in equivalents:
+            if _applies(rule, request, other.resource):
+                return other
+    return None
+
+
+def _equivalents(request: Request, cluster: Cluster) -> Iterator[Match]:
+    """Yield the other served versions of the resource. Of subresources only status is known to have the same kind."""
+    if request.sub_resource not in ("", "status"):
+        return
+    for known in cluster.registry.served(request.group, request.kind):
+        if known.plural == request.resource and known.version != request.version:
+            yield Match((known.group, known.version, known.kind), (known.group, known.version, known.plural))
+
+
+def _applies(rule: JsonObject, request: Request, resource: GroupVersionName) -> bool:
+    group, version, name = resource
+    names = as_list(rule.get("resourceNames"))
+    return (
+        _in_scope(rule.get("scope"), request)
+        and _listed(rule, "operations", request.operation)
+        and _listed(rule, "apiGroups", group)
+        and _listed(rule, "apiVersions", version)
+        and any(_is_resource(str(item), name, request.sub_resource) for item in as_list(rule.get("resources")))
+        and (not names or request.name in names)
+    )
+
+
+def _in_scope(scope: Json, request: Request) -> bool:
+    if scope in (None, "*"):
+        return True
+    clustered = not request.scope or (request.is_namespace and request.version == "v1")
+    return clustered == (scope == "Cluster") and scope in ("Cluster", "Namespaced")
+
+
+def _listed(rule: JsonObject, field: str, wanted: str) -> bool:
+    items = as_list(rule.get(field))
+    return "*" in items or wanted in items
+
+
+def _is_resource(item: str, resource: str, sub_resource: str) -> bool:
+    of, _, sub = item.partition("/")
+    return of in ("*", resource) and sub in ("*", sub_resource)
+
+
+class ConfigurationError(Exception):
+    """A policy or binding that cannot be used, in the server's words."""
+
+
+def scope(policy: Stored, cluster: Cluster) -> bool:
+    """Tell whether the params of a policy are in namespaces. Raises ConfigurationError if their kind is not known.
+
+    A kind that no CRD given defines is known if there is an object of it.
+    """
+    api_version, kind = _kind(policy)
+    group, version = split_version(api_version)
+    if (known := cluster.registry.find(group, version, kind)) is not None:
+        return known.namespaced
+    objects = cluster.of_kind(api_version, kind)
+    if not objects:
+        missing = f"{group}/{version}, Kind={kind}"
+        raise ConfigurationError(f"failed to find resource referenced by paramKind: '{missing}'")
+    return any(namespace for namespace, _, _ in objects)
+
+
+def collect(policy: Stored, binding: Stored, namespace: str, cluster: Cluster) -> tuple[Document | None, ...]:
+    """Return the params with which a binding judges a request in a namespace; one None where it uses none.
+
+    Raises ConfigurationError.
+    """
+    reference = binding.spec.get("paramRef")
+    if not policy.has_params or not isinstance(reference, dict):
+        return (None,)
+    wanted = str(reference.get("namespace") or "")
+    place = None
+    if scope(policy, cluster):
+        place = wanted or namespace
+        if not place:
+            where = "policy binding that matches cluster-scoped resources"
+            raise ConfigurationError(f"cannot use namespaced paramRef in {where}")
+    elif wanted:
+        raise ConfigurationError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+    found = _select(policy, reference, place, cluster)
+    if not found and reference.get("parameterNotFoundAction") == "Deny":
+        raise ConfigurationError("no params found for policy binding with `Deny` parameterNotFoundAction")
+    return found
+
+
+def lacks_params(policy: Stored, binding: Stored, cluster: Cluster) -> bool:
+    """Tell whether a binding passes everything because none of its params is given, in any namespace."""
+    reference = binding.spec.get("paramRef")
+    if not policy.has_params or not isinstance(reference, dict) or reference.get("parameterNotFoundAction") == "Deny":
+        return False
+    try:
+        scope(policy, cluster)
+    except ConfigurationError:
+        return False  # it denies
+    return not _select(policy, reference, str(reference.get("namespace") or "") or None, cluster)
+
+
+def _select(policy: Stored, reference: JsonObject, place: str | None, cluster: Cluster) -> tuple[Document, ...]:
+    api_version, kind = _kind(policy)
+    name, selector = str(reference.get("name") or ""), requirements(reference.get("selector"))
+    return tuple(
+        document
+        for namespace, found, document in cluster.of_kind(api_version, kind)
+        if place in (None, namespace) and (found == name if name else selects(selector, labels_of(document.data)))
+    )
+
+
+def _kind(policy: Stored) -> tuple[str, str]:
+    given = as_object(policy.spec.get("paramKind"))
+    return str(given.get("apiVersion", "")), str(given.get("kind", ""))
+
+
+class AppliedBinding(msgspec.Struct, frozen=True):
+    """A binding that applies to a request, or may do so (``undecided`` says why), and the params that it passes.
+
+    ``error``: why there are no params to be had.
+    """
+
+    binding: Stored
+    undecided: str = ""
+    error: str = ""
+    params: tuple[Document | None, ...] = ()
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """How a policy applies to a request: as a request of which kind, and by which bindings.
+
+    ``undecided``: why it may not apply at all. ``error``: why the policy cannot be used.
+    """
+
+    matched: Match
+    bindings: tuple[AppliedBinding, ...] = ()
+    undecided: str = ""
+    error: str = ""
+
+
+def apply(bound: Bound, request: Request, cluster: Cluster) -> Applied | None:
+    """Return how a policy applies to a request, or None."""
+    policy, undecided = bound.policy, ""
+    constraints = as_object(policy.spec.get("matchConstraints"))
+    try:
+        matched = match(constraints, request, cluster)
+    except Undecided as error:
+        undecided, matched = error.reason, match({**constraints, "namespaceSelector": {}}, request, cluster)
+    if matched is None:
+        return None
+    if policy.has_params and not undecided:
+        try:
+            scope(policy, cluster)
+        except ConfigurationError as error:
+            return Applied(matched, error=str(error))
+    found = (_applied(policy, binding, request, cluster) for binding in bound.bindings)
+    bindings = tuple(each for each in found if each is not None)
+    return Applied(matched, bindings, undecided) if bindings else None
+
+
+def _applied(policy: Stored, binding: Stored, request: Request, cluster: Cluster) -> AppliedBinding | None:
+    resources, undecided = binding.spec.get("matchResources"), ""
+    if isinstance(resources, dict):
+        try:
+            matched = match(resources, request, cluster)
+        except Undecided as error:
+            undecided, matched = error.reason, match({**resources, "namespaceSelector": {}}, request, cluster)
+        if matched is None:
+            return None
+    try:
+        params = collect(policy, binding, request.scope, cluster)
+    except ConfigurationError as error:
+        return AppliedBinding(binding, undecided, str(error))
+    return AppliedBinding(binding, undecided, params=params) if params else None
+
+
+def depends_on_object(bound: Bound, request: Request) -> bool:
+    """Tell whether a policy, or one of its bindings, looks at the object of a request to see whether it applies."""
+    parts = (bound.policy.spec.get("matchConstraints"), *(each.spec.get("matchResources") for each in bound.bindings))
+    return any(_depends(as_object(part), request) for part in parts)
+
+
+def _depends(constraints: JsonObject, request: Request) -> bool:
+    rules = [rule for field in ("resourceRules", "excludeResourceRules") for rule in rows(constraints, field)]
+    if requirements(constraints.get("objectSelector")) or any(rule.get("resourceNames") for rule in rules):
+        return True
+    return request.resource == "namespaces" and bool(requirements(constraints.get("namespaceSelector")))

@@ -1,0 +1,79 @@
+"""Keeps secrets out of what policies say.
+
+A messageExpression may say anything of an object, a token in capitals included, and so may an error. So policies are
+asked a second time, about the object with its secrets masked. Where that puts the mask into the words, those words
+stand; where it makes other words, none do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeAlias
+
+from msgspec.structs import replace
+
+from trainc.admission.policy.documents import Decision, Request
+from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
+from trainc.findings.redaction import MASK, veiled
+from trainc.kube.gojson import trim_space
+
+HIDDEN: Final = "(not shown, since it depends on what looks like a secret)"
+
+_Key: TypeAlias = tuple[object, ...]
+
+
+def without_secrets(
+    request: Request, decisions: tuple[Decision, ...], decide: Callable[[Request], Iterable[Decision]]
+) -> Iterator[Decision]:
+    """Yield decisions about a request, none of which says more than it would without the secrets of its objects."""
+    masked = _masked(request) if decisions else request
+    if masked is request:
+        yield from decisions
+        return
+    others = {_key(other): other for other in decide(masked)}
+    for decision in decisions:
+        yield _compared(decision, others.get(_key(decision)))
+
+
+def _masked(request: Request) -> Request:
+    new, old = (data and veiled(data) for data in (request.object, request.old_object))
+    if new is request.object and old is request.old_object:
+        return request
+    return replace(request, object=new, old_object=old)
+
+
+def _key(decision: Decision) -> _Key:
+    documents = (decision.policy, decision.binding)
+    return (*((each.source.name, each.index) if each else None for each in documents), decision.path, decision.action)
+
+
+def _compared(decision: Decision, other: Decision | None) -> Decision:
+    if other is not None and other.outcome == decision.outcome:
+        if other.message == decision.message:
+            return decision
+        if _fits(decision.message, other.message):
+            return replace(decision, message=other.message, upstream=other.upstream)
+    if decision.message in _written(decision.policy.data, decision.path[:-1]):
+        return decision
+    return replace(decision, message=HIDDEN, upstream="")
+
+
+def _fits(message: str, masked: str) -> bool:
+    """Tell whether a masked message is the other with MASK for something in it, and not a different one."""
+    first, *rest = masked.split(MASK)
+    if not rest or not message.startswith(first) or not message.endswith(rest[-1]):
+        return False
+    at = len(first)
+    for part in rest:
+        at = message.find(part, at)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
+
+
+def _written(policy: JsonObject, path: Path) -> tuple[str, str]:
+    """Return what a validation says without an expression: its message, and that it failed."""
+    row = as_object(get(policy, *path))
+    texts = (str(row.get("message") or ""), f"failed expression: {trim_space(str(row.get('expression')))}")
+    return trim_space(texts[0]), texts[1]

@@ -1,0 +1,225 @@
+"""The values that expressions of policies see: of the request, its objects, its namespace and params.
+
+Source: k8s.io/apiserver v0.34 pkg/admission/plugin/cel/activation.go and condition.go (CreateAdmissionRequest,
+CreateNamespaceObject). Of an object a server knows more than what is written: a uid, creationTimestamp and
+managedFields, on update also resourceVersion, generation and status. Reading those is undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Final
+
+from trainc.admission.policy.documents import Request
+from trainc.admission.policy.match import NAME_LABEL, Cluster, GroupVersionName, Match, own
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object
+from trainc.cel import types
+from trainc.cel.composition import LazyNames
+from trainc.cel.types import Type
+from trainc.cel.values import Container, EvalError, Undecided, Value
+from trainc.cel.work import Meter
+from trainc.inputs.source import Document
+
+_NOTHING = object()
+
+
+def hiding(name: str, data: Json, paths: tuple[Path, ...]) -> Value:
+    """Return data of which what lies at some paths is not known; where it is copied, dicts and lists stay such."""
+    if not paths:
+        return data
+    below: dict[str | int, list[Path]] = {}
+    for first, *rest in paths:
+        below.setdefault(first, []).extend([tuple(rest)] if rest else [])
+    if isinstance(data, list):
+        return [hiding(f"{name}[{index}]", item, tuple(below.get(index, ()))) for index, item in enumerate(data)]
+    if not isinstance(data, dict):
+        return data
+    hidden = frozenset(str(path[0]) for path in paths if len(path) == 1)
+    shown = data.items() if not hidden else [(key, value) for key, value in data.items() if key not in hidden]
+    known = {key: hiding(f"{name}.{key}", value, tuple(below.get(key, ()))) for key, value in shown}
+    return Partial(name, known, hidden) if hidden else known
+
+
+class Partial(Container):
+    """A map with fields known and others not: reading one of those, or the map as a whole, is undecided.
+
+    ``hidden`` names the fields that are not known; None: all that are not known. Others are known to be absent.
+    ``name`` is what the reason calls the map.
+    """
+
+    __slots__ = ("_hidden", "_known", "_name")
+
+    def __init__(self, name: str, known: Mapping[str, Value], hidden: frozenset[str] | None) -> None:
+        self._name = name
+        self._known = known
+        self._hidden = hidden
+
+    def is_list(self) -> bool:
+        """Tell that it is none."""
+        return False
+
+    def get(self, key: Value, default: Value) -> Value:
+        """Return a field. Raises Undecided."""
+        if not isinstance(key, str):
+            return default
+        found = self._known.get(key, _NOTHING)
+        if found is not _NOTHING:
+            if isinstance(found, Undecided):
+                raise Undecided(found.reason)
+            return found
+        if self._hidden is None or key in self._hidden:
+            raise Undecided(f"{self._name}.{key}: not known offline")
+        return default
+
+    def __len__(self) -> int:
+        raise self._undecided()
+
+    def size(self) -> int:
+        """Return the size that run-time cost counts, as far as it is known."""
+        return len(self._known)
+
+    def __iter__(self) -> Iterator[Value]:
+        raise self._undecided()
+
+    def equals(self, other: Value, meter: Meter | None = None) -> bool:
+        """Tell whether it is the same object. Raises Undecided for any other map."""
+        if other is self:
+            return True
+        if isinstance(other, dict | Container):
+            raise self._undecided()
+        return False
+
+    def add(self, other: Value) -> Value:
+        """Refuse: maps have no sum."""
+        raise EvalError("no such overload")
+
+    def celtype(self) -> Type:
+        """Return the type of maps."""
+        return types.map_of(types.STRING, types.DYN)
+
+    def _undecided(self) -> Undecided:
+        return Undecided(f"{self._name}: not known offline as a whole")
+
+
+_CREATED: Final = frozenset(("uid", "creationTimestamp", "managedFields"))
+_STORED: Final = _CREATED | {"resourceVersion", "generation"}
+_NAMESPACE: Final = _STORED | {"deletionTimestamp", "deletionGracePeriodSeconds", "finalizers"}
+_STATUS: Final = frozenset(("status",))
+_OFFLINE: Final = Undecided("authorizer: cannot be evaluated offline")
+_OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
+
+
+def object_names(request: Request, matched: Match) -> dict[str, Value]:
+    """Return object and oldObject, of the version as which the request is judged."""
+    version = matched.kind[1]
+    if version != request.version:
+        reason = f"{request.kind} of version {version}: not converted offline"
+        return {"object": Undecided(f"object: {reason}"), "oldObject": Undecided(f"oldObject: {reason}")}
+    created = request.operation == "CREATE"
+    return {
+        "object": _object(
+            "object",
+            request.object,
+            _CREATED if created else _STORED,
+            frozenset() if created else _STATUS,
+            request.unknown,
+        ),
+        "oldObject": _object("oldObject", request.old_object, _STORED, _STATUS),
+    }
+
+
+def names(
+    request: Request, matched: Match, objects: Mapping[str, Value], params: Document | None, cluster: Cluster | None
+) -> LazyNames:
+    """Return all that expressions may refer to but variables. Without a cluster, namespaceObject is null."""
+    return LazyNames(
+        {
+            **objects,
+            "request": partial(request_value, request, matched),
+            "params": partial(params_value, params),
+            "namespaceObject": partial(namespace_value, request, cluster),
+            "authorizer": _OFFLINE,
+            "authorizer.requestResource": _OFFLINE,
+        }
+    )
+
+
+def params_value(params: Document | None) -> Value:
+    """Return ``params``: null for a policy without any."""
+    return _object("params", params.data, _STORED, _STATUS) if params is not None else None
+
+
+def request_value(request: Request, matched: Match) -> Value:
+    """Return ``request``. What is empty is absent, as in the JSON of the server's type."""
+    made = own(request)
+    known: dict[str, Value] = {
+        "kind": _named("kind", matched.kind),
+        "resource": _named("resource", matched.resource),
+        "requestKind": _named("kind", made.kind),
+        "requestResource": _named("resource", made.resource),
+        "operation": request.operation,
+        "userInfo": Partial("request.userInfo", {}, None),
+        "options": _options(request.operation),
+        "dryRun": False,
+    }
+    texts = {
+        "subResource": request.sub_resource,
+        "requestSubResource": request.sub_resource,
+        "name": request.name,
+        "namespace": request.scope,
+    }
+    known.update((name, text) for name, text in texts.items() if text)
+    return Partial("request", known, frozenset(("uid", "object", "oldObject")))
+
+
+def _options(operation: str) -> Value:
+    kind = _OPTIONS.get(operation)
+    if kind is None:
+        return Undecided("request.options: not known offline")
+    return Partial("request.options", {"kind": kind, "apiVersion": "meta.k8s.io/v1"}, None)
+
+
+def namespace_value(request: Request, cluster: Cluster | None) -> Value:
+    """Return ``namespaceObject``: null for what is in no namespace, and for namespaces."""
+    if cluster is None or not request.scope or (request.version == "v1" and request.is_namespace):
+        return None
+    name = "namespaceObject.metadata"
+    given = cluster.namespace(request.scope)
+    if given is not None:
+        metadata = as_object(given.get("metadata"))
+    else:
+        labels = Partial(f"{name}.labels", {NAME_LABEL: request.scope}, None)
+        metadata = {"name": request.scope, "labels": labels}  # type: ignore[dict-item]  # a value, not JSON
+    hidden = _NAMESPACE if given is not None else _NAMESPACE | {"annotations"}
+    known: dict[str, Value] = {"apiVersion": "v1", "kind": "Namespace", **(given or {})}
+    known["metadata"] = Partial(name, metadata, hidden)
+    return Partial("namespaceObject", known, frozenset(("spec", "status")))
+
+
+def _object(
+    name: str,
+    data: JsonObject | None,
+    hidden: frozenset[str],
+    top: frozenset[str],
+    unknown: tuple[Path, ...] = (),
+) -> Value:
+    """Return an object of which ``hidden`` in metadata and ``top`` are not known unless given, ``unknown`` never."""
+    if data is None:
+        return None
+    metadata = data.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        return data
+    inside = hidden - (metadata or {}).keys()
+    if not unknown:
+        seen: Value = Partial(f"{name}.metadata", metadata or {}, inside) if inside else metadata or {}
+        known: dict[str, Value] = {**data, "metadata": seen}
+        absent = top - data.keys()
+        return Partial(name, known, absent) if absent else known
+    shown: JsonObject = {**data, "metadata": metadata or {}}
+    places: tuple[Path, ...] = (*((key,) for key in top - data.keys()), *(("metadata", key) for key in inside))
+    return hiding(name, shown, (*places, *unknown))
+
+
+def _named(field: str, names: GroupVersionName) -> dict[str, Value]:
+    return dict(zip(("group", "version", field), names, strict=True))

@@ -1,0 +1,242 @@
+"""The rules of a CRD, x-kubernetes-validations: which hold, which fail, on create and on update.
+
+Source: k8s.io/apiextensions-apiserver v0.34 pkg/apiserver/schema/cel/validation.go and compilation.go. A rule is
+compiled when there is a value that it looks at. On create only the parts of an object are visited that have rules which
+run then (most compare with the old value and do not), and that all rules of a part hold is remembered for parts that
+many objects share (memo.py).
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+import msgspec
+
+from trainc.admission.rulesites import Partners, Rule, Site, entries, root_site
+from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted
+from trainc.basics.memo import LASTING
+from trainc.cel.program import Program
+from trainc.cel.rule import OLD_SELF, SELF, CompiledRule
+from trainc.cel.selections import common_selection
+from trainc.cel.values import NONE, EvalError, Optional, Value
+from trainc.kube.fielderror import NO_FIELD, quote
+from trainc.schema import Structural
+
+BUDGET = 10_000_000
+"""The cost that all rules of an object may have together (apis/cel/config.go, RuntimeCELCostBudget)."""
+
+MAX_MESSAGE = 5 * 1024
+"""The bytes of an evaluated message."""
+
+_OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
+_NO_FURTHER = "no further validation rules will be run due to call cost exceeds limit"
+_MESSAGE_OUT_OF_BUDGET = (
+    "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run"
+)
+_OVER_LIMIT = "operation cancelled: actual cost limit exceeded"
+
+
+class RuleFailure(NamedTuple):
+    """A rule that does not hold at a place, in the server's words.
+
+    ``about`` leads from the place to what all of the rule looks at. ``transition``: it compares with the old value.
+    """
+
+    path: Path
+    about: Path
+    rule: JsonObject
+    transition: bool
+    message: str
+    upstream: str
+
+
+_SHORT: Final = 200
+_MANY: Final = 1024
+"""How long texts are, and how many of a place, for which it is remembered that the rules hold."""
+
+
+class _Stop(Exception):
+    """The budget is spent: no further rule is run."""
+
+
+def failures(
+    schema: Structural, data: JsonObject, old: JsonObject | None = None, skip: tuple[Path, ...] = ()
+) -> tuple[RuleFailure, ...]:
+    """Return the rules that data, a whole object that the schema admits, does not meet.
+
+    ``old`` is the object before an update; without it rules that compare with oldSelf are passed over. ``skip`` holds
+    the places of errors of the schema: rules at or above them are passed over, since they could not be trusted.
+    """
+    site = root_site(schema)
+    if site is None:
+        return ()
+    run = _Run(skip)
+    with suppress(_Stop):
+        run.visit(site, (), data, old)
+    return tuple(run.found)
+
+
+class _Place(NamedTuple):
+    """A rule that looks at a value."""
+
+    site: Site
+    path: Path
+    rule: Rule
+    made: CompiledRule
+
+
+class _Run(msgspec.Struct):
+    """One pass over an object: what was found, and what is left of the budget."""
+
+    skip: tuple[Path, ...]
+    found: list[RuleFailure] = msgspec.field(default_factory=list)
+    budget: int = BUDGET
+
+    def visit(self, site: Site, path: Path, value: Json, old: Json) -> None:
+        """Evaluate the rules at path, then those below it."""
+        if value is None or (old is None and not site.runs_on_create):
+            return
+        created = old is None and not self.skip
+        if created and value.__class__ is str:
+            self._visit_text(site, path, str(value))
+            return
+        remembered = LASTING.get(id(value)) if created else None
+        if remembered is not None and remembered.get(site, self.budget) < self.budget:
+            self.budget -= remembered[site]
+            return
+        count, budget = len(self.found), self.budget
+        self._visit(site, path, value, old)
+        if remembered is not None and len(self.found) == count:
+            remembered[site] = budget - self.budget
+
+    def _visit_text(self, site: Site, path: Path, text: str) -> None:
+        """Evaluate the rules of a text that is created, unless it is known that they hold."""
+        known = site.holding_texts
+        if known.get(text, self.budget) < self.budget:
+            self.budget -= known[text]
+            return
+        count, budget = len(self.found), self.budget
+        self._visit(site, path, text, None)
+        if len(self.found) == count and len(text) <= _SHORT and len(known) < _MANY:
+            known[text] = budget - self.budget
+
+    def _visit(self, site: Site, path: Path, value: Json, old: Json) -> None:
+        if site.rules and not any(error[: len(path)] == path for error in self.skip):
+            self._evaluate(site, path, value, old)
+        for nested in site.nested:
+            self.visit(nested, path, value, old)
+        if isinstance(value, list):
+            if site.items is not None:
+                partners = Partners(site.node, old)
+                for index, item in enumerate(value):
+                    self.visit(site.items, (*path, index), item, partners.find(item))
+        elif isinstance(value, dict):
+            before = old if isinstance(old, dict) else {}
+            for key, sub, below in entries(site, value, created=old is None):
+                self.visit(below, (*path, key), sub, before.get(key))
+
+    def _evaluate(self, site: Site, path: Path, value: Json, old: Json) -> None:
+        variables: dict[str, Value] | None = None
+        for rule in site.rules if old is not None else site.create_rules:
+            optional = rule.optional_old
+            place = _Place(site, path, rule, rule.compiled())
+            if self.budget <= 0:
+                self._stop(place, _OUT_OF_BUDGET)
+            if place.made.problem is not None:
+                self._add(place, f"{_trouble(place.made)} error: {place.made.problem.text}")
+            elif place.made.rule is not None and (old is not None or optional or not place.made.compares):
+                variables = variables or _read(site, value, old)
+                self._run(place, place.made.rule.program, variables)
+
+    def _run(self, place: _Place, program: Program, variables: dict[str, Value]) -> None:
+        names = variables
+        if place.rule.optional_old:
+            before = Optional(variables[OLD_SELF]) if OLD_SELF in variables else NONE
+            names = {**variables, OLD_SELF: before}
+        outcome = program.evaluate(names)
+        self._spend(place, outcome.charge, _OUT_OF_BUDGET)
+        if outcome.error is not None:
+            self._failed(place, outcome.error.message)
+        elif outcome.value is not True:
+            self._refused(place, variables)
+
+    def _failed(self, place: _Place, error: str) -> None:
+        label = place.rule.label
+        if error.startswith("no such overload"):
+            signature = "call arguments did not match a supported operator, function or macro signature"
+            self._add(place, f"'{error}': {signature} for rule: {label}")
+        elif error.startswith(_OVER_LIMIT):
+            self._stop(place, f"'{error}': {_NO_FURTHER} for rule: {label}")
+        else:
+            self._add(place, f"{error} evaluating rule: {label}")
+
+    def _refused(self, place: _Place, variables: dict[str, Value]) -> None:
+        text = place.rule.message
+        if place.made.message is not None:
+            outcome = place.made.message.program.evaluate(variables)
+            self._spend(place, outcome.charge, _MESSAGE_OUT_OF_BUDGET, reported=True)
+            if outcome.error is not None and outcome.error.message.startswith(_OVER_LIMIT):
+                expression = quote(str(place.rule.spec.get("messageExpression")))
+                self._stop(place, f"{_NO_FURTHER} for messageExpression: {expression}", reported=True)
+            text = message_text(outcome.value) or text
+        self._add(place, text, reported=True)
+
+    def _spend(self, place: _Place, cost: int, otherwise: str, *, reported: bool = False) -> None:
+        if cost > self.budget:
+            self._stop(place, otherwise, reported=reported)
+        self.budget -= cost
+
+    def _stop(self, place: _Place, text: str, *, reported: bool = False) -> None:
+        self._add(place, text, reported=reported)
+        raise _Stop
+
+    def _add(self, place: _Place, text: str, *, reported: bool = False) -> None:
+        """Keep a failure; ``reported``: at the rule's fieldPath, with its reason."""
+        path, made = place.path, place.made
+        name = dotted(path) or NO_FIELD
+        reason = ""
+        if reported:
+            reason = str(place.rule.spec.get("reason", ""))
+            if made.field_text:
+                name = f"{dotted(path)}.{made.field_text}" if path else made.field_text
+                path = (*path, *made.field_path)
+        upstream = _field_error(name, place.site.node.type, reason, text)
+        about = common_selection(made.rule.checked.root, SELF) if made.rule is not None and not made.field_path else ()
+        self.found.append(RuleFailure(path, about, place.rule.spec, made.compares, text, upstream))
+
+
+def _trouble(made: CompiledRule) -> str:
+    return "rule compile" if made.self_ is not None else "rule compiler initialization"
+
+
+def message_text(value: Value) -> str | None:
+    """Return what a message expression gave, or None where the server falls back on the message."""
+    if not isinstance(value, str):
+        return None
+    text = value.strip(" \t\n\v\f\r\x85\xa0")
+    return text if text and "\n" not in text and len(text.encode("utf-8", "surrogatepass")) <= MAX_MESSAGE else None
+
+
+def _field_error(name: str, kind: str, reason: str, text: str) -> str:
+    if reason == "FieldValueForbidden":
+        return f"{name}: Forbidden: {text}"
+    if reason == "FieldValueRequired":
+        return f"{name}: Required value: {text}"
+    if reason == "FieldValueDuplicate":
+        return f'{name}: Duplicate value: "{kind}"'
+    return f'{name}: Invalid value: "{kind}": {text}'
+
+
+def _read(site: Site, value: Json, old: Json) -> dict[str, Value]:
+    variables = {SELF: _value(site, value)}
+    if old is not None:
+        variables[OLD_SELF] = _value(site, old)
+    return variables
+
+
+def _value(site: Site, value: Json) -> Value:
+    try:
+        return site.read(value)
+    except EvalError as error:
+        return error  # the runner raises it where the variable is used

@@ -1,0 +1,137 @@
+"""What the webhooks of JobSet and Trainer say to a change of an object that is there already.
+
+Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go ValidateUpdate, with every feature gate at its default (off);
+Trainer v2.3.0 pkg/webhooks/trainjob_webhook.go (the defaulter) and pkg/runtime/framework/plugins/jobset
+checkRuntimePatchesImmutability. Trainer's webhooks for runtimes compare nothing with what was before. JobSet's defaults
+are set on create only, so the objects compared are whole.
+For ConfigMaps: Kubernetes v1.34 pkg/apis/core/validation, ValidateConfigMapUpdate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from trainc.admission.jobsetdefaults import overlay
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects, put
+from trainc.findings.redaction import concealed
+from trainc.kube.fielderror import forbidden, go_value
+from trainc.kube.goorder import typed
+from trainc.kube.gotypes import JOB_SET, TRAIN_JOB, decode
+
+IMMUTABLE = "field is immutable"
+FROZEN = "field is immutable when `immutable` is set"
+_POD = ("template", "spec", "template")
+_WHILE_SUSPENDED = (
+    ("metadata", "annotations"),
+    ("metadata", "labels"),
+    ("spec", "nodeSelector"),
+    ("spec", "tolerations"),
+    ("spec", "schedulingGates"),
+)
+"""What of a pod template may change while a JobSet is suspended, or when it gets so: Kueue needs it."""
+
+_PATCHES: Path = ("spec", "runtimePatches")
+_SUSPEND_FIRST = "RuntimePatches can only be modified when the TrainJob is suspended before or after the update"
+
+
+class ForbiddenChange(NamedTuple):
+    """A field that a webhook does not let change: its path, both values as they are compared, and the texts."""
+
+    path: Path
+    new: Json
+    old: Json
+    message: str
+    upstream: str
+
+
+def jobset_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:
+    """Yield the fields of a JobSet that may not be what they are now that the JobSet is there already.
+
+    Both are whole JobSets as a cluster stores them. Raises GoDecodeError for what is none.
+    """
+    after, before = as_object(decode(new, JOB_SET)), as_object(decode(old, JOB_SET))
+    if get(after, "spec", "suspend") is True or get(before, "spec", "suspend") is True:
+        after = _while_suspended(after, before)
+    for name in ("replicatedJobs", "managedBy"):
+        path = ("spec", name)
+        value, was = get(after, *path), get(before, *path)
+        if value != was:
+            shown = concealed(after, path)  # the text is about all pods, which are of two documents
+            shown = typed(shown, "v1alpha2.ReplicatedJob") if isinstance(shown, list) else shown
+            text = f"{dotted(path)}: Invalid value: {go_value(shown, struct=True)}: {IMMUTABLE}"
+            yield ForbiddenChange(path, value, was, IMMUTABLE, text)
+
+
+def config_map_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:
+    """Yield the fields of a ConfigMap that may not be what they are now; none, where the old one is not immutable.
+
+    Both are ConfigMaps as a cluster stores them.
+    """
+    if old.get("immutable") is not True:
+        return
+    for name in ("immutable", "data", "binaryData"):
+        value, was = new.get(name), old.get(name)
+        if value != was and (value or was):  # an empty map is stored as none
+            yield ForbiddenChange((name,), value, was, FROZEN, forbidden(name, FROZEN))
+
+
+def rewritten(job: JsonObject, before: JsonObject | None = None) -> JsonObject:
+    """Return a TrainJob as Trainer's mutating webhook leaves it, but for the times that it sets.
+
+    Where it sets the time of a runtime patch, all of the TrainJob is written anew from Go's types: quantities get their
+    canonical form. ``before`` is the TrainJob that is updated. Raises GoDecodeError for what is none.
+    """
+    known = {patch.get("manager"): patch for patch in objects(get(before, *_PATCHES))}
+    if all(_is_timed(patch, known.get(patch.get("manager"))) for patch in objects(get(job, *_PATCHES))):
+        return job
+    return overlay(job, decode(job, TRAIN_JOB))
+
+
+def _is_timed(patch: JsonObject, before: JsonObject | None) -> bool:
+    """Tell whether a patch has the time already that the webhook gives it: its own, or that of what it was before."""
+    return "time" in patch and before in (None, patch)
+
+
+def trainjob_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:
+    """Yield the fields of a TrainJob that may not change: runtimePatches, unless it is or gets suspended.
+
+    Both are whole TrainJobs as a cluster stores them. Raises GoDecodeError for what is none.
+    """
+    if get(new, "spec", "suspend") is True or get(old, "spec", "suspend") is True:
+        return
+    patches, before = (_patches(job) for job in (new, old))
+    if patches != before:
+        yield ForbiddenChange(_PATCHES, patches, before, _SUSPEND_FIRST, forbidden(dotted(_PATCHES), _SUSPEND_FIRST))
+
+
+def _patches(job: JsonObject) -> list[Json]:
+    """Return the runtime patches without their time, which the webhook sets."""
+    found = objects(get(decode(job, TRAIN_JOB), *_PATCHES))
+    return [{key: value for key, value in patch.items() if key != "time"} for patch in found]
+
+
+def _while_suspended(after: JsonObject, before: JsonObject) -> JsonObject:
+    """Return the JobSet with the old values of what may change while it is suspended."""
+    old_jobs = {job.get("name"): job for job in objects(get(before, "spec", "replicatedJobs"))}
+    jobs: list[Json] = []
+    for job in objects(get(after, "spec", "replicatedJobs")):
+        old = old_jobs.get(job.get("name"))
+        jobs.append(job if old is None else _as_before(job, old))
+    return put(after, ("spec", "replicatedJobs"), jobs)
+
+
+def _as_before(job: JsonObject, old: JsonObject) -> JsonObject:
+    for place in _WHILE_SUSPENDED:
+        job = _with(job, (*_POD, *place), get(old, *_POD, *place))
+    return job
+
+
+def _with(value: JsonObject, path: tuple[str, ...], new: Json) -> JsonObject:
+    """Return value with new at path, or with nothing there where new is null."""
+    if new is not None:
+        return put(value, path, new)
+    parent = get(value, *path[:-1])
+    if not isinstance(parent, dict) or path[-1] not in parent:
+        return value
+    return put(value, path[:-1], {key: sub for key, sub in parent.items() if key != path[-1]})

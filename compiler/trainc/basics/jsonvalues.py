@@ -1,0 +1,93 @@
+"""JSON values, and paths to values inside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias, Union
+
+Json: TypeAlias = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]  # noqa: UP007 - recursive
+JsonObject: TypeAlias = dict[str, Json]
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Keys and indexes from the root of a document to a value."""
+
+
+def get(value: Json, *path: str | int) -> Json:
+    """Return the value at path, or None where any step of it is absent or of another shape."""
+    for step in path:
+        if value.__class__ is dict:
+            value = value.get(step)  # type: ignore[arg-type]  # an index is no key
+        elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
+            value = value[step]
+        elif isinstance(value, dict):
+            value = value.get(step)  # type: ignore[arg-type]  # an index is no key
+        else:
+            return None
+    return value
+
+
+def put(value: JsonObject, path: Path, new: Json) -> JsonObject:
+    """Return a copy of value in which the value at path is new; mappings on the way are made, lists must be there."""
+    return as_object(_put(value, path, new))
+
+
+def _put(value: Json, path: Path, new: Json) -> Json:
+    if not path:
+        return new
+    step, *rest = path
+    if isinstance(value, list):
+        return [_put(item, tuple(rest), new) if index == step else item for index, item in enumerate(value)]
+    return {**as_object(value), str(step): _put(get(value, step), tuple(rest), new)}
+
+
+def existing(value: Json, path: Path) -> Path:
+    """Return path as far as it leads in value."""
+    for length, step in enumerate(path):
+        keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+        if step not in keys:
+            return path[:length]
+        value = value[step]  # type: ignore[index]  # step is one of its keys
+    return path
+
+
+def copied(value: Json) -> Json:
+    """Return value with objects and lists of its own, all the way down."""
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    return [copied(item) for item in value] if isinstance(value, list) else value
+
+
+def as_object(value: Json) -> JsonObject:
+    """Return value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Json) -> list[Json]:
+    """Return value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def objects(value: Json) -> list[JsonObject]:
+    """Return the objects of a list; none where value is no list."""
+    if not isinstance(value, list):
+        return []
+    for item in value:
+        if item.__class__ is not dict:
+            return [item for item in value if isinstance(item, dict)]
+    return [*value]  # type: ignore[list-item]  # all of them are
+
+
+def paths(value: Json, start: Path = ()) -> Iterator[Path]:
+    """Yield the path of a value and of all values in it, parents first."""
+    yield start
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, child in children:
+        yield from paths(child, (*start, step))
+
+
+def dotted(path: Path) -> str:
+    """Spell a path as Kubernetes does: ``spec.replicatedJobs[0].name``."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text

@@ -1,0 +1,352 @@
+"""The types of trainc.yaml. They are its schema, its reader and its defaults at once.
+
+``ConfigFile`` is the whole file, ``Environment`` the options of one environment as the file has them, and ``Settings``
+those options when ``defaults`` and short forms are resolved. compiler/tools/fileschemas.py writes config.schema.json
+from these types, for editors.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field
+
+from trainc.basics.jsonvalues import JsonObject, as_object
+
+RECOMMENDED: Final = "recommended"
+"""What stands for all recommended fixes."""
+
+SHORT: Final = ("sshKeys", "transport", "naming")
+"""Options that may be a text instead of a mapping: the text is their ``mode``."""
+
+
+def _form(pattern: str, message: str, longest: int | None = None) -> Meta:
+    """Return a pattern for a text, with the words for a text that does not match it, which editors show as well."""
+    # $ alone would also match before a line break at the end.
+    words = {"patternErrorMessage": message}
+    return Meta(pattern=rf"^{pattern}$(?!\n)", max_length=longest, extra_json_schema=words)
+
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+Text = Annotated[str, Meta(min_length=1)]
+Label = Annotated[
+    str,
+    _form(
+        "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?",
+        "a DNS label: at most 63 of a-z, 0-9 and -, beginning and ending with a letter or digit",
+    ),
+]
+Name = Annotated[
+    str, _form(rf"{_LABEL}(\.{_LABEL})*", "a DNS name: labels of a-z, 0-9 and -, separated by dots", longest=253)
+]
+Queue = Annotated[
+    str,
+    _form(rf"{_LABEL}(\.{_LABEL})*", "the name of a queue: labels of a-z, 0-9 and -, separated by dots", longest=63),
+]
+ImagePrefix = Annotated[
+    str,
+    _form(
+        "[a-zA-Z0-9][-a-zA-Z0-9._:@]*(/[-a-zA-Z0-9._:@]+)*/?",
+        "the beginning of an image's name: such as ghcr.io or docker.io/library",
+    ),
+]
+Project = Annotated[
+    str, _form("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "the name of an AppProject: a-z, 0-9, - and . are allowed")
+]
+NamespacePattern = Annotated[str, _form("[-a-z0-9*]{1,63}", "a pattern of namespaces: a-z, 0-9, - and * are allowed")]
+Duration = Annotated[str, _form(r"([0-9]+(\.[0-9]+)?(ms|s|m|h))+", "a duration: such as 10m or 1h30m")]
+OutputPath = Annotated[
+    str,
+    Meta(
+        pattern="^out/[^/]", extra_json_schema={"patternErrorMessage": "a path below out/: such as out/prod/README.md"}
+    ),
+]
+
+
+class SshKeys(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the keys of MPI jobs come from."""
+
+    mode: Annotated[
+        Literal["job", "external-secrets", "existing"],
+        Meta(
+            description="job: a Job in the cluster creates them. external-secrets: the External Secrets Operator does."
+            " existing: they are in a Secret already."
+        ),
+    ] = "job"
+    secret: Annotated[Name, Meta(description="The Secret, for mode existing.")] = ""
+    image: Annotated[
+        Text, Meta(description="The image of the Job; it needs ssh-keygen and python3. Default: the launcher's.")
+    ] = ""
+    skip_dry_run: Annotated[
+        bool,
+        Meta(description="Apply the rest of a job where the operator's CRDs are missing (mode external-secrets)."),
+    ] = field(name="skipDryRunOnMissingResource", default=False)
+
+
+class Transport(Struct, frozen=True, forbid_unknown_fields=True):
+    """How mpirun reaches the workers."""
+
+    mode: Annotated[Literal["ssh", "kubexec"], Meta(description="ssh, or kubexec: kubectl exec, without keys.")] = "ssh"
+    image: Annotated[
+        Text,
+        Meta(description="An image with kubectl, which an init container copies. Default: the launcher's has kubectl."),
+    ] = ""
+
+
+class Naming(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """How JobSets are named."""
+
+    mode: Annotated[
+        Literal["stable", "content"], Meta(description="stable, or content: with a hash of what cannot be changed.")
+    ] = "stable"
+    max_reruns: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="How many jobs one change may run again before validate --base refuses it (mode content).",
+        ),
+    ] = 1
+
+
+OnDelete = Annotated[
+    Literal["stop", "keep"],
+    Meta(description="What happens to a running job when its directory is deleted: stop or keep."),
+]
+
+
+class ArgoCD(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """Argo CD's objects."""
+
+    repo_url: Annotated[Text, Meta(description="The URL by which Argo CD clones this repository.")] = field(
+        name="repoURL", default=""
+    )
+    revision: Annotated[Text, Meta(description="The branch or tag to sync.")] = "HEAD"
+    namespace: Annotated[Label, Meta(description="The namespace of Argo CD.")] = "argocd"
+    project: Annotated[
+        Project,
+        Meta(
+            description="The AppProject. Default: trainc-<environment>. Argo CD's own project, default, is not printed."
+        ),
+    ] = ""
+    automated: Annotated[bool, Meta(description="Whether Argo CD syncs automatically.")] = True
+    per: Annotated[Literal["job", "namespace"], Meta(description="One Application per job or per namespace.")] = "job"
+    on_delete: OnDelete = "stop"
+    write: Annotated[Text, Meta(description="A folder outside of out/ to which render writes Argo CD's objects.")] = ""
+    namespaces: Annotated[
+        tuple[NamespacePattern, ...],
+        Meta(description="The namespaces that the AppProject allows; * is any text. Default: those with jobs."),
+    ] = ()
+
+
+class Flux(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """Flux's objects."""
+
+    source: Annotated[Label, Meta(description="The GitRepository of this repository.")] = "flux-system"
+    namespace: Annotated[Label, Meta(description="The namespace of the GitRepository and the Kustomizations.")] = (
+        "flux-system"
+    )
+    interval: Annotated[Duration, Meta(description="How often Flux reconciles a job, such as 10m.")] = "10m"
+    on_delete: OnDelete = "stop"
+    write: Annotated[Text, Meta(description="A folder outside of out/ to which render writes Flux's objects.")] = ""
+
+
+class Target(Struct, frozen=True, forbid_unknown_fields=True):
+    """The objects that a patch applies to; * is any text."""
+
+    kind: Annotated[Text, Meta(description="A kind, such as JobSet.")]
+    name: Annotated[str, Meta(description="A pattern of names.")] = "*"
+    namespace: Annotated[str, Meta(description="A pattern of namespaces.")] = "*"
+
+
+class Patch(Struct, frozen=True, forbid_unknown_fields=True):
+    """A strategic merge patch."""
+
+    target: Target
+    patch: Annotated[
+        dict[str, Any], Meta(description="What is merged in, as kubectl patch does; $patch directives are supported.")
+    ]
+
+    def matches(self, kind: str, namespace: str, name: str) -> bool:
+        """Tell whether the patch applies to an object."""
+        wanted = ((self.target.kind, kind), (self.target.namespace, namespace), (self.target.name, name))
+        return all(fnmatchcase(value, pattern) for pattern, value in wanted)
+
+
+class Destination(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The cluster, by its name or its address in Argo CD. Default: the one that Argo CD runs in."""
+
+    name: Annotated[Text, Meta(description="Its name.")] = ""
+    server: Annotated[Text, Meta(description="Its address.")] = ""
+
+
+Fixes = Annotated[
+    Literal["recommended"] | tuple[str, ...],
+    Meta(description="Names of fixes; recommended stands for all that are recommended."),
+]
+
+
+class Environment(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """The options of an environment."""
+
+    jobs: Annotated[
+        tuple[Text, ...],
+        Meta(
+            description="The TrainJobs of the environment: patterns of <namespace>/<name> as in jobs/. * is any text"
+            " without /, and ! excludes what the pattern matches. Default: all."
+        ),
+    ] = ()
+    destination: Destination = Destination()
+    namespaces: Annotated[
+        dict[str, Label],
+        Meta(
+            description="Namespaces with another name in this environment: the name in jobs/, the name in the cluster."
+        ),
+    ] = {}
+    create_namespace: Annotated[bool, Meta(description="Whether Argo CD creates missing namespaces.")] = False
+    image_pull_secrets: Annotated[
+        tuple[Name, ...], Meta(description="Names of Secrets for pulling images, added to every pod.")
+    ] = ()
+    registries: Annotated[
+        dict[ImagePrefix, ImagePrefix],
+        Meta(description="Registries, or beginnings of image names, and what replaces them in every pod."),
+    ] = {}
+    runtimes: Annotated[
+        dict[str, Name],
+        Meta(description="Runtimes to replace in this environment: the name in a runtimeRef, the one to use."),
+    ] = {}
+    patches: Annotated[
+        tuple[Patch, ...], Meta(description="Strategic merge patches of the generated objects, applied in order.")
+    ] = ()
+    service_accounts: Annotated[
+        tuple[Name, ...], Meta(description="Service accounts that exist in the cluster without trainc.")
+    ] = ()
+    ssh_keys: Annotated[
+        Literal["job", "external-secrets", "existing"] | SshKeys,
+        Meta(description="Where the keys of MPI jobs come from."),
+    ] = SshKeys()
+    transport: Annotated[Literal["ssh", "kubexec"] | Transport, Meta(description="How mpirun reaches the workers.")] = (
+        Transport()
+    )
+    naming: Annotated[Literal["stable", "content"] | Naming, Meta(description="How JobSets are named.")] = Naming()
+    queue: Annotated[Queue, Meta(description="The Kueue queue of jobs that name none.")] = ""
+    target: Annotated[Literal["argocd", "flux"], Meta(description="What applies out/: argocd or flux.")] = "argocd"
+    argocd: ArgoCD = field(name="argocd", default=ArgoCD())
+    flux: Flux = Flux()
+    fixes: Fixes = ()
+
+
+class SeverityOption(Struct, frozen=True, forbid_unknown_fields=True):
+    """A severity that comments cannot silence."""
+
+    level: Literal["error", "warning", "note", "ignore"] | UnsetType = UNSET
+    locked: Annotated[bool, Meta(description="Whether comments cannot silence the code.")] = False
+
+
+class Locked(Struct, frozen=True, forbid_unknown_fields=True):
+    """images.lock.yaml."""
+
+    required: Annotated[
+        tuple[Text, ...],
+        Meta(description="Registries, or beginnings of image names, whose images must be pinned by digest."),
+    ] = ()
+
+
+class Policies(Struct, frozen=True, forbid_unknown_fields=True):
+    """Admission policies."""
+
+    pods: Annotated[bool, Meta(description="Whether policies also check the pods that a JobSet will create.")] = False
+
+
+class ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """trainc.yaml: what trainc compiles for."""
+
+    environments: Annotated[
+        dict[Label, Environment | None], Meta(min_length=1, description="The environments, each a folder of out/.")
+    ] = field(default_factory=lambda: {"prod": Environment()})
+    defaults: Environment = Environment()
+    fixes: Fixes = ()
+    output: Annotated[int, Meta(ge=1, le=1, description="The number of the output format.")] = 1
+    lock: Locked = Locked()
+    unmanaged: Annotated[
+        tuple[OutputPath, ...],
+        Meta(description="Files and folders below out/ that others manage, as paths from the folder of trainc.yaml."),
+    ] = ()
+    policies: Policies = Policies()
+    severities: Annotated[
+        dict[str, Literal["error", "warning", "note", "ignore"] | SeverityOption],
+        Meta(
+            description="Severities by code: error, warning, note or ignore; or {level: error, locked: true}, which no"
+            " comment silences."
+        ),
+    ] = {}
+
+
+class Settings(Environment, frozen=True, rename="camel"):
+    """What trainc.yaml says for one environment, every short form as the mapping that it stands for."""
+
+    ssh_keys: SshKeys = SshKeys()
+    transport: Transport = Transport()
+    naming: Naming = Naming()
+    fixes: tuple[str, ...] = ()
+    lock_required: tuple[str, ...] = ()
+    pods: bool = False
+
+    def takes(self, namespace: str, name: str) -> bool:
+        """Tell whether the environment has a job, by its namespace below jobs/ and its name."""
+        wanted = [pattern for pattern in self.jobs if not pattern.startswith("!")]
+        unwanted = [pattern[1:] for pattern in self.jobs if pattern.startswith("!")]
+        named = not wanted or any(fits(pattern, namespace, name) for pattern in wanted)
+        return named and not any(fits(pattern, namespace, name) for pattern in unwanted)
+
+
+def fits(pattern: str, namespace: str, name: str) -> bool:
+    """Match <namespace>/<name>; a pattern without / is one of namespaces."""
+    place, slash, job = pattern.partition("/")
+    return fnmatchcase(namespace, place) and (not slash or fnmatchcase(name, job))
+
+
+def options_of(config: JsonObject, environment: str) -> JsonObject:
+    """Return the options of an environment: its own, then those of ``defaults``, then those at the top."""
+    own = as_object(as_object(config.get("environments")).get(environment))
+    shared = {key: config[key] for key in ("fixes",) if key in config}
+    return {**shared, **as_object(config.get("defaults")), **own}
+
+
+def of_every_job(config: JsonObject, environment: str) -> JsonObject:
+    """Return trainc.yaml, parsed, with an environment that has every job, for jobs that are given one by one."""
+    environments = as_object(config.get("environments"))
+    own = {**as_object(environments.get(environment)), "jobs": []}
+    return {**config, "environments": {**environments, environment: own}}
+
+
+def read_settings(config: JsonObject, environment: str) -> Settings:
+    """Return what trainc.yaml, parsed, says for an environment.
+
+    ``config.parse`` has checked it, or it comes from a program that embeds trainc: then an option that does not fit
+    its type counts as absent.
+    """
+    data = options_of(config, environment)
+    data |= {key: expanded(data, key) for key in SHORT if key in data}
+    if data.get("fixes") == RECOMMENDED:
+        data["fixes"] = [RECOMMENDED]
+    data["lockRequired"] = as_object(config.get("lock")).get("required", [])
+    data["pods"] = as_object(config.get("policies")).get("pods", False)
+    try:
+        return convert(data, Settings)
+    except ValidationError:
+        return convert({key: value for key, value in data.items() if _is_valid(key, value)}, Settings)
+
+
+def _is_valid(key: str, value: object) -> bool:
+    try:
+        convert({key: value}, Settings)
+    except ValidationError:
+        return False
+    return True
+
+
+def expanded(data: JsonObject, key: str) -> JsonObject:
+    """Return an option of SHORT as a mapping."""
+    value = data.get(key)
+    return {"mode": value} if isinstance(value, str) else as_object(value)

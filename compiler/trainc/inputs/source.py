@@ -1,0 +1,60 @@
+"""Where text comes from: sources, documents and the places inside them.
+
+Everything here is plain data. Positions are not computed while a document is
+read; ``Document.marks`` computes them when a finding has to be placed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from trainc.basics.jsonvalues import JsonObject, Path
+
+
+class Mark(NamedTuple):
+    """A position in a text; both count from 1, columns in code points."""
+
+    line: int
+    column: int
+
+
+START = Mark(1, 1)
+
+
+class Source(Struct, frozen=True):
+    """One text to compile. ``name`` is what findings call it: a relative POSIX path, or ``<stdin>``."""
+
+    name: str
+    text: str | bytes
+
+    def decoded(self) -> str:
+        """Return the text; bytes that are not UTF-8 become U+FFFD (load reports them)."""
+        return self.text if isinstance(self.text, str) else self.text.decode("utf-8", "replace")
+
+
+def _no_marks() -> Mapping[Path, Mark]:
+    return {}
+
+
+class Document(Struct, frozen=True, eq=False):
+    """One YAML document: its data, and a thunk that finds places in its text.
+
+    ``marks()`` maps a path to the mark of its key (mappings) or of its value
+    (lists, and the document itself under the empty path).
+    """
+
+    source: Source
+    data: JsonObject
+    index: int = 0
+    marks: Callable[[], Mapping[Path, Mark]] = _no_marks
+
+    def locate(self, path: Path) -> Mark:
+        """Return the mark of path, or of its nearest ancestor that has one."""
+        marks = self.marks()
+        for end in range(len(path), -1, -1):
+            if (mark := marks.get(path[:end])) is not None:
+                return mark
+        return START

@@ -1,0 +1,164 @@
+"""Compiles jobs on MPI ranks, for fleets past one machine: ``mpiexec -n 8 trainc render --executor mpi``.
+
+Rank 0 reads, decides and writes. The others get, once an environment, the texts of everything that is no job, and then
+texts of jobs, in chunks, as they come free (mpi4py.futures). They need no file system in common with rank 0.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from trainc.documents.classify import classify, with_namespace
+from trainc.documents.load import load
+from trainc.findings.suppression import WORD
+from trainc.images.lockfile import parse_lock
+from trainc.inputs.source import Document, Source
+from trainc.parallel.chunks import lost, pack, ranges, unpack
+from trainc.pipeline.compile import load_all
+from trainc.pipeline.context import Executor, Keep, Prepared, in_order
+from trainc.pipeline.job import Job
+from trainc.pipeline.jobresults import Documents
+from trainc.project.config import parse
+
+Text = tuple[str, bytes]
+"""The name of a source, and its text in UTF-8."""
+
+MISSING: Final = "mpi4py with an MPI library is needed: pip install 'trainc[mpi]'"
+
+
+class Shipment(msgspec.Struct, frozen=True):
+    """What a rank prepares an environment from: texts, since everything else is made of them."""
+
+    environment: str
+    keep: str
+    config: Text | None
+    lock: Text | None
+    crds: tuple[Text, ...]
+    sources: tuple[Text, ...]
+
+    @classmethod
+    def of(cls, prepared: Prepared) -> Shipment:
+        """Return what the ranks need of a run."""
+        options = prepared.options
+        sources = {document.source.name: document.source for document in prepared.documents.others}
+        return cls(
+            options.environment,
+            prepared.keep.value,
+            _text_of(options.config_document),
+            _text_of(options.lock.document),
+            tuple(map(_text, options.crds)),
+            tuple(_text(source) for _, source in sorted(sources.items())),
+        )
+
+    def prepared(self) -> Prepared:
+        """Return what jobs are compiled with, as it is on rank 0."""
+        config, _ = parse(_source(self.config))
+        lock, _ = parse_lock(_source(self.lock))
+        crds = tuple(Source(*text) for text in self.crds)
+        options = replace(config, lock=lock).options(self.environment, crds)
+        loaded = load_all(Source(*text) for text in self.sources)
+        given, _ = classify(loaded.documents)
+        return Prepared.of(given, loaded.documents, loaded.sources, options, Keep(self.keep))
+
+
+class Ranks:
+    """The ranks of this run. Raises ImportError where there is no MPI."""
+
+    def __init__(self) -> None:
+        """Start MPI."""
+        from mpi4py import MPI
+
+        self.world: Any = MPI.COMM_WORLD
+        self.rank: int = self.world.Get_rank()
+        self.size: int = self.world.Get_size()
+
+    def serve(self) -> None:
+        """Compile what rank 0 sends, until it is done."""
+        while (shipment := self.world.bcast(None, root=0)) is not None:
+            _shipments[:] = [shipment]
+            with self._pool():
+                pass
+            _prepared.cache_clear()
+        self._end()
+
+    def close(self) -> None:
+        """Let the other ranks go; there is no MPI afterwards."""
+        self.world.bcast(None, root=0)
+        self._end()
+
+    @staticmethod
+    def _end() -> None:
+        from mpi4py import MPI
+
+        MPI.Finalize()
+
+    def executor(self) -> Executor:
+        """Return the executor of rank 0; with one rank alone, jobs are compiled there. Raises ChildProcessError."""
+
+        def execute(prepared: Prepared, documents: Iterable[Document]) -> Iterable[Job]:
+            given = tuple(documents)
+            own = [document for document in given if WORD in document.source.decoded()]
+            sent = [document for document in given if WORD not in document.source.decoded()]
+            if self.size < 2 or not sent:
+                return in_order(prepared, given)
+            return (*self._shared(prepared, sent), *in_order(prepared, own))
+
+        return execute
+
+    def _shared(self, prepared: Prepared, documents: Sequence[Document]) -> Iterator[Job]:
+        others = Documents(prepared)
+        parts = ranges(len(documents), self.size - 1)
+        tasks = [[(_text(d.source), d.index) for d in documents[begin:end]] for begin, end in parts]
+        self.world.bcast(Shipment.of(prepared), root=0)
+        with self._pool() as pool:
+            for (begin, end), answer in zip(parts, pool.map(chunk, tasks), strict=True):
+                if isinstance(answer, str):
+                    raise lost("an MPI rank", answer)
+                yield from unpack(answer, documents[begin:end], others, prepared)
+
+    def _pool(self) -> Any:
+        from mpi4py.futures import MPICommExecutor
+
+        return MPICommExecutor(self.world, root=0)
+
+
+_shipments: list[Shipment] = []
+"""What this rank has got for the environment that is being compiled."""
+
+
+@cache
+def _prepared() -> tuple[Prepared, Documents]:
+    prepared = _shipments[-1].prepared()
+    return prepared, Documents(prepared)
+
+
+def chunk(task: Sequence[tuple[Text, int]]) -> bytes | str:
+    """Compile documents on a rank, each the text of a source and an index there; what went wrong is a text."""
+    try:
+        prepared, others = _prepared()
+        return pack((prepared.compile(_document(text, index)) for text, index in task), others)
+    except Exception as error:  # noqa: BLE001 - rank 0 tells it
+        return f"on {platform.node()}: {type(error).__name__}: {error}"
+
+
+def _document(text: Text, index: int) -> Document:
+    documents, _ = load(Source(*text))
+    return next(with_namespace(document)[0] for document in documents if document.index == index)
+
+
+def _text(source: Source) -> Text:
+    return source.name, source.text if isinstance(source.text, bytes) else source.text.encode()
+
+
+def _text_of(document: Document | None) -> Text | None:
+    return None if document is None else _text(document.source)
+
+
+def _source(text: Text | None) -> Source | None:
+    return None if text is None else Source(*text)

@@ -1,0 +1,188 @@
+"""Compiled jobs as plain data, and back: how results travel between processes and from one run to the next.
+
+A document is stored as the name of its source and its index there, so a finding is placed in the text of today.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import msgspec
+
+from trainc.basics.jsonvalues import Path
+from trainc.documents.positions import Moved, within
+from trainc.findings import Finding, Related, Severity
+from trainc.gitops.summary import Summary
+from trainc.inputs.source import Document
+from trainc.pipeline.content import Content
+from trainc.pipeline.context import Prepared
+from trainc.pipeline.job import Job
+from trainc.pipeline.lookup import BUILTIN, builtin_names
+from trainc.pipeline.runtimes import admit_builtin
+
+Place: TypeAlias = tuple[str, int]
+"""The name of a document's source, and its index there."""
+
+
+class UnknownDocument(Exception):
+    """A finding is about a document that is not part of the run."""
+
+
+class StoredPlace(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A document, and with ``string`` the ``offset`` of a character in the string at that path of the document."""
+
+    source: str
+    index: int
+    string: Path | None = None
+    offset: int = 0
+
+
+class StoredRelated(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A second place that a finding is about."""
+
+    message: str
+    place: StoredPlace
+    path: Path = ()
+
+
+class StoredFinding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A finding; the fields are those of Finding, with a place instead of a document."""
+
+    code: str
+    severity: Severity
+    message: str
+    place: StoredPlace
+    path: Path = ()
+    found: str | None = None
+    expected: str | None = None
+    hint: str | None = None
+    related: tuple[StoredRelated, ...] = ()
+    stage: str | None = None
+    upstream: str | None = None
+
+    def is_about(self, place: Place) -> bool:
+        """Return whether the finding, or what it refers to, is about a document."""
+        places = (self.place, *(other.place for other in self.related))
+        return any((one.source, one.index) == place for one in places)
+
+
+class JobResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A compiled job without its document and objects; ``files`` has bytes, or in the cache digests."""
+
+    namespace: str
+    name: str
+    runtime: Place | None
+    findings: tuple[StoredFinding, ...] = ()
+    objects: tuple[Summary, ...] = ()
+    files: tuple[tuple[str, bytes], ...] = ()
+
+
+class Documents:
+    """The documents of a run that are not jobs, by place; those of Trainer's own runtimes are added when needed."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        """Collect the documents."""
+        options = prepared.options
+        beside = (options.config_document, options.lock.document)
+        self.by_place = {place_of(document): document for document in beside if document is not None}
+        self.by_place |= {place_of(document): document for document in prepared.documents.others}
+
+    def find(self, place: Place) -> Document:
+        """Return the document at a place. Raises UnknownDocument."""
+        if (found := self.by_place.get(place)) is not None:
+            return found
+        if place[0].startswith(BUILTIN):
+            for name in builtin_names():
+                runtime = admit_builtin(name)
+                if runtime is not None and place_of(runtime.document) == place:
+                    return self.by_place.setdefault(place, runtime.document)
+        raise UnknownDocument(place[0])
+
+
+def place_of(document: Document) -> Place:
+    """Return the place of a document."""
+    return document.source.name, document.index
+
+
+def encode(job: Job, documents: Documents, store: Callable[[Content], bytes]) -> JobResult:
+    """Return the result of a job, with what ``store`` makes of the contents of its files.
+
+    Raises UnknownDocument for a finding that ``decode`` could not place.
+    """
+    job_place = place_of(job.document)
+
+    def place(document: Document) -> StoredPlace:
+        found = place_of(document)
+        if found != job_place:
+            documents.find(found)
+        marks = document.marks
+        return StoredPlace(*found, marks.path, marks.offset) if isinstance(marks, Moved) else StoredPlace(*found)
+
+    def finding(one: Finding) -> StoredFinding:
+        related = tuple(StoredRelated(other.message, place(other.document), other.path) for other in one.related)
+        return StoredFinding(
+            code=one.code,
+            severity=one.severity,
+            message=one.message,
+            place=place(one.document),
+            path=one.path,
+            found=one.found,
+            expected=one.expected,
+            hint=one.hint,
+            related=related,
+            stage=one.stage,
+            upstream=one.upstream,
+        )
+
+    if job.runtime is not None:
+        place(job.runtime)
+    return JobResult(
+        namespace=job.namespace,
+        name=job.name,
+        runtime=None if job.runtime is None else place_of(job.runtime),
+        findings=tuple(map(finding, job.findings)),
+        objects=job.made,
+        files=tuple((name, store(content)) for name, content in job.files),
+    )
+
+
+def decode(
+    result: JobResult, document: Document, documents: Documents, restore: Callable[[bytes], Content] = bytes
+) -> Job:
+    """Return the job of a document; ``restore`` undoes what ``store`` did in ``encode``.
+
+    Raises UnknownDocument where a finding is about a document that no longer exists.
+    """
+    job_place = place_of(document)
+
+    def find(place: StoredPlace) -> Document:
+        at = place.source, place.index
+        found = document if at == job_place else documents.find(at)
+        return found if place.string is None else within(found, place.string, place.offset)
+
+    def finding(one: StoredFinding) -> Finding:
+        related = tuple(Related(other.message, find(other.place), other.path) for other in one.related)
+        return Finding(
+            code=one.code,
+            severity=one.severity,
+            message=one.message,
+            document=find(one.place),
+            path=one.path,
+            found=one.found,
+            expected=one.expected,
+            hint=one.hint,
+            related=related,
+            stage=one.stage,
+            upstream=one.upstream,
+        )
+
+    return Job(
+        namespace=result.namespace,
+        name=result.name,
+        document=document,
+        runtime=None if result.runtime is None else documents.find(result.runtime),
+        findings=tuple(map(finding, result.findings)),
+        made=result.objects,
+        files=tuple((name, restore(content)) for name, content in result.files),
+    )

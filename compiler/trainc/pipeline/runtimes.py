@@ -1,0 +1,144 @@
+"""The runtimes of a run: each admitted once, whether a job uses it or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from trainc.admission.base_revision import Base
+from trainc.admission.crd import Admitted, admit_document
+from trainc.admission.trainer import validate_runtime
+from trainc.basics.jsonvalues import get, put
+from trainc.checks.devices import check_listed
+from trainc.documents.classify import GROUP, Key, identity
+from trainc.findings import Finding, Related, Severity, report
+from trainc.inputs.options import Options
+from trainc.inputs.source import Document
+from trainc.pipeline.lookup import builtin, not_found, reference
+from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
+
+_NAMED = 5
+"""So many runtimes are named in a message."""
+
+
+class Runtimes(Struct, frozen=True):
+    """The runtimes given, by identity, the built-in ones behind them, and those that were there before."""
+
+    given: Mapping[Key, Admitted]
+    options: Options
+    base: Base = Base()
+
+    @classmethod
+    def admit(cls, documents: tuple[Document, ...], options: Options, base: Base | None = None) -> Runtimes:
+        """Admit every runtime given."""
+        return cls({identity(d): admit_runtime(d, options) for d in documents}, options, base or Base())
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found in the runtimes given."""
+        return [finding for admitted in self.given.values() for finding in admitted.findings]
+
+    def judged(self, judge: Callable[[Document], tuple[Finding, ...]]) -> Runtimes:
+        """Return the runtimes with what ``judge`` finds in those that a cluster would store."""
+        judged = {
+            key: admitted
+            if _refused(admitted)
+            else replace(admitted, findings=(*admitted.findings, *judge(admitted.document)))
+            for key, admitted in self.given.items()
+        }
+        return Runtimes(judged, self.options, self.base)
+
+    def find(self, job: Document) -> Admitted | Finding:
+        """Return the admitted runtime that a TrainJob names, or the finding that it is not there.
+
+        An environment may have another in its place.
+        """
+        key = reference(job, self.options.settings.runtimes)
+        if (found := self.given.get(key)) is not None:
+            return found
+        if not self.options.faithful and key[0].endswith("/ClusterTrainingRuntime"):
+            own = admit_builtin(key[2])
+            if own is not None:
+                return own
+        return self._removed(key, not_found(job, key, self.given, self.options.faithful))
+
+    def _removed(self, key: Key, finding: Finding) -> Finding:
+        """Return the finding of a missing runtime; of one that was there before it says so.
+
+        A cluster does not let a runtime go as long as a TrainJob uses it (upstream's finalizer).
+        """
+        version, namespace, name = key
+        kind = version.rpartition("/")[2]
+        old = self.base.input(GROUP, kind, namespace, name)
+        if old is None:
+            return finding
+        message = f"{kind} {name!r} was removed, and this job uses it"
+        hint = "bring it back, or let the job use another one first"
+        related = Related(f"it was there at {self.base.revision}", old, ("metadata", "name"))
+        return replace(finding, message=message, hint=hint, related=(related,))
+
+    def unused(self, jobs: Iterable[Document]) -> tuple[Document, ...]:
+        """Return the runtimes given that no TrainJob names, those equal to built-in ones left out."""
+        named = {reference(job, self.options.settings.runtimes) for job in jobs}
+        return tuple(
+            admitted.document
+            for key, admitted in self.given.items()
+            if key not in named and not _is_builtin(key, admitted.document)
+        )
+
+
+def _is_builtin(key: Key, document: Document) -> bool:
+    own = admit_builtin(key[2]) if key[0].endswith("/ClusterTrainingRuntime") else None
+    return own is not None and own.document.data == document.data
+
+
+def without_jobs(unused: Sequence[Iterable[Document]]) -> tuple[Finding, ...]:
+    """Return one note for the runtimes that no job uses in any environment, from what each leaves unused."""
+    found = [{(one.source.name, one.index): one for one in documents} for documents in unused]
+    everywhere = sorted(set.intersection(*(set(each) for each in found))) if found else []
+    if not everywhere:
+        return ()
+    documents = [found[0][place] for place in everywhere]
+    names = [f"{d.data['kind']} {get(d.data, 'metadata', 'name')}" for d in documents]
+    named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    return (report("TC314", documents[0], ("metadata", "name"), f"no job uses {named}"),)
+
+
+@cache
+def admit_builtin(name: str) -> Admitted | None:
+    """Return a runtime of Trainer's own as a cluster stores it, or None."""
+    own = builtin(name)
+    return None if own is None else admit_runtime(own, Options())
+
+
+def admit_runtime(document: Document, options: Options) -> Admitted:
+    """Return a runtime as the cluster stores it: its CRD first, then its webhook."""
+    admitted = _admit_extended(document) if not options.faithful else _admit(document, faithful=True)
+    if _refused(admitted):
+        return admitted
+    found = (*validate_runtime(admitted.document), *check_listed(admitted.document))
+    return Admitted(admitted.document, (*admitted.findings, *found))
+
+
+def _refused(admitted: Admitted) -> bool:
+    """Tell whether the document cannot be worked on: an unknown field is an error, but leaves a whole document."""
+    return any(finding.severity is Severity.ERROR and finding.code != "TC101" for finding in admitted.findings)
+
+
+def _admit(document: Document, *, faithful: bool) -> Admitted:
+    return admit_document(document, "runtime-crd", "runtime-webhook", faithful=faithful)
+
+
+def _admit_extended(document: Document) -> Admitted:
+    """Admit a runtime whose MPI implementation may be one that trainc knows and the CRD does not."""
+    own = get(document.data, *IMPLEMENTATION_PATH)
+    if own not in EXTENSIONS:
+        return _admit(document, faithful=False)
+    stand_in = replace(document, data=put(document.data, IMPLEMENTATION_PATH, "OpenMPI"))
+    admitted = _admit(stand_in, faithful=False)
+    return Admitted(
+        replace(admitted.document, data=put(admitted.document.data, IMPLEMENTATION_PATH, own)), admitted.findings
+    )

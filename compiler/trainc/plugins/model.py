@@ -1,0 +1,324 @@
+"""What the passes hand to each other: a TrainJob joined with its runtime, and the objects it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get, objects
+from trainc.findings import Finding
+from trainc.inputs.options import Options
+from trainc.inputs.source import Document
+from trainc.kube.quantity import Quantity
+from trainc.plugins.ports import upsert_ports, upsert_ports_by_number
+
+ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
+TRAINER = "trainer"
+DATASET_INITIALIZER = "dataset-initializer"
+MODEL_INITIALIZER = "model-initializer"
+NODE = "node"
+LAUNCHER = "launcher"
+TRAINER_PORT = 29500
+
+
+class Origin(Struct, frozen=True, eq=False):
+    """Where a field of an object came from.
+
+    ``kind`` is input, patch, default, plugin, fix, environment or lock; ``name`` says which
+    (the patch's manager, the plugin, the schema or webhook that defaulted, the option of trainc.yaml).
+    ``earlier`` is where the value came from that this one has replaced.
+    """
+
+    kind: str
+    document: Document | None = None
+    path: Path = ()
+    name: str = ""
+    earlier: Origin | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Origin) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.kind, self.document, self.path, self.name)
+
+
+def _no_origins() -> Mapping[Path, Origin]:
+    return {}
+
+
+class Object(Struct, frozen=True, eq=False):
+    """A Kubernetes object to emit. ``origins()`` maps paths to origins; the nearest ancestor counts.
+
+    ``stem`` is the name of an object without the hash of its content that the real name ends in; None without one.
+    ``title`` is the name without the run number and the hash that the whole job has; None where that is the same.
+    """
+
+    data: JsonObject
+    origins: Callable[[], Mapping[Path, Origin]] = _no_origins
+    stem: str | None = None
+    title: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """The object's kind."""
+        return str(self.data["kind"])
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        metadata = self.data["metadata"]
+        assert isinstance(metadata, dict)
+        return str(metadata["name"])
+
+    @property
+    def plain(self) -> str:
+        """The name without run number and hashes, which stays when they change: that of its file, and of patches."""
+        return self.title or self.stem or self.name
+
+
+Objects = tuple[Object, ...]
+
+
+class Container(Struct, frozen=True):
+    """The part of a container that plugins shape; items are JSON objects of the core/v1 types."""
+
+    name: str
+    image: str = ""
+    command: tuple[str, ...] = ()
+    env: tuple[JsonObject, ...] = ()
+    ports: tuple[JsonObject, ...] = ()
+    volume_mounts: tuple[JsonObject, ...] = ()
+
+    def with_env(self, *variables: JsonObject) -> Container:
+        """Return the container with each variable in place of its namesake, or appended."""
+        return replace(self, env=upsert_named(self.env, variables))
+
+    def with_mounts(self, *mounts: JsonObject) -> Container:
+        """Return the container with each mount in place of the one at its mountPath, or appended."""
+        return replace(self, volume_mounts=upsert_mounts(self.volume_mounts, mounts))
+
+    def with_port(self, port: int, *, by_number: bool = False) -> Container:
+        """Return the container with an unnamed port, put in as upsert_ports does."""
+        upsert = upsert_ports_by_number if by_number else upsert_ports
+        return replace(self, ports=upsert(self.ports, ({"containerPort": port},)))
+
+
+class PodSet(Struct, frozen=True):
+    """One replicated job seen as a set of equal pods.
+
+    ``count`` is the number of pods of one replica, ``requests`` what one pod asks for.
+    """
+
+    name: str
+    ancestor: str | None
+    count: int
+    replicas: int
+    containers: tuple[Container, ...]
+    init_containers: tuple[Container, ...]
+    volumes: tuple[JsonObject, ...]
+    requests: Mapping[str, Quantity]
+
+    def container(self, name: str) -> Container | None:
+        """Return the container of that name, or None."""
+        for container in self.containers:
+            if container.name == name:
+                return container
+        return None
+
+    def with_container(self, container: Container) -> PodSet:
+        """Return the set with the first container of that name replaced; init containers come second."""
+        if self.container(container.name) is not None:
+            return replace(self, containers=replace_named(self.containers, container))
+        return replace(self, init_containers=replace_named(self.init_containers, container))
+
+    def with_volumes(self, *volumes: JsonObject) -> PodSet:
+        """Return the set with each volume in place of its namesake, or appended."""
+        return replace(self, volumes=upsert_named(self.volumes, volumes))
+
+
+class Model(Struct, frozen=True):
+    """A TrainJob joined with its runtime.
+
+    ``name`` is what its JobSet is called; all other names derive from it. ``title`` is the TrainJob's own.
+    ``spec`` is the JobSet's spec: the runtime's template with patches and resources merged in.
+    ``unpatched`` is the runtime's template before the patches. ``trainer`` is spec.trainer or None;
+    ``namespace`` is that of the objects, which an environment may have called otherwise than ``home``.
+    ``command`` and ``args`` are what the trainer's container gets, None for the runtime's own. ``ungrouped`` are the
+    pod sets whose pods get neither ``pod_labels`` nor ``pod_annotations``.
+    ``ml_policy`` and ``pod_group_policy`` are the runtime's. ``cluster`` finds the other documents
+    given, which stand for objects in the cluster, by ``apiVersion/kind``, namespace and name.
+    """
+
+    job: Document
+    runtime: Document
+    options: Options
+    name: str
+    namespace: str
+    spec: JsonObject
+    unpatched: JsonObject
+    pod_sets: tuple[PodSet, ...]
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    trainer: JsonObject | None
+    ml_policy: JsonObject | None
+    pod_group_policy: JsonObject | None
+    cluster: Mapping[tuple[str, str, str], Document]
+    command: tuple[str, ...] | None = None
+    args: tuple[str, ...] | None = None
+    pod_labels: Mapping[str, str] = field(default_factory=dict)
+    pod_annotations: Mapping[str, str] = field(default_factory=dict)
+    ungrouped: frozenset[str] = frozenset()
+
+    def fixed(self, fix: str) -> bool:
+        """Tell whether a fix of the table is switched on; raises KeyError for a name that is none."""
+        return self.options.fixed(fix)
+
+    def policy(self, name: str) -> JsonObject | None:
+        """Return one source of the ML policy (torch, mpi, jax, xgboost, flux), or None."""
+        value = self.ml_policy.get(name) if self.ml_policy else None
+        return value if isinstance(value, dict) else None
+
+    def pod_group(self, name: str) -> JsonObject | None:
+        """Return one source of the pod group policy (coscheduling, volcano), or None."""
+        value = self.pod_group_policy.get(name) if self.pod_group_policy else None
+        return value if isinstance(value, dict) else None
+
+    def pod_set(self, name: str) -> PodSet | None:
+        """Return the pod set of that name, or None."""
+        for pod_set in self.pod_sets:
+            if pod_set.name == name:
+                return pod_set
+        return None
+
+    def ancestor(self, ancestor: str) -> PodSet | None:
+        """Return the first pod set with that ancestor label, or None."""
+        for pod_set in self.pod_sets:
+            if pod_set.ancestor == ancestor:
+                return pod_set
+        return None
+
+    def with_pod_set(self, pod_set: PodSet) -> Model:
+        """Return the model with the first pod set of that name replaced."""
+        return replace(self, pod_sets=replace_named(self.pod_sets, pod_set))
+
+    @property
+    def jobs(self) -> list[JsonObject]:
+        """The replicated jobs of the spec."""
+        return objects(self.spec.get("replicatedJobs"))
+
+    def counted(self) -> Model:
+        """Return the model with spec.trainer.numNodes, where it is given, as the count of the trainer's pod set."""
+        found = self.trainer_set
+        if found is None or self.num_nodes is None:
+            return self
+        return self.with_pod_set(replace(found, count=self.num_nodes))
+
+    @property
+    def trainer_set(self) -> PodSet | None:
+        """The pod set that trains: the first one whose ancestor label says trainer."""
+        return self.ancestor(TRAINER)
+
+    @property
+    def trainer_container(self) -> Container | None:
+        """The container ``node`` of the trainer's pod set; None also where spec.trainer is absent (T1)."""
+        found = self.trainer_set
+        return found.container(NODE) if found and self.trainer is not None else None
+
+    def with_trainer_container(self, container: Container) -> Model:
+        """Return the model with the trainer's container replaced."""
+        found = self.trainer_set
+        return self if found is None else self.with_pod_set(found.with_container(container))
+
+    def trainer_value(self, name: str) -> Json:
+        """Return a field of spec.trainer, or None."""
+        return self.trainer.get(name) if self.trainer else None
+
+    def trainer_list(self, name: str) -> list[Json]:
+        """Return a list of spec.trainer; empty where it is absent."""
+        return as_list(self.trainer_value(name))
+
+    @property
+    def num_nodes(self) -> int | None:
+        """spec.trainer.numNodes."""
+        return _int(self.trainer_value("numNodes"))
+
+    @property
+    def num_proc_per_node(self) -> int | None:
+        """spec.trainer.numProcPerNode."""
+        return _int(self.trainer_value("numProcPerNode"))
+
+    @property
+    def master(self) -> str:
+        """The host of rank 0, which Trainer always looks for in a job called node (X6)."""
+        return self.rank0 if self.fixed("master-address") else f"{self.name}-{NODE}-0-0.{self.name}"
+
+    @property
+    def rank0(self) -> str:
+        """The host that the trainer's first Pod really has."""
+        found = self.trainer_set
+        return f"{self.name}-{found.name if found else NODE}-0-0.{self.subdomain}"
+
+    @property
+    def title(self) -> str:
+        """The TrainJob's name, without the run number and the hash that ``name`` may end in."""
+        return str(get(self.job.data, "metadata", "name"))
+
+    @property
+    def home(self) -> str:
+        """The namespace that the inputs have, by which the other documents given are found."""
+        return str(get(self.job.data, "metadata", "namespace") or "default")
+
+    @property
+    def subdomain(self) -> str:
+        """The headless Service's name: network.subdomain, else the job's own."""
+        found = get(self.spec, "network", "subdomain")
+        return found if isinstance(found, str) else self.name
+
+
+Findings = tuple[Finding, ...]
+
+
+def upsert_named(items: Iterable[JsonObject], new: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
+    """Return environment variables or volumes with each new one in place of its namesake, or appended."""
+    return _upsert(items, new, "name")
+
+
+def upsert_mounts(items: Iterable[JsonObject], new: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
+    """Return volume mounts with each new one in place of the one at its mountPath, or appended."""
+    return _upsert(items, new, "mountPath")
+
+
+def _upsert(items: Iterable[JsonObject], new: Iterable[JsonObject], key: str) -> tuple[JsonObject, ...]:
+    """Return items with each new one in place of the first with its key, or appended."""
+    out = list(items)
+    places: dict[Json, int] = {}  # by text or nothing: Go's types hold no other key here
+    for index, item in enumerate(out):
+        places.setdefault(item.get(key), index)
+    for item in new:
+        index = places.setdefault(item.get(key), len(out))
+        if index == len(out):
+            out.append(item)
+        else:
+            out[index] = item
+    return tuple(out)
+
+
+Named = TypeVar("Named", Container, PodSet)
+
+
+def replace_named(items: tuple[Named, ...], new: Named) -> tuple[Named, ...]:
+    """Return items with the first of that name replaced."""
+    for index, old in enumerate(items):
+        if old.name == new.name:
+            return items[:index] + (new,) + items[index + 1 :]  # noqa: RUF005 - mypy knows no other way
+    return items
+
+
+def _int(value: Json) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
