@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
-from trainc.documents.classify import API_VERSION, POLICIES, RUNTIMES, TRAINJOB
+from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB
 from trainc.findings import Finding, has_errors
 from trainc.findings.suppression import WORD
 from trainc.inputs.imagelock import key_of
@@ -23,6 +23,7 @@ from trainc.pipeline.content import digest_of
 from trainc.pipeline.context import Prepared
 from trainc.pipeline.job import Job
 from trainc.pipeline.jobresults import Documents, JobResult, UnknownDocument, encode, place_of
+from trainc.upstream import TRAINER_API
 
 NAME: Final = "jobs"
 """The name of the jobs in the store."""
@@ -65,7 +66,7 @@ class JobFile(msgspec.Struct, gc=False):
     def of(cls, source: Source, digest: bytes, documents: Iterable[Document], has_findings: bool) -> JobFile:
         """Return what to store about a file that was read."""
         documents = tuple(documents)
-        jobs = [d for d in documents if (d.data.get("apiVersion"), d.data.get("kind")) == (API_VERSION, TRAINJOB)]
+        jobs = [d for d in documents if (d.data.get("apiVersion"), d.data.get("kind")) == (TRAINER_API, TRAINJOB)]
         must_be_read = has_findings or not documents or len(jobs) < len(documents) or WORD in source.decoded()
         stored = {
             d.index: StoredDocument(as_object(d.data["metadata"]), get(d.data, "spec", "runtimeRef")) for d in jobs
@@ -76,7 +77,7 @@ class JobFile(msgspec.Struct, gc=False):
         """Yield a document in place of each of a file that was not read; ``marks`` reads it when it is needed."""
         for index, stored in self.jobs.items():
             spec: Json = {} if stored.runtime is None else {"runtimeRef": stored.runtime}
-            data: JsonObject = {"apiVersion": API_VERSION, "kind": TRAINJOB, "metadata": stored.metadata, "spec": spec}
+            data: JsonObject = {"apiVersion": TRAINER_API, "kind": TRAINJOB, "metadata": stored.metadata, "spec": spec}
             yield Document(Source(name, _NOT_READ), data, index, lambda index=index: marks(name, index))  # type: ignore[misc]
 
 
