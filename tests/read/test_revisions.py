@@ -126,7 +126,7 @@ def test_a_name_that_is_no_text(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trainc.revisions.LIMIT", 4)
+    monkeypatch.setattr("trainc.project.revisions.LIMIT", 4)
     put(tmp_path, "jobs/a/large.yaml", b"12345")
     put(tmp_path, "jobs/a/small.yaml", b"1234")
     commit(tmp_path)

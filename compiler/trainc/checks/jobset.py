@@ -11,7 +11,7 @@ from trainc.checks.jobs import POD, is_sound, problems_of
 from trainc.checks.pod_volumes import TWO_SOURCES, claim_problems
 from trainc.findings import Finding, Related, Severity, report
 from trainc.plugins.jobset import patched_sources
-from trainc.plugins.model import Model, Object
+from trainc.plugins.model import NODE, Model, Object
 from trainc.plugins.origins import blamed
 
 CLAIM = "TC812"
@@ -93,10 +93,17 @@ def _finding(model: Model, jobset: Object, problem: Problem, where: Path, subjec
         f"{subject}: {problem.detail}",
         severity=Severity.WARNING if model.options.faithful else None,
         found=problem.found,
-        hint=problem.hint or HINTS.get(problem.detail),
+        hint=problem.hint or HINTS.get(problem.detail) or _image_hint(jobset, (*where, *problem.path)),
         related=related,
         upstream=problem.upstream,
     )
+
+
+def _image_hint(jobset: Object, path: Path) -> str | None:
+    if path[-1] != "image":
+        return None
+    is_trainer = get(jobset.data, *path[:-1], "name") == NODE
+    return f"set image in this container{', or spec.trainer.image in the TrainJob' * is_trainer}"
 
 
 def _what(job: JsonObject, problem: Problem) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ from _ruamel_yaml import CParser, ScalarEvent, StreamEndEvent  # type: ignore[im
 from ruamel.yaml.error import YAMLError
 
 from trainc.basics.regex import lazy
+from trainc.documents import syntaxhints
 from trainc.documents.problems import CONVERTING, Problem, Refused
 
 Read = Callable[[], Any]
@@ -145,14 +147,6 @@ def is_bare(event: Any, text: str) -> bool:
     return text[start : start + 1] in ("!", "&") and _BARE_TAG.match(text[start : event.end_mark.index]) is not None
 
 
-_HINTS = {
-    "did not find expected key": "check how far lines are indented, and that brackets and quotes are closed",
-    "did not find expected <document start>": "kubectl cuts files at ---, so none may follow a line %YAML or %TAG",
-    "mapping values are not allowed in this context": 'quote a text that holds ": "',
-    "found invalid Unicode character escape code": "YAML has no surrogate pairs: write the character itself",
-}
-
-
 def syntax_error(error: Exception, text: str) -> Refused:
     """Turn an error of libyaml, or of encoding text for it, into a refusal with go-yaml's message."""
     if isinstance(error, UnicodeEncodeError):
@@ -170,13 +164,12 @@ def syntax_error(error: Exception, text: str) -> Refused:
     elif marked.context_mark is not None:
         line = marked.context_mark.line
     where = f"line {line}: " if line else ""
-    offset = min(marked.problem_mark.index, len(text))
-    hint = _HINTS.get(problem)
-    character = text[offset : offset + 1]
-    if character == "\t":
-        hint = "indent with spaces, not with tabs"
-    elif character in ("@", "`", "%"):
-        hint = f"quote a text that starts with {character}"
-    context = f" {marked.context}" if marked.context else ""
     upstream = f"{CONVERTING}yaml: {where}{problem}"
-    return Refused(Problem("TC002", (), problem + context, hint=hint, upstream=upstream), offset)
+    hint = syntaxhints.explain(marked, text, lambda: _quoted(text))
+    return Refused(Problem("TC002", (), hint.message, hint.found, hint.hint, upstream), hint.offset)
+
+
+def _quoted(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each quoted scalar begins and ends, up to the first error."""
+    with suppress(Refused, *ERRORS):
+        yield from ((scalar.begin, scalar.end) for scalar in scalar_events(text) if scalar.style in ("'", '"'))
