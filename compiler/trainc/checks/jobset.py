@@ -14,8 +14,9 @@ from trainc.checks.pod_volumes import TWO_SOURCES, claim_problems
 from trainc.findings import Finding, Related, Severity
 from trainc.findings.fault import Fault, report_fault
 from trainc.plugins.jobset import patched_sources
-from trainc.plugins.model import NODE, Model, Object
+from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import blamed
+from trainc.upstream import NODE
 
 CLAIM = "TC812"
 COUNTS = ("parallelism", "completions")
