@@ -10,6 +10,7 @@ import pytest
 from job_cases import CHANGES, changed, fine, mixed_specs
 from pods_oracle import ANSWERS, Answer
 
+from oracle import gotools
 from trainc.basics.jsonvalues import Json, existing
 from trainc.checks.fields import Field
 from trainc.checks.jobs import job_problems
@@ -43,7 +44,7 @@ def oracle() -> None:
     reason = pods_oracle.missing()
     if reason is not None:
         pytest.skip(reason)
-    pods_oracle.build()
+    gotools.build(pods_oracle.ORACLE)
 
 
 def test_answers_are_the_servers() -> None:
