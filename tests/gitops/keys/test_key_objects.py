@@ -14,9 +14,9 @@ from mpijob import build, of_kind, the
 from trainc import Build, Options, Source, compile
 from trainc.admission.companions import admit_companions
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
-from trainc.checks.fields import Field
-from trainc.checks.jobs import job_problems
-from trainc.checks.pods import pod_problems, template_problems
+from trainc.checks.fields import faults_in
+from trainc.checks.jobs import validate_job_spec
+from trainc.checks.pods import validate_pod, validate_pod_template
 from trainc.data import load_text
 from trainc.documents.emit import emit
 from trainc.documents.load import load
@@ -100,12 +100,12 @@ def test_a_wrong_shape_is_seen_by_the_crds() -> None:
 def test_the_job_can_have_pods(mode: str) -> None:
     job = the(build(MODES[mode]), "Job")
     spec = as_object(default_job(job)["spec"])
-    assert list(job_problems(Field("TC803", ("spec",), "spec"), spec)) == []
+    assert faults_in(validate_job_spec, spec) == []
     template = as_object(spec["template"])
-    assert list(template_problems(Field("TC803", ("t",), "t"), template)) == []
-    assert list(pod_problems(Field("TC803", ("p",), "p"), as_object(template["spec"]))) == []
+    assert faults_in(validate_pod_template, template) == []
+    assert faults_in(validate_pod, as_object(template["spec"])) == []
     broken: JsonObject = {**template, "spec": {**pod_of(job), "containers": []}}
-    assert list(template_problems(Field("TC803", ("t",), "t"), broken))
+    assert faults_in(validate_pod_template, broken)
 
 
 def test_the_pod_is_restricted() -> None:

@@ -12,8 +12,8 @@ from trainc import Build, Options, Source, compile
 from trainc.admission.companions import admit_companions
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
 from trainc.checks.created_pods import created_objects
-from trainc.checks.fields import Field
-from trainc.checks.pods import pod_problems, template_problems
+from trainc.checks.fields import faults_in
+from trainc.checks.pods import validate_pod, validate_pod_template
 from trainc.data import load_text
 from trainc.documents.emit import emit
 from trainc.kube.poddefaults import default_pod
@@ -85,8 +85,8 @@ def test_a_server_takes_them_and_adds_nothing(case: str) -> None:
     for name in ("launcher", "node"):
         pod = default_pod(pod_of(made, name))
         template: JsonObject = {"spec": pod}
-        assert list(pod_problems(Field("TC803", ("p",), "p"), pod)) == []
-        assert list(template_problems(Field("TC803", ("t",), "t"), template)) == []
+        assert faults_in(validate_pod, pod) == []
+        assert faults_in(validate_pod_template, template) == []
 
 
 @pytest.mark.parametrize("case", CASES)
