@@ -10,8 +10,8 @@ from textwrap import fill
 from trainc import Build, Options, Source
 from trainc.documents.emit import emit
 from trainc.findings import Severity
-from trainc.inputs.options import FIXES, Fix
 from trainc.pipeline.compile import compile as compile_sources
+from trainc.upstream import FIXES, Fix
 
 ROOT = Path(__file__).parents[2]
 TARGET = ROOT / "docs" / "fixes.md"
@@ -40,7 +40,7 @@ stays. Faithful output (`build --faithful`) has no fixes, whatever trainc.yaml s
 job that met a bug, also those that are in a cluster: most of what fixes change in a JobSet cannot be changed while it
 is there.
 
-This page is generated from `compiler/trainc/inputs/options.py` and the examples in `tests/fixes/` by `make schemas`.
+This page is generated from `compiler/trainc/upstream.py` and the examples in `tests/fixes/` by `make schemas`.
 
 """
 

@@ -8,6 +8,7 @@ import pytest
 from syntax import imports, modules
 
 ROOMS = (
+    "upstream",
     "basics",
     "data",
     "kube",

@@ -40,7 +40,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compiled]:
         return real(self, document)
 
     def since() -> list[str]:
-        found = sorted(names)
+        found = sorted(set(names))
         names.clear()
         return found
 

@@ -11,15 +11,16 @@ from job_cases import CHANGES, changed, fine, mixed_specs
 from pods_oracle import ANSWERS, Answer
 
 from trainc.basics.jsonvalues import Json, existing
-from trainc.checks.fields import Field, Problem
+from trainc.checks.fields import Field
 from trainc.checks.jobs import job_problems
 from trainc.checks.pods import template_problems
+from trainc.findings.fault import Fault
 from trainc.kube.gotypes import decode
 
 RANDOM = 3000
 
 
-def problems(spec: dict[str, Any]) -> list[Problem]:
+def problems(spec: dict[str, Any]) -> list[Fault]:
     typed = decode(spec, "v1.JobSpec")
     assert isinstance(typed, dict)
     place = Field("TC803", ("spec",), "spec")
@@ -64,7 +65,7 @@ def test_problems_lie_in_the_job(change: tuple[str, Any]) -> None:
         missing = problem.path[len(existing(root, problem.path)) :]
         assert len(missing) <= 1, "all but the last step, which may be what is missing, is there"
         assert problem.upstream.startswith("spec.")
-        assert problem.detail
+        assert problem.message
 
 
 def test_values_of_variables_are_not_told() -> None:

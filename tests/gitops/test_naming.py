@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import as_object, get, objects
-from trainc.gitops.naming import RUN
 from trainc.project.config import parse
+from trainc.upstream import RUN
 
 RUNTIME = """\
 apiVersion: trainer.kubeflow.org/v1alpha1

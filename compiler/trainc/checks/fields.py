@@ -7,27 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
+from trainc.findings.fault import Fault
 from trainc.kube.fielderror import go_value, quote
 from trainc.kube.gojson import go_json
 from trainc.kube.names import is_dns1123_label, is_dns1123_subdomain, is_qualified_name, is_valid_label_value
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """One thing that the API server refuses in an object that a controller creates.
-
-    ``path`` is the field's in the object, ``upstream`` the server's text, ``detail`` the same without the field.
-    ``found`` is the invalid value if it is a string or a number; ``other`` the path of a second field involved.
-    """
-
-    code: str
-    path: Path
-    detail: str
-    upstream: str
-    found: str | None = None
-    other: Path | None = None
-    hint: str | None = None
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -66,67 +51,67 @@ class Field(msgspec.Struct, frozen=True):
         at = self.child(name)
         return ((at.index(index), item) for index, item in enumerate(objects(get(parent, name))))
 
-    def one_of(self, parent: Json, name: str, supported: Sequence[str]) -> Iterator[Problem]:
+    def one_of(self, parent: Json, name: str, supported: Sequence[str]) -> Iterator[Fault]:
         """Yield the problem if ``name`` of ``parent``, the value of this field, is set and not supported."""
         if (value := text(parent, name)) and value not in supported:
             yield self.child(name).unsupported(value, supported)
 
-    def not_negatives(self, parent: JsonObject, names: Iterable[str]) -> Iterator[Problem]:
+    def not_negatives(self, parent: JsonObject, names: Iterable[str]) -> Iterator[Fault]:
         """Yield a problem for each of ``names`` that is negative in ``parent``, the value of this field."""
         for name in names:
             yield from self.child(name).not_negative(parent.get(name))
 
-    def required(self, detail: str = "") -> Problem:
+    def required(self, detail: str = "") -> Fault:
         """Return the problem of a missing or empty value."""
         text = f"{self.name}: Required value"
-        return Problem(self.code, self.path, detail or "a value is required", f"{text}: {detail}" if detail else text)
+        return Fault(self.code, self.path, detail or "a value is required", f"{text}: {detail}" if detail else text)
 
-    def forbidden(self, detail: str) -> Problem:
+    def forbidden(self, detail: str) -> Fault:
         """Return the problem of a field that must not be set."""
-        return Problem(self.code, self.path, detail, f"{self.name}: Forbidden: {detail}")
+        return Fault(self.code, self.path, detail, f"{self.name}: Forbidden: {detail}")
 
-    def invalid(self, value: Json, detail: str, *, typed: bool = False) -> Problem:
+    def invalid(self, value: Json, detail: str, *, typed: bool = False) -> Fault:
         """Return the problem of a wrong value. ``typed``: its Go type is a named string, which Go writes as JSON."""
         shown = go_json(value) if typed else go_value(value, struct=True)
         return self._valued("Invalid value", shown, detail, value)
 
-    def each_invalid(self, value: str, details: Iterable[str]) -> Iterator[Problem]:
+    def each_invalid(self, value: str, details: Iterable[str]) -> Iterator[Fault]:
         """Yield a problem for everything that is wrong with a value."""
         return (self.invalid(value, detail) for detail in details)
 
-    def unsupported(self, value: Json, supported: Sequence[str]) -> Problem:
+    def unsupported(self, value: Json, supported: Sequence[str]) -> Fault:
         """Return the problem of a value that is not one of those supported, which are listed in the order given."""
         detail = f"supported values: {', '.join(map(quote, supported))}"
         return self._valued("Unsupported value", go_json(value), detail, value)
 
-    def duplicate(self, value: Json) -> Problem:
+    def duplicate(self, value: Json) -> Fault:
         """Return the problem of a value that occurs twice."""
         return self._valued("Duplicate value", go_value(value), "", value, "is there twice")
 
-    def not_found(self, value: str, detail: str = "", ours: str = "") -> Problem:
+    def not_found(self, value: str, detail: str = "", ours: str = "") -> Fault:
         """Return the problem of a name for which nothing exists."""
         return self._valued("Not found", quote(value), detail, value, ours)
 
-    def too_many(self, count: int, limit: int) -> Problem:
+    def too_many(self, count: int, limit: int) -> Fault:
         """Return the problem of a list with too many items."""
         detail = f"must have at most {limit} item{'' if limit == 1 else 's'}"
         return self._valued("Too many", str(count), detail, count)
 
-    def too_long(self, limit: int) -> Problem:
+    def too_long(self, limit: int) -> Fault:
         """Return the problem of a string with too many bytes."""
         detail = f"may not be more than {limit} bytes"
-        return Problem(self.code, self.path, detail, f"{self.name}: Too long: {detail}")
+        return Fault(self.code, self.path, detail, f"{self.name}: Too long: {detail}")
 
-    def not_negative(self, value: Json) -> Iterator[Problem]:
+    def not_negative(self, value: Json) -> Iterator[Fault]:
         """Yield the problem of a number below 0; none for what is no number."""
         if isinstance(value, int) and value < 0:
             yield self.invalid(value, NOT_NEGATIVE)
 
-    def _valued(self, kind: str, shown: str, detail: str, value: Json, ours: str = "") -> Problem:
+    def _valued(self, kind: str, shown: str, detail: str, value: Json, ours: str = "") -> Fault:
         text = f"{self.name}: {kind}: {shown}"
         found = value if isinstance(value, str) else str(value) if isinstance(value, int) else None
         said = ours or detail or kind.lower()
-        return Problem(self.code, self.path, said, f"{text}: {detail}" if detail else text, found)
+        return Fault(self.code, self.path, said, f"{text}: {detail}" if detail else text, found)
 
 
 # Rules for values that many fields of a pod share, as Kubernetes 1.34 words them.
@@ -155,22 +140,22 @@ def between(low: int, high: int) -> str:
     return f"must be between {low} and {high}, inclusive"
 
 
-def dns_label(field: Field, value: str) -> Iterator[Problem]:
+def dns_label(field: Field, value: str) -> Iterator[Fault]:
     """Check a DNS label."""
     return field.each_invalid(value, is_dns1123_label(value))
 
 
-def dns_subdomain(field: Field, value: str) -> Iterator[Problem]:
+def dns_subdomain(field: Field, value: str) -> Iterator[Fault]:
     """Check a DNS subdomain, the name of most objects."""
     return field.each_invalid(value, is_dns1123_subdomain(value))
 
 
-def qualified_name(field: Field, value: str) -> Iterator[Problem]:
+def qualified_name(field: Field, value: str) -> Iterator[Fault]:
     """Check the key of a label."""
     return field.each_invalid(value, map(_as_in_134, is_qualified_name(value)))
 
 
-def label_value(field: Field, value: str) -> Iterator[Problem]:
+def label_value(field: Field, value: str) -> Iterator[Fault]:
     """Check the value of a label."""
     return field.each_invalid(value, label_value_details(value))
 
@@ -180,7 +165,7 @@ def label_value_details(value: str) -> list[str]:
     return [_as_in_134(detail) for detail in is_valid_label_value(value)]
 
 
-def labels(field: Field, values: Mapping[str, Json]) -> Iterator[Problem]:
+def labels(field: Field, values: Mapping[str, Json]) -> Iterator[Fault]:
     """Check labels, in order of their keys; each problem lies at its key, and is named after all of them."""
     for key in sorted(values):
         yield from qualified_name(field.within(key), key)
@@ -192,14 +177,14 @@ def _as_in_134(detail: str) -> str:
     return detail.replace(" bytes", " characters").replace("a valid label key must", "a qualified name must")
 
 
-def label_selector(field: Field, selector: Json) -> Iterator[Problem]:
+def label_selector(field: Field, selector: Json) -> Iterator[Fault]:
     """Check a label selector; an absent one is fine."""
     yield from labels(field.child("matchLabels"), as_object(get(selector, "matchLabels")))
     for at, requirement in field.items(selector, "matchExpressions"):
         yield from selector_requirement(at, requirement)
 
 
-def selector_requirement(field: Field, requirement: JsonObject, *, node: bool = False) -> Iterator[Problem]:
+def selector_requirement(field: Field, requirement: JsonObject, *, node: bool = False) -> Iterator[Fault]:
     """Check one expression of a selector; ``node`` allows those that only nodes are selected by."""
     operator, values = text(requirement, "operator"), as_list(requirement.get("values"))
     at = field.child("values")
@@ -219,32 +204,32 @@ def selector_requirement(field: Field, requirement: JsonObject, *, node: bool = 
         yield from label_value(at.index(index), str(value))
 
 
-def id_in_range(field: Field, value: Json) -> Iterator[Problem]:
+def id_in_range(field: Field, value: Json) -> Iterator[Fault]:
     """Check the number of a user or a group."""
     if isinstance(value, int) and not 0 <= value <= MAX_ID:
         yield field.invalid(value, between(0, MAX_ID))
 
 
-def mode(field: Field, value: Json) -> Iterator[Problem]:
+def mode(field: Field, value: Json) -> Iterator[Fault]:
     """Check the permissions of a file."""
     if isinstance(value, int) and not 0 <= value <= MAX_MODE:
         yield field.invalid(value, MODE)
 
 
-def no_backsteps(field: Field, path: str) -> Iterator[Problem]:
+def no_backsteps(field: Field, path: str) -> Iterator[Fault]:
     """Check that no step of a path goes up."""
     if ".." in path.split("/"):
         yield field.invalid(path, "must not contain '..'")
 
 
-def descending(field: Field, path: str) -> Iterator[Problem]:
+def descending(field: Field, path: str) -> Iterator[Fault]:
     """Check a path that stays below where it starts."""
     if path.startswith("/"):
         yield field.invalid(path, "must be a relative path")
     yield from no_backsteps(field, path)
 
 
-def file_below(field: Field, path: str) -> Iterator[Problem]:
+def file_below(field: Field, path: str) -> Iterator[Fault]:
     """Check the path of a file that Kubernetes writes into a volume."""
     yield from descending(field, path)
     if path.startswith("..") and not path.startswith("../"):

@@ -12,9 +12,10 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
-from trainc.checks.fields import Field, Problem, labels, number, qualified_name, text
+from trainc.checks.fields import Field, labels, number, qualified_name, text
 from trainc.checks.pod_environment import env_problems
 from trainc.checks.pods import annotation_problems, pod_problems, spec_problems, template_problems
+from trainc.findings.fault import Fault
 from trainc.kube.fielderror import quote
 from trainc.kube.names import is_domain_prefixed_path
 
@@ -39,7 +40,7 @@ COUNTS = (
 )
 
 
-def job_problems(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def job_problems(field: Field, spec: JsonObject) -> Iterator[Fault]:
     """Yield what is wrong with a Job's spec; ``place`` is where that stands."""
     yield from field.not_negatives(spec, COUNTS)
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
@@ -65,14 +66,14 @@ def job_problems(field: Field, spec: JsonObject) -> Iterator[Problem]:
     yield from _restart(field.child("template", "spec", "restartPolicy"), spec)
 
 
-def _manager(field: Field, manager: str) -> Iterator[Problem]:
+def _manager(field: Field, manager: str) -> Iterator[Fault]:
     for message in is_domain_prefixed_path(field.name, manager):
-        yield Problem(field.code, field.path, "must be a domain-prefixed path", message, manager)
+        yield Fault(field.code, field.path, "must be a domain-prefixed path", message, manager)
     if len(manager.encode()) > MAX_MANAGED_BY:
         yield field.too_long(MAX_MANAGED_BY)
 
 
-def _indexed(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def _indexed(field: Field, spec: JsonObject) -> Iterator[Fault]:
     parallelism = number(spec, "parallelism")
     completions, failed = number(spec, "completions"), number(spec, "maxFailedIndexes")
     if completions is None and parallelism is not None:  # both absent are both 1
@@ -88,7 +89,7 @@ def _indexed(field: Field, spec: JsonObject) -> Iterator[Problem]:
         yield from _many(field, parallelism, failed)
 
 
-def _many(field: Field, parallelism: int | None, failed: int | None) -> Iterator[Problem]:
+def _many(field: Field, parallelism: int | None, failed: int | None) -> Iterator[Fault]:
     if failed is None:
         detail = f"must be specified when completions is above {MAX_INDEXED}"
         yield field.child("maxFailedIndexes").required(detail)
@@ -98,7 +99,7 @@ def _many(field: Field, parallelism: int | None, failed: int | None) -> Iterator
             yield field.child(key).invalid(value, f"must be less than or equal to {MAX_FOR_MANY} {rest}")
 
 
-def _failure_policy(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def _failure_policy(field: Field, spec: JsonObject) -> Iterator[Fault]:
     policy = spec.get("podFailurePolicy")
     if not isinstance(policy, dict):
         return
@@ -109,12 +110,12 @@ def _failure_policy(field: Field, spec: JsonObject) -> Iterator[Problem]:
         yield from _rule(at, rule, names, per_index="backoffLimitPerIndex" in spec)
 
 
-def _too_many(field: Field, items: list[JsonObject]) -> Iterator[Problem]:
+def _too_many(field: Field, items: list[JsonObject]) -> Iterator[Fault]:
     if len(items) > MAX_RULES:
         yield field.too_many(len(items), MAX_RULES)
 
 
-def _rule(field: Field, rule: JsonObject, names: set[str], *, per_index: bool) -> Iterator[Problem]:
+def _rule(field: Field, rule: JsonObject, names: set[str], *, per_index: bool) -> Iterator[Fault]:
     action, at = text(rule, "action"), field.child("action")
     if not action:
         yield at.required(_valid(ACTIONS))
@@ -132,15 +133,15 @@ def _rule(field: Field, rule: JsonObject, names: set[str], *, per_index: bool) -
     if isinstance(codes, dict) == bool(conditions):
         both = "specifying both OnExitCodes and OnPodConditions is not supported"
         detail = both if conditions else "specifying one of OnExitCodes and OnPodConditions is required"
-        yield Problem(field.code, field.path, detail, f"{field.name}: Invalid value: {detail}")
+        yield Fault(field.code, field.path, detail, f"{field.name}: Invalid value: {detail}")
 
 
-def _condition(field: Field, condition: JsonObject) -> Iterator[Problem]:
+def _condition(field: Field, condition: JsonObject) -> Iterator[Fault]:
     yield from qualified_name(field.child("type"), text(condition, "type"))
     yield from field.one_of(condition, "status", STATUSES)
 
 
-def _exit_codes(field: Field, codes: JsonObject, names: set[str]) -> Iterator[Problem]:
+def _exit_codes(field: Field, codes: JsonObject, names: set[str]) -> Iterator[Fault]:
     operator, values = text(codes, "operator"), as_list(codes.get("values"))
     if not operator:
         yield field.child("operator").required(_valid(EXIT_OPERATORS))
@@ -158,7 +159,7 @@ def _exit_codes(field: Field, codes: JsonObject, names: set[str]) -> Iterator[Pr
     yield from _values(at, values, operator)
 
 
-def _values(field: Field, values: list[Json], operator: str) -> Iterator[Problem]:
+def _values(field: Field, values: list[Json], operator: str) -> Iterator[Fault]:
     numbers = [value if isinstance(value, int) else 0 for value in values]
     for index, value in enumerate(numbers):
         if operator == "In" and value == 0:
@@ -178,7 +179,7 @@ def _typed_success(policy: JsonObject) -> JsonObject:
     return {"Rules": rules}
 
 
-def _success_policy(field: Field, policy: JsonObject, completions: int) -> Iterator[Problem]:
+def _success_policy(field: Field, policy: JsonObject, completions: int) -> Iterator[Fault]:
     rules, at = objects(policy.get("rules")), field.child("rules")
     if not rules:
         yield at.required("at least one rules must be specified when the successPolicy is specified")
@@ -197,14 +198,14 @@ def _success_policy(field: Field, policy: JsonObject, completions: int) -> Itera
             yield there.invalid(count, detail)
 
 
-def _replacement(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def _replacement(field: Field, spec: JsonObject) -> Iterator[Fault]:
     policy = spec.get("podReplacementPolicy")
     supported = ("Failed",) if isinstance(spec.get("podFailurePolicy"), dict) else REPLACEMENTS
     if isinstance(policy, str) and policy not in supported:
         yield field.unsupported(policy, supported)
 
 
-def _restart(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def _restart(field: Field, spec: JsonObject) -> Iterator[Fault]:
     policy = text(spec, "template", "spec", "restartPolicy")
     if policy in ("", "Always"):
         yield replace(field.required('valid values: "OnFailure", "Never"'), found=policy or None)
@@ -241,13 +242,13 @@ _SOME = "x"
 """Replaces a text that only has to be non-empty."""
 
 
-def problems_of(job: JsonObject) -> Iterator[Problem]:
+def problems_of(job: JsonObject) -> Iterator[Fault]:
     """Yield what is wrong with a Job, as ``created_job`` returns it; paths are those of the Job."""
     yield from _job_problems(job)
     yield from _template_problems(as_object(get(job, "spec", "template")))
 
 
-def _job_problems(job: JsonObject) -> Iterator[Problem]:
+def _job_problems(job: JsonObject) -> Iterator[Fault]:
     """Yield what is wrong with a Job beside its template."""
     yield from labels(
         Field(METADATA, ("metadata", "labels"), "metadata.labels"), as_object(get(job, "metadata", "labels"))
@@ -255,7 +256,7 @@ def _job_problems(job: JsonObject) -> Iterator[Problem]:
     yield from job_problems(Field(JOB, ("spec",), "spec"), as_object(job["spec"]))
 
 
-def _template_problems(template: JsonObject) -> Iterator[Problem]:
+def _template_problems(template: JsonObject) -> Iterator[Fault]:
     """Yield what is wrong with the template of a Job, whatever the Job."""
     yield from template_problems(Field(JOB, ("spec",), "spec").child("template"), template)
     # A pod's own rules come with the server's names of a pod's fields.
@@ -330,11 +331,11 @@ def _metadata(metadata: Json) -> JsonObject:
     return {name: values for name, values in found.items() if values and not _is_valid(checks[name], values)}
 
 
-def _is_valid(check: Callable[[Field, JsonObject], Iterator[Problem]], value: JsonObject) -> bool:
+def _is_valid(check: Callable[[Field, JsonObject], Iterator[Fault]], value: JsonObject) -> bool:
     """Tell whether a check finds nothing in a value."""
     return _is_valid_packed(check, marshal.dumps(value, _PLAIN))
 
 
 @lru_cache(maxsize=8192)
-def _is_valid_packed(check: Callable[[Field, JsonObject], Iterator[Problem]], key: bytes) -> bool:
+def _is_valid_packed(check: Callable[[Field, JsonObject], Iterator[Fault]], key: bytes) -> bool:
     return not any(check(Field(JOB, (), ""), marshal.loads(key)))

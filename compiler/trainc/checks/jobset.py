@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, dotted, get, objects
 from trainc.checks.created_pods import created_job
-from trainc.checks.fields import Field, Problem
+from trainc.checks.fields import Field
 from trainc.checks.jobs import POD, is_sound, problems_of
 from trainc.checks.pod_volumes import TWO_SOURCES, claim_problems
-from trainc.findings import Finding, Related, Severity, report
+from trainc.findings import Finding, Related, Severity
+from trainc.findings.fault import Fault, report_fault
 from trainc.plugins.jobset import patched_sources
-from trainc.plugins.model import NODE, Model, Object
+from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import blamed
+from trainc.upstream import NODE
 
 CLAIM = "TC812"
 COUNTS = ("parallelism", "completions")
@@ -54,25 +58,25 @@ def check_jobset(model: Model, jobset: Object) -> list[Finding]:
     return findings
 
 
-def _once(problems: Iterable[Problem]) -> list[Problem]:
+def _once(problems: Iterable[Fault]) -> list[Fault]:
     """Return problems without those that say again what another one says of the same place."""
     found = list(dict.fromkeys(problems))
-    vendorless = {problem.path for problem in found if problem.detail == VENDOR}
-    return [p for p in found if p.detail != NOT_FOR_CONTAINERS or p.path not in vendorless]
+    vendorless = {problem.path for problem in found if problem.message == VENDOR}
+    return [p for p in found if p.message != NOT_FOR_CONTAINERS or p.path not in vendorless]
 
 
-def _claims(jobset: JsonObject) -> Iterator[tuple[Problem, Path]]:
+def _claims(jobset: JsonObject) -> Iterator[tuple[Fault, Path]]:
     for i, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
         for j, template in enumerate(objects(policy.get("templates"))):
             for problem in claim_problems(Field(CLAIM, ("spec",), "spec"), as_object(template.get("spec"))):
                 yield problem, ("spec", "volumeClaimPolicies", i, "templates", j)
 
 
-def _told_already(model: Model, jobset: Object, job: str, path: Path, problem: Problem) -> bool:
+def _told_already(model: Model, jobset: Object, job: str, path: Path, problem: Fault) -> bool:
     """Tell whether another code says the same: of a node count, a patched volume, a name that the runtime lacks."""
     if problem.path[-1] in COUNTS and (model.num_nodes or 0) < 1:
         return blamed(model, jobset, path)[1] == NUM_NODES
-    if problem.detail == TWO_SOURCES:
+    if problem.message == TWO_SOURCES:
         return get(jobset.data, *path[:-1], "name") in patched_sources(model).get(job, {})
     if problem.path[-1] == "image":
         # No patch can give an image (it is not in the schema), so a container that a patch brings is a misspelt one.
@@ -80,23 +84,16 @@ def _told_already(model: Model, jobset: Object, job: str, path: Path, problem: P
     return False
 
 
-def _finding(model: Model, jobset: Object, problem: Problem, where: Path, subject: str) -> Finding:
+def _finding(model: Model, jobset: Object, problem: Fault, where: Path, subject: str) -> Finding:
     document, path = blamed(model, jobset, (*where, *problem.path))
     related: tuple[Related, ...] = ()
     if problem.other is not None:
         other, place = blamed(model, jobset, (*where, *problem.other))
         related = (Related("because of this", other, place),)
-    return report(
-        problem.code,
-        document,
-        path,
-        f"{subject}: {problem.detail}",
-        severity=Severity.WARNING if model.options.faithful else None,
-        found=problem.found,
-        hint=problem.hint or HINTS.get(problem.detail) or _image_hint(jobset, (*where, *problem.path)),
-        related=related,
-        upstream=problem.upstream,
-    )
+    hint = problem.hint or HINTS.get(problem.message) or _image_hint(jobset, (*where, *problem.path))
+    told = msgspec.structs.replace(problem, message=f"{subject}: {problem.message}", hint=hint)
+    severity = Severity.WARNING if model.options.faithful else None
+    return report_fault(told, document, path, severity=severity, related=related)
 
 
 def _image_hint(jobset: Object, path: Path) -> str | None:
@@ -106,7 +103,7 @@ def _image_hint(jobset: Object, path: Path) -> str | None:
     return f"set image in this container{', or spec.trainer.image in the TrainJob' * is_trainer}"
 
 
-def _what(job: JsonObject, problem: Problem) -> str:
+def _what(job: JsonObject, problem: Fault) -> str:
     """Name the field as people know it: with its container's name, and without the way through the templates."""
     path = problem.path
     depth = len(POD) if path[: len(POD)] == POD else 2 if path[:2] == POD[:2] else 1

@@ -9,10 +9,11 @@ import msgspec
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, objects
-from trainc.checks.fields import MAX_PORT, Field, Problem, between, descending, dns_label, id_in_range, number, text
+from trainc.checks.fields import MAX_PORT, Field, between, descending, dns_label, id_in_range, number, text
 from trainc.checks.pod_environment import env_from_problems, env_problems
 from trainc.checks.pod_resources import device_problems, requirement_problems
 from trainc.checks.pod_volumes import mount_problems
+from trainc.findings.fault import Fault
 from trainc.kube.names import is_valid_port_name
 
 CONTAINER, ENVIRONMENT, MOUNTS, RESOURCES, SECURITY = "TC805", "TC811", "TC806", "TC807", "TC809"
@@ -32,7 +33,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     host_users: bool
 
 
-def container_problems(field: Field, spec: JsonObject, around: Surroundings) -> Iterator[Problem]:
+def container_problems(field: Field, spec: JsonObject, around: Surroundings) -> Iterator[Fault]:
     """Check the containers and init containers of a pod's spec."""
     containers, init_containers = (objects(spec.get(kind)) for kind in ("containers", "initContainers"))
     at = field.coded(CONTAINER).child("containers")
@@ -54,20 +55,20 @@ def container_problems(field: Field, spec: JsonObject, around: Surroundings) -> 
         yield from (_renumbered(p, index) for p in host_port_conflicts(at, [container], host_network=False))
 
 
-def _renumbered(problem: Problem, index: int) -> Problem:
+def _renumbered(problem: Fault, index: int) -> Fault:
     steps = list(problem.path)
     steps[steps.index("initContainers") + 1] = index
     return replace(problem, path=tuple(steps))
 
 
-def _unique(field: Field, name: str, names: set[str], *, init: bool = False) -> Iterator[Problem]:
+def _unique(field: Field, name: str, names: set[str], *, init: bool = False) -> Iterator[Fault]:
     if name in names:
         yield field.child("name").duplicate(name)
     if name or not init:
         names.add(name)
 
 
-def _container(field: Field, container: JsonObject, around: Surroundings) -> Iterator[Problem]:
+def _container(field: Field, container: JsonObject, around: Surroundings) -> Iterator[Fault]:
     name = text(container, "name")
     yield from dns_label(field.child("name"), name) if name else (field.child("name").required(),)
     if not text(container, "image"):
@@ -87,7 +88,7 @@ def _container(field: Field, container: JsonObject, around: Surroundings) -> Ite
         yield from container_security(at, context, host_users=around.host_users)
 
 
-def _resizing(field: Field, container: JsonObject, restart_policy: str) -> Iterator[Problem]:
+def _resizing(field: Field, container: JsonObject, restart_policy: str) -> Iterator[Fault]:
     """Check what happens when resources change; the server's names lack the number of the item."""
     seen: set[str] = set()
     for index, policy in enumerate(objects(container.get("resizePolicy"))):
@@ -104,7 +105,7 @@ def _resizing(field: Field, container: JsonObject, restart_policy: str) -> Itera
             yield at.invalid(restart, "must be 'NotRequired' when `restartPolicy` is 'Never'", typed=True)
 
 
-def _init(field: Field, container: JsonObject, around: Surroundings) -> Iterator[Problem]:
+def _init(field: Field, container: JsonObject, around: Surroundings) -> Iterator[Fault]:
     # Other policies, and any of a container proper, are behind a gate that is off: the server drops them.
     if container.get("restartPolicy") == "Always":
         yield from lifecycle_problems(field, container, around.grace)
@@ -127,14 +128,14 @@ _HEADER_TEXT = (
 )
 
 
-def probe_problems(field: Field, container: JsonObject) -> Iterator[Problem]:
+def probe_problems(field: Field, container: JsonObject) -> Iterator[Fault]:
     """Check the three probes of a container."""
     for kind in PROBES:
         if isinstance(probe := container.get(kind), dict):
             yield from _probe(field.child(kind), probe, kind)
 
 
-def _probe(field: Field, probe: JsonObject, kind: str) -> Iterator[Problem]:
+def _probe(field: Field, probe: JsonObject, kind: str) -> Iterator[Fault]:
     yield from handler_problems(field, probe, ("exec", "httpGet", "tcpSocket", "grpc"))
     yield from field.not_negatives(probe, COUNTS)
     grace, at = number(probe, "terminationGracePeriodSeconds"), field.child("terminationGracePeriodSeconds")
@@ -147,7 +148,7 @@ def _probe(field: Field, probe: JsonObject, kind: str) -> Iterator[Problem]:
         yield field.child("successThreshold").invalid(threshold, "must be 1")
 
 
-def lifecycle_problems(field: Field, container: JsonObject, grace: int | None) -> Iterator[Problem]:
+def lifecycle_problems(field: Field, container: JsonObject, grace: int | None) -> Iterator[Fault]:
     """Check the hooks of a container; ``grace`` is the pod's terminationGracePeriodSeconds."""
     for hook in ("postStart", "preStop"):
         if isinstance(handler := get(container, "lifecycle", hook), dict):
@@ -155,7 +156,7 @@ def lifecycle_problems(field: Field, container: JsonObject, grace: int | None) -
             yield from handler_problems(at, handler, ("exec", "httpGet", "tcpSocket", "sleep"), grace)
 
 
-def forbidden_in_init(field: Field, container: JsonObject) -> Iterator[Problem]:
+def forbidden_in_init(field: Field, container: JsonObject) -> Iterator[Fault]:
     """Report probes and hooks of an init container that runs to its end."""
     for key in ("lifecycle", *PROBES):
         if container.get(key) is not None:
@@ -164,7 +165,7 @@ def forbidden_in_init(field: Field, container: JsonObject) -> Iterator[Problem]:
 
 def handler_problems(
     field: Field, handler: JsonObject, kinds: tuple[str, ...], grace: int | None = None
-) -> Iterator[Problem]:
+) -> Iterator[Fault]:
     """Check that a probe or hook does one thing, which is whole."""
     given = [kind for kind in kinds if isinstance(handler.get(kind), dict)]
     if not given:
@@ -179,12 +180,12 @@ def handler_problems(
             yield from _HANDLERS[kind](at, as_object(handler[kind]))
 
 
-def _exec(field: Field, action: JsonObject) -> Iterator[Problem]:
+def _exec(field: Field, action: JsonObject) -> Iterator[Fault]:
     if not action.get("command"):
         yield field.child("command").required()
 
 
-def _http_get(field: Field, action: JsonObject) -> Iterator[Problem]:
+def _http_get(field: Field, action: JsonObject) -> Iterator[Fault]:
     yield from port_or_name(field.child("port"), action.get("port"))
     yield from field.one_of(action, "scheme", SCHEMES)
     for index, header in enumerate(objects(action.get("httpHeaders"))):
@@ -192,17 +193,17 @@ def _http_get(field: Field, action: JsonObject) -> Iterator[Problem]:
             yield field.child("httpHeaders").within(index, "name").invalid(name, _HEADER_TEXT)
 
 
-def _port(field: Field, action: JsonObject) -> Iterator[Problem]:
+def _port(field: Field, action: JsonObject) -> Iterator[Fault]:
     return port_or_name(field.child("port"), action.get("port"))
 
 
-def _sleep(field: Field, seconds: int, grace: int | None) -> Iterator[Problem]:
+def _sleep(field: Field, seconds: int, grace: int | None) -> Iterator[Fault]:
     if grace is not None and not 0 <= seconds <= grace:
         detail = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
         yield field.within("seconds").invalid(seconds, detail)
 
 
-_HANDLERS: dict[str, Callable[[Field, JsonObject], Iterator[Problem]]] = {
+_HANDLERS: dict[str, Callable[[Field, JsonObject], Iterator[Fault]]] = {
     "exec": _exec,
     "httpGet": _http_get,
     "tcpSocket": _port,
@@ -216,7 +217,7 @@ _HANDLERS: dict[str, Callable[[Field, JsonObject], Iterator[Problem]]] = {
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 
 
-def port_problems(field: Field, container: JsonObject) -> Iterator[Problem]:
+def port_problems(field: Field, container: JsonObject) -> Iterator[Fault]:
     """Check the ports of one container: names and numbers."""
     names: set[str] = set()
     for at, port in field.items(container, "ports"):
@@ -231,7 +232,7 @@ def port_problems(field: Field, container: JsonObject) -> Iterator[Problem]:
         yield from at.one_of(port, "protocol", PROTOCOLS)
 
 
-def _name(field: Field, name: str, names: set[str]) -> Iterator[Problem]:
+def _name(field: Field, name: str, names: set[str]) -> Iterator[Fault]:
     if not name:
         return
     if details := is_valid_port_name(name):
@@ -241,13 +242,13 @@ def _name(field: Field, name: str, names: set[str]) -> Iterator[Problem]:
     names.add(name)
 
 
-def in_range(field: Field, port: int) -> Iterator[Problem]:
+def in_range(field: Field, port: int) -> Iterator[Fault]:
     """Check the number of a port."""
     if not 1 <= port <= MAX_PORT:
         yield field.invalid(port, between(1, MAX_PORT))
 
 
-def port_or_name(field: Field, value: Json) -> Iterator[Problem]:
+def port_or_name(field: Field, value: Json) -> Iterator[Fault]:
     """Check a reference to a port, a number or a name."""
     if isinstance(value, str):
         yield from field.each_invalid(value, is_valid_port_name(value))
@@ -255,7 +256,7 @@ def port_or_name(field: Field, value: Json) -> Iterator[Problem]:
         yield from in_range(field, value if isinstance(value, int) else 0)
 
 
-def host_port_conflicts(field: Field, containers: Iterable[JsonObject], *, host_network: bool) -> Iterator[Problem]:
+def host_port_conflicts(field: Field, containers: Iterable[JsonObject], *, host_network: bool) -> Iterator[Fault]:
     """Report host ports that two ports of a pod want; with ``host_network`` every port is one of the host."""
     taken: set[str] = set()
     for at, port in _ports(field, containers):
@@ -266,7 +267,7 @@ def host_port_conflicts(field: Field, containers: Iterable[JsonObject], *, host_
             taken.add(key)
 
 
-def host_network_ports(field: Field, containers: Iterable[JsonObject]) -> Iterator[Problem]:
+def host_network_ports(field: Field, containers: Iterable[JsonObject]) -> Iterator[Fault]:
     """Report host ports that differ from the container's where the pod is in the host's network."""
     for at, port in _ports(field, containers):
         host_port = number(port, "hostPort") or 0
@@ -309,7 +310,7 @@ _CONTEXT = (
 )
 
 
-def container_security(field: Field, context: JsonObject, *, host_users: bool) -> Iterator[Problem]:
+def container_security(field: Field, context: JsonObject, *, host_users: bool) -> Iterator[Fault]:
     """Check a container's security context. That the cluster allows privileged containers is taken for granted."""
     for key in ("runAsUser", "runAsGroup"):
         yield from id_in_range(field.child(key), context.get(key))
@@ -325,7 +326,7 @@ def container_security(field: Field, context: JsonObject, *, host_users: bool) -
     yield from _app_armor(field.child("appArmorProfile"), context.get("appArmorProfile"))
 
 
-def _no_escalation(field: Field, context: JsonObject) -> Iterator[Problem]:
+def _no_escalation(field: Field, context: JsonObject) -> Iterator[Fault]:
     at = field.within("allowPrivilegeEscalation")
     if context.get("privileged") is True:
         yield at.invalid(_struct(context), "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
@@ -358,7 +359,7 @@ def _go_name(field: str) -> str:
     return f"SELinux{field[7:]}" if field.startswith("seLinux") else field[0].upper() + field[1:]
 
 
-def pod_security(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def pod_security(field: Field, spec: JsonObject) -> Iterator[Fault]:
     """Check a pod's security context."""
     context = spec.get("securityContext")
     if not isinstance(context, dict):
@@ -378,7 +379,7 @@ def pod_security(field: Field, spec: JsonObject) -> Iterator[Problem]:
     yield from _app_armor(field.child("appArmorProfile"), context.get("appArmorProfile"))
 
 
-def _sysctls(field: Field, context: JsonObject, spec: JsonObject) -> Iterator[Problem]:
+def _sysctls(field: Field, context: JsonObject, spec: JsonObject) -> Iterator[Fault]:
     names: set[str] = set()
     for item, sysctl in field.items(context, "sysctls"):
         at, name = item.child("name"), text(sysctl, "name")
@@ -394,7 +395,7 @@ def _sysctls(field: Field, context: JsonObject, spec: JsonObject) -> Iterator[Pr
                 yield at.invalid(name, f"may not be specified when '{host}' is true")
 
 
-def seccomp(field: Field, profile: Json) -> Iterator[Problem]:
+def seccomp(field: Field, profile: Json) -> Iterator[Fault]:
     """Check a seccomp profile; an absent one is fine."""
     if not isinstance(profile, dict):
         return
@@ -414,7 +415,7 @@ def seccomp(field: Field, profile: Json) -> Iterator[Problem]:
         yield at.invalid(shown, "can only be set when seccomp type is Localhost")
 
 
-def _app_armor(field: Field, profile: Json) -> Iterator[Problem]:
+def _app_armor(field: Field, profile: Json) -> Iterator[Fault]:
     if not isinstance(profile, dict):
         return
     kind, path, at = text(profile, "type"), profile.get("localhostProfile"), field.child("localhostProfile")

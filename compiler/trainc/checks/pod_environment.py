@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainc.basics.jsonvalues import Json, JsonObject, objects
-from trainc.checks.fields import Field, Problem, dns_subdomain, qualified_name, text
+from trainc.checks.fields import Field, dns_subdomain, qualified_name, text
+from trainc.findings.fault import Fault
 from trainc.kube.names import is_config_map_key, is_dns1123_subdomain, is_relaxed_env_var_name, mask_trailing_dash
 from trainc.kube.quantity import from_json
 
@@ -39,7 +40,7 @@ _UNITS = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "
 SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
 
 
-def env_problems(field: Field, container: JsonObject) -> Iterator[Problem]:
+def env_problems(field: Field, container: JsonObject) -> Iterator[Fault]:
     """Check variables: their names, and where those that have no literal value take theirs from."""
     for at, variable in field.items(container, "env"):
         if not (name := text(variable, "name")):
@@ -50,7 +51,7 @@ def env_problems(field: Field, container: JsonObject) -> Iterator[Problem]:
             yield from _source(at.child("valueFrom"), source, has_value=bool(text(variable, "value")))
 
 
-def _source(field: Field, source: JsonObject, *, has_value: bool) -> Iterator[Problem]:
+def _source(field: Field, source: JsonObject, *, has_value: bool) -> Iterator[Fault]:
     if isinstance(ref := source.get("fieldRef"), dict):
         yield from field_problems(field.child("fieldRef"), ref, ENV_FIELDS)
     if isinstance(ref := source.get("resourceFieldRef"), dict):
@@ -68,14 +69,14 @@ def _source(field: Field, source: JsonObject, *, has_value: bool) -> Iterator[Pr
         yield field.invalid("", "may not have more than one field specified at a time")
 
 
-def _key(field: Field, key: str) -> Iterator[Problem]:
+def _key(field: Field, key: str) -> Iterator[Fault]:
     if not key:
         yield field.required()
     else:
         yield from field.each_invalid(key, is_config_map_key(key))
 
 
-def field_problems(field: Field, ref: JsonObject, allowed: tuple[str, ...]) -> Iterator[Problem]:
+def field_problems(field: Field, ref: JsonObject, allowed: tuple[str, ...]) -> Iterator[Fault]:
     """Check a reference to a field of the pod."""
     version, kind = text(ref, "apiVersion") or "v1", text(ref, "fieldPath")
     at = field.child("fieldPath")
@@ -97,7 +98,7 @@ def field_problems(field: Field, ref: JsonObject, allowed: tuple[str, ...]) -> I
         yield at.unsupported("spec.nodeName" if kind == "spec.host" else kind, allowed)
 
 
-def resource_problems(field: Field, ref: JsonObject, *, volume: bool) -> Iterator[Problem]:
+def resource_problems(field: Field, ref: JsonObject, *, volume: bool) -> Iterator[Fault]:
     """Check a reference to a container's resources."""
     resource = text(ref, "resource")
     if volume and not text(ref, "containerName"):
@@ -109,7 +110,7 @@ def resource_problems(field: Field, ref: JsonObject, *, volume: bool) -> Iterato
     yield from _divisor(field.child("divisor"), resource, ref.get("divisor"))
 
 
-def _divisor(field: Field, resource: str, divisor: Json) -> Iterator[Problem]:
+def _divisor(field: Field, resource: str, divisor: Json) -> Iterator[Fault]:
     if divisor is None or (quantity := from_json(divisor)).is_zero():
         return
     kind = "hugepages" if resource.startswith(_HUGE_PAGES) else resource.partition(".")[2]
@@ -122,7 +123,7 @@ def _divisor(field: Field, resource: str, divisor: Json) -> Iterator[Problem]:
         yield field.invalid(resource, f"only divisor's values {shown} are supported with the {called} resource")
 
 
-def env_from_problems(field: Field, sources: Json) -> Iterator[Problem]:
+def env_from_problems(field: Field, sources: Json) -> Iterator[Fault]:
     """Check what a container takes all variables of."""
     for index, source in enumerate(objects(sources)):
         at = field.index(index)
@@ -140,6 +141,6 @@ def env_from_problems(field: Field, sources: Json) -> Iterator[Problem]:
             yield field.within(index).invalid("", "may not have more than one field specified at a time")
 
 
-def _prefix_name(field: Field, name: str) -> Iterator[Problem]:
+def _prefix_name(field: Field, name: str) -> Iterator[Fault]:
     """Check a name that the server checks as the beginning of one: a dash at the end is fine."""
     return field.each_invalid(name, is_dns1123_subdomain(mask_trailing_dash(name)))

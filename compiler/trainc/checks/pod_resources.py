@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec.structs
 
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
-from trainc.checks.fields import NOT_NEGATIVE, Field, Problem, dns_label, qualified_name, text
+from trainc.checks.fields import NOT_NEGATIVE, Field, dns_label, qualified_name, text
+from trainc.findings.fault import Fault
 from trainc.kube.names import is_qualified_name
 from trainc.kube.podrequests import pod_requests
 from trainc.kube.quantity import MILLI, Quantity, QuantityError, from_json, parse
@@ -25,7 +26,7 @@ STANDARD = {
 }
 """What needs no prefix. Source: k8s.io/kubernetes v1.34.4 pkg/apis/core/helper."""
 
-NameCheck = Callable[[Field, str], Iterable[Problem]]
+NameCheck = Callable[[Field, str], Iterable[Fault]]
 
 
 def is_native(name: str) -> bool:
@@ -43,7 +44,7 @@ def can_overcommit(name: str) -> bool:
     return is_native(name) and not name.startswith(HUGE_PAGES)
 
 
-def container_resource(field: Field, name: str) -> Iterator[Problem]:
+def container_resource(field: Field, name: str) -> Iterator[Fault]:
     """Check the name of a resource of a container."""
     problems = [*_resource(field, name)]
     yield from problems
@@ -54,7 +55,7 @@ def container_resource(field: Field, name: str) -> Iterator[Problem]:
         yield field.invalid(name, "doesn't follow extended resource name standard", typed=True)
 
 
-def pod_resource(field: Field, name: str) -> Iterator[Problem]:
+def pod_resource(field: Field, name: str) -> Iterator[Fault]:
     """Check the name of a resource of a whole pod."""
     problems = [*_resource(field, name)]
     if not problems and name not in POD_RESOURCES and not name.startswith(HUGE_PAGES):
@@ -62,7 +63,7 @@ def pod_resource(field: Field, name: str) -> Iterator[Problem]:
     return iter(problems)
 
 
-def _resource(field: Field, name: str) -> Iterator[Problem]:
+def _resource(field: Field, name: str) -> Iterator[Fault]:
     if problems := [*qualified_name(field, name)]:
         yield from problems
     elif "/" not in name and name not in STANDARD and not name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}")):
@@ -71,7 +72,7 @@ def _resource(field: Field, name: str) -> Iterator[Problem]:
 
 def requirement_problems(
     field: Field, resources: JsonObject, *, names: NameCheck = container_resource
-) -> Iterator[Problem]:
+) -> Iterator[Fault]:
     """Check requests and limits: names, amounts, and that no request exceeds its limit."""
     limits, requests = (_quantities(resources.get(kind)) for kind in ("limits", "requests"))
     for name, amount in limits.items():
@@ -87,7 +88,7 @@ def requirement_problems(
         yield field.forbidden("HugePages require cpu or memory")
 
 
-def pod_level_problems(field: Field, resources: JsonObject, spec: JsonObject) -> Iterator[Problem]:
+def pod_level_problems(field: Field, resources: JsonObject, spec: JsonObject) -> Iterator[Fault]:
     """Check the resources of a whole pod: by themselves, and that its containers fit."""
     yield from requirement_problems(field, resources, names=pod_resource)
     requests, limits = (_quantities(resources.get(kind)) for kind in ("requests", "limits"))
@@ -105,7 +106,7 @@ def pod_level_problems(field: Field, resources: JsonObject, spec: JsonObject) ->
                 yield named.invalid(amount.canonical(), detail)
 
 
-def _against_limit(field: Field, name: str, request: Quantity, limit: Quantity | None) -> Iterator[Problem]:
+def _against_limit(field: Field, name: str, request: Quantity, limit: Quantity | None) -> Iterator[Fault]:
     at = field.within("requests", name).named(f"{field.name}.requests")
     if limit is None:
         if not can_overcommit(name):
@@ -122,7 +123,7 @@ def _against_limit(field: Field, name: str, request: Quantity, limit: Quantity |
     yield msgspec.structs.replace(at.invalid(request.canonical(), detail), other=other)
 
 
-def _amount(field: Field, name: str, amount: Quantity) -> Iterator[Problem]:
+def _amount(field: Field, name: str, amount: Quantity) -> Iterator[Fault]:
     if amount.sign() < 0:
         yield field.invalid(amount.canonical(), NOT_NEGATIVE)
     if is_extended(name) and amount.milli_value() % 1000:
@@ -154,7 +155,7 @@ def _in_thousandths(amount: Quantity) -> Quantity:
     return msgspec.structs.replace(amount, unscaled=rounded * amount.sign(), scale=MILLI, text="")
 
 
-def device_problems(field: Field, resources: JsonObject, claims: Iterable[str]) -> Iterator[Problem]:
+def device_problems(field: Field, resources: JsonObject, claims: Iterable[str]) -> Iterator[Fault]:
     """Check the resource claims that a container uses; ``claims`` are the pod's."""
     known = sorted(claims)
     taken: set[str] = set()

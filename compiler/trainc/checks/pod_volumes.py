@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, objects
 from trainc.checks.fields import (
     Field,
-    Problem,
     descending,
     dns_label,
     dns_subdomain,
@@ -23,6 +22,7 @@ from trainc.checks.fields import (
 )
 from trainc.checks.pod_environment import VOLUME_FIELDS, field_problems, resource_problems
 from trainc.findings import suggest
+from trainc.findings.fault import Fault
 from trainc.kube.quantity import from_json
 
 TWO_SOURCES = "may not specify more than 1 volume type"
@@ -39,16 +39,16 @@ _HOST_PATH_TYPES = (
 )
 _TOKEN_SECONDS = (600, 2**32)
 
-Check = Callable[[Field, JsonObject], Iterator[Problem]]
+Check = Callable[[Field, JsonObject], Iterator[Fault]]
 
 
-def volume_problems(field: Field, volumes: Json) -> tuple[dict[str, JsonObject], list[Problem]]:
+def volume_problems(field: Field, volumes: Json) -> tuple[dict[str, JsonObject], list[Fault]]:
     """Return the volumes that can be mounted, by name, and what is wrong with the others.
 
     A volume that is refused counts as missing where it is mounted, as the server has it.
     """
     found: dict[str, JsonObject] = {}
-    problems: list[Problem] = []
+    problems: list[Fault] = []
     for index, volume in enumerate(objects(volumes)):
         at, name = field.index(index), text(volume, "name")
         wrong = [*_sources(at, volume)]
@@ -61,7 +61,7 @@ def volume_problems(field: Field, volumes: Json) -> tuple[dict[str, JsonObject],
     return found, problems
 
 
-def _sources(field: Field, volume: JsonObject) -> Iterator[Problem]:
+def _sources(field: Field, volume: JsonObject) -> Iterator[Fault]:
     """Check the first source, in the server's order, and refuse the others; without any it is an emptyDir."""
     given = [kind for kind in SOURCES if isinstance(volume.get(kind), dict)]
     for position, kind in enumerate(given):
@@ -73,13 +73,13 @@ def _sources(field: Field, volume: JsonObject) -> Iterator[Problem]:
             yield from SOURCES[kind](named, source)
 
 
-def _empty_dir(field: Field, source: JsonObject) -> Iterator[Problem]:
+def _empty_dir(field: Field, source: JsonObject) -> Iterator[Fault]:
     limit = source.get("sizeLimit")
     if limit is not None and from_json(limit).sign() < 0:
         yield field.child("sizeLimit").forbidden("SizeLimit field must be a valid resource quantity")
 
 
-def _host_path(field: Field, source: JsonObject) -> Iterator[Problem]:
+def _host_path(field: Field, source: JsonObject) -> Iterator[Fault]:
     path, kind = text(source, "path"), text(source, "type")
     if not path:
         yield field.child("path").required()
@@ -89,29 +89,29 @@ def _host_path(field: Field, source: JsonObject) -> Iterator[Problem]:
         yield field.child("type").unsupported(kind, _HOST_PATH_TYPES)
 
 
-def _secret(field: Field, source: JsonObject) -> Iterator[Problem]:
+def _secret(field: Field, source: JsonObject) -> Iterator[Fault]:
     yield from _required(field, source, "secretName")
     yield from _files(field, source)
 
 
-def _config_map(field: Field, source: JsonObject) -> Iterator[Problem]:
+def _config_map(field: Field, source: JsonObject) -> Iterator[Fault]:
     yield from _required(field, source, "name")
     yield from _files(field, source)
 
 
-def _files(field: Field, source: JsonObject) -> Iterator[Problem]:
+def _files(field: Field, source: JsonObject) -> Iterator[Fault]:
     yield from mode(field.child("defaultMode"), source.get("defaultMode"))
     for at, item in field.items(source, "items"):
         yield from _item(at, item)
 
 
-def _item(field: Field, item: JsonObject) -> Iterator[Problem]:
+def _item(field: Field, item: JsonObject) -> Iterator[Fault]:
     yield from _required(field, item, "key", "path")
     yield from file_below(field.child("path"), text(item, "path"))
     yield from mode(field.child("mode"), item.get("mode"))
 
 
-def _required(field: Field, source: JsonObject, *fields: str) -> Iterator[Problem]:
+def _required(field: Field, source: JsonObject, *fields: str) -> Iterator[Fault]:
     return (field.child(key).required() for key in fields if not source.get(key))
 
 
@@ -119,14 +119,14 @@ def _needs(*fields: str) -> Check:
     return lambda field, source: _required(field, source, *fields)
 
 
-def _nfs(field: Field, source: JsonObject) -> Iterator[Problem]:
+def _nfs(field: Field, source: JsonObject) -> Iterator[Fault]:
     yield from _required(field, source, "server", "path")
     if not (path := text(source, "path")).startswith("/"):
         yield field.child("path").invalid(path, "must be an absolute path")
 
 
 def _disk(key: str) -> Check:
-    def check(field: Field, source: JsonObject) -> Iterator[Problem]:
+    def check(field: Field, source: JsonObject) -> Iterator[Fault]:
         yield from _required(field, source, key)
         partition = number(source, "partition") or 0
         if not 0 <= partition <= 255:
@@ -135,14 +135,14 @@ def _disk(key: str) -> Check:
     return check
 
 
-def _csi(field: Field, source: JsonObject) -> Iterator[Problem]:
+def _csi(field: Field, source: JsonObject) -> Iterator[Fault]:
     driver, at = text(source, "driver"), field.child("driver")
     if not driver:
         yield at.required()
     if len(driver.encode()) > MAX_DRIVER:
         yield at.too_long(MAX_DRIVER)
     for problem in dns_subdomain(at, driver.lower()):
-        yield at.invalid(driver, problem.detail)
+        yield at.invalid(driver, problem.message)
     if isinstance(source.get("nodePublishSecretRef"), dict):
         if not (secret := text(source, "nodePublishSecretRef", "name")):
             yield field.child("nodePublishSecretRef", "name").required()
@@ -151,7 +151,7 @@ def _csi(field: Field, source: JsonObject) -> Iterator[Problem]:
             yield from dns_subdomain(named, secret)
 
 
-def _ephemeral(field: Field, source: JsonObject) -> Iterator[Problem]:
+def _ephemeral(field: Field, source: JsonObject) -> Iterator[Fault]:
     template, at = source.get("volumeClaimTemplate"), field.child("volumeClaimTemplate")
     if not isinstance(template, dict):
         yield at.required()
@@ -160,14 +160,14 @@ def _ephemeral(field: Field, source: JsonObject) -> Iterator[Problem]:
     yield from claim_problems(at.child("spec"), as_object(template.get("spec")))
 
 
-def _downward(field: Field, source: JsonObject) -> Iterator[Problem]:
+def _downward(field: Field, source: JsonObject) -> Iterator[Fault]:
     yield from mode(field.child("defaultMode"), source.get("defaultMode"))
     for index, file in enumerate(objects(source.get("items"))):
         # The server leaves the number of the item out.
         yield from _downward_file(field.within("items", index), file)
 
 
-def _downward_file(field: Field, file: JsonObject) -> Iterator[Problem]:
+def _downward_file(field: Field, file: JsonObject) -> Iterator[Fault]:
     yield from _required(field, file, "path")
     yield from file_below(field.child("path"), text(file, "path"))
     key, resource = file.get("fieldRef"), file.get("resourceFieldRef")
@@ -182,7 +182,7 @@ def _downward_file(field: Field, file: JsonObject) -> Iterator[Problem]:
     yield from mode(field.child("mode"), file.get("mode"))
 
 
-def _projected(field: Field, source: JsonObject) -> Iterator[Problem]:
+def _projected(field: Field, source: JsonObject) -> Iterator[Fault]:
     yield from mode(field.child("defaultMode"), source.get("defaultMode"))
     taken: set[str] = set()
     for index, part in enumerate(objects(source.get("sources"))):
@@ -205,13 +205,13 @@ def _projected(field: Field, source: JsonObject) -> Iterator[Problem]:
             yield at.forbidden("may not specify more than 1 volume type per source")
 
 
-def _taken(field: Field, path: str, shown: str, taken: set[str]) -> Iterator[Problem]:
+def _taken(field: Field, path: str, shown: str, taken: set[str]) -> Iterator[Fault]:
     if path and path in taken:
         yield field.invalid(shown, "conflicting duplicate paths")
     taken.add(path)
 
 
-def _token(field: Field, token: JsonObject, volume: str) -> Iterator[Problem]:
+def _token(field: Field, token: JsonObject, volume: str) -> Iterator[Fault]:
     seconds, path = number(token, "expirationSeconds"), text(token, "path")
     least, most = _TOKEN_SECONDS
     at = field.child("expirationSeconds")
@@ -231,7 +231,7 @@ def sources_of(volume: Mapping[str, Json]) -> list[str]:
     return [kind for kind in SOURCES if isinstance(volume.get(kind), dict)]
 
 
-def _unchecked(field: Field, source: JsonObject) -> Iterator[Problem]:
+def _unchecked(field: Field, source: JsonObject) -> Iterator[Fault]:
     return iter(())
 
 
@@ -287,7 +287,7 @@ READ_ONLY = ("Disabled", "Enabled", "IfPossible")
 Volumes = Mapping[str, JsonObject]
 
 
-def mount_problems(field: Field, container: JsonObject, volumes: Volumes) -> Iterator[Problem]:
+def mount_problems(field: Field, container: JsonObject, volumes: Volumes) -> Iterator[Fault]:
     """Check the volume mounts and devices of a container; ``volumes`` are those that can be mounted, by name."""
     mounts, devices = objects(container.get("volumeMounts")), objects(container.get("volumeDevices"))
     device_paths = {text(device, "name"): text(device, "devicePath") for device in devices}
@@ -302,7 +302,7 @@ def mount_problems(field: Field, container: JsonObject, volumes: Volumes) -> Ite
     yield from _devices(field.child("volumeDevices"), devices, volumes, mount_paths)
 
 
-def _mount(field: Field, mount: JsonObject, volumes: Volumes, seen: set[str]) -> Iterator[Problem]:
+def _mount(field: Field, mount: JsonObject, volumes: Volumes, seen: set[str]) -> Iterator[Fault]:
     name, path = text(mount, "name"), text(mount, "mountPath")
     if not name:
         yield field.child("name").required()
@@ -315,11 +315,11 @@ def _mount(field: Field, mount: JsonObject, volumes: Volumes, seen: set[str]) ->
     seen.add(path)
 
 
-def _missing(field: Field, name: str, volumes: Volumes) -> Problem:
+def _missing(field: Field, name: str, volumes: Volumes) -> Fault:
     return replace(field.not_found(name, ours="the pod has no such volume"), hint=suggest(name, volumes))
 
 
-def _overlap(field: Field, item: JsonObject, others: Mapping[str, str], key: str, kind: str) -> Iterator[Problem]:
+def _overlap(field: Field, item: JsonObject, others: Mapping[str, str], key: str, kind: str) -> Iterator[Fault]:
     """Report a volume, or a path, that is mounted both as files and as a block device."""
     name, path = text(item, "name"), text(item, key)
     if name in others:
@@ -328,7 +328,7 @@ def _overlap(field: Field, item: JsonObject, others: Mapping[str, str], key: str
         yield field.child(key).invalid(path, f"must not already exist as a path in {kind}")
 
 
-def _options(field: Field, index: int, mount: JsonObject, *, privileged: bool) -> Iterator[Problem]:
+def _options(field: Field, index: int, mount: JsonObject, *, privileged: bool) -> Iterator[Fault]:
     """Check what a mount may have besides; for some of it the server leaves the number of the mount out."""
     sub_path, expression = text(mount, "subPath"), text(mount, "subPathExpr")
     if sub_path:
@@ -351,7 +351,7 @@ def _unnumbered(field: Field, index: int, key: str) -> Field:
     return field.within(index, key).named(f"{field.name}.{key}")
 
 
-def _recursive(field: Field, mount: JsonObject) -> Iterator[Problem]:
+def _recursive(field: Field, mount: JsonObject) -> Iterator[Fault]:
     value = text(mount, "recursiveReadOnly")
     if value not in READ_ONLY:
         yield field.unsupported(value, ("Disabled", "Enabled", "IfPossible"))
@@ -362,7 +362,7 @@ def _recursive(field: Field, mount: JsonObject) -> Iterator[Problem]:
             yield field.forbidden("may only be specified when mountPropagation is None or not specified")
 
 
-def _devices(field: Field, devices: list[JsonObject], volumes: Volumes, mounts: Mapping[str, str]) -> Iterator[Problem]:
+def _devices(field: Field, devices: list[JsonObject], volumes: Volumes, mounts: Mapping[str, str]) -> Iterator[Fault]:
     names: set[str] = set()
     paths: set[str] = set()
     for index, device in enumerate(devices):
@@ -396,7 +396,7 @@ VOLUME_MODES = ("Block", "Filesystem")
 ALONE = "ReadWriteOncePod"
 
 
-def claim_problems(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def claim_problems(field: Field, spec: JsonObject) -> Iterator[Fault]:
     """Check a claim's spec.
 
     Source: k8s.io/kubernetes v1.34.4 pkg/apis/core/validation, ValidatePersistentVolumeClaimSpec, without data sources.
@@ -418,7 +418,7 @@ def claim_problems(field: Field, spec: JsonObject) -> Iterator[Problem]:
         yield field.child("volumeMode").unsupported(volume_mode, VOLUME_MODES)
 
 
-def _storage(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def _storage(field: Field, spec: JsonObject) -> Iterator[Fault]:
     # The server's name for the field lacks a step.
     at = field.child("resources").within("requests").named(f"{field.name}.resources[storage]")
     storage = get(spec, "resources", "requests", "storage")

@@ -15,7 +15,6 @@ from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, 
 from trainc.checks.fields import (
     MAX_ID,
     Field,
-    Problem,
     between,
     dns_label,
     dns_subdomain,
@@ -36,6 +35,7 @@ from trainc.checks.pod_containers import (
 )
 from trainc.checks.pod_resources import pod_level_problems, requirement_problems
 from trainc.checks.pod_volumes import volume_problems
+from trainc.findings.fault import Fault
 from trainc.kube.names import is_dns1123_label, validate_annotations
 
 METADATA, CONTAINERS, VOLUMES, SCHEDULING, SECURITY, SPEC = "TC804", "TC805", "TC806", "TC808", "TC809", "TC810"
@@ -43,7 +43,7 @@ GRACE = 30
 """terminationGracePeriodSeconds where it is absent."""
 
 
-def template_problems(field: Field, template: JsonObject) -> Iterator[Problem]:
+def template_problems(field: Field, template: JsonObject) -> Iterator[Fault]:
     """Yield what is wrong with a pod template: typed as Go has it, quantities canonical."""
     spec, at = as_object(template.get("spec")), field.child("spec")
     metadata = field.coded(METADATA)
@@ -70,14 +70,14 @@ def template_problems(field: Field, template: JsonObject) -> Iterator[Problem]:
         yield from host_network_ports(at.coded(CONTAINERS).child("containers"), objects(spec.get("containers")))
 
 
-def annotation_problems(field: Field, values: JsonObject) -> Iterator[Problem]:
+def annotation_problems(field: Field, values: JsonObject) -> Iterator[Fault]:
     """Check annotations; their values are never shown."""
     for text_ in validate_annotations({key: str(value) for key, value in values.items()}, field.name):
         kind, _, detail = text_.removeprefix(f"{field.name}: ").partition(": ")
-        yield Problem(field.code, field.path, f"{kind}: {detail}", text_)
+        yield Fault(field.code, field.path, f"{kind}: {detail}", text_)
 
 
-def pod_problems(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def pod_problems(field: Field, spec: JsonObject) -> Iterator[Fault]:
     """Yield what is wrong with a pod alone: a Job takes such a template, and can then create no pod of it."""
     for kind in ("containers", "initContainers"):
         containers, at = objects(spec.get(kind)), field.coded(CONTAINERS).child(kind)
@@ -105,7 +105,7 @@ NO_HOST_USERS = "when `hostUsers` is false"
 NAMES = ("serviceAccountName", "priorityClassName")
 
 
-def spec_problems(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def spec_problems(field: Field, spec: JsonObject) -> Iterator[Fault]:
     """Check deadlines, names, policies and DNS of a pod."""
     yield from _policies(field, spec)
     yield from _names(field, spec)
@@ -131,7 +131,7 @@ def spec_problems(field: Field, spec: JsonObject) -> Iterator[Problem]:
     yield from _host(field, spec)
 
 
-def _policies(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def _policies(field: Field, spec: JsonObject) -> Iterator[Fault]:
     for key, supported in (
         ("restartPolicy", RESTART_POLICIES),
         ("dnsPolicy", DNS_POLICIES),
@@ -140,7 +140,7 @@ def _policies(field: Field, spec: JsonObject) -> Iterator[Problem]:
         yield from field.one_of(spec, key, supported)
 
 
-def _names(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def _names(field: Field, spec: JsonObject) -> Iterator[Fault]:
     for key in NAMES:
         if name := text(spec, key):
             yield from dns_subdomain(field.child(key), name)
@@ -157,7 +157,7 @@ def _names(field: Field, spec: JsonObject) -> Iterator[Problem]:
             yield at.unsupported(name, SYSTEMS)
 
 
-def _host(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def _host(field: Field, spec: JsonObject) -> Iterator[Fault]:
     """Check what the namespaces of the host exclude."""
     if spec.get("hostUsers") is False:
         for key, spelt in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
@@ -172,7 +172,7 @@ def _host(field: Field, spec: JsonObject) -> Iterator[Problem]:
         yield at.invalid(True, "ShareProcessNamespace and HostPID cannot both be enabled")
 
 
-def _dns(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def _dns(field: Field, spec: JsonObject) -> Iterator[Fault]:
     config, at = spec.get("dnsConfig"), field.child("dnsConfig")
     if text(spec, "dnsPolicy") == "None":
         if not isinstance(config, dict):
@@ -198,7 +198,7 @@ def _dns(field: Field, spec: JsonObject) -> Iterator[Problem]:
             yield item.required("must not be empty")
 
 
-def _address(field: Field, address: str) -> Iterator[Problem]:
+def _address(field: Field, address: str) -> Iterator[Fault]:
     from ipaddress import ip_address
 
     # The server reads leading zeros, and takes no zone.
@@ -209,7 +209,7 @@ def _address(field: Field, address: str) -> Iterator[Problem]:
         yield field.invalid(address, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
 
 
-def _claims(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def _claims(field: Field, spec: JsonObject) -> Iterator[Fault]:
     names: set[str] = set()
     for at, claim in field.items(spec, "resourceClaims"):
         name = text(claim, "name")
@@ -245,7 +245,7 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-def scheduling_problems(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def scheduling_problems(field: Field, spec: JsonObject) -> Iterator[Fault]:
     """Check everything of a pod's spec that chooses its node."""
     yield from labels(field.child("nodeSelector"), as_object(spec.get("nodeSelector")))
     for at, toleration in field.items(spec, "tolerations"):
@@ -263,7 +263,7 @@ def scheduling_problems(field: Field, spec: JsonObject) -> Iterator[Problem]:
         yield from dns_subdomain(field.child("nodeName"), node)
 
 
-def _toleration(field: Field, toleration: JsonObject) -> Iterator[Problem]:
+def _toleration(field: Field, toleration: JsonObject) -> Iterator[Fault]:
     key, operator, value = (text(toleration, kind) for kind in ("key", "operator", "value"))
     effect, at = text(toleration, "effect"), field.child("operator")
     if key:
@@ -285,7 +285,7 @@ def _toleration(field: Field, toleration: JsonObject) -> Iterator[Problem]:
     yield from field.one_of(toleration, "effect", EFFECTS)
 
 
-def _node_affinity(field: Field, affinity: Json) -> Iterator[Problem]:
+def _node_affinity(field: Field, affinity: Json) -> Iterator[Fault]:
     if isinstance(required := get(affinity, REQUIRED), dict):
         if not objects(required.get("nodeSelectorTerms")):
             yield field.child(REQUIRED, "nodeSelectorTerms").required("must have at least one node selector term")
@@ -295,24 +295,24 @@ def _node_affinity(field: Field, affinity: Json) -> Iterator[Problem]:
         yield from _weight(at.child("weight"), preferred)
         # A value that no label can have is allowed here: no node has it, and none has to.
         for problem in _term(at.child("preference"), as_object(preferred.get("preference"))):
-            if ".values[" not in problem.upstream.partition(": ")[0]:
+            if problem.path[-2] != "values":
                 yield problem
 
 
-def _weight(field: Field, term: JsonObject) -> Iterator[Problem]:
+def _weight(field: Field, term: JsonObject) -> Iterator[Fault]:
     weight = number(term, "weight") or 0
     if not 1 <= weight <= 100:
         yield field.invalid(weight, "must be in the range 1-100")
 
 
-def _term(field: Field, term: JsonObject) -> Iterator[Problem]:
+def _term(field: Field, term: JsonObject) -> Iterator[Fault]:
     for at, requirement in field.items(term, "matchExpressions"):
         yield from selector_requirement(at, requirement, node=True)
     for at, requirement in field.items(term, "matchFields"):
         yield from _field(at, requirement)
 
 
-def _field(field: Field, requirement: JsonObject) -> Iterator[Problem]:
+def _field(field: Field, requirement: JsonObject) -> Iterator[Fault]:
     operator, key = text(requirement, "operator"), text(requirement, "key")
     values = as_list(requirement.get("values"))
     if operator not in ("In", "NotIn"):
@@ -327,7 +327,7 @@ def _field(field: Field, requirement: JsonObject) -> Iterator[Problem]:
             yield from dns_subdomain(field.child("values").index(index), str(value))
 
 
-def _pod_affinity(field: Field, affinity: Json) -> Iterator[Problem]:
+def _pod_affinity(field: Field, affinity: Json) -> Iterator[Fault]:
     for at, term in field.items(affinity, REQUIRED):
         yield from _pod_term(at, term)
     for at, preferred in field.items(affinity, PREFERRED):
@@ -335,7 +335,7 @@ def _pod_affinity(field: Field, affinity: Json) -> Iterator[Problem]:
         yield from _pod_term(at.child("podAffinityTerm"), as_object(preferred.get("podAffinityTerm")))
 
 
-def _pod_term(field: Field, term: JsonObject) -> Iterator[Problem]:
+def _pod_term(field: Field, term: JsonObject) -> Iterator[Fault]:
     for kind in ("labelSelector", "namespaceSelector"):
         yield from label_selector(field.child(kind), term.get(kind))
     for index, namespace in enumerate(as_list(term.get("namespaces"))):
@@ -348,7 +348,7 @@ def _pod_term(field: Field, term: JsonObject) -> Iterator[Problem]:
     yield from qualified_name(field.child("topologyKey"), key)
 
 
-def _label_keys(field: Field, term: JsonObject, kinds: tuple[str, ...]) -> Iterator[Problem]:
+def _label_keys(field: Field, term: JsonObject, kinds: tuple[str, ...]) -> Iterator[Fault]:
     """Check keys whose values are those of the pod itself."""
     for kind in kinds:
         keys = as_list(term.get(kind))
@@ -364,7 +364,7 @@ def _label_keys(field: Field, term: JsonObject, kinds: tuple[str, ...]) -> Itera
             yield at.invalid(key, "exists in both matchLabelKeys and mismatchLabelKeys")
 
 
-def _spread(field: Field, constraint: JsonObject, others: list[JsonObject]) -> Iterator[Problem]:
+def _spread(field: Field, constraint: JsonObject, others: list[JsonObject]) -> Iterator[Fault]:
     skew, key = number(constraint, "maxSkew") or 0, text(constraint, "topologyKey")
     action = text(constraint, "whenUnsatisfiable")
     if skew <= 0:
@@ -390,7 +390,7 @@ def _spread(field: Field, constraint: JsonObject, others: list[JsonObject]) -> I
     yield from label_selector(field.child("labelSelector"), constraint.get("labelSelector"))
 
 
-def _gates(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def _gates(field: Field, spec: JsonObject) -> Iterator[Fault]:
     seen: set[str] = set()
     for at, gate in field.items(spec, "schedulingGates"):
         name = text(gate, "name")

@@ -85,6 +85,18 @@ def plan_request(
     return Planned(_sorted((*found, *notes)), todo, sources, outcome.silenced, foreign)
 
 
+def plan_changed(root: Path, config: Config, names: Iterable[str], cache: RunCache) -> Plan | None:
+    """Return what is to be done after a change of a few files below jobs/; None where more than bytes changes."""
+    platform = read_platform(root)
+    inputs = merge([*(read_tree(root, name, cache.read) for name in names), platform])
+    outcome = compile_for(inputs, config, config.environments, (), partly=platform.sources, cache=cache)
+    if has_errors(outcome.findings) or not cache.is_contained(outcome.jobs):
+        return None
+    scopes = [f"{OUT}/{name}/{job.namespace}/{job.name}" for name, jobs in outcome.jobs.items() for job in jobs]
+    todo = plan(root, outcome.files, scopes, is_same=cache.is_same)
+    return None if todo.create or todo.remove or todo.blocked or todo.leftovers else todo
+
+
 def _plan(
     request: Request, outcome: Outcome, folders: tuple[str, ...], there: Mapping[str, Kind], cache: RunCache | None
 ) -> Plan:

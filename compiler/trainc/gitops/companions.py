@@ -32,6 +32,7 @@ from trainc.gitops.summary import Summary
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
 from trainc.plugins.model import Object, Origin
+from trainc.upstream import RBAC_GROUP
 
 FOLDER: Final = "0-shared"
 """The folder of a namespace's companions; no job is called so, since names of jobs begin with a letter."""
@@ -55,7 +56,6 @@ READ: Final = frozenset(
 """The kinds of which a document says something: what is compiled, emitted or judged by, and what a cluster has."""
 
 _NAME: Path = ("metadata", "name")
-_RBAC: Final = "rbac.authorization.k8s.io"
 
 
 class Use(NamedTuple):
@@ -216,12 +216,12 @@ def _bound(data: JsonObject, namespace: str, own: str, elsewhere: Mapping[str, s
     for subject in map(as_object, as_list(data.get("subjects"))):
         place = subject.get("namespace")
         if subject.get("kind") != "ServiceAccount":
-            subjects.append({"apiGroup": _RBAC, **subject})
+            subjects.append({"apiGroup": RBAC_GROUP, **subject})
         elif place is None or place == own:
             subjects.append({**subject, "namespace": namespace})
         else:
             subjects.append({**subject, "namespace": elsewhere.get(str(place), str(place))})
-    reference = {"apiGroup": _RBAC, **as_object(data.get("roleRef"))}
+    reference = {"apiGroup": RBAC_GROUP, **as_object(data.get("roleRef"))}
     return {**data, "roleRef": reference, **({"subjects": subjects} if subjects else {})}
 
 

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import JsonObject, as_object
 from trainc.gitops.base import jobset_of
 from trainc.gitops.freezing import reads
-from trainc.plugins.jobset import API_VERSION
 from trainc.plugins.model import Model, Objects
+from trainc.upstream import JOBSET_API
 
 MODE: Final = "content"
 DIGITS: Final = 8
@@ -33,7 +33,7 @@ def is_by_content(model: Model) -> bool:
 
 def unnamed(model: Model) -> Model:
     """Return the model of which the hash is taken: no JobSet of its name, which is not its final one, is there."""
-    key = (f"{API_VERSION}/JobSet", model.home, model.name)
+    key = (f"{JOBSET_API}/JobSet", model.home, model.name)
     if key not in model.cluster:
         return model
     return replace(model, cluster={other: found for other, found in model.cluster.items() if other != key})

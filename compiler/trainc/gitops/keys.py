@@ -12,9 +12,10 @@ from trainc.data import load_text
 from trainc.gitops.base import Pass, by_environment, jobset_of, namespace_origin, with_jobset
 from trainc.gitops.naming import name_place
 from trainc.inputs.settings import SshKeys
-from trainc.plugins.model import LAUNCHER, NODE, Model, Object, Objects, Origin
+from trainc.plugins.model import Model, Object, Objects, Origin
 from trainc.plugins.mpi.plugin import secret_name
 from trainc.plugins.origins import nearest
+from trainc.upstream import LAUNCHER, NODE, RBAC_GROUP
 
 # The pods of a JobSet that mount the keys, and the one that they are made for.
 
@@ -153,7 +154,6 @@ def _platform(launcher: Launcher) -> JsonObject:
 # mounted by one, so both have a hash of their content in the name (sealing.py): a new script is a new Job,
 # which finds the keys there and ends.
 
-RBAC = "rbac.authorization.k8s.io"
 DEADLINE = 3600
 """Seconds for the Job in all: time to find a node and to pull a large image; the script itself waits ten minutes."""
 
@@ -195,7 +195,7 @@ def _role(model: Model) -> JsonObject:
         "verbs": ["get", "patch"],
     }
     return {
-        "apiVersion": f"{RBAC}/v1",
+        "apiVersion": f"{RBAC_GROUP}/v1",
         "kind": "Role",
         "metadata": metadata(model, keys_name(model)),
         "rules": [rule],
@@ -205,10 +205,10 @@ def _role(model: Model) -> JsonObject:
 def _role_binding(model: Model) -> JsonObject:
     name = keys_name(model)
     return {
-        "apiVersion": f"{RBAC}/v1",
+        "apiVersion": f"{RBAC_GROUP}/v1",
         "kind": "RoleBinding",
         "metadata": metadata(model, name),
-        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": name},
+        "roleRef": {"apiGroup": RBAC_GROUP, "kind": "Role", "name": name},
         "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": model.namespace}],
     }
 

@@ -8,10 +8,11 @@ from typing import Final
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, objects
 from trainc.findings import Finding, report, suggest
 from trainc.gitops.base import Pass, by_environment, jobset_of, with_jobset
-from trainc.plugins.model import LAUNCHER, NODE, Findings, Model, Object, Objects, Origin
+from trainc.plugins.model import Findings, Model, Object, Objects, Origin
 from trainc.plugins.mpi.kubexec import kubexec_name
-from trainc.plugins.mpi.transport import ANNOTATIONS, OWN, TRANSPORT, TRANSPORTS, by_kubexec, sshd_place
+from trainc.plugins.mpi.transport import ANNOTATIONS, TRANSPORTS, by_kubexec, sshd_place
 from trainc.plugins.origins import blamed
+from trainc.upstream import LAUNCHER, NODE, RBAC_GROUP, TRAINC, TRANSPORT
 
 # What cannot work, or reaches further than meant, where a launcher runs kubectl exec.
 
@@ -22,7 +23,7 @@ DEFAULT: Final = "default"
 def check(model: Model) -> Findings:
     """Refuse a transport that is none, and one without ssh whose nodes run sshd."""
     annotations = as_object(get(model.runtime.data, *ANNOTATIONS))
-    wrong = [(key, value) for key, value in annotations.items() if key.startswith(OWN)]
+    wrong = [(key, value) for key, value in annotations.items() if key.startswith(TRAINC)]
     found = [_unknown(model, key, value) for key, value in wrong if key != TRANSPORT or value not in TRANSPORTS]
     if not found and TRANSPORT in annotations and model.policy("mpi") is None:
         message = f"{TRANSPORT} is for runtimes with mlPolicy.mpi"
@@ -165,8 +166,6 @@ def _with_kubectl(pod: JsonObject, image: str) -> JsonObject:
 
 # The rights of the launcher: service account, Role and RoleBinding.
 
-RBAC: Final = "rbac.authorization.k8s.io"
-
 
 def rules() -> list[Json]:
     """Return what kubexec.sh may do: look for pods, and exec.
@@ -190,16 +189,16 @@ def rights(model: Model, own: str | None) -> Objects:
         "automountServiceAccountToken": False,
     }
     role: JsonObject = {
-        "apiVersion": f"{RBAC}/v1",
+        "apiVersion": f"{RBAC_GROUP}/v1",
         "kind": "Role",
         "metadata": _metadata(model),
         "rules": rules(),
     }
     binding: JsonObject = {
-        "apiVersion": f"{RBAC}/v1",
+        "apiVersion": f"{RBAC_GROUP}/v1",
         "kind": "RoleBinding",
         "metadata": _metadata(model),
-        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": name},
+        "roleRef": {"apiGroup": RBAC_GROUP, "kind": "Role", "name": name},
         "subjects": [{"kind": "ServiceAccount", "name": own or name, "namespace": model.namespace}],
     }
     made = (role, binding) if own else (account, role, binding)

@@ -18,11 +18,8 @@ from trainc.findings import Finding, report, suggest
 from trainc.gitops.base import Pass
 from trainc.inputs.source import Document
 from trainc.plugins.model import Findings, Model, Object, Objects
+from trainc.upstream import RUN, TRAINC
 
-OWN: Final = "trainc.dev/"
-"""The prefix of annotations that trainc reads."""
-
-RUN: Final = f"{OWN}run"
 CODE: Final = "TC609"
 _ANNOTATIONS: Path = ("metadata", "annotations")
 _NUMBER: Final = lazy(r"[1-9][0-9]{0,8}")
@@ -97,7 +94,7 @@ def _reserved(model: Model) -> Iterator[Finding]:
 def _is_wrong(key: str, value: Json) -> bool:
     if key == RUN:
         return not isinstance(value, str) or _NUMBER.fullmatch(value) is None
-    return key.startswith(OWN)
+    return key.startswith(TRAINC)
 
 
 def _problem(job: Document, key: str, value: Json) -> Finding:

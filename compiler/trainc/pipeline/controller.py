@@ -7,6 +7,7 @@ from trainc.findings import Finding, report
 from trainc.gitops import content
 from trainc.plugins.jobset import runs_already
 from trainc.plugins.model import Model
+from trainc.upstream import MULTIKUEUE
 
 
 def check_controller(model: Model) -> list[Finding]:
@@ -18,7 +19,7 @@ def static_limits(model: Model) -> list[Finding]:
     """Warn of what only a running controller does (K3)."""
     spec = model.job.data["spec"]
     findings = []
-    if get(spec, "managedBy") == "kueue.x-k8s.io/multikueue":
+    if get(spec, "managedBy") == MULTIKUEUE:
         message = "managed by MultiKueue: these are the objects that the worker cluster's controller would create"
         findings.append(report("TC311", model.job, ("spec", "managedBy"), message))
     if model.options.faithful and get(spec, "activeDeadlineSeconds") is not None:  # else gitops/deadline.py

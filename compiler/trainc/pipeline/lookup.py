@@ -8,7 +8,7 @@ from typing import Any
 
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
 from trainc.data import load_json
-from trainc.documents.classify import API_VERSION, GROUP, RUNTIMES, Key
+from trainc.documents.classify import RUNTIMES, Key
 from trainc.documents.emit import emit
 from trainc.documents.load import load
 from trainc.findings import Finding, suggest_by_words
@@ -16,9 +16,10 @@ from trainc.inputs.source import Document, Source
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.goorder import typed
 from trainc.plugins.base import refused
+from trainc.upstream import TRAINER_API, TRAINER_GROUP
 
 CLUSTER_WIDE = "ClusterTrainingRuntime"
-_VERSIONED = {kind: f"{API_VERSION}/{kind}" for kind in RUNTIMES}
+_VERSIONED = {kind: f"{TRAINER_API}/{kind}" for kind in RUNTIMES}
 BUILTIN = "trainc:"
 """How the names of built-in sources begin."""
 
@@ -50,20 +51,20 @@ def reference(job: Document, instead: Mapping[str, str]) -> Key:
     kind = str(wanted.get("kind") or CLUSTER_WIDE)  # the CRD's default
     name = str(wanted.get("name"))
     namespace = str(get(job.data, "metadata", "namespace")) if kind == "TrainingRuntime" else ""
-    return _VERSIONED.get(kind) or f"{API_VERSION}/{kind}", namespace, instead.get(name, name)
+    return _VERSIONED.get(kind) or f"{TRAINER_API}/{kind}", namespace, instead.get(name, name)
 
 
 def check_kind(job: Document) -> tuple[Finding, ...]:
     """Refuse a reference to something that is no runtime (L3)."""
     group, kind = (get(job.data, "spec", "runtimeRef", key) for key in ("apiGroup", "kind"))
-    if group == GROUP and kind in RUNTIMES:
+    if group == TRAINER_GROUP and kind in RUNTIMES:
         return ()
     if get(job.data, "spec", "runtimeRef") is None:
         return (_no_reference(job),)
     shown = f"{kind or ''}.{group}" if group else str(kind or "")
-    path = ("spec", "runtimeRef", "kind" if group == GROUP else "apiGroup")
+    path = ("spec", "runtimeRef", "kind" if group == TRAINER_GROUP else "apiGroup")
     text = f"unsupported runtime: {shown}"
-    expected = " or ".join(f"{kind}.{GROUP}" for kind in RUNTIMES)
+    expected = " or ".join(f"{kind}.{TRAINER_GROUP}" for kind in RUNTIMES)
     return (refused("TC302", job, path, text, text, found=shown, expected=expected),)
 
 
@@ -84,9 +85,10 @@ def not_found(job: Document, wanted: Key, known: Iterable[Key], faithful: bool) 
     kind = version.rpartition("/")[2]
     field = "spec.runtimeRef" if kind == "TrainingRuntime" else "spec.RuntimeRef"
     what = kind[0].lower() + kind[1:]
-    detail = f"{kind}.{GROUP} {quote(name)} not found: specified {what} must be created before the TrainJob is created"
+    detail = f"{kind}.{TRAINER_GROUP} {quote(name)} not found"
+    detail = f"{detail}: specified {what} must be created before the TrainJob is created"
     text = invalid(field, typed(get(job.data, "spec", "runtimeRef"), "v1alpha1.RuntimeRef"), detail)
-    there = {*known, *((f"{API_VERSION}/{CLUSTER_WIDE}", "", own) for own in (() if faithful else builtin_names()))}
+    there = {*known, *((f"{TRAINER_API}/{CLUSTER_WIDE}", "", own) for own in (() if faithful else builtin_names()))}
     return refused(
         "TC301",
         job,
@@ -104,7 +106,7 @@ def _elsewhere(job: Document, wanted: Key, known: Set[Key]) -> str | None:
     version, _, name = wanted
     own = str(get(job.data, "metadata", "namespace"))
     for kind, namespace in ((CLUSTER_WIDE, ""), ("TrainingRuntime", own)):
-        if (f"{API_VERSION}/{kind}", namespace, name) in known:
+        if (f"{TRAINER_API}/{kind}", namespace, name) in known:
             return f"there is a {kind} of this name: write kind: {kind}"
     if places := sorted(key[1] for key in known if (key[0], key[2]) == (version, name)):
         return f"there is one in namespace {places[0]}: a TrainJob uses those of its own namespace only"

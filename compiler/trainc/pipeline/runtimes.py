@@ -13,12 +13,13 @@ from trainc.admission.crd import Admitted, admit_document
 from trainc.admission.trainer import validate_runtime
 from trainc.basics.jsonvalues import get, put
 from trainc.checks.devices import check_listed
-from trainc.documents.classify import GROUP, Key, identity
+from trainc.documents.classify import Key, identity
 from trainc.findings import Finding, Related, Severity, report
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.pipeline.lookup import builtin, not_found, reference
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
+from trainc.upstream import TRAINER_GROUP
 
 _NAMED = 5
 """So many runtimes are named in a message."""
@@ -72,7 +73,7 @@ class Runtimes(Struct, frozen=True):
         """
         version, namespace, name = key
         kind = version.rpartition("/")[2]
-        old = self.base.input(GROUP, kind, namespace, name)
+        old = self.base.input(TRAINER_GROUP, kind, namespace, name)
         if old is None:
             return finding
         message = f"{kind} {name!r} was removed, and this job uses it"

@@ -6,13 +6,11 @@ from typing import Any, Protocol, runtime_checkable
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects
 from trainc.findings import Finding, report
-from trainc.inputs.options import FIXES
 from trainc.inputs.source import Document
 from trainc.kube.goorder import typed
 from trainc.kube.quantity import Quantity, from_json
-from trainc.plugins.model import ANCESTOR_LABEL, NODE, TRAINER, Findings, Model, Object, Objects
-
-JOB_COMPLETION_INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+from trainc.plugins.model import Findings, Model, Object, Objects
+from trainc.upstream import ANCESTOR_LABEL, FIXES, NODE, TRAINER, TRAINER_VERSION
 
 
 class Plugin(Protocol):
@@ -159,7 +157,7 @@ def known_bug(fix: str, document: Document, path: Path, message: str, remedy: st
 
 def fix_hint(fix: str) -> str:
     """Return the hint that names a fix."""
-    return f"known bug of Trainer v2.3.0: see fix {fix!r} in docs/fixes.md"
+    return f"known bug of Trainer {TRAINER_VERSION}: see fix {fix!r} in docs/fixes.md"
 
 
 def secret_must_exist(model: Model, name: str, keys: str) -> Findings:

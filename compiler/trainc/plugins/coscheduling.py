@@ -8,9 +8,7 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import JsonObject
 from trainc.plugins.model import Findings, Model, Objects
 from trainc.plugins.podgroup import check_members, members, pod_group, pod_group_exists, ungrouped
-
-POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
-API_VERSION = "scheduling.x-k8s.io/v1alpha1"
+from trainc.upstream import COSCHEDULING_API, POD_GROUP_LABEL
 
 
 class CoScheduling(Struct, frozen=True):
@@ -32,7 +30,7 @@ class CoScheduling(Struct, frozen=True):
     def build(self, model: Model) -> Objects:
         """Return the PodGroup."""
         policy = model.pod_group("coscheduling")
-        if policy is None or pod_group_exists(model, API_VERSION):
+        if policy is None or pod_group_exists(model, COSCHEDULING_API):
             return ()
         count, resources = members(model)
         spec: JsonObject = {
@@ -40,4 +38,4 @@ class CoScheduling(Struct, frozen=True):
             "minResources": resources,
             "scheduleTimeoutSeconds": policy["scheduleTimeoutSeconds"],
         }
-        return (pod_group(model, API_VERSION, spec),)
+        return (pod_group(model, COSCHEDULING_API, spec),)

@@ -21,8 +21,9 @@ from trainc.plugins.base import (
     refused,
     secret_must_exist,
 )
-from trainc.plugins.model import NODE, Container, Findings, Model, Objects, PodSet, replace_named
+from trainc.plugins.model import Container, Findings, Model, Objects, PodSet, replace_named
 from trainc.plugins.templates import filled
+from trainc.upstream import NODE, TRAINER_VERSION
 
 # The two scripts of a Flux job.
 #
@@ -247,7 +248,7 @@ def _check_panics(model: Model) -> list[Finding]:
     if model.num_nodes is not None:
         return []
     missing = "spec.trainer" if model.trainer is None else "spec.trainer.numNodes"
-    detail = f"Flux needs {missing}: Trainer v2.3.0 panics without it"
+    detail = f"Flux needs {missing}: Trainer {TRAINER_VERSION} panics without it"
     path = ("spec",) if model.trainer is None else ("spec", "trainer")
     hint = "set spec.trainer.numNodes; mlPolicy.numNodes does not help"
     return [refused("TC405", model.job, path, PANIC, detail, stage="build", hint=hint)]

@@ -6,8 +6,9 @@ from msgspec import Struct
 
 from trainc.basics.jsonvalues import Path
 from trainc.findings import report
-from trainc.plugins.base import JOB_COMPLETION_INDEX, env_names, from_field, known_bug, literal
-from trainc.plugins.model import TRAINER_PORT, Findings, Model
+from trainc.plugins.base import env_names, from_field, known_bug, literal
+from trainc.plugins.model import Findings, Model
+from trainc.upstream import JOB_COMPLETION_INDEX, TRAINER_PORT
 
 VARIABLES = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
 

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.findings import Finding, Severity, report, suggest
-from trainc.inputs.options import FIXES
 from trainc.kube.fielderror import invalid
 from trainc.kube.goorder import typed
 from trainc.kube.names import is_domain_prefixed_path
@@ -22,23 +21,18 @@ from trainc.plugins.base import (
     pod_containers,
     refused,
 )
-from trainc.plugins.model import (
+from trainc.plugins.model import Container, Findings, Model, Object, Objects, PodSet, upsert_mounts, upsert_named
+from trainc.plugins.ports import upsert_ports, upsert_ports_by_number
+from trainc.upstream import (
     ANCESTOR_LABEL,
     DATASET_INITIALIZER,
+    FIXES,
+    JOBSET_API,
     MODEL_INITIALIZER,
     NODE,
     TRAINER,
     TRAINER_PORT,
-    Container,
-    Findings,
-    Model,
-    Object,
-    Objects,
-    PodSet,
-    upsert_mounts,
-    upsert_named,
 )
-from trainc.plugins.ports import upsert_ports, upsert_ports_by_number
 
 # What Trainer's webhook refuses of initializers and runtime patches, and what it misses.
 
@@ -273,7 +267,6 @@ def _detail(text: str) -> str:
 
 # The JobSet plugin: assembles the JobSet from the shaped model.
 
-API_VERSION = "jobset.x-k8s.io/v1alpha2"
 INITIALIZERS = {DATASET_INITIALIZER: "dataset", MODEL_INITIALIZER: "model"}
 """Ancestor label and container name to the field of spec.initializer."""
 
@@ -286,7 +279,7 @@ Upsert = Callable[[Iterable[JsonObject], Iterable[JsonObject]], tuple[JsonObject
 
 def runs_already(model: Model) -> bool:
     """Tell whether the cluster has the JobSet and neither it nor the TrainJob is suspended: it is then left alone."""
-    there = model.cluster.get((f"{API_VERSION}/JobSet", model.home, model.name))
+    there = model.cluster.get((f"{JOBSET_API}/JobSet", model.home, model.name))
     return there is not None and not any(get(d.data, "spec", "suspend") is True for d in (model.job, there))
 
 
@@ -317,7 +310,7 @@ class JobSet(Struct, frozen=True):
                 for job, pod_set in zip(jobs, model.pod_sets, strict=True)
                 if isinstance(job, dict)
             ]
-        return (Object({"apiVersion": API_VERSION, "kind": "JobSet", "metadata": metadata, "spec": spec}),)
+        return (Object({"apiVersion": JOBSET_API, "kind": "JobSet", "metadata": metadata, "spec": spec}),)
 
 
 def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObject:

@@ -9,7 +9,8 @@ from trainc.kube.digits import int32
 from trainc.kube.quantity import Quantity
 from trainc.plugins.base import known_bug
 from trainc.plugins.gang import Gang, gang
-from trainc.plugins.model import DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, Findings, Model, Object, PodSet
+from trainc.plugins.model import Findings, Model, Object, PodSet
+from trainc.upstream import DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER
 
 FIX = "gang-min-member"
 

@@ -14,7 +14,6 @@ from trainc.kube.fielderror import invalid, quote
 from trainc.kube.goorder import typed
 from trainc.plugins import torchtune
 from trainc.plugins.base import (
-    JOB_COMPLETION_INDEX,
     env_names,
     environment,
     from_field,
@@ -25,7 +24,8 @@ from trainc.plugins.base import (
     refused,
     typed_env,
 )
-from trainc.plugins.model import TRAINER_PORT, Container, Findings, Model, PodSet
+from trainc.plugins.model import Container, Findings, Model, PodSet
+from trainc.upstream import JOB_COMPLETION_INDEX, TRAINER_PORT
 
 VARIABLES = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
 

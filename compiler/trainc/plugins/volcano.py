@@ -11,11 +11,8 @@ from trainc.kube.fielderror import invalid, quote
 from trainc.plugins.base import refused
 from trainc.plugins.model import Findings, Model, Objects
 from trainc.plugins.podgroup import check_members, members, pod_group, pod_group_exists, ungrouped
+from trainc.upstream import COSCHEDULING_API, VOLCANO_API, VOLCANO_GROUP, VOLCANO_QUEUE
 
-API_VERSION = "scheduling.volcano.sh/v1beta1"
-COSCHEDULING = "scheduling.x-k8s.io/v1alpha1"
-GROUP_NAME = "scheduling.k8s.io/group-name"
-QUEUE = "scheduling.volcano.sh/queue-name"
 SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 
 
@@ -31,7 +28,7 @@ def priority_classes(model: Model) -> list[tuple[Path, str]]:
 
 def _queue_place(model: Model) -> tuple[Document, Path]:
     """Return where the queue is named: by the last runtime patch that names one, else by the runtime."""
-    annotation = ("template", "metadata", "annotations", QUEUE)
+    annotation = ("template", "metadata", "annotations", VOLCANO_QUEUE)
     patches = as_list(get(model.job.data, "spec", "runtimePatches"))
     for index in reversed(range(len(patches))):
         if get(patches[index], "trainingRuntimeSpec", *annotation) is not None:
@@ -49,9 +46,9 @@ class Volcano(Struct, frozen=True):
         if model.pod_group("volcano") is None:
             return ()
         findings = list(check_members(model))
-        if model.annotations.get(QUEUE) == "":
+        if model.annotations.get(VOLCANO_QUEUE) == "":
             detail = "Volcano queue name must not be empty"
-            text = invalid(f"spec.annotations[{QUEUE}]", "", detail)
+            text = invalid(f"spec.annotations[{VOLCANO_QUEUE}]", "", detail)
             findings.append(refused("TC406", *_queue_place(model), text, detail))
         for path, name in priority_classes(model):
             if name in SYSTEM_CLASSES:
@@ -70,19 +67,19 @@ class Volcano(Struct, frozen=True):
         """Put every pod into the group; with the fix those that run at another time stay out."""
         if model.pod_group("volcano") is None:
             return model
-        annotations = {**model.pod_annotations, GROUP_NAME: model.name}
+        annotations = {**model.pod_annotations, VOLCANO_GROUP: model.name}
         return replace(model, pod_annotations=annotations, ungrouped=ungrouped(model))
 
     def build(self, model: Model) -> Objects:
         """Return the PodGroup."""
         policy = model.pod_group("volcano")
-        if policy is None or pod_group_exists(model, API_VERSION):
+        if policy is None or pod_group_exists(model, VOLCANO_API):
             return ()
-        second = model.pod_group("coscheduling") is not None and not pod_group_exists(model, COSCHEDULING)
+        second = model.pod_group("coscheduling") is not None and not pod_group_exists(model, COSCHEDULING_API)
         count, resources = members(model, after_another=second)
         spec: JsonObject = {"minMember": count, "minResources": resources}
-        if QUEUE in model.annotations:
-            spec["queue"] = model.annotations[QUEUE]
+        if VOLCANO_QUEUE in model.annotations:
+            spec["queue"] = model.annotations[VOLCANO_QUEUE]
         for _, name in priority_classes(model):
             spec["priorityClassName"] = name
         topology = policy.get("networkTopology")
@@ -91,4 +88,4 @@ class Volcano(Struct, frozen=True):
                 "mode": topology["mode"],
                 "highestTierAllowed": topology["highestTierAllowed"],
             }
-        return (pod_group(model, API_VERSION, spec),)
+        return (pod_group(model, VOLCANO_API, spec),)

@@ -6,16 +6,9 @@ from msgspec import Struct
 
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import forbidden
-from trainc.plugins.base import (
-    JOB_COMPLETION_INDEX,
-    env_names,
-    from_field,
-    gpu_count,
-    literal,
-    node_resources,
-    refused,
-)
-from trainc.plugins.model import TRAINER_PORT, Findings, Model
+from trainc.plugins.base import env_names, from_field, gpu_count, literal, node_resources, refused
+from trainc.plugins.model import Findings, Model
+from trainc.upstream import JOB_COMPLETION_INDEX, TRAINER_PORT
 
 VARIABLES = ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER")
 

@@ -20,6 +20,7 @@ from trainc.plugins.jobset import JobSet
 from trainc.plugins.model import Model, Origin
 from trainc.plugins.origins import Cause, Step, blame
 from trainc.schema import admit, resource
+from trainc.upstream import JOBSET_API
 
 Origins = Callable[[], Mapping[Path, Origin]]
 
@@ -167,7 +168,7 @@ def _bare(model: Model, spec: Json, template: Json = None) -> JsonObject:
         own: Json = get(template, "metadata", kind) if template is not None else {**values}
         if own:
             metadata[kind] = own
-    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": spec}
+    return {"apiVersion": JOBSET_API, "kind": "JobSet", "metadata": metadata, "spec": spec}
 
 
 def _built(model: Model) -> Json:

@@ -18,8 +18,8 @@ from trainc.gitops.naming import name_place
 from trainc.plugins import BUILDS
 from trainc.plugins.model import Model, Object, Objects, Origin
 from trainc.plugins.origins import Cause, Step, blame, nearest
-from trainc.plugins.volcano import QUEUE
 from trainc.provenance.jobset import POLICIES, Origins, Trail, joined, shape, trace_jobset
+from trainc.upstream import VOLCANO_QUEUE
 
 _NODES: Final[Path] = ("spec", "trainer", "numNodes")
 _PROCESSES: Final[Path] = ("spec", "trainer", "numProcPerNode")
@@ -112,7 +112,7 @@ def _owned(model: Model, plugin: str, path: Path, jobset: Origins) -> Origin:
     if path == ("metadata", "namespace"):
         return namespace_origin(model)
     if path == ("spec", "queue"):
-        return nearest(jobset(), ("metadata", "annotations", QUEUE)) or maker
+        return nearest(jobset(), ("metadata", "annotations", VOLCANO_QUEUE)) or maker
     for place, source in COPIED.items():
         if path[: len(place)] == place and get(model.runtime.data, *source) is not None:
             return Origin("input", model.runtime, (*source, *path[len(place) :]))

@@ -11,8 +11,9 @@ from typing import Final
 from trainc.basics.jsonvalues import Json, JsonObject, as_list, objects
 from trainc.basics.regex import lazy
 from trainc.plugins.base import env_names, environment, literal, pod_containers
-from trainc.plugins.model import LAUNCHER, NODE, TRAINER, Container, Model
+from trainc.plugins.model import Container, Model
 from trainc.plugins.mpi.implementations import Implementation
+from trainc.upstream import LAUNCHER, NODE, TRAINER
 
 FIX: Final = "env-to-workers"
 LIST: Final = "OMPI_MCA_mca_base_env_list"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from trainc.plugins.model import LAUNCHER, NODE, Model, PodSet
+from trainc.plugins.model import Model, PodSet
 from trainc.plugins.mpi.implementations import Implementation
+from trainc.upstream import LAUNCHER, NODE
 
 MAX_HOSTS = 100_000
 """More lines than this are refused, since upstream exhausts its memory on them (M9)."""

@@ -12,9 +12,10 @@ from typing import Final
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.data import load_text
 from trainc.plugins.base import config_map
-from trainc.plugins.model import LAUNCHER, Model, Object
+from trainc.plugins.model import Model, Object
 from trainc.plugins.mpi.hosts import addresses
 from trainc.plugins.mpi.implementations import HOSTFILE, KUBEXEC
+from trainc.upstream import LAUNCHER
 
 VOLUME: Final = "mpi-kubexec"
 DISCOVER: Final = "discover_hosts.sh"

@@ -20,7 +20,7 @@ from trainc.plugins.base import (
     secret_must_exist,
     typed_env,
 )
-from trainc.plugins.model import LAUNCHER, NODE, Container, Findings, Model, Objects, PodSet
+from trainc.plugins.model import Container, Findings, Model, Objects, PodSet
 from trainc.plugins.mpi.forwarding import forwarded
 from trainc.plugins.mpi.hosts import MAX_HOSTS, host_count, hostfile
 from trainc.plugins.mpi.implementations import (
@@ -35,6 +35,7 @@ from trainc.plugins.mpi.kubexec import VOLUME, kubexec_map, kubexec_volume
 from trainc.plugins.mpi.ssh import SSH_VOLUME, check_known_hosts, secret_keys, secret_name, ssh_arguments, ssh_volume
 from trainc.plugins.mpi.transport import by_kubexec
 from trainc.plugins.mpi.warnings import counts_launchers, known_bugs
+from trainc.upstream import LAUNCHER, NODE
 
 __all__ = ["Mpi", "secret_name"]
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get
 from trainc.findings import report
 from trainc.plugins.base import pod_containers
-from trainc.plugins.model import NODE, Findings, Model
+from trainc.plugins.model import Findings, Model
 from trainc.plugins.mpi.implementations import SSH_ARGUMENTS
 from trainc.plugins.mpi.sshd import OPERATORS, is_sshd, shell_words
+from trainc.upstream import NODE
 
 FIX = "ssh-known-hosts"
 SSH_VOLUME = "mpi-ssh-auth"

@@ -6,14 +6,9 @@ from typing import Final
 
 from trainc.basics.jsonvalues import Path, as_list, get
 from trainc.plugins.base import pod_containers
-from trainc.plugins.model import NODE, Model
+from trainc.plugins.model import Model
 from trainc.plugins.mpi.sshd import runs_sshd
-
-OWN: Final = "trainc.dev/"
-"""The prefix of annotations that trainc reads."""
-
-TRANSPORT: Final = f"{OWN}transport"
-"""The annotation of a runtime that goes before the environment's ``transport``."""
+from trainc.upstream import NODE, TRANSPORT
 
 SSH: Final = "ssh"
 KUBEXEC: Final = "kubexec"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from trainc.basics.jsonvalues import JsonObject
 from trainc.plugins.base import env_names, known_bug
-from trainc.plugins.model import LAUNCHER, NODE, TRAINER, Findings, Model
+from trainc.plugins.model import Findings, Model
 from trainc.plugins.mpi.forwarding import left_behind
 from trainc.plugins.mpi.implementations import implementation_of
 from trainc.plugins.mpi.ssh import roots_alone, strict
 from trainc.plugins.mpi.transport import by_kubexec
+from trainc.upstream import LAUNCHER, NODE, TRAINER
 
 POLICY = ("spec", "mlPolicy", "mpi")
 
