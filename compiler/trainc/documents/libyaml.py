@@ -7,6 +7,7 @@ go-yaml is a port of libyaml. This module makes up for the differences: libyaml 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -173,3 +174,42 @@ def _quoted(text: str) -> Iterator[tuple[int, int]]:
     """Yield where each quoted scalar begins and ends, up to the first error."""
     with suppress(Refused, *ERRORS):
         yield from ((scalar.begin, scalar.end) for scalar in scalar_events(text) if scalar.style in ("'", '"'))
+
+
+_HASH = lazy(r"(?<!\S)#")
+"""What begins a comment, unless it is inside a scalar or another comment."""
+
+_REST = lazy("[^\n\r\u0085\u2028\u2029]*")
+
+
+def may_have_comment(text: str, word: str) -> bool:
+    """Tell whether any comment could begin with word: no other text has to be parsed."""
+    return word in text and re.search(rf"#\s*{re.escape(word)}", text) is not None
+
+
+def yaml_comments(text: str, word: str) -> list[tuple[int, str]]:
+    """Return the comments of one document: the code point of each ``#``, and what follows word.
+
+    Blanks before word are skipped and those around the rest are removed.
+    """
+    if not may_have_comment(text, word):
+        return []
+    try:
+        scalars = with_masks(
+            text, lambda masked, masks: [(scalar.begin, scalar.end) for scalar in scalar_events(masked, masks)]
+        )
+    except Refused:
+        return []
+    starts = [start for start, _ in scalars]
+    found, end = [], 0
+    for match in _HASH.finditer(text):
+        at = match.start()
+        before = bisect_right(starts, at) - 1
+        if at < end or (before >= 0 and at < scalars[before][1]):
+            continue
+        rest = _REST.match(text, at + 1)
+        end = rest.end() if rest else at + 1
+        comment = text[at + 1 : end].strip()
+        if comment.startswith(word):
+            found.append((at, comment.removeprefix(word).strip()))
+    return found

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from trainc.admission.base_revision import Base
 from trainc.admission.companions import Companions, admit_companions
 from trainc.documents.classify import Documents, Key, identity
-from trainc.documents.comments import comments
+from trainc.documents.load import comments
 from trainc.findings import Finding
 from trainc.findings.settling import Ruling
 from trainc.gitops.summary import summarize
