@@ -121,11 +121,11 @@ class Keys:
 
     def _policies(self, home: str) -> list[Any]:
         """Return the policies that may say something about a TrainJob of a namespace, or its objects."""
-        policies = self.prepared.judges.policing.policies
+        policies = self.prepared.policies
         if policies is None:
             return []
         namespaces = dict.fromkeys((home, self.prepared.options.settings.namespaces.get(home, home)))
-        applying = dict.fromkeys(bound for namespace in namespaces for bound in policies.seeing(namespace))
+        applying = dict.fromkeys(bound for namespace in namespaces for bound in policies.policies.seeing(namespace))
         documents = (one.document for bound in applying for one in (bound.policy, *bound.bindings))
         return [[*place_of(document), document.data] for document in documents]
 

@@ -14,8 +14,7 @@ from trainc.plugins.model import Findings, Model, Object, Objects, Origin
 JOBSET = "JobSet"
 
 
-def nothing_shaped(model: Model, objects: Objects) -> Objects:
-    """Return the objects as they are."""
+def _unchanged(model: Model, objects: Objects) -> Objects:
     return objects
 
 
@@ -23,34 +22,27 @@ def _nothing_caused(model: Model, path: Path, root: Json) -> Origin:
     raise AssertionError("a pass that changes a JobSet says why")
 
 
-def nothing_found(model: Model) -> Findings:
-    """Find nothing: what a pass checks that checks nothing."""
+def _nothing_found(model: Model) -> Findings:
     return ()
 
 
-def nothing_judged(model: Model, objects: Objects) -> Findings:
-    """Find nothing in objects."""
+def _nothing_judged(model: Model, objects: Objects) -> Findings:
     return ()
 
 
 class Pass(Struct, frozen=True):
-    """One idea of what a tree in git needs beyond the controller's objects. All its functions are pure.
+    """Something that a tree in git needs beyond the controller's objects.
 
-    ``shape`` returns the objects of a job with what the pass adds or changes, and the very objects given where there
-    is nothing to do. ``cause``, which goes with it, tells the origin of a path that it brought to the JobSet, given the
-    JobSet afterwards. ``check`` looks at the joined model before anything is built, ``judge`` at the objects after the
-    last pass; a pass may do no more than that.
+    ``shape`` returns the objects of a job with what the pass adds or changes, or the same tuple if it changes nothing.
+    ``cause`` returns the origin of a path that it brought to an object, given the object afterwards. ``check`` looks at
+    the joined model before anything is built, ``judge`` at the objects after the last pass.
     """
 
     name: str
-    shape: Callable[[Model, Objects], Objects] = nothing_shaped
+    shape: Callable[[Model, Objects], Objects] = _unchanged
     cause: Callable[[Model, Path, Json], Origin] = _nothing_caused
-    check: Callable[[Model], Findings] = nothing_found
-    judge: Callable[[Model, Objects], Findings] = nothing_judged
-
-
-History = tuple[tuple[Pass, Objects], ...]
-"""The passes that have changed the objects of a job, each with what it left."""
+    check: Callable[[Model], Findings] = _nothing_found
+    judge: Callable[[Model, Objects], Findings] = _nothing_judged
 
 
 def jobset_of(objects: Objects) -> Object | None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from msgspec import Struct
-
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.findings import Finding, Severity, report, suggest
 from trainc.kube.fielderror import invalid
 from trainc.kube.goorder import typed
 from trainc.kube.names import is_domain_prefixed_path
 from trainc.plugins.base import (
+    Plugin,
     environment,
     fix_hint,
     is_gpu,
@@ -283,34 +282,25 @@ def runs_already(model: Model) -> bool:
     return there is not None and not any(get(d.data, "spec", "suspend") is True for d in (model.job, there))
 
 
-class JobSet(Struct, frozen=True):
-    """Runs always."""
-
-    name: str = "JobSet"
-
-    def check(self, model: Model) -> Findings:
-        """Refuse what the webhook refuses of initializers and patches."""
-        return check(model)
-
-    def build(self, model: Model) -> Objects:
-        """Return the JobSet; none if the cluster runs one of that name (K4)."""
-        if runs_already(model):
-            return ()
-        metadata: JsonObject = {"name": model.name, "namespace": model.namespace}
-        if model.labels:
-            metadata["labels"] = dict(model.labels)
-        if model.annotations:
-            metadata["annotations"] = dict(model.annotations)
-        spec: JsonObject = {**model.spec, "suspend": get(model.job.data, "spec", "suspend") is True}
-        if model.pod_sets:
-            jobs = model.spec["replicatedJobs"]
-            assert isinstance(jobs, list)
-            spec["replicatedJobs"] = [
-                _replicated_job(model, job, pod_set)
-                for job, pod_set in zip(jobs, model.pod_sets, strict=True)
-                if isinstance(job, dict)
-            ]
-        return (Object({"apiVersion": JOBSET_API, "kind": "JobSet", "metadata": metadata, "spec": spec}),)
+def build(model: Model) -> Objects:
+    """Return the JobSet; none if the cluster runs one of that name (K4)."""
+    if runs_already(model):
+        return ()
+    metadata: JsonObject = {"name": model.name, "namespace": model.namespace}
+    if model.labels:
+        metadata["labels"] = dict(model.labels)
+    if model.annotations:
+        metadata["annotations"] = dict(model.annotations)
+    spec: JsonObject = {**model.spec, "suspend": get(model.job.data, "spec", "suspend") is True}
+    if model.pod_sets:
+        jobs = model.spec["replicatedJobs"]
+        assert isinstance(jobs, list)
+        spec["replicatedJobs"] = [
+            _replicated_job(model, job, pod_set)
+            for job, pod_set in zip(jobs, model.pod_sets, strict=True)
+            if isinstance(job, dict)
+        ]
+    return (Object({"apiVersion": JOBSET_API, "kind": "JobSet", "metadata": metadata, "spec": spec}),)
 
 
 def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObject:
@@ -422,3 +412,6 @@ def _with_env(container: JsonObject, *variables: JsonObject) -> JsonObject:
     if not variables:
         return container
     return {**container, "env": [*upsert_named(objects(container.get("env")), variables)]}
+
+
+PLUGIN = Plugin("JobSet", check=check, build=build)

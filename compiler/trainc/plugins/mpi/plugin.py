@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, get
@@ -12,6 +11,7 @@ from trainc.findings import report
 from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid
 from trainc.plugins.base import (
+    Plugin,
     config_map,
     env_names,
     gpu_count,
@@ -36,8 +36,6 @@ from trainc.plugins.mpi.ssh import SSH_VOLUME, check_known_hosts, secret_keys, s
 from trainc.plugins.mpi.transport import by_kubexec
 from trainc.plugins.mpi.warnings import counts_launchers, known_bugs
 from trainc.upstream import LAUNCHER, NODE
-
-__all__ = ["Mpi", "secret_name"]
 
 HOSTFILE_VOLUME = "mpi-hostfile"
 _ITEMS: Final[list[Json]] = [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}]
@@ -83,50 +81,47 @@ def nodes(model: Model) -> int | None:
     return own
 
 
-class Mpi(Struct, frozen=True):
-    """Runs where mlPolicy.mpi is set."""
+def check(model: Model) -> Findings:
+    """Refuse what the webhook and the build refuse, and warn of known bugs."""
+    policy = model.policy("mpi")
+    if policy is None:
+        return ()
+    findings = [*_check_launcher(model, policy), *_check_reserved(model, policy)]
+    findings += _check_implementation(model, policy)
+    findings += check_known_hosts(model, policy)
+    if (count := host_count(counted(model, policy))) > MAX_HOSTS:
+        detail = f"the hostfile would have {count} lines, more than {MAX_HOSTS}"
+        path = ("spec", "trainer", "numNodes")
+        findings.append(refused("TC407", model.job, path, detail, detail, stage="build"))
+    if model.options.faithful:  # else gitops/keys brings the Secret
+        findings += secret_must_exist(model, secret_name(model), secret_keys(model, policy))
+    return (*findings, *known_bugs(model, policy))
 
-    name: str = "MPI"
 
-    def check(self, model: Model) -> Findings:
-        """Refuse what the webhook and the build refuse, and warn of known bugs."""
-        policy = model.policy("mpi")
-        if policy is None:
-            return ()
-        findings = [*_check_launcher(model, policy), *_check_reserved(model, policy)]
-        findings += _check_implementation(model, policy)
-        findings += check_known_hosts(model, policy)
-        if (count := host_count(counted(model, policy))) > MAX_HOSTS:
-            detail = f"the hostfile would have {count} lines, more than {MAX_HOSTS}"
-            path = ("spec", "trainer", "numNodes")
-            findings.append(refused("TC407", model.job, path, detail, detail, stage="build"))
-        if model.options.faithful:  # else gitops/keys brings the Secret
-            findings += secret_must_exist(model, secret_name(model), secret_keys(model, policy))
-        return (*findings, *known_bugs(model, policy))
+def shape(model: Model) -> Model:
+    """Set counts and slots; add volumes, mounts and the launcher's variables."""
+    policy = model.policy("mpi")
+    if policy is None:
+        return model
+    model = counted(model, policy)
+    policy = {**policy, "numProcPerNode": slots(model, policy)}
+    model = replace(model, ml_policy={**(model.ml_policy or {}), "mpi": policy})
+    shaped = (_pod_set(model, policy, p) if p.name in (NODE, LAUNCHER) else p for p in model.pod_sets)
+    return replace(model, pod_sets=tuple(shaped))
 
-    def shape(self, model: Model) -> Model:
-        """Set counts and slots; add volumes, mounts and the launcher's variables."""
-        policy = model.policy("mpi")
-        if policy is None:
-            return model
-        model = counted(model, policy)
-        policy = {**policy, "numProcPerNode": slots(model, policy)}
-        model = replace(model, ml_policy={**(model.ml_policy or {}), "mpi": policy})
-        shaped = (_pod_set(model, policy, p) if p.name in (NODE, LAUNCHER) else p for p in model.pod_sets)
-        return replace(model, pod_sets=tuple(shaped))
 
-    def build(self, model: Model) -> Objects:
-        """Return the ConfigMap with the hostfile; for kubectl exec also with its scripts."""
-        policy = model.policy("mpi")
-        if policy is None:
-            return ()
-        implementation = implementation_of(policy)
-        count = policy["numProcPerNode"]
-        assert isinstance(count, int)
-        text = hostfile(model, implementation, count) if implementation else ""
-        if by_kubexec(model):
-            return (kubexec_map(model, text, count),)
-        return (config_map(model, f"{model.name}-mpi-hostfile", {HOSTFILE: text}),)
+def build(model: Model) -> Objects:
+    """Return the ConfigMap with the hostfile; for kubectl exec also with its scripts."""
+    policy = model.policy("mpi")
+    if policy is None:
+        return ()
+    implementation = implementation_of(policy)
+    count = policy["numProcPerNode"]
+    assert isinstance(count, int)
+    text = hostfile(model, implementation, count) if implementation else ""
+    if by_kubexec(model):
+        return (kubexec_map(model, text, count),)
+    return (config_map(model, f"{model.name}-mpi-hostfile", {HOSTFILE: text}),)
 
 
 def _pod_set(model: Model, policy: JsonObject, pod_set: PodSet) -> PodSet:
@@ -225,3 +220,6 @@ def _check_implementation(model: Model, policy: JsonObject) -> Findings:
             expected=expected,
         ),
     )
+
+
+PLUGIN = Plugin("MPI", check, shape, build)
