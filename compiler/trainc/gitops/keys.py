@@ -13,7 +13,7 @@ from trainc.gitops.base import Pass, by_environment, jobset_of, namespace_origin
 from trainc.gitops.naming import name_place
 from trainc.inputs.settings import SshKeys
 from trainc.plugins.model import Model, Object, Objects, Origin
-from trainc.plugins.mpi.ssh import secret_name
+from trainc.plugins.mpi.transport import secret_name
 from trainc.plugins.origins import nearest
 from trainc.upstream import LAUNCHER, NODE, RBAC_GROUP
 

@@ -9,8 +9,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object,
 from trainc.findings import Finding, report, suggest
 from trainc.gitops.base import Pass, by_environment, jobset_of, with_jobset
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
-from trainc.plugins.mpi.kubexec import kubexec_name
-from trainc.plugins.mpi.transport import ANNOTATIONS, TRANSPORTS, by_kubexec, sshd_place
+from trainc.plugins.mpi.transport import ANNOTATIONS, TRANSPORTS, by_kubexec, kubexec_name, sshd_place
 from trainc.plugins.origins import blamed
 from trainc.upstream import LAUNCHER, NODE, RBAC_GROUP, TRAINC, TRANSPORT
 
