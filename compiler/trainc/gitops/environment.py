@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from trainc.basics.jsonvalues import Path, as_object, get
 from trainc.findings import Finding, Related, report
-from trainc.gitops.base import Pass, option_place
+from trainc.gitops.base import Pass, name_path, option_place
 from trainc.gitops.images import rewritten
-from trainc.gitops.naming import Placed, name_path
+from trainc.gitops.naming import Placed
 from trainc.gitops.patches import place
 from trainc.gitops.summary import Summary
 from trainc.inputs.options import Options

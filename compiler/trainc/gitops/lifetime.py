@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects, put
 from trainc.findings import Severity, report
 from trainc.gitops.base import Pass, jobset_of, with_jobset
 from trainc.inputs.settings import Settings
@@ -35,11 +35,8 @@ def _with_deadline(model: Model, made: Objects) -> Objects:
 
 
 def _limited(job: JsonObject, seconds: int) -> JsonObject:
-    template = as_object(job["template"])
-    spec = as_object(template["spec"])
-    own = spec.get(FIELD)
-    limit = min(own, seconds) if isinstance(own, int) else seconds
-    return {**job, "template": {**template, "spec": {**spec, FIELD: limit}}}
+    own = get(job, "template", "spec", FIELD)
+    return put(job, ("template", "spec", FIELD), min(own, seconds) if isinstance(own, int) else seconds)
 
 
 def _unequal(jobset: JsonObject) -> str | None:

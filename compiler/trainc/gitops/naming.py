@@ -16,10 +16,10 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from trainc.admission.base_revision import Base
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects, put
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, Related, report, suggest
-from trainc.gitops.base import Pass, jobset_of
+from trainc.gitops.base import RUN_NUMBER, Pass, jobset_of, option_place, run_of
 from trainc.gitops.immutable_configmaps import reads
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
@@ -31,32 +31,15 @@ _NAME: Path = ("metadata", "name")
 # Run numbers.
 
 _ANNOTATIONS: Path = ("metadata", "annotations")
-_NUMBER: Final = lazy(r"[1-9][0-9]{0,8}")
 _RESERVED: Final = lazy(r"(con|prn|aux|nul|com[1-9]|lpt[1-9])(\..*)?")
 """Names of devices: https://learn.microsoft.com/windows/win32/fileio/naming-a-file"""
 _RULE: Final = 'a whole number from 1, such as "2"'
-
-
-def run_of(job: Document) -> int:
-    """Return the run number of a TrainJob; 1, which stands for the plain name, if it has none or an invalid one."""
-    value = get(job.data, *_ANNOTATIONS, RUN)
-    return int(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else 1
 
 
 def numbered(model: Model) -> Model:
     """Return the model under the name of its run. Under faithful the annotation means nothing."""
     run = 1 if model.options.faithful else run_of(model.job)
     return model if run == 1 else replace(model, name=f"{model.title}-{run}")
-
-
-def name_place(model: Model) -> Path:
-    """Return the path in the TrainJob that decides the name of its objects: the run number if there is one."""
-    return _NAME if model.options.faithful else name_path(model.job)
-
-
-def name_path(job: Document) -> Path:
-    """Return the path in a TrainJob that decides the name of its objects in default output."""
-    return _NAME if run_of(job) == 1 else (*_ANNOTATIONS, RUN)
 
 
 def way_forward(job: Document) -> str:
@@ -102,7 +85,7 @@ def _reserved(model: Model) -> Iterator[Finding]:
 
 def _is_wrong(key: str, value: Json) -> bool:
     if key == RUN:
-        return not isinstance(value, str) or _NUMBER.fullmatch(value) is None
+        return not isinstance(value, str) or RUN_NUMBER.fullmatch(value) is None
     return key.startswith(TRAINC)
 
 
@@ -187,7 +170,11 @@ def too_many(placed: Iterable[Placed], base: Base, options: Options) -> tuple[Fi
         return ()
     names = [f"{job.namespace}/{job.name}" for job, _ in again]
     named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-    document, path = _place(options) or (again[0][0].document, _NAME)
+    document, path = options.config_document, option_place(options, "naming")
+    if document is None or path is None:
+        document, path = again[0][0].document, _NAME
+    elif get(document.data, *path, "maxReruns") is not None:
+        path = (*path, "maxReruns")
     message = f"{len(again)} jobs of environment {options.environment} would run again: {named}"
     related = tuple(Related(f"at {base.revision}", old, _NAME) for _, old in again[:1])
     allowed = f"at most {naming.max_reruns}"
@@ -210,20 +197,6 @@ def _jobsets(base: Base, environment: str) -> Mapping[tuple[str, str], Document]
         if document.data.get("kind") == "JobSet" and len(steps) > 1:
             found[steps[0], steps[1]] = document
     return found
-
-
-def _place(options: Options) -> tuple[Document, Path] | None:
-    """Return the path of ``naming`` in trainc.yaml; None without its text."""
-    document = options.config_document
-    own: Path = ("environments", options.environment, "naming")
-    for path in (own, ("defaults", "naming")):
-        if document is not None and get(document.data, *path) is not None:
-            return document, _limit(document.data, path)
-    return None
-
-
-def _limit(data: JsonObject, path: Path) -> Path:
-    return (*path, "maxReruns") if "maxReruns" in as_object(get(data, *path)) else path
 
 
 # Names that end in a hash, for objects that cannot be changed: other content is another object.
@@ -260,12 +233,8 @@ def _suffixed(data: JsonObject) -> JsonObject:
 
 def _mounting(data: JsonObject, names: Mapping[str, str]) -> JsonObject:
     """Return a Job with ConfigMaps in its volumes under their final names."""
-    spec = as_object(data.get("spec"))
-    template = as_object(spec.get("template"))
-    pod = as_object(template.get("spec"))
-    volumes: list[Json] = [_volume(volume, names) for volume in objects(pod.get("volumes"))]
-    pod = {**pod, "volumes": volumes}
-    return {**data, "spec": {**spec, "template": {**template, "spec": pod}}}
+    path = ("spec", "template", "spec", "volumes")
+    return put(data, path, [_volume(volume, names) for volume in objects(get(data, *path))])
 
 
 def _volume(volume: JsonObject, names: Mapping[str, str]) -> JsonObject:

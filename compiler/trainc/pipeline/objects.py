@@ -12,7 +12,7 @@ from trainc.basics.jsonvalues import Json, Path, dotted, get
 from trainc.checks import check_objects
 from trainc.findings import Finding, Severity, has_errors, report
 from trainc.gitops import naming, passes
-from trainc.gitops.base import jobset_of, with_jobset
+from trainc.gitops.base import jobset_of, name_place, with_jobset
 from trainc.plugins import built, shaped
 from trainc.plugins.model import Model, Object, Objects
 from trainc.plugins.origins import blamed
@@ -79,7 +79,7 @@ def _claims(model: Model, jobset: Object) -> Mapping[str, Json]:
 def _refusal(model: Model, jobset: Object, refused: Refused) -> Finding:
     """Return the finding of a refused JobSet, at the line that caused it."""
     is_name = refused.code == "TC802"
-    document, path = (model.job, naming.name_place(model)) if is_name else blamed(model, jobset, refused.path)
+    document, path = (model.job, name_place(model)) if is_name else blamed(model, jobset, refused.path)
     place, text = dotted(refused.path), refused.message
     parent = dotted(refused.path[:-1])  # of a key, which is named apart
     return report(

@@ -20,7 +20,8 @@ from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.compare import Change, changes, contains, counterpart, holds, is_text_of, same, undone
 from trainc.findings import Finding, Related, Severity, report
 from trainc.findings.redaction import concealed
-from trainc.gitops.naming import run_of, way_forward
+from trainc.gitops.base import run_of
+from trainc.gitops.naming import way_forward
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
 from trainc.plugins.model import Model, Object

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -158,13 +158,12 @@ def secret_must_exist(model: Model, name: str, keys: str) -> Findings:
     return (report("TC408", model.job, ("metadata", "name"), message, hint=keys),)
 
 
-def config_map(model: Model, name: str, data: dict[str, str]) -> Object:
+def manifest(model: Model, api_version: str, kind: str, name: str, **fields: Json) -> JsonObject:
+    """Return an object of the job's namespace."""
+    metadata: JsonObject = {"name": name, "namespace": model.namespace}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}
+
+
+def config_map(model: Model, name: str, data: Mapping[str, str]) -> Object:
     """Return a ConfigMap of the job's namespace."""
-    return Object(
-        {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": name, "namespace": model.namespace},
-            "data": dict(data),
-        }
-    )
+    return Object(manifest(model, "v1", "ConfigMap", name, data={**data}))

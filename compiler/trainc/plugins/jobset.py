@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.findings import Finding, Severity, report, suggest
@@ -272,9 +272,6 @@ INITIALIZERS = {DATASET_INITIALIZER: "dataset", MODEL_INITIALIZER: "model"}
 _SINGLE = frozenset((TRAINER, *INITIALIZERS))
 """Ancestors of which the JobSet has one replica, whatever the template says."""
 
-Upsert = Callable[[Iterable[JsonObject], Iterable[JsonObject]], tuple[JsonObject, ...]]
-"""Puts items into those that there are."""
-
 
 def runs_already(model: Model) -> bool:
     """Tell whether the cluster has the JobSet and neither it nor the TrainJob is suspended: it is then left alone."""
@@ -320,7 +317,7 @@ def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObjec
 def _pod_spec(model: Model, spec: JsonObject, pod_set: PodSet) -> JsonObject:
     out = {**spec}
     if pod_set.volumes:
-        out["volumes"] = _with(spec.get("volumes"), pod_set.volumes, upsert_named)
+        out["volumes"] = [*upsert_named(objects(spec.get("volumes")), pod_set.volumes)]
     finish = _finisher(model, pod_set)
     by_number = model.fixed("unnamed-ports")
     for kind, containers in (("containers", pod_set.containers), ("initContainers", pod_set.init_containers)):
@@ -350,18 +347,13 @@ def _container(template: JsonObject, container: Container, by_number: bool) -> J
     if container.image:
         out["image"] = container.image
     if container.env:
-        out["env"] = _with(template.get("env"), container.env, upsert_named)
+        out["env"] = [*upsert_named(objects(template.get("env")), container.env)]
     if container.ports:
         upsert = upsert_ports_by_number if by_number else upsert_ports
-        out["ports"] = _with(template.get("ports"), container.ports, upsert)
+        out["ports"] = [*upsert(objects(template.get("ports")), container.ports)]
     if container.volume_mounts:
-        out["volumeMounts"] = _with(template.get("volumeMounts"), container.volume_mounts, upsert_mounts)
+        out["volumeMounts"] = [*upsert_mounts(objects(template.get("volumeMounts")), container.volume_mounts)]
     return out
-
-
-def _with(given: Json, new: tuple[JsonObject, ...], upsert: Upsert) -> list[Json]:
-    """Return a template's list with new items in it."""
-    return [*upsert(objects(given), new)]
 
 
 def _finisher(model: Model, pod_set: PodSet) -> Callable[[str, JsonObject], JsonObject]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from trainc.basics.jsonvalues import Json, JsonObject, get, objects
 from trainc.kube.digits import int32
 from trainc.kube.quantity import Quantity
-from trainc.plugins.base import known_bug
+from trainc.plugins.base import known_bug, manifest
 from trainc.plugins.model import Findings, Model, Object, PodSet
 from trainc.upstream import DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER
 
@@ -65,8 +65,7 @@ def ungrouped(model: Model) -> frozenset[str]:
 
 def pod_group(model: Model, api_version: str, spec: JsonObject) -> Object:
     """Return a PodGroup with the job's name."""
-    metadata: JsonObject = {"name": model.name, "namespace": model.namespace}
-    return Object({"apiVersion": api_version, "kind": "PodGroup", "metadata": metadata, "spec": spec})
+    return Object(manifest(model, api_version, "PodGroup", model.name, spec=spec))
 
 
 def pod_group_exists(model: Model, api_version: str) -> bool:

@@ -17,7 +17,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, existing, get
 from trainc.documents.compare import counterpart
 from trainc.gitops import passes
 from trainc.gitops.base import JOBSET, namespace_origin
-from trainc.gitops.naming import name_place
+from trainc.gitops.base import name_place
 from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration
 from trainc.plugins import PLUGINS, built, shaped
 from trainc.plugins.jobset import build as build_jobset
