@@ -20,7 +20,7 @@ from trainc.checks.pods import validate_pod, validate_pod_template
 from trainc.data import load_text
 from trainc.documents.emit import emit
 from trainc.documents.load import load
-from trainc.gitops import sealing
+from trainc.gitops import naming
 from trainc.gitops.base import jobset_of
 from trainc.gitops.keys import launcher_of
 from trainc.inputs import source
@@ -351,7 +351,7 @@ DATA = st.dictionaries(st.sampled_from("abc"), st.text(max_size=3), max_size=3)
 def test_sealed_names(name: str, one: dict[str, str], other: dict[str, str]) -> None:
     def sealed(data: Any) -> str:
         given = Object({"kind": "ConfigMap", "metadata": {"name": name}, "data": data}, stem=name)
-        (found,) = sealing.shape(None, (given,))  # type: ignore[arg-type]  # the model is not looked at
+        (found,) = naming.suffixed(None, (given,))  # type: ignore[arg-type]  # the model is not looked at
         assert found.stem == name
         assert found.data["data"] == data
         return found.name
@@ -363,7 +363,7 @@ def test_sealed_names(name: str, one: dict[str, str], other: dict[str, str]) -> 
 
 def test_what_has_no_stem_is_left_alone() -> None:
     given = (Object({"kind": "ConfigMap", "metadata": {"name": "a"}}),)
-    assert sealing.shape(None, given) is given  # type: ignore[arg-type]  # the model is not looked at
+    assert naming.suffixed(None, given) is given  # type: ignore[arg-type]  # the model is not looked at
 
 
 def test_a_long_name_is_cut_off() -> None:

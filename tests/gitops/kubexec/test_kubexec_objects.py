@@ -19,7 +19,7 @@ from trainc.documents.emit import emit
 from trainc.kube.poddefaults import default_pod
 from trainc.plugins.model import Object
 from trainc.plugins.mpi.implementations import IMPLEMENTATIONS, PRRTE
-from trainc.plugins.mpi.sshd import runs_sshd
+from trainc.plugins.mpi.transport import runs_sshd
 from trainc.plugins.origins import nearest
 from trainc.schema import admit
 from trainc.schema.kinds import split_version
@@ -336,4 +336,4 @@ def test_where_fields_come_from() -> None:
     ],
 )
 def test_who_runs_sshd(words: list[str], expected: bool) -> None:
-    assert runs_sshd(words) is expected
+    assert runs_sshd(tuple(words)) is expected
