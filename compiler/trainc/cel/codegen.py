@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-from trainc.cel import interpretable as plan
+from trainc.cel import plan
 from trainc.cel.cost import IDENT, LIST, MAP, MESSAGE, QUALIFIER
 from trainc.cel.runtime import NAMES
 from trainc.cel.trampoline import run
@@ -185,7 +185,7 @@ class Writer:
             (line, NOWHERE)
             for line in (
                 "        w += B - f[1]; c += f[0]",
-                "        if c > L or w > B: raise Exceeded(c, L)",
+                "        if c > L or w > B: raise exceeded(c, L)",
                 f"        return {result}, c, w",
                 "    except FAILURES as e:",
                 "        return failed(e), c, w + B - f[1]",

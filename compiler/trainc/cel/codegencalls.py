@@ -9,27 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
-from trainc.cel import interpretable as plan
+from trainc.cel import plan
 from trainc.cel.codegen import Steps, Term, Writer, plain
-from trainc.cel.cost import COMPARED
 
 Write: TypeAlias = Callable[[Writer, plan.Call, list[Term]], Term]
 
 _ORDERS: Final = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">="}
-_KINDS: Final = {
-    **dict.fromkeys(("matches", "startsWith", "endsWith", "contains", "@in", "isQuantity", *_ORDERS), bool),
-    **dict.fromkeys(("size", "int"), int),
-    **dict.fromkeys(("string", "join", "lowerAscii", "trim"), str),
-}
-"""The class of what functions return, whatever their arguments."""
+_SMALL: Final = (bool, int, float)
+"""Classes of results that are no work to make."""
 
 
 def call(writer: Writer, node: plan.Call) -> Steps:
     """Write a call."""
     computed = not isinstance(node.cost, int)
     writer.pending += computed
-    if node.cost in COMPARED:
-        return (yield from _compared(writer, node))
     args = []
     for arg in node.args:
         term = yield arg
@@ -40,36 +33,39 @@ def call(writer: Writer, node: plan.Call) -> Steps:
     return term
 
 
-def _compared(writer: Writer, node: plan.Call) -> Steps:
-    """Write a call that panics where it fails and an argument is not a list."""
-    name, given, args = writer.temporary(), writer.temporary(), []
-    writer.put(f"{given} = UNSET")
-    with writer.block("try:"):
-        for at, arg in enumerate(node.args):
-            args.append(plain(writer, (yield arg)))
-            if at == COMPARED[node.cost]:  # type: ignore[index]  # it is one of them
-                writer.put(f"{given} = {args[-1]}")
-        _apply(writer, node, args, name)
-    writer.put(f"except EvalError as e: raise unlisted(e, {given})")
-    writer.pending -= 1
-    return Term(name, list)
-
-
 def _general(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
-    name, texts = writer.temporary(), [plain(writer, arg) for arg in args]
-    _apply(writer, node, texts, name)
+    name = writer.temporary()
+    _apply(writer, node, args, name)
     if isinstance(node.cost, int):
         writer.charge(node.cost)
-    return Term(name, _KINDS.get(node.function))
+    return Term(name, node.kind)
 
 
-def _apply(writer: Writer, node: plan.Call, args: list[str], name: str) -> None:
+def _apply(writer: Writer, node: plan.Call, args: list[Term], name: str) -> None:
     """Write the call itself, with a cost that is computed; a constant one is left to the caller."""
+    texts = [plain(writer, arg) for arg in args]
+    given = f"({''.join(f'{text}, ' for text in texts)})"
+    checks = [_check(writer, guard, arg, text) for guard, arg, text in zip(node.guards, args, texts, strict=False)]
+    if any(checks):
+        error = "EvalError(NO_OVERLOAD)" if node.terse else f"mismatch({writer.constant(node.function)}, {given})"
+        writer.put(f"if not ({' and '.join(filter(None, checks))}): raise {error}")
+    if node.work is not None:
+        writer.put(f"{writer.constant(node.work)}({given}, f)")
     meter = ["f"] if node.metered else []
-    writer.put(f"{name} = {writer.constant(node.implementation)}({', '.join(args + meter)})")
+    writer.put(f"{name} = {writer.constant(node.run)}({', '.join(texts + meter)})")
+    if node.work is not None and node.kind not in _SMALL:
+        writer.put(f"pay({name}, f)")
     if not isinstance(node.cost, int):
-        given = "".join(f"{arg}, " for arg in args)
-        writer.put(f"c += {writer.constant(node.cost)}(({given}), {name})")
+        writer.put(f"c += {writer.constant(node.cost)}({given}, {name})")
+
+
+def _check(writer: Writer, guard: plan.Guard, arg: Term, text: str) -> str:
+    """Return the condition that a guard lets an argument pass; empty where that is certain."""
+    if guard is None or (arg.kind is guard and not arg.maybe):
+        return ""
+    if isinstance(guard, type):
+        return f"{text}.__class__ is {guard.__name__}"
+    return f"{writer.constant(guard)}({text})"
 
 
 def _order(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
@@ -81,7 +77,7 @@ def _order(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
         f"if {left}.__class__ is int and {right}.__class__ is int: {name} = {left} {_ORDERS[node.function]} {right}"
     )
     with writer.block("else:"):
-        _apply(writer, node, [left, right], name)
+        _apply(writer, node, args, name)
     return Term(name, bool)
 
 
@@ -115,20 +111,20 @@ def _same(kind: type) -> Write:
         writer.charge(1)
         writer.put(f"if {text}.__class__ is {kind.__name__}: {name} = {text}")
         with writer.block("else:"):
-            _apply(writer, node, [text], name)
+            _apply(writer, node, args, name)
         return Term(name, kind)
 
     return write
 
 
 def _size(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
-    if node.cost != 1 or node.metered:
+    if node.cost != 1:
         return _general(writer, node, args)
     name, text = writer.temporary(), plain(writer, args[0])
     writer.charge(1)
     writer.put(f"if {text}.__class__ in SIZED: {name} = len({text})")
     with writer.block("else:"):
-        _apply(writer, node, [text], name)
+        _apply(writer, node, args, name)
     return Term(name, int)
 
 

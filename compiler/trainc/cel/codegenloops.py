@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from trainc.cel import interpretable as plan
+from trainc.cel import plan
 from trainc.cel.codegen import Steps, Term, Writer, plain, require_bool
 from trainc.cel.cost import IDENT, LIST
 from trainc.cel.trampoline import Walk
 
-_CHECK: Final = "if c > L or w > B: raise Exceeded(c, L)"
+_CHECK: Final = "if c > L or w > B: raise exceeded(c, L)"
 _FRESH: Final[Mapping[type, str]] = {list: "[]", dict: "{}", int: "0"}
 
 

@@ -2,38 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from msgspec import Struct, field
-from msgspec.structs import force_setattr
 
-from trainc.cel.types import Kind, Type
+from trainc.cel.functions import Overload
+from trainc.cel.types import Type
 from trainc.cel.values import Value
-
-
-class Overload(Struct, frozen=True):
-    """One signature of a function. ``args`` of a member begin with its receiver; type variables are parameters.
-
-    ``variables``: the names of the type variables, those of the result first, as Go mostly has
-    them; found when the overload is made.
-    """
-
-    id: str
-    member: bool
-    args: tuple[Type, ...]
-    result: Type
-    variables: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        names = dict.fromkeys(name for type_ in (self.result, *self.args) for name in _variables(type_))
-        force_setattr(self, "variables", tuple(names))
-
-
-def _variables(type_: Type) -> Iterator[str]:
-    if type_.kind is Kind.PARAMETER:
-        yield type_.name
-    for parameter in type_.parameters:
-        yield from _variables(parameter)
 
 
 class Environment(Struct, frozen=True):

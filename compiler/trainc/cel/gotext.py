@@ -130,13 +130,11 @@ def _bytes(value: bytes) -> str:
 
 
 def _timestamp(value: Timestamp) -> str:
-    from trainc.cel.library.times import civil, fraction
+    from trainc.cel.library.times import civil
 
-    moment = civil(value, value.offset)
     sign, (hours, minutes) = "-" if value.offset < 0 else "+", divmod(abs(value.offset) // 60, 60)
     zone = f"{sign}{hours:02d}{minutes:02d} {'UTC' if value.offset == 0 else f'{sign}{hours:02d}{minutes:02d}'}"
-    clock = f"{moment.hour:02d}:{moment.minute:02d}:{moment.second:02d}{fraction(moment.nanosecond)}"
-    return f"{moment.year:04d}-{moment.month:02d}-{moment.day:02d} {clock} {zone}"
+    return f"{civil(value, value.offset).text(' ')} {zone}"
 
 
 def _duration(value: Duration) -> str:

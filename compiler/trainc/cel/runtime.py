@@ -12,13 +12,14 @@ from types import TracebackType
 from typing import Any, Final, TypeAlias
 
 from trainc.cel.attributes import check_key, go_type, look_up, native
-from trainc.cel.cost import actual_size, not_a_list
+from trainc.cel.cost import actual_size
+from trainc.cel.dispatch import mismatch
 from trainc.cel.equality import equal
 from trainc.cel.gotext import shown
 from trainc.cel.maps import MISSING, from_entries, inserted, is_list, is_map, items, key_form, keys
 from trainc.cel.typenames import type_name, type_of
 from trainc.cel.values import NONE, Container, EvalError, KeyedMap, Opaque, Optional, Undecided, Value
-from trainc.cel.work import COST, MESSAGE, Exhausted, Meter, Panic, spend
+from trainc.cel.work import CHARACTERS, COST, MESSAGE, TOO_EXPENSIVE, Exceeded, Exhausted, Meter, Panic, spend
 
 ABSORBED: Final = (EvalError, Undecided)
 """The failures that ``&&`` and ``||`` absorb."""
@@ -29,7 +30,6 @@ LOOK_UP: Final = (KeyError, TypeError, AttributeError, EvalError)
 """What Python raises for a selection from a value that is no dict, or has no such key."""
 
 NO_OVERLOAD: Final = "no such overload"
-TOO_EXPENSIVE: Final = "operation cancelled: actual cost limit exceeded"
 TOO_DEEP: Final = "the expression or its values are nested too deeply"
 
 
@@ -50,12 +50,9 @@ Step: TypeAlias = tuple[Value, int]
 """A key, and the position of the selection."""
 
 
-class Exceeded(Panic):
-    """The cost is above its limit, or the work above its budget."""
-
-    def __init__(self, cost: int, limit: int) -> None:
-        super().__init__("")
-        self.message = TOO_EXPENSIVE if cost > limit else MESSAGE
+def exceeded(cost: int, limit: int) -> Exceeded:
+    """Return the failure where the cost is above its limit, or else the work above its budget."""
+    return Exceeded(TOO_EXPENSIVE if cost > limit else MESSAGE)
 
 
 def failed(error: BaseException) -> EvalError | Undecided:
@@ -191,9 +188,12 @@ def pairs(value: Value) -> list[tuple[Value, Value]]:
     raise EvalError(f"unsupported comprehension range type: {go_type(value)}")
 
 
-def unlisted(error: EvalError, value: Value) -> EvalError | Panic:
-    """Return what the error of a call becomes whose cost cannot be computed unless a value is a list."""
-    return error if is_list(value) else not_a_list(error if value is UNSET else value)
+def pay(result: Value, meter: Meter) -> None:
+    """Take the work of making a list or a text from the meter."""
+    if result.__class__ is list:
+        spend(meter, len(result))
+    elif result.__class__ is str:
+        spend(meter, len(result) // CHARACTERS)
 
 
 def compare(one: Value, two: Value, negates: bool, meter: Meter) -> bool:
@@ -289,9 +289,9 @@ def insert_all(entries: dict[object, tuple[Value, Value]], update: Value, meter:
 
 
 NAMES: Final[Mapping[str, Any]] = {
-    **{each.__name__: each for each in (Exceeded, Optional, EvalError, check_key, from_entries, length_hint, look_up)},
+    **{each.__name__: each for each in (exceeded, Optional, EvalError, check_key, from_entries, length_hint, look_up)},
     **{each.__name__: each for each in (failed, located, worse, bare, rewrapped, unwrapped, inside, select, present)},
-    **{each.__name__: each for each in (absent, elements, pairs, compare, unlisted, equality_cost, member)},
+    **{each.__name__: each for each in (absent, elements, pairs, compare, mismatch, pay, equality_cost, member)},
     **{each.__name__: each for each in (list_of, map_of, fields_of, insert, insert_all)},
     "ABSORBED": ABSORBED,
     "FAILURES": FAILURES,

@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from trainc.cel import types
 from trainc.cel.ast import Ident, Node, Select
-from trainc.cel.declarations import Environment, Overload
+from trainc.cel.declarations import Environment
+from trainc.cel.functions import Overload
 from trainc.cel.types import Type
 from trainc.cel.values import Value
 

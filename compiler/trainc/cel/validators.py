@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from trainc.cel.ast import Call, ListLiteral, Literal, MapLiteral, Node
 from trainc.cel.issues import Issue
+from trainc.cel.library import functions
 from trainc.cel.types import Type
 from trainc.cel.unification import exact, unwrap
 from trainc.cel.values import EvalError
@@ -65,12 +66,12 @@ def _arguments(
 
 def _convert(checked: Checked, call: Call, literal: Literal) -> None:
     """Run a conversion. Null passes the checker, as times may be null, but nothing converts it."""
-    from trainc.cel.library.table import OVERLOADS
-
     if literal.value is None:
         raise EvalError("no such overload")
-    [overload] = checked.references[call].overloads
-    OVERLOADS[overload](literal.value)
+    [chosen] = checked.references[call].overloads
+    for overload in functions()[call.function].overloads:
+        if overload.id == chosen and overload.run is not None:
+            overload.run(literal.value)
 
 
 def _compile(_: Checked, __: Call, literal: Literal) -> None:
