@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from trainc.cel.gotext import from_utf8, general, quote, shortest, utf8
+from trainc.cel.gotext import general, shortest
 from trainc.cel.library import functions, kubernetes, lists, net, regex, strings, times
 from trainc.cel.library.conversions import double_to_int, duration_to_string, parse_float, string_to_int
 from trainc.cel.library.strings import string_format
@@ -84,13 +84,6 @@ def test_double_to_int_cuts_or_refuses(number: float) -> None:
     else:
         with pytest.raises(EvalError, match=r"^integer overflow$"):
             double_to_int(number)
-
-
-@given(st.binary(max_size=20))
-def test_any_bytes_are_a_string(data: bytes) -> None:
-    assert utf8(from_utf8(data)) == data
-    assert quote(from_utf8(data)).startswith('"')
-    plain(from_utf8(data)).encode()  # type: ignore[union-attr]  # a string, without lone surrogates
 
 
 @given(TEXTS, TEXTS, st.integers(-1, 15))

@@ -17,9 +17,9 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from trainc.cel import plan
+from trainc.cel.ast import run
 from trainc.cel.cost import IDENT, LIST, MAP, MESSAGE, QUALIFIER
 from trainc.cel.runtime import NAMES
-from trainc.cel.trampoline import run
 from trainc.cel.values import Value
 from trainc.cel.work import BUDGET
 
@@ -541,7 +541,7 @@ def _call(writer: Writer, node: plan.Call) -> Steps:
 
 
 def _fold(writer: Writer, node: plan.Fold) -> Steps:
-    from trainc.cel.codegenloops import fold
+    from trainc.cel.codegencalls import fold
 
     return fold(writer, node)
 

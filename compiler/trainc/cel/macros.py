@@ -11,8 +11,19 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from trainc.cel.ast import Call, Comprehension, Constant, Ident, ListLiteral, Literal, MapLiteral, Node, Select
-from trainc.cel.walk import copied, postorder
+from trainc.cel.ast import (
+    Call,
+    Comprehension,
+    Constant,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Node,
+    Select,
+    copied,
+    postorder,
+)
 
 ACCUMULATOR = "@result"
 RESERVED_ACCUMULATORS = (ACCUMULATOR, "__result__")

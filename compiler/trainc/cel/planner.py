@@ -13,10 +13,21 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from trainc.cel import plan
-from trainc.cel.ast import Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
-from trainc.cel.attributes import KEYS, go_type
+from trainc.cel.ast import (
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Message,
+    Node,
+    Select,
+    Walk,
+    run,
+)
 from trainc.cel.checker import Checked
-from trainc.cel.declarations import Environment
+from trainc.cel.declarations import Environment, candidates, qualified
 from trainc.cel.dispatch import find, fits, mismatch
 from trainc.cel.equality import equal
 from trainc.cel.issues import CompileError, Issue
@@ -25,8 +36,7 @@ from trainc.cel.library import functions, regex
 from trainc.cel.library.conversions import double_to_int, double_to_uint, int_to_uint, uint_to_int
 from trainc.cel.library.operators import refuse
 from trainc.cel.maps import key_form, make_map
-from trainc.cel.scopes import candidates, qualified
-from trainc.cel.trampoline import Walk, run
+from trainc.cel.runtime import KEYS, go_type
 from trainc.cel.types import Kind
 from trainc.cel.values import EvalError, Uint, Value
 from trainc.cel.wellknown import make_message

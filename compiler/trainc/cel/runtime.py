@@ -11,14 +11,27 @@ from operator import length_hint
 from types import TracebackType
 from typing import Any, Final, TypeAlias
 
-from trainc.cel.attributes import check_key, go_type, look_up, native
 from trainc.cel.cost import actual_size
 from trainc.cel.dispatch import mismatch
 from trainc.cel.equality import equal
 from trainc.cel.gotext import shown
-from trainc.cel.maps import MISSING, from_entries, inserted, is_list, is_map, items, key_form, keys
+from trainc.cel.maps import MISSING, find, from_entries, inserted, is_list, is_map, items, key_form, keys
 from trainc.cel.typenames import type_name, type_of
-from trainc.cel.values import NONE, Container, EvalError, KeyedMap, Opaque, Optional, Undecided, Value
+from trainc.cel.values import (
+    INT_MAX,
+    NONE,
+    Container,
+    Duration,
+    EvalError,
+    KeyedMap,
+    Opaque,
+    Optional,
+    Timestamp,
+    TypeValue,
+    Uint,
+    Undecided,
+    Value,
+)
 from trainc.cel.work import CHARACTERS, COST, MESSAGE, TOO_EXPENSIVE, Exceeded, Exhausted, Meter, Panic, spend
 
 ABSORBED: Final = (EvalError, Undecided)
@@ -31,6 +44,110 @@ LOOK_UP: Final = (KeyError, TypeError, AttributeError, EvalError)
 
 NO_OVERLOAD: Final = "no such overload"
 TOO_DEEP: Final = "the expression or its values are nested too deeply"
+
+
+# Fields, keys and indexes: what a qualifier finds in a value (interpreter/attributes.go, cel-go v0.26.0).
+
+KEYS: Final = frozenset((str, int, Uint, bool, float))
+"""The kinds of values that may qualify an attribute."""
+
+
+def look_up(value: Value, key: Value) -> Value:
+    """Return ``value.key`` or ``value[key]``, or MISSING where there is none, as in a scalar.
+
+    Raises EvalError for an index that no list can have.
+    """
+    if is_map(value):
+        return find(value, key)
+    if is_list(value):
+        return element(value, key)
+    return MISSING
+
+
+def element(value: Value, key: Value) -> Value:
+    """Return an element of a list, or MISSING. Raises EvalError for what is no integer."""
+    index = _index(key)
+    if not 0 <= index < len(value):
+        return MISSING
+    return value[index] if value.__class__ is list else value.get(key, MISSING)
+
+
+def _index(key: Value) -> int:
+    kind = key.__class__
+    if kind is int:
+        return int(key)
+    if kind is Uint and key.value <= INT_MAX:
+        return int(key.value)
+    # Go refuses both ends of int64 as doubles: overflow.go, doubleToInt64Checked.
+    if kind is float and key.is_integer() and -(2.0**63) < key < 2.0**63:
+        return int(key)
+    if kind is Uint or kind is float:
+        raise EvalError(f"unsupported index value {shown(key)} in list")
+    raise EvalError(f"unsupported index type '{type_name(type_of(key))}' in list")
+
+
+def check_key(key: Value) -> Value:
+    """Return what is to qualify an attribute. Raises EvalError if its kind cannot."""
+    if key.__class__ in KEYS:
+        return key
+    raise EvalError(f"invalid qualifier type: {go_type(key)}")
+
+
+_GO_TYPES: Final = {
+    type(None): "types.Null",
+    bool: "types.Bool",
+    int: "types.Int",
+    Uint: "types.Uint",
+    float: "types.Double",
+    str: "types.String",
+    bytes: "types.Bytes",
+    list: "*types.baseList",
+    dict: "*types.baseMap",
+    KeyedMap: "*types.baseMap",
+    Timestamp: "types.Timestamp",
+    Duration: "types.Duration",
+    TypeValue: "*types.Type",
+    Optional: "*types.Optional",
+}
+
+
+def go_type(value: Value) -> str:
+    """Return what Go's %T prints for a value of cel-go; some of its messages have it."""
+    known = _GO_TYPES.get(value.__class__)
+    if known is not None:
+        return known
+    if isinstance(value, EvalError):
+        return "*types.Err"
+    if isinstance(value, Container):
+        return "*common.unstructuredList" if value.is_list() else "*common.unstructuredMap"
+    if isinstance(value, Opaque):
+        return f"cel.{value.type.name.rpartition('.')[2].removeprefix('Named')}"
+    return "types.Object"
+
+
+def native(value: Value) -> Value:
+    """Return a value as it comes back from cel-go's native form, which an optional in a variable passes through.
+
+    A type becomes its name, an optional in an optional is unwrapped. Raises EvalError for values of libraries.
+    """
+    if isinstance(value, TypeValue):
+        return type_name(value.type)
+    if isinstance(value, Optional):
+        return native(value.value) if value.present else None
+    kind = _NATIVE_TYPES.get(value.type.name) if isinstance(value, Opaque) else None
+    if kind is not None:
+        raise EvalError(f"unsupported conversion to ref.Val: ({kind}){shown(value)}")
+    return value
+
+
+_NATIVE_TYPES: Final = {
+    "kubernetes.Quantity": "*resource.Quantity",
+    "kubernetes.URL": "*url.URL",
+    "kubernetes.Semver": "semver.Version",
+    "net.IP": "netip.Addr",
+    "net.CIDR": "netip.Prefix",
+}
+"""What Go's types behind the values of Kubernetes' libraries are; named formats are values themselves."""
 
 
 class _Unset:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from trainc.cel.ast import Call, ListLiteral, Literal, MapLiteral, Node
+from trainc.cel.ast import Call, ListLiteral, Literal, MapLiteral, Node, children, postorder
 from trainc.cel.issues import Issue
 from trainc.cel.library import functions
 from trainc.cel.types import Type
 from trainc.cel.unification import exact, unwrap
 from trainc.cel.values import EvalError
-from trainc.cel.walk import children, postorder
 
 if TYPE_CHECKING:
     from trainc.cel.checker import Checked

@@ -14,16 +14,11 @@ from typing import Final, TypeAlias
 from trainc.cel import cost
 from trainc.cel.equality import equal
 from trainc.cel.functions import Cost, Function, function
-from trainc.cel.library.conversions import INT_OVERFLOW, UINT_OVERFLOW
-from trainc.cel.library.operators import refuse
+from trainc.cel.library.operators import add, compare, refuse
 from trainc.cel.maps import is_list
-from trainc.cel.ordering import compare
 from trainc.cel.typenames import type_name, type_of
 from trainc.cel.values import (
-    INT_MAX,
-    INT_MIN,
     NONE,
-    UINT_MAX,
     Duration,
     EvalError,
     Optional,
@@ -85,50 +80,18 @@ def _extreme(name: str, worse: int) -> Callable[[List], Value]:
     return extreme
 
 
-def sum_ints(items: List) -> int:
-    """Add up ints. Raises EvalError."""
-    total = 0
-    for item in items:
-        if item.__class__ is not int:
-            raise EvalError(_NO_OVERLOAD)
-        total += item
-        if not INT_MIN <= total <= INT_MAX:
-            raise EvalError(INT_OVERFLOW)
+def _sum(zero: Value) -> Callable[[List, Meter], Value]:
+    """Return what adds up elements of the kind of its zero."""
+
+    def total(items: List, meter: Meter) -> Value:
+        found = zero
+        for item in items:
+            if item.__class__ is not zero.__class__:
+                raise EvalError(_NO_OVERLOAD)
+            found = add(found, item, meter)
+        return found
+
     return total
-
-
-def sum_uints(items: List) -> Uint:
-    """Add up uints. Raises EvalError."""
-    total = 0
-    for item in items:
-        if not isinstance(item, Uint):
-            raise EvalError(_NO_OVERLOAD)
-        total += item.value
-        if total > UINT_MAX:
-            raise EvalError(UINT_OVERFLOW)
-    return Uint(total)
-
-
-def sum_doubles(items: List) -> float:
-    """Add up doubles, from the first on. Raises EvalError."""
-    total = 0.0
-    for item in items:
-        if item.__class__ is not float:
-            raise EvalError(_NO_OVERLOAD)
-        total += item
-    return total
-
-
-def sum_durations(items: List) -> Duration:
-    """Add up durations. Raises EvalError."""
-    total = 0
-    for item in items:
-        if not isinstance(item, Duration):
-            raise EvalError(_NO_OVERLOAD)
-        total += item.nanos
-        if not INT_MIN <= total <= INT_MAX:
-            raise EvalError(INT_OVERFLOW)
-    return Duration(total)
 
 
 def index_of(items: List, wanted: Value, meter: Meter) -> int:
@@ -330,7 +293,6 @@ _SORTED: Final = (
     *("int", "uint", "double", "bool"),
     *("google.protobuf.Duration", "google.protobuf.Timestamp", "string", "bytes"),
 )
-_SUMMED: Final = ("int", "uint", "double", "duration")
 _COMPARED: Final = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 
 
@@ -349,11 +311,12 @@ FUNCTIONS: Final = (
     function(
         "sum",
         *(
-            (f"list_{kind}_sum_{kind}", f".(list({kind})) {kind}", run)
-            for kind, run in zip(_SUMMED, (sum_ints, sum_uints, sum_doubles, sum_durations), strict=True)
+            (f"list_{kind}_sum_{kind}", f".(list({kind})) {kind}", _sum(zero))
+            for kind, zero in (("int", 0), ("uint", Uint(0)), ("double", 0.0), ("duration", Duration(0)))
         ),
         cost=cost.traversal,
         work=cost.elements,
+        metered=True,
     ),
     _extremes("max", _max),
     _extremes("min", _min),

@@ -15,7 +15,6 @@ from trainc.cel.equality import equal, length
 from trainc.cel.functions import Function, Run, function
 from trainc.cel.gotext import shown
 from trainc.cel.maps import MISSING, find, inserted, is_list, is_map, items
-from trainc.cel.ordering import ORDERED, compare
 from trainc.cel.typenames import type_of
 from trainc.cel.values import (
     INT_MAX,
@@ -221,6 +220,39 @@ def logical_not(value: Value) -> bool:
     if value is False:
         return True
     _mismatch()
+
+
+_NUMBERS: Final = frozenset((int, float, Uint))
+_ORDERED_KINDS: Final = frozenset((str, bytes, bool, Timestamp, Duration))
+
+ORDERED: Final = _NUMBERS | _ORDERED_KINDS
+"""The kinds of values that have an order."""
+
+
+def compare(left: Value, right: Value) -> int:
+    """Return -1, 0 or 1; left is of one of the ORDERED kinds.
+
+    Strings are ordered by code point, which is the order of their UTF-8. Raises EvalError for NaN and for values
+    that have no common order.
+    """
+    kind, other = left.__class__, right.__class__
+    if kind in _NUMBERS and other in _NUMBERS:
+        return _compare_numbers(left, right)
+    if kind is other and kind in _ORDERED_KINDS:
+        return int(left > right) - int(left < right)
+    if kind is float and math.isnan(left):
+        raise EvalError("NaN values cannot be ordered")
+    raise EvalError("no such overload")
+
+
+def _compare_numbers(left: Value, right: Value) -> int:
+    one = left.value if left.__class__ is Uint else left
+    two = right.value if right.__class__ is Uint else right
+    if one.__class__ is float or two.__class__ is float:
+        if math.isnan(one) or math.isnan(two):
+            raise EvalError("NaN values cannot be ordered")
+        one, two = float(one), float(two)  # Go rounds the integer first, too
+    return int(one > two) - int(one < two)
 
 
 def _ordered(function: str, holds: Callable[[int], bool]) -> Callable[[Value, Value, Meter], bool]:

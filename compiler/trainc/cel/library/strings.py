@@ -2,7 +2,7 @@
 
 Source: cel-go v0.26.0 ext/strings.go and ext/formatting.go (version 2 of the library, so %f and %e go through
 golang.org/x/text v0.23.0 in its locale en-US), common/types/string.go and Go's strings and fmt. The precision of %e is
-a width there, and there are always six decimals. Bytes that are no UTF-8 (see gotext.py) count as one code point each.
+a width there, and there are always six decimals.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from typing import Final
 from trainc.cel import cost
 from trainc.cel.equality import length
 from trainc.cel.functions import function
-from trainc.cel.gotext import from_utf8, general, quote, quote_cut, runes, shown, utf8
+from trainc.cel.gotext import from_utf8, general, quote_cut, shown, utf8
 from trainc.cel.library.conversions import bytes_to_string, duration_to_string, parse_float
 from trainc.cel.library.times import timestamp_to_string
 from trainc.cel.maps import is_list, is_map, items
 from trainc.cel.typenames import type_name, type_of
 from trainc.cel.values import Container, Duration, EvalError, KeyedMap, Timestamp, TypeValue, Uint, Value
 from trainc.cel.work import CHARACTERS, Meter, check_size, spend
+from trainc.kube.fielderror import quote
 from trainc.kube.gojson import trim_space
 
 _QUOTED = str.maketrans(
@@ -44,7 +45,7 @@ def char_at(text: str, index: int) -> str:
     """Return the code point at index, or an empty string just behind the last. Raises EvalError."""
     if not 0 <= index <= len(text):
         raise _out_of_range(index)
-    return runes(text[index : index + 1])
+    return text[index : index + 1]
 
 
 def index_of(text: str, wanted: str, start: int = 0) -> int:
@@ -53,12 +54,12 @@ def index_of(text: str, wanted: str, start: int = 0) -> int:
         return start
     if start < 0:
         raise _out_of_range(start)
-    return runes(text).find(runes(wanted), start)
+    return text.find(wanted, start)
 
 
 def last_index_of(text: str, wanted: str) -> int:
     """Return where wanted is found last, else -1."""
-    return _last(runes(text), runes(wanted)) if wanted else len(text)
+    return _last(text, wanted) if wanted else len(text)
 
 
 def last_index_of_from(text: str, wanted: str, start: int) -> int:
@@ -72,7 +73,7 @@ def last_index_of_from(text: str, wanted: str, start: int) -> int:
         raise _out_of_range(start)
     if start >= len(text):
         return -1
-    return _last(runes(text)[: start + len(wanted)], runes(wanted))
+    return _last(text[: start + len(wanted)], wanted)
 
 
 def _last(text: str, wanted: str) -> int:
@@ -83,12 +84,12 @@ def _last(text: str, wanted: str) -> int:
 
 def lower_ascii(text: str) -> str:
     """Return text with A to Z in lower case."""
-    return runes(text).translate(_LOWER)
+    return text.translate(_LOWER)
 
 
 def upper_ascii(text: str) -> str:
     """Return text with a to z in upper case."""
-    return runes(text).translate(_UPPER)
+    return text.translate(_UPPER)
 
 
 def replace(text: str, old: str, new: str, count: int = -1) -> str:
@@ -114,7 +115,7 @@ def substring(text: str, start: int) -> str:
     """Return the code points from start on. Raises EvalError."""
     if not 0 <= start <= len(text):
         raise _out_of_range(start)
-    return runes(text[start:])
+    return text[start:]
 
 
 def substring_to(text: str, start: int, end: int) -> str:
@@ -124,7 +125,7 @@ def substring_to(text: str, start: int, end: int) -> str:
     for index in (start, end):
         if not 0 <= index <= len(text):
             raise _out_of_range(index)
-    return runes(text[start:end])
+    return text[start:end]
 
 
 def join(parts: Iterable[Value], separator: str = "") -> str:
@@ -139,7 +140,7 @@ def join(parts: Iterable[Value], separator: str = "") -> str:
 
 def quote_string(text: str) -> str:
     """Return text in double quotes, with the escapes of CEL's grammar where it has a letter for one."""
-    return f'"{runes(text).translate(_QUOTED)}"'
+    return f'"{text.translate(_QUOTED)}"'
 
 
 def _out_of_range(index: int) -> EvalError:
@@ -152,8 +153,8 @@ _SPECIAL: Final = ("NaN", "Infinity", "-Infinity")
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _DEFAULT_PRECISION = 6
-_TOO_LONG, _NO_VERB = 10_000_010, "%!(NOVERB)"
-"""x/text stops reading a precision or width at this size, and then finds no letter."""
+_MOST_DECIMALS = 255
+"""x/text writes no more decimals than this."""
 _CLAUSE, _DURING = "could not parse formatting clause: ", "error during formatting: "
 
 
@@ -301,21 +302,8 @@ def _fixed(value: Value, precision: int) -> str:
     number = _double(value, "fixed-point")
     if not math.isfinite(number):
         return _infinite(number)
-    if precision >= _TOO_LONG:
-        return _NO_VERB
-    # x/text keeps the number of decimals in an int16, and of those that may be zeros in a uint8.
-    most, least = (precision + 2**15) % 2**16 - 2**15, precision % 2**8
-    if most < 0:
-        most = _all_decimals(number)
-    whole, _, decimals = f"{abs(number):,.{most}f}".partition(".")
-    decimals = decimals.rstrip("0").ljust(least, "0")
+    whole, _, decimals = f"{abs(number):,.{min(precision, _MOST_DECIMALS)}f}".partition(".")
     return f"{'-' * (number < 0)}{whole}{'.' * bool(decimals)}{decimals}"
-
-
-def _all_decimals(number: float) -> int:
-    """Return how many decimals the shortest form of a number has."""
-    mantissa, _, exponent = f"{number!r}".partition("e")
-    return max(0, len(mantissa.partition(".")[2]) - int(exponent or "0"))
 
 
 def _scientific(value: Value, width: int) -> str:
@@ -326,7 +314,7 @@ def _scientific(value: Value, width: int) -> str:
         text = f"{'-' * (number < 0)}{mantissa}{_TIMES}10{power.translate(_SUPERSCRIPT)}"
     else:
         text = _infinite(number)
-    return _NO_VERB if width >= _TOO_LONG else text.rjust(width % 2**16)
+    return text.rjust(min(width, _MOST_DECIMALS))
 
 
 def _infinite(number: float) -> str:

@@ -1,7 +1,6 @@
 """URLs as values, as Go's package net/url reads and writes them: Parse, ParseRequestURI, String, EscapedPath, Query.
 
-Source: Go 1.26; k8s.io/apiserver v0.34.4 pkg/cel/url.go and pkg/cel/library/urls.go. What a percent escape gives may be
-no UTF-8 (see gotext.py).
+Source: Go 1.26; k8s.io/apiserver v0.34.4 pkg/cel/url.go and pkg/cel/library/urls.go.
 """
 
 from __future__ import annotations
@@ -15,11 +14,12 @@ from msgspec.structs import replace
 
 from trainc.cel import cost
 from trainc.cel.functions import Function, Run, function
-from trainc.cel.gotext import from_utf8, quote, quote_cut, utf8
+from trainc.cel.gotext import from_utf8, quote_cut, utf8
 from trainc.cel.library.net import read_number
 from trainc.cel.types import struct
 from trainc.cel.values import EvalError, Opaque, Value
 from trainc.cel.work import CHARACTERS
+from trainc.kube.fielderror import quote
 
 Result = TypeVar("Result")
 
@@ -245,7 +245,7 @@ def _unescape_host(text: str, zone: bool = False) -> str:
 
 def _escape_at(text: str, at: int) -> int:
     if not _ESCAPE.match(text, at):
-        raise UrlError(f"invalid URL escape {quote(from_utf8(utf8(text[at:])[:3]))}")
+        raise UrlError(f"invalid URL escape {quote(text[at : at + 3])}")
     return int(text[at + 1 : at + 3], 16)
 
 
