@@ -175,10 +175,10 @@ def _copy(node: Node, made: Mapping[Node, Node], entry_position: int) -> Node:
         case ListLiteral():
             return replace(node, elements=tuple(made[element] for element in node.elements))
         case MapLiteral() | Message():
-            entries = (
-                replace(entry, position=entry_position, key=made[entry.key], value=made[entry.value])
-                for entry in node.entries
-            )
+            at = entry_position
+            entries = [replace(each, position=at, key=made[each.key], value=made[each.value]) for each in node.entries]
+            if isinstance(node, Message):
+                entries = [replace(each, key=replace(each.key, position=at)) for each in entries]
             return replace(node, entries=tuple(entries))
         case Comprehension():
             parts = ("iter_range", "accu_init", "condition", "step", "result")
