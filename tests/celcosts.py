@@ -1,7 +1,8 @@
 """Compares answers of expressions with the engine's, costs included where they are exact.
 
 They are where the expression has a value and no failure was absorbed on the way to it. Why an IP address cannot be read
-is worded by Python, and the cost of sorting what is no list makes cel-go panic, where we say that there is no overload.
+is worded by Python, types have their names in CEL instead of Go's, and the cost of sorting what is no list makes cel-go
+panic, where we say that there is no overload.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from trainc.cel.questions import answer, read_question
 
 Answer = dict[str, Any]
 
-_ADDRESS = re.compile(r'ParseAddr\(("(?:[^"\\]|\\.)*")\): [^\n]*')
+_ADDRESS = re.compile(r'(ParseAddr\("(?:[^"\\]|\\.)*"\)): [^\n]*')
+_GO_TYPE = re.compile("(invalid qualifier type: |unsupported comprehension range type: |got ')[^'\n]*")
 _PANIC = "interface conversion"
 
 
@@ -26,7 +28,7 @@ def own_words(found: Answer, wanted: Answer) -> tuple[Answer, Answer]:
         return found, wanted
     if _PANIC in wanted["error"]:
         return {**found, "error": _PANIC}, {**wanted, "error": _PANIC}
-    one, two = ({**each, "error": _ADDRESS.sub(r"ParseAddr(\1)", each["error"])} for each in (found, wanted))
+    one, two = ({**each, "error": _GO_TYPE.sub(r"\1", _ADDRESS.sub(r"\1", each["error"]))} for each in (found, wanted))
     return one, two
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from trainc.cel.types import Kind, Type
 from trainc.cel.typetext import signature
-from trainc.cel.values import Value
+from trainc.cel.values import EvalError, Value
 from trainc.cel.work import Meter
 
 Run: TypeAlias = Callable[..., Value]
@@ -110,3 +110,16 @@ def _variables(type_: Type) -> Iterator[str]:
         yield type_.name
     for parameter in type_.parameters:
         yield from _variables(parameter)
+
+
+def reads(parse: Run) -> Callable[..., bool]:
+    """Return what tells whether a text can be read: isIP(), isQuantity() ..."""
+
+    def valid(*args: Value) -> bool:
+        try:
+            parse(*args)
+        except EvalError:
+            return False
+        return True
+
+    return valid

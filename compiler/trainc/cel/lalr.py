@@ -128,15 +128,8 @@ class UnexpectedToken(Exception):
         self.states = states
 
 
-class Actions(msgspec.Struct, frozen=True, eq=False):
-    """The actions of a builder, a row for each rule.
-
-    ``renamed``: the state that a run of rules without action leads to, by the two topmost states and the terminal. An
-    operand goes through a dozen such rules, from literal to expression.
-    """
-
-    of_rule: tuple[Action, ...]
-    renamed: dict[tuple[int, int, str], int]
+Actions: TypeAlias = tuple[Action, ...]
+"""The actions of a builder, one for each rule."""
 
 
 def actions(automaton: Tables, builder: type, renaming: frozenset[str]) -> Actions:
@@ -144,8 +137,7 @@ def actions(automaton: Tables, builder: type, renaming: frozenset[str]) -> Actio
 
     A rule of one symbol needs a method only if its name is in ``renaming``.
     """
-    found = (getattr(builder, name) if size > 1 or name in renaming else None for name, size in automaton.rules)
-    return Actions(tuple(found), {})
+    return tuple(getattr(builder, name) if size > 1 or name in renaming else None for name, size in automaton.rules)
 
 
 def drive(automaton: Tables, tokens: Sequence[Token], length: int, builder: object, built_by: Actions) -> Any:
@@ -155,7 +147,6 @@ def drive(automaton: Tables, tokens: Sequence[Token], length: int, builder: obje
     where the end token is.
     """
     table, gotos, rules = automaton.actions, automaton.gotos, automaton.rules
-    of_rule, renamed = built_by.of_rule, built_by.renamed
     states, values = [automaton.start], list[Any]()
     for token in (*tokens, Token(END, length, "")):
         kind, before = token.kind, states.copy()
@@ -165,31 +156,13 @@ def drive(automaton: Tables, tokens: Sequence[Token], length: int, builder: obje
                     return values[0]
                 raise UnexpectedToken(token, before)
             name, size = rules[-1 - step]
-            action = of_rule[-1 - step]
-            if action is None:
-                states[-1] = renamed.get((states[-2], states[-1], kind)) or _rename(automaton, built_by, states, kind)
-                continue
-            if size == 1:
-                del states[-1]
-                values[-1] = action(builder, values[-1])
-            else:
-                del states[-size:]
-                parts = values[-size:]
-                del values[-size:]
-                values.append(action(builder, *parts))
+            del states[-size:]
             states.append(gotos[states[-1]][name])
+            if (action := built_by[-1 - step]) is not None:
+                values[-size:] = [action(builder, *values[-size:])]
         states.append(step)
         values.append(token)
     raise AssertionError("the end token ends the loop")
-
-
-def _rename(automaton: Tables, built_by: Actions, states: list[int], kind: str) -> int:
-    """Go through the rules without action that follow one another before a terminal."""
-    below, top = states[-2:]
-    while (step := automaton.actions[top].get(kind, 0)) < 0 and built_by.of_rule[-1 - step] is None:
-        top = automaton.gotos[below][automaton.rules[-1 - step][0]]
-    built_by.renamed[below, states[-1], kind] = top
-    return top
 
 
 def accepts(automaton: Tables, states: Sequence[int], kind: str) -> bool:

@@ -36,7 +36,8 @@ from trainc.cel.library import functions, regex
 from trainc.cel.library.conversions import double_to_int, double_to_uint, int_to_uint, uint_to_int
 from trainc.cel.library.operators import refuse
 from trainc.cel.maps import key_form, make_map
-from trainc.cel.runtime import KEYS, go_type
+from trainc.cel.runtime import KEYS
+from trainc.cel.typenames import type_name, type_of
 from trainc.cel.types import Kind
 from trainc.cel.values import EvalError, Uint, Value
 from trainc.cel.wellknown import make_message
@@ -214,7 +215,7 @@ class _Planner:
         qualifier: plan.Qualifier
         if isinstance(index, plan.Constant):
             if index.value.__class__ not in KEYS:
-                raise PlanError(node.position, f"invalid qualifier type: {go_type(index.value)}")
+                raise PlanError(node.position, f"invalid qualifier type: {type_name(type_of(index.value))}")
             qualifier = plan.ConstantQualifier(node, index.value, optional, test_only=access.test is not None)
         elif isinstance(index, plan.Access):
             qualifier = plan.ComputedQualifier(node, index.attribute, optional)

@@ -21,12 +21,10 @@ from trainc.cel.values import (
     INT_MAX,
     NONE,
     Container,
-    Duration,
     EvalError,
     KeyedMap,
     Opaque,
     Optional,
-    Timestamp,
     TypeValue,
     Uint,
     Undecided,
@@ -90,39 +88,7 @@ def check_key(key: Value) -> Value:
     """Return what is to qualify an attribute. Raises EvalError if its kind cannot."""
     if key.__class__ in KEYS:
         return key
-    raise EvalError(f"invalid qualifier type: {go_type(key)}")
-
-
-_GO_TYPES: Final = {
-    type(None): "types.Null",
-    bool: "types.Bool",
-    int: "types.Int",
-    Uint: "types.Uint",
-    float: "types.Double",
-    str: "types.String",
-    bytes: "types.Bytes",
-    list: "*types.baseList",
-    dict: "*types.baseMap",
-    KeyedMap: "*types.baseMap",
-    Timestamp: "types.Timestamp",
-    Duration: "types.Duration",
-    TypeValue: "*types.Type",
-    Optional: "*types.Optional",
-}
-
-
-def go_type(value: Value) -> str:
-    """Return what Go's %T prints for a value of cel-go; some of its messages have it."""
-    known = _GO_TYPES.get(value.__class__)
-    if known is not None:
-        return known
-    if isinstance(value, EvalError):
-        return "*types.Err"
-    if isinstance(value, Container):
-        return "*common.unstructuredList" if value.is_list() else "*common.unstructuredMap"
-    if isinstance(value, Opaque):
-        return f"cel.{value.type.name.rpartition('.')[2].removeprefix('Named')}"
-    return "types.Object"
+    raise EvalError(f"invalid qualifier type: {type_name(type_of(key))}")
 
 
 def native(value: Value) -> Value:
@@ -293,7 +259,7 @@ def elements(value: Value) -> Iterable[Value]:
         return keys(value)
     if isinstance(value, Container):
         return list(value)
-    raise EvalError(f"got '{go_type(value)}', expected iterable type")
+    raise EvalError(f"got '{type_name(type_of(value))}', expected iterable type")
 
 
 def pairs(value: Value) -> list[tuple[Value, Value]]:
@@ -302,7 +268,7 @@ def pairs(value: Value) -> list[tuple[Value, Value]]:
         return list(enumerate(value))
     if is_map(value):
         return list(items(value))
-    raise EvalError(f"unsupported comprehension range type: {go_type(value)}")
+    raise EvalError(f"unsupported comprehension range type: {type_name(type_of(value))}")
 
 
 def pay(result: Value, meter: Meter) -> None:

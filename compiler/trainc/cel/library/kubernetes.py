@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NoReturn, TypeAlias
 
 from trainc.cel import cost
-from trainc.cel.functions import Function, function
+from trainc.cel.functions import Function, function, reads
 from trainc.cel.gotext import quote_cut, utf8
 from trainc.cel.library.times import day_number
 from trainc.cel.library.urls import UrlError, parse_request_uri
@@ -62,15 +62,6 @@ def parse_quantity(text: str) -> Quantity:
         return Quantity(parse_amount(text))
     except QuantityError as error:
         raise EvalError(str(error)) from None
-
-
-def is_quantity(text: str) -> bool:
-    """Tell whether text is a quantity."""
-    try:
-        parse_amount(text)
-    except QuantityError:
-        return False
-    return True
 
 
 def as_int(quantity: Quantity) -> int | None:
@@ -252,15 +243,6 @@ def _without_zeros(part: str) -> str:
     return part if part and part[0] in "0123456789" else f"0{part}"
 
 
-def is_semver(text: str, normalize: bool = False) -> bool:
-    """Tell whether text is a version."""
-    try:
-        parse_loosely(text, normalize)
-    except EvalError:
-        return False
-    return True
-
-
 # Named formats
 
 Check: TypeAlias = Callable[[str], tuple[str, ...]]
@@ -419,7 +401,10 @@ FUNCTIONS: Final = (
         "quantity", ("string_to_quantity", f"(string) {_Q}", parse_quantity), cost=cost.first_plain, work=_quantities
     ),
     function(
-        "isQuantity", ("is_quantity_string", "(string) bool", is_quantity), cost=cost.first_plain, work=_quantities
+        "isQuantity",
+        ("is_quantity_string", "(string) bool", reads(parse_quantity)),
+        cost=cost.first_plain,
+        work=_quantities,
     ),
     _of_quantity("sign", ("sign", f"({_Q}) int", lambda quantity: quantity.number.sign())),
     _of_quantity("isInteger", ("is_integer", f".({_Q}) bool", lambda quantity: as_int(quantity) is not None)),
@@ -447,8 +432,8 @@ FUNCTIONS: Final = (
     ),
     function(
         "isSemver",
-        ("is_semver_string", "(string) bool", is_semver),
-        ("is_semver_string_bool", "(string, bool) bool", is_semver),
+        ("is_semver_string", "(string) bool", reads(parse_version)),
+        ("is_semver_string_bool", "(string, bool) bool", reads(parse_loosely)),
         cost=cost.first_plain,
         work=_PARSED,
     ),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from trainc.cel import cost
-from trainc.cel.functions import Function, function
+from trainc.cel.functions import Function, function, reads
 from trainc.cel.gotext import cut, quote_cut
 from trainc.cel.types import opaque
 from trainc.cel.values import EvalError, Opaque, Value
@@ -134,17 +134,6 @@ def parse_cidr(text: str) -> Network:
     return Network(Address(number), int(length))
 
 
-def _valid(parse: Callable[[str], Value]) -> Callable[[str], bool]:
-    def valid(text: str) -> bool:
-        try:
-            parse(text)
-        except EvalError:
-            return False
-        return True
-
-    return valid
-
-
 def is_link_local_multicast(address: Address) -> bool:
     """Tell whether this is in 224.0.0.0/24, or ff02::/16 with any flags."""
     number = address.number
@@ -207,7 +196,7 @@ FUNCTIONS: Final = (
         cost=cost.first_plain,
         work=_WORK,
     ),
-    function("isIP", ("is_ip", "(string) bool", _valid(parse_ip)), cost=cost.first_plain, work=_WORK),
+    function("isIP", ("is_ip", "(string) bool", reads(parse_ip)), cost=cost.first_plain, work=_WORK),
     function(
         "ip.isCanonical",
         ("ip_is_canonical", "(string) bool", lambda text: parse_ip(text).text() == text),
@@ -226,7 +215,7 @@ FUNCTIONS: Final = (
         ("cidr_to_string", "(net.CIDR) string", Network.text),
     ),
     function("cidr", ("string_to_cidr", "(string) net.CIDR", parse_cidr), cost=cost.first_plain, work=_WORK),
-    function("isCIDR", ("is_cidr", "(string) bool", _valid(parse_cidr)), cost=cost.first_plain, work=_WORK),
+    function("isCIDR", ("is_cidr", "(string) bool", reads(parse_cidr)), cost=cost.first_plain, work=_WORK),
     function(
         "containsIP",
         (

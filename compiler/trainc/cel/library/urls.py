@@ -8,13 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Final, TypeVar
+from urllib.parse import quote as percent
+from urllib.parse import unquote
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.cel import cost
 from trainc.cel.functions import Function, Run, function
-from trainc.cel.gotext import from_utf8, quote_cut, utf8
+from trainc.cel.gotext import quote_cut
 from trainc.cel.library.net import read_number
 from trainc.cel.types import struct
 from trainc.cel.values import EvalError, Opaque, Value
@@ -30,14 +32,13 @@ _CONTROL = re.compile("[\0-\x1f\x7f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)?:", re.ASCII)
 _USER_INFO = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*", re.ASCII)
 _PORT = re.compile(r"(?::[0-9]*)?", re.ASCII)
-_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}", re.ASCII)
+_ESCAPE_OR_CHARACTER = re.compile(r"%[0-9A-Fa-f]{2}|.", re.ASCII | re.DOTALL)
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})", re.ASCII)
 
 _UNRESERVED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~"
-_PATH = frozenset(_UNRESERVED + "$&+,/:;=@")
-_HOST = frozenset(_UNRESERVED + "!$&'()*+,;=:[]<>\"")
-_USER = frozenset(_UNRESERVED + "$&+,;=")
-_FRAGMENT = frozenset(_UNRESERVED + "$&+,/:;=?@!()*")
-_ALSO_VALID = frozenset("!$&'()*+,;=:@[]%")
+_PATH, _USER, _FRAGMENT = "$&+,/:;=@", "$&+,;=", "$&+,/:;=?@!()*"
+_HOST = "!$&'()*+,;=:[]<>\"" + _UNRESERVED
+_ALSO_VALID = frozenset("!$&'()*+,;=:@[]%" + _UNRESERVED)
 """What a path or fragment may hold as it is, though Go would escape some of it."""
 
 
@@ -110,8 +111,8 @@ class Url(Struct, frozen=True):
             authority = "//" if not bare or self.path else ""
             if self.user is not None:
                 name, password = self.user
-                authority += _escape(name, _USER) + ("" if password is None else f":{_escape(password, _USER)}") + "@"
-            authority += _escape(self.host, _HOST)
+                authority += percent(name, _USER) + ("" if password is None else f":{percent(password, _USER)}") + "@"
+            authority += percent(self.host, _HOST)
         path = self.escaped_path()
         if path and path[0] != "/" and self.host:
             path = f"/{path}"
@@ -127,7 +128,7 @@ def parse(text: str) -> Url:
     if not fragment:
         return url
     decoded = _named(text, lambda: _unescape(fragment))
-    raw = "" if _escape(decoded, _FRAGMENT) == fragment else fragment
+    raw = "" if percent(decoded, _FRAGMENT) == fragment else fragment
     return replace(url, fragment=decoded, raw_fragment=raw)
 
 
@@ -178,7 +179,7 @@ def _with_authority(url: Url, rest: str, absolute: bool) -> Url:
     elif url.scheme and rest.startswith("/"):
         url = replace(url, omit_host=True)
     decoded = _unescape(rest)
-    return replace(url, path=decoded, raw_path="" if _escape(decoded, _PATH) == rest else rest)
+    return replace(url, path=decoded, raw_path="" if percent(decoded, _PATH) == rest else rest)
 
 
 def _read_user(text: str) -> tuple[str, str | None]:
@@ -228,51 +229,31 @@ def _read_literal(host: str) -> str:
 
 def _unescape_host(text: str, zone: bool = False) -> str:
     """Decode a host, where escapes may stand for bytes past ASCII only; in a zone for what a host may hold, too."""
-    at = 0
-    while at < len(text):
-        if text[at] != "%":
-            if text[at] < "\x80" and text[at] not in _HOST:
-                raise UrlError(f"invalid character {quote(text[at])} in host name")
-            at += 1
-            continue
-        code = _escape_at(text, at)
-        allowed = (code == 0x20 or chr(code) in _HOST) if zone else code >= 0x80
-        if not allowed and text[at : at + 3] != "%25":
-            raise UrlError(f"invalid URL escape {quote(text[at : at + 3])}")
-        at += 3
-    return _unescape(text)
-
-
-def _escape_at(text: str, at: int) -> int:
-    if not _ESCAPE.match(text, at):
-        raise UrlError(f"invalid URL escape {quote(text[at : at + 3])}")
-    return int(text[at + 1 : at + 3], 16)
+    decoded = _unescape(text)
+    for found in _ESCAPE_OR_CHARACTER.finditer(text):
+        part = found.group()
+        code = int(part[1:], 16) if len(part) == 3 else ord(part)
+        allowed = code >= 0x80 or chr(code) in _HOST
+        if len(part) == 3:
+            allowed = part == "%25" or (code == 0x20 or chr(code) in _HOST if zone else code >= 0x80)
+        if not allowed:
+            what = "URL escape {}" if len(part) == 3 else "character {} in host name"
+            raise UrlError(f"invalid {what.format(quote(part))}")
+    return decoded
 
 
 def _unescape(text: str) -> str:
     """Decode percent escapes. Raises UrlError for one that is cut short."""
-    if "%" not in text:
-        return text
-    decoded, at = bytearray(), 0
-    while (percent := text.find("%", at)) >= 0:
-        decoded += utf8(text[at:percent])
-        decoded.append(_escape_at(text, percent))
-        at = percent + 3
-    return from_utf8(bytes(decoded + utf8(text[at:])))
+    if bad := _BAD_ESCAPE.search(text):
+        raise UrlError(f"invalid URL escape {quote(text[bad.start() : bad.start() + 3])}")
+    return unquote(text)
 
 
-def _escape(text: str, allowed: frozenset[str]) -> str:
-    """Encode what is not allowed, byte for byte."""
-    if allowed.issuperset(text):
-        return text
-    return "".join(chr(byte) if chr(byte) in allowed else f"%{byte:02X}" for byte in utf8(text))
+def _escaped(raw: str, decoded: str, allowed: str) -> str:
+    return raw if _usable(raw, decoded, allowed) else percent(decoded, allowed)
 
 
-def _escaped(raw: str, decoded: str, allowed: frozenset[str]) -> str:
-    return raw if _usable(raw, decoded, allowed) else _escape(decoded, allowed)
-
-
-def _usable(raw: str, decoded: str, allowed: frozenset[str]) -> bool:
+def _usable(raw: str, decoded: str, allowed: str) -> bool:
     return bool(raw) and all(char in allowed or char in _ALSO_VALID for char in raw) and _unescape(raw) == decoded
 
 
@@ -308,8 +289,7 @@ def parse_url(text: str) -> UrlValue:
         raise EvalError(f"URL parse error during conversion from string: {error}") from None
 
 
-def is_url(text: str) -> bool:
-    """Tell whether text is an absolute URL, or a path from the root."""
+def _is_url(text: str) -> bool:
     try:
         parse_request_uri(text)
     except UrlError:
@@ -327,7 +307,7 @@ def _part(name: str, overload: str, result: str, run: Run, costly: bool = False)
 
 FUNCTIONS: Final = (
     function("url", ("string_to_url", "(string) kubernetes.URL", parse_url), cost=cost.first_plain, work=_PARSED),
-    function("isURL", ("is_url_string", "(string) bool", is_url), work=_PARSED),
+    function("isURL", ("is_url_string", "(string) bool", _is_url), work=_PARSED),
     _part("getScheme", "scheme", "string", lambda value: value.url.scheme),
     _part("getHost", "host", "string", lambda value: value.url.host),
     _part("getHostname", "hostname", "string", lambda value: value.url.hostname()),
