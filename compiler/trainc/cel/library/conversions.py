@@ -1,4 +1,4 @@
-"""Conversions between types: string, int, uint, double, bytes, bool, type, dyn; those of times are in library/times.py.
+"""Conversions between scalar types; those of times are in times.py.
 
 Source: ConvertToType of cel-go v0.26.0 (common/types), with Go's strconv. Strings are read as Go reads them: ASCII
 digits only, no blanks, hexadecimal and underscores in doubles only.
@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
-from typing import NoReturn
+from typing import Final
 
 from trainc.basics.regex import lazy
+from trainc.cel import cost
+from trainc.cel.functions import function
 from trainc.cel.gotext import general, shortest, utf8
-from trainc.cel.typenames import type_name, type_of
-from trainc.cel.types import BOOL, DOUBLE, INT, STRING, UINT, Type
-from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, TypeValue, Uint, Value
+from trainc.cel.library.times import no_conversion, timestamp_to_string
+from trainc.cel.types import BOOL, DOUBLE, INT, STRING, UINT
+from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, Uint, Value
 
 INT_OVERFLOW, UINT_OVERFLOW = "integer overflow", "unsigned integer overflow"
 
@@ -35,18 +36,13 @@ _MOST_DIGITS = 4000
 """Python reads no longer numbers; Go does, but none of those fits, except with zeros in front."""
 
 
-def no_conversion(given: Type, wanted: Type) -> NoReturn:
-    """Raise cel-go's error of a conversion that fails."""
-    raise EvalError(f"type conversion error from '{type_name(given)}' to '{type_name(wanted)}'")
-
-
 def string_to_int(text: str) -> int:
     """Return ``int(text)``. Raises EvalError."""
     if _SIGNED.fullmatch(text):
         number = _digits(text)
         if number is not None and INT_MIN <= number <= INT_MAX:
             return number
-    no_conversion(STRING, INT)
+    raise no_conversion(STRING, INT)
 
 
 def string_to_uint(text: str) -> Uint:
@@ -55,14 +51,14 @@ def string_to_uint(text: str) -> Uint:
         number = _digits(text)
         if number is not None and number <= UINT_MAX:
             return Uint(number)
-    no_conversion(STRING, UINT)
+    raise no_conversion(STRING, UINT)
 
 
 def string_to_double(text: str) -> float:
     """Return ``double(text)`` as strconv.ParseFloat reads it. Raises EvalError, also for numbers past all doubles."""
     number = parse_float(text)
     if number is None:
-        no_conversion(STRING, DOUBLE)
+        raise no_conversion(STRING, DOUBLE)
     return number
 
 
@@ -90,7 +86,7 @@ def string_to_bool(text: str) -> bool:
         return True
     if text in _FALSE:
         return False
-    no_conversion(STRING, BOOL)
+    raise no_conversion(STRING, BOOL)
 
 
 def double_to_int(number: float) -> int:
@@ -136,11 +132,6 @@ def duration_to_string(span: Duration) -> str:
     return f"{shortest(-number if span.nanos < 0 else number)}s"
 
 
-def type_value(value: Value) -> TypeValue:
-    """Return ``type(value)``."""
-    return TypeValue(type_of(value))
-
-
 def _digits(text: str) -> int | None:
     if len(text) > _MOST_DIGITS:
         sign = text[0] if text[0] in "+-" else ""
@@ -152,32 +143,50 @@ def _same(value: Value) -> Value:
     return value
 
 
-OVERLOADS: Mapping[str, Callable[..., Value]] = {
-    "to_dyn": _same,
-    "type": type_value,
-    "bool_to_bool": _same,
-    "string_to_bool": string_to_bool,
-    "bytes_to_bytes": _same,
-    "string_to_bytes": utf8,
-    "double_to_double": _same,
-    "int64_to_double": float,
-    "uint64_to_double": lambda number: float(number.value),
-    "string_to_double": string_to_double,
-    "int64_to_int64": _same,
-    "double_to_int64": double_to_int,
-    "uint64_to_int64": uint_to_int,
-    "string_to_int64": string_to_int,
-    "duration_to_int64": lambda span: span.nanos,
-    "timestamp_to_int64": lambda time: time.nanos // 10**9,
-    "uint64_to_uint64": _same,
-    "double_to_uint64": double_to_uint,
-    "int64_to_uint64": int_to_uint,
-    "string_to_uint64": string_to_uint,
-    "string_to_string": _same,
-    "bool_to_string": lambda flag: "true" if flag else "false",
-    "bytes_to_string": bytes_to_string,
-    "double_to_string": general,
-    "duration_to_string": duration_to_string,
-    "int64_to_string": str,
-    "uint64_to_string": lambda number: str(number.value),
-}
+FUNCTIONS: Final = (
+    function("bool", ("bool_to_bool", "(bool) bool", _same), ("string_to_bool", "(string) bool", string_to_bool)),
+    function(
+        "bytes",
+        ("bytes_to_bytes", "(bytes) bytes", _same),
+        ("string_to_bytes", "(string) bytes", utf8, cost.first),
+        work=cost.reading(2),
+    ),
+    function(
+        "double",
+        ("double_to_double", "(double) double", _same),
+        ("int64_to_double", "(int) double", float),
+        ("string_to_double", "(string) double", string_to_double),
+        ("uint64_to_double", "(uint) double", lambda number: float(number.value)),
+        work=cost.reading(8),
+    ),
+    function(
+        "int",
+        ("int64_to_int64", "(int) int", _same),
+        ("double_to_int64", "(double) int", double_to_int),
+        ("duration_to_int64", "(duration) int", lambda span: span.nanos),
+        ("string_to_int64", "(string) int", string_to_int),
+        ("timestamp_to_int64", "(timestamp) int", lambda time: time.nanos // 10**9),
+        ("uint64_to_int64", "(uint) int", uint_to_int),
+        work=cost.reading(2),
+    ),
+    function(
+        "string",
+        ("string_to_string", "(string) string", _same),
+        ("bool_to_string", "(bool) string", lambda flag: "true" if flag else "false"),
+        ("bytes_to_string", "(bytes) string", bytes_to_string, cost.first),
+        ("double_to_string", "(double) string", general),
+        ("duration_to_string", "(duration) string", duration_to_string),
+        ("int64_to_string", "(int) string", str),
+        ("timestamp_to_string", "(timestamp) string", timestamp_to_string),
+        ("uint64_to_string", "(uint) string", lambda number: str(number.value)),
+        work=cost.reading(2),
+    ),
+    function(
+        "uint",
+        ("uint64_to_uint64", "(uint) uint", _same),
+        ("double_to_uint64", "(double) uint", double_to_uint),
+        ("int64_to_uint64", "(int) uint", int_to_uint),
+        ("string_to_uint64", "(string) uint", string_to_uint),
+        work=cost.reading(2),
+    ),
+)

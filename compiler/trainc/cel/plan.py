@@ -13,11 +13,14 @@ from typing import Any, TypeAlias, Union
 from msgspec import Struct
 
 from trainc.cel.ast import Node
-from trainc.cel.cost import Cost
+from trainc.cel.functions import Cost, Run, Work
 from trainc.cel.values import Value
 
 Id: TypeAlias = Node
 """What cel-go numbers; here the node of the tree itself."""
+
+Guard: TypeAlias = Union[type, Callable[[Value], bool], None]  # noqa: UP007 - as the other aliases
+"""The class that a value must have, or what tells whether it fits; None where anything does."""
 
 
 class ConstantQualifier(Struct, frozen=True, eq=False):
@@ -30,12 +33,11 @@ class ConstantQualifier(Struct, frozen=True, eq=False):
 
 
 class ComputedQualifier(Struct, frozen=True, eq=False):
-    """``[expression]``. ``plain``: the expression is an attribute of its own, and this a qualifier to cost only."""
+    """``[expression]``."""
 
     id: Id
     attribute: Attribute
     optional: bool
-    plain: bool
 
 
 Qualifier: TypeAlias = Union[ConstantQualifier, ComputedQualifier]  # noqa: UP007 - as the other aliases
@@ -102,7 +104,6 @@ class Access(Struct, frozen=True, eq=False):
 
     attribute: Attribute
     test: Id | None = None
-    optional: bool = False
 
     @property
     def id(self) -> Id:
@@ -119,21 +120,24 @@ class Logical(Struct, frozen=True, eq=False):
 
 
 class Call(Struct, frozen=True, eq=False):
-    """A function. ``early``: arguments behind one that fails are not evaluated; ``metered``: it takes the meter, too.
+    """A function. ``guards``: what each argument must be, a class or a predicate, before ``run`` may be called.
 
-    ``negates``: it is ``!=``, which cel-go finds true where ``==`` fails. ``strict``: failing arguments fail it.
+    ``work``: what takes the work of the call from the meter; ``metered``: ``run`` takes the meter, too. ``kind``: the
+    class of what it returns, where that is certain. ``terse``: its error for wrong types does not name them.
+    ``negates``: it is ``!=``, which cel-go finds true where ``==`` fails.
     """
 
     id: Id
     function: str
-    overload: str
     args: tuple[Interpretable, ...]
-    implementation: Callable[..., Value]
-    cost: Cost | int
-    early: bool = False
+    run: Run
+    cost: Cost | int = 1
+    work: Work | None = None
+    guards: tuple[Guard, ...] = ()
     metered: bool = False
+    kind: type | None = None
+    terse: bool = False
     negates: bool = False
-    strict: bool = True
 
 
 class MakeList(Struct, frozen=True, eq=False):
@@ -154,7 +158,7 @@ class MakeMap(Struct, frozen=True, eq=False):
 
 
 class MakeMessage(Struct, frozen=True, eq=False):
-    """``name{field: value}``, made by ``make`` of the fields that are there."""
+    """``name{field: value}``; ``make`` takes the name and the fields that are set."""
 
     id: Id
     type_name: str
@@ -242,15 +246,6 @@ ATTRIBUTES: frozenset[type] = frozenset(
         *(ConstantQualifier, ComputedQualifier),
     )
 )
-_PARTS: frozenset[type] = ATTRIBUTES | {
-    Constant,
-    Access,
-    Logical,
-    Call,
-    MakeList,
-    MakeMap,
-    MakeMessage,
-    Fold,
-    Or,
-    Membership,
-}
+_PARTS: frozenset[type] = ATTRIBUTES.union(
+    (Constant, Access, Logical, Call, MakeList, MakeMap, MakeMessage, Fold, Or, Membership)
+)
