@@ -12,7 +12,7 @@ from trainc.documents.classify import classify
 from trainc.documents.load import load
 from trainc.inputs.options import Options
 from trainc.inputs.source import Source
-from trainc.pipeline.compile import job as compilejob
+from trainc.pipeline import job as compilejob
 from trainc.pipeline.job import JobCompiler
 from trainc.pipeline.runtimes import Runtimes
 from trainc.plugins import BUILDS, CHECKS, PLUGINS, SHAPES, Builds, Checks, Shapes
