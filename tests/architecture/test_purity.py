@@ -53,6 +53,8 @@ PURE_NAMES = {
     ("io", "StringIO"),
     ("pathlib", "PurePosixPath"),
     ("sys", "intern"),
+    ("urllib", "quote"),
+    ("urllib", "unquote"),
 }
 """Names of them that do not, when imported by `from`."""
 

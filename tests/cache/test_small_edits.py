@@ -331,3 +331,21 @@ def test_what_was_just_written_is_known_by_its_bytes(repository: Path) -> None:
     os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
     assert "1 changed" in run("render").stderr
     assert path.read_bytes() == data
+
+
+def test_an_edit_that_is_rendered_by_itself(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(repository, "runtimes/other.yaml", RUNTIME.format(name="other", image="example.com/img:1") + ACCOUNT)
+    pause()
+    run("render")
+    monkeypatch.setattr("trainc.cli.render.plan_request", None, raising=False)
+    monkeypatch.setattr("trainc.cli.planning.plan_request", None)
+    put(repository, "jobs/a/three.yaml", changed("three").replace("plain", "other"))
+    pause()
+    assert run("render", "-v").stderr.startswith(
+        "changed out/prod/a/three/jobset-three.yaml\nout/: 0 created, 1 changed"
+    )
+    pause()
+    assert "0 created, 0 changed, 0 removed, 5 unchanged" in run("render").stderr
+    monkeypatch.undo()
+    monkeypatch.chdir(repository)
+    check()

@@ -7,12 +7,11 @@ import json
 import pytest
 
 from oracle.celexpressions import expressions
-from trainc.cel.ast import Node
+from trainc.cel.ast import Node, copied, postorder
 from trainc.cel.astjson import dump, load
 from trainc.cel.issues import CompileError
 from trainc.cel.macros import RECEIVER_MACROS
 from trainc.cel.parser import parse
-from trainc.cel.walk import copied, postorder
 
 MACROS = frozenset((*RECEIVER_MACROS, ("has", 1)))
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from inputs import JOB, RUNTIME, XGBOOST, build, names, places, with_runtime
 
 from trainc import Options, Source, compile
-from trainc.documents.comments import comments, yaml_comments
+from trainc.documents.libyaml import yaml_comments
+from trainc.documents.load import comments
 from trainc.findings import CODES, Severity
 from trainc.findings.severities import REFUSED
 from trainc.findings.suppression import read

@@ -13,8 +13,8 @@ from builders import role, trainjob
 from builders import runtime as runtime_text
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import as_object, get, objects
-from trainc.gitops.naming import RUN
 from trainc.project.config import parse
+from trainc.upstream import RUN
 
 RUNTIME = runtime_text(role(trainer=True), name="plain", template="{labels: {tier: a}}", spec="%s")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trainc import Options, Source, compile
-from trainc.inputs.options import FIXES
+from trainc.upstream import FIXES
 
 API = "apiVersion: trainer.kubeflow.org/v1alpha1"
 NODE = """

@@ -24,6 +24,7 @@ from trainc.schema import Admitted, Resource, Violation, admit, has_rules, unkno
 from trainc.schema.definitions import KIND, Definition, define
 from trainc.schema.kinds import BUILT_IN, KINDS, GroupKind, Registry, all_kinds, split_version
 from trainc.schema.structural import difference
+from trainc.upstream import JOBSET_VERSION, TRAINER_VERSION
 
 _OWN = frozenset((*RUNTIMES, TRAINJOB))
 _OF_OBJECTS = ("TC005", "TC006")
@@ -135,7 +136,7 @@ def _of_compiled(document: Document, given: Resource, own: Resource) -> Iterator
     assert isinstance(versions, dict), "the CRD has been accepted"
     names = [version["name"] for version in versions["versions"]]  # type: ignore[index,call-overload,union-attr]
     root: Path = ("spec", "versions", names.index(given.version), "schema", "openAPIV3Schema")
-    release = "JobSet v0.12.0" if own.kind == "JobSet" else "Trainer v2.3.0"
+    release = f"JobSet {JOBSET_VERSION}" if own.kind == "JobSet" else f"Trainer {TRAINER_VERSION}"
     message = f"{own.kind} is not the one of {release}, which trainc compiles for and goes on with"
     path = existing(document.data, (*root, *where))
     yield report("TC113", document, path, message, found=f"first difference: {dotted(where)}")

@@ -42,13 +42,13 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
     ``stage`` and ``webhook`` name the stages at which schema and decoding into Go's types fail.
     """
     kind = str(document.data["kind"])
-    result = admit(resource(kind), document.data)
+    result = admit(resource(kind), document.data, TYPES[kind], reads=True)
     findings = [_unknown(document, path, kind, faithful=faithful) for path in result.dropped]
     violations = result.violations if faithful else _telling(result.violations)
     findings += [_violation(document, v, "decode" if v.decode else stage) for v in violations]
     stored = replace(document, data=result.data)
     findings += [rule_finding(stored, failure, stage) for failure in broken_rules(kind, result, faithful=faithful)]
-    if not result.violations:
+    if not result.violations and not result.readable:
         findings += _undecodable(stored, TYPES[kind], webhook)
     return Admitted(stored, tuple(findings))
 

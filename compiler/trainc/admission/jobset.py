@@ -19,6 +19,7 @@ from trainc.kube.names import (
     is_domain_prefixed_path,
     is_valid_label_value,
 )
+from trainc.upstream import COORDINATOR_LABEL
 
 MAX_INT32 = 2**31 - 1
 MAX_MANAGED_BY = 63
@@ -26,7 +27,6 @@ MAX_CLAIM_NAME = 63
 TOO_LONG = "must be no more than 63 characters"
 NAME_TOO_LONG = "JobSet name is too long"
 CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"
-COORDINATOR_LABEL = "jobset.sigs.k8s.io/coordinator"
 RULE_NAME = lazy(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 JOB_FAILURE_REASONS = (
     "BackoffLimitExceeded",

@@ -28,6 +28,9 @@ from trainc.project.write import is_ours, is_temporary
 INPUTS: Final = ("jobs", "runtimes", "policies")
 """The folders that a run over the whole repository reads, besides trainc.yaml and images.lock.yaml."""
 
+FEW: Final = 64
+"""The most files below jobs/ that are rendered by themselves; with more changes, a run looks at everything."""
+
 NAME: Final = "files"
 """The name of the snapshot in the store."""
 
@@ -44,7 +47,8 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     ``folders`` are those of inputs and of ``tops``, the folders written to; ``ignored`` are files in them that no run
     reads. ``missing`` are names that do not exist, ``parents`` the folders above ``tops``. ``generated`` counts the
-    files that trainc wrote. ``texts`` is what the run reported, by the options that decide how.
+    files that trainc wrote. ``texts`` is what the run reported, by the options that decide how, and ``reported`` the
+    files that it is about. ``changed`` is never stored: the files below jobs/ that have other bytes now.
     """
 
     files: dict[str, Look] = {}
@@ -55,6 +59,8 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     tops: tuple[str, ...] = ()
     generated: int = 0
     texts: dict[str, tuple[str, ...]] = {}
+    reported: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -68,21 +74,21 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         return all(look.digest == other.files[name].digest for name, look in self.files.items())
 
 
-def load_unchanged(root: Path, store: Store, manner: str | None = None, *, by_bytes: bool = False) -> Snapshot | None:
-    """Return the snapshot of the last run if nothing changed since, and if it has a text for ``manner``; else None."""
+def load_last(root: Path, store: Store, manner: str | None = None, *, by_bytes: bool = False) -> Snapshot | None:
+    """Return the snapshot of the last run as ``renewed`` does, if it has a text for ``manner``; else None."""
     old = store.load(NAME, Snapshot)
     if old is None or (manner is not None and manner not in old.texts):
         return None
     new = renewed(root, old, by_bytes=by_bytes)
-    if new is not None and new is not old:
+    if new is not None and new is not old and not new.changed:
         store.save(NAME, new)
     return new
 
 
 def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
-    """Return a complete snapshot with the stamps of now if nothing changed since; else None.
+    """Return a complete snapshot with the stamps of now if nothing changed since but a few files below jobs/.
 
-    ``by_bytes``: all files are read and compared by their digests.
+    Else None. ``by_bytes``: all files are read and compared by their digests.
     """
     base, start = f"{root}/", time.time_ns()
     if not old.is_complete or any(os.path.lexists(base + name) for name in old.missing):
@@ -95,8 +101,6 @@ def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
         if now is None:
             return None
         if now != look.stamp:
-            if look.stamp is not None and now[0] != look.stamp[0]:
-                return None
             moved[name] = now
     late: dict[str, Stamp] = {}
     for name, seen in old.folders.items():
@@ -107,13 +111,19 @@ def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
             late[name] = now
     if late and not _same_names(base, old, late):
         return None
-    if any(_digest_in(base + name) != old.files[name].digest for name in (old.files if by_bytes else moved)):
-        return None
-    if not moved and not late:
+    changed = []
+    for name in old.files if by_bytes else moved:
+        if _digest_in(base + name) != old.files[name].digest:
+            if len(changed) == FEW or not name.startswith("jobs/"):
+                return None
+            changed.append(name)
+    if not moved and not late and not changed:
         return old
     files = {name: Look(old.files[name].digest, settled(now, start)) for name, now in moved.items()}
+    files |= {name: Look(old.files[name].digest) for name in changed}
     folders = {name: settled(now, start) for name, now in late.items()}
-    return replace(old, files={**old.files, **files}, folders={**old.folders, **folders})
+    new = replace(old, files={**old.files, **files}, folders={**old.folders, **folders})
+    return replace(new, changed=tuple(changed))
 
 
 def _same_names(base: str, old: Snapshot, folders: Collection[str]) -> bool:

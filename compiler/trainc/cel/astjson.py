@@ -6,9 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from trainc.basics.jsonvalues import Json
-from trainc.cel.ast import Call, Comprehension, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
+from trainc.cel.ast import (
+    Call,
+    Comprehension,
+    Entry,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Message,
+    Node,
+    Select,
+    postorder,
+)
 from trainc.cel.values import Uint
-from trainc.cel.walk import postorder
 
 
 def dump(node: Node) -> Json:

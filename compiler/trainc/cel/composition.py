@@ -62,7 +62,7 @@ def compile_expression(
 
 def refused(text: str, error: CompileError, what: str = "") -> Problem:
     """Return the problem of an expression that does not compile; ``what`` stands before the server's words."""
-    from trainc.cel.display import display
+    from trainc.cel.issues import display
 
     issues = tuple(sorted(error.issues, key=lambda issue: issue.position))
     return Problem(f"{what}compilation failed: {display(text, error.issues)}", issues[0].position, issues)

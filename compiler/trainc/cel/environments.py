@@ -1,7 +1,7 @@
 """What expressions may refer to: Kubernetes' base environment, which every place extends.
 
-Source: k8s.io/apiserver v0.34 pkg/cel/environment/base.go, as compiler/tools/celfunctions.py writes it down: functions,
-macros, names of types, and the protobuf messages that cel-go itself knows.
+Source: k8s.io/apiserver v0.34 pkg/cel/environment/base.go, as compiler/tools/celfunctions.py writes it down: names
+of types, and the protobuf messages that cel-go itself knows. Functions are the rows of library/.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from typing import Any
 from msgspec.structs import replace
 
 from trainc.cel import types
-from trainc.cel.declarations import Environment, Overload
+from trainc.cel.declarations import Environment
+from trainc.cel.library import functions
+from trainc.cel.macros import MACROS, NOT_NEW
 from trainc.cel.types import Type
-from trainc.cel.typetext import parse, signature
+from trainc.cel.typetext import parse
 from trainc.cel.values import TypeValue, Value
 from trainc.data import load_json
 
-FILE = "cel_functions.json"
+FILE = "cel_names.json"
 _SCALARS = ("bool", "bytes", "double", "duration", "int", "null_type", "string", "timestamp", "uint", "list")
 
 
@@ -32,8 +34,8 @@ def base(new: bool) -> Environment:
     names = {name: parse(text, structs) for name, text in data["names"].items()}
     messages = Messages(data["messages"], structs)
     return Environment(
-        functions=Functions(data["functions"], frozenset(data["stored_only"]) if new else frozenset(), structs),
-        macros=frozenset((row[0], row[1]) for row in data["macros"] if not (new and "stored" in row)),
+        functions={name: row.overloads for name, row in functions().items() if not (new and row.stored)},
+        macros=MACROS - NOT_NEW if new else MACROS,
         objects=messages,
         names=names,
         messages=messages,
@@ -80,36 +82,6 @@ def declared(
         names={**known.names, **times, **names},
         messages=Layered(scalars, known.messages),
     )
-
-
-class Functions(Mapping[str, tuple[Overload, ...]]):
-    """Functions by name; a function's signatures are read when it is looked up."""
-
-    def __init__(self, rows: Mapping[str, list[list[str]]], hidden: frozenset[str], structs: frozenset[str]) -> None:
-        self._rows = rows
-        self._hidden = hidden
-        self._structs = structs
-        self._read: dict[str, tuple[Overload, ...]] = {}
-
-    def __getitem__(self, name: str) -> tuple[Overload, ...]:
-        found = self._read.get(name)
-        if found is None:
-            found = self._read[name] = tuple(self._overloads(name))
-        if not found:
-            raise KeyError(name)
-        return found
-
-    def _overloads(self, name: str) -> Iterator[Overload]:
-        for identifier, text in self._rows.get(name, ()):
-            if identifier not in self._hidden:
-                member, args, result = signature(text, self._structs)
-                yield Overload(identifier, member, args, result)
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name in self._rows if name in self)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
 
 
 class Messages(Mapping[str, Mapping[str, Type]]):

@@ -69,7 +69,7 @@ def format_issues(checked: Checked, call: Call) -> Iterator[Issue]:
 
 def _letters(template: bytes, size: int) -> Iterator[str]:
     """Yield the letters of a template's clauses, for each of which there must be an argument. Raises EvalError."""
-    from trainc.cel.library.format import read_clause
+    from trainc.cel.library.strings import read_clause
 
     used, at = 0, 0
     while (percent := template.find(b"%", at)) >= 0:

@@ -11,8 +11,19 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from trainc.cel.ast import Call, Comprehension, Constant, Ident, ListLiteral, Literal, MapLiteral, Node, Select
-from trainc.cel.walk import copied, postorder
+from trainc.cel.ast import (
+    Call,
+    Comprehension,
+    Constant,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Node,
+    Select,
+    copied,
+    postorder,
+)
 
 ACCUMULATOR = "@result"
 RESERVED_ACCUMULATORS = (ACCUMULATOR, "__result__")
@@ -230,7 +241,6 @@ RECEIVER_MACROS: Mapping[tuple[str, int], Expander] = {
     ("exists", 3): _exists(_two),
     ("exists_one", 2): _exists_one(_one),
     ("exists_one", 3): _exists_one(_two),
-    ("existsOne", 2): _exists_one(_one),
     ("existsOne", 3): _exists_one(_two),
     ("map", 2): _map,
     ("map", 3): _map,
@@ -246,6 +256,12 @@ RECEIVER_MACROS: Mapping[tuple[str, int], Expander] = {
     ("sortBy", 2): _sort_by,
 }
 """By name and number of arguments; ``has``, the only macro that is no member, has no entry."""
+
+
+MACROS = frozenset((*RECEIVER_MACROS, ("has", 1)))
+"""What stored expressions know, and below it what of that new ones do not."""
+
+NOT_NEW = frozenset((("sortBy", 2),))
 
 
 def has(position: int, argument: Node) -> Node:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainc.cel import types
-from trainc.cel.scopes import Declared
+from trainc.cel.declarations import Declared
 from trainc.cel.typenames import type_name
 from trainc.cel.types import Kind, Type
 

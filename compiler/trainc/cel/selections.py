@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainc.basics.jsonvalues import Path
-from trainc.cel.ast import Call, Ident, Literal, Node, Select
+from trainc.cel.ast import Call, Ident, Literal, Node, Select, postorder
 from trainc.cel.escaping import unescape
-from trainc.cel.walk import postorder
 
 
 def common_selection(root: Node, variable: str) -> Path:

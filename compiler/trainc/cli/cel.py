@@ -11,8 +11,7 @@ import click
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, get
-from trainc.cel.display import display
-from trainc.cel.issues import Issue
+from trainc.cel.issues import Issue, display
 from trainc.cel.questions import Answer, Question, QuestionError, answer, evaluate, read_question
 from trainc.cel.questions.question import read_json, strange_keys
 from trainc.cel.questions.rule import evaluate as evaluate_rule

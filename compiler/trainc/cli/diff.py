@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from trainc.cache.run import RunCache, with_cache
-from trainc.cache.snapshot import load_unchanged
+from trainc.cache.snapshot import load_last
 from trainc.cache.store import open_store
 from trainc.changes import Difference, compare
 from trainc.changes.cluster import unexplained, without_new_runs
@@ -163,7 +163,7 @@ def _staleness(
     are in the inputs. ``names`` are paths from root: only what is there or comes from there counts, or everything.
     """
     store = open_store(root)
-    if store is not None and load_unchanged(root, store) is not None:
+    if store is not None and (last := load_last(root, store)) is not None and not last.changed:
         return (), False
     reporter = Reporter("text", "error", quiet=True, verbose=False)
     request, execute = Request.of(root, (), config), executor_of(None, quiet=True)

@@ -14,9 +14,9 @@ import msgspec
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, existing
-from trainc.documents.bounds import MAX_DOCUMENTS, SMALL_TEXT, excess
+from trainc.documents.libyaml import may_have_comment, yaml_comments
 from trainc.documents.positions import BOM, Lines, Marks, divide
-from trainc.documents.problems import Problem, Refused
+from trainc.documents.problems import MAX_DOCUMENTS, SMALL_TEXT, Problem, Refused, excess
 from trainc.documents.yaml import offsets, read_yaml
 from trainc.findings import Finding, report
 from trainc.inputs.source import START, Document, Mark, Source
@@ -203,19 +203,11 @@ def _units(source: Source) -> Iterator[_Unit]:
             yield _yaml_unit(text[begin:end], begin, lines)
 
 
-def yaml_chunks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each YAML document of a text begins and ends; JSON at the start of the text is none."""
-    _, start = _json_units(text, Lines(text))
-    for begin, end, junk in _chunks(text, max(start, int(text.startswith(BOM)))):
-        if not junk:
-            yield begin, end
-
-
 def _json_units(text: str, lines: Lines) -> tuple[list[_Unit], int]:
     """Return the JSON values at the start of a text, one after the other, and where YAML has to go on."""
     if not text.lstrip().startswith("{"):
         return [], 0
-    from trainc.documents.json import json_offsets, read_json, skip_space
+    from trainc.documents.json import read_json, skip_space
 
     units: list[_Unit] = []
     end = 0
@@ -226,9 +218,9 @@ def _json_units(text: str, lines: Lines) -> tuple[list[_Unit], int]:
             return [*units, _refused(refusal.problem, lines.mark(refusal.offset))], len(text)
         if value is None:
             break
-        data, problems, end = value
+        data, problems, end, found = value
         large = lines.mark(start) if end - start > SMALL_TEXT else None
-        units.append(_Unit(data, problems, lines.marks(partial(json_offsets, text, start), 0), large))
+        units.append(_Unit(data, problems, lines.marks(found.copy, 0), large))
     if start < len(text) and len(units) > 1:
         problem = Problem("TC002", (), "neither JSON nor the end after several JSON values")
         return [*units, _refused(problem, lines.mark(start))], len(text)
@@ -268,3 +260,20 @@ def _chunks(text: str, start: int) -> Iterator[tuple[int, int, str]]:
 
 def _refused(problem: Problem, mark: Mark) -> _Unit:
     return _Unit(None, [replace(problem, path=())], lambda: {(): mark})
+
+
+def comments(source: Source, word: str) -> tuple[tuple[Mark, str], ...]:
+    """Return the comments of a source that begin with word: the position of each ``#``, and what follows word.
+
+    JSON has none, and neither has a document that cannot be read.
+    """
+    if not may_have_comment(source.decoded(), word):
+        return ()
+    text = source.text if isinstance(source.text, str) else source.text.decode("utf-8", "surrogateescape")
+    lines = Lines(text)
+    return tuple(
+        (lines.mark(begin + offset), rest)
+        for begin, end, junk in _chunks(text, max(_json_units(text, lines)[1], int(text.startswith(BOM))))
+        if not junk
+        for offset, rest in yaml_comments(text[begin:end], word)
+    )

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from trainc.data import load_text
 from trainc.findings.finding import Severity
-from trainc.inputs.options import FIXES
+from trainc.upstream import FIXES, TRAINER_VERSION
 
 WIDTH: Final = 80
 """The columns of a page for the terminal."""
@@ -39,9 +39,8 @@ def _read(table: str) -> Iterator[tuple[str, Code]]:
         text, hint = (part and part.replace("\n", " ") for part in entry.group("text", "hint"))
         yield entry["code"], Code(Severity(entry["severity"]), entry["title"], text, hint)
     for name, fix in FIXES.items():
-        text = (
-            f"A known bug of Trainer v2.3.0 ({fix.issue}), which trainc reproduces. {fix.wrong} Fix {name}: {fix.right}"
-        )
+        bug = f"A known bug of Trainer {TRAINER_VERSION} ({fix.issue}), which trainc reproduces."
+        text = f"{bug} {fix.wrong} Fix {name}: {fix.right}"
         yield fix.code, Code(Severity.WARNING, fix.title, text)
 
 

@@ -53,6 +53,7 @@ assigned depends on its version. What Unicode has not assigned is shown as it is
 """
 
 _SPACES = lazy("[\\xa0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000]")
+_INVISIBLE = lazy("[\\xa0\\u1680\\u2000-\\u200d\\u202f\\u205f\\u2060\\u3000\\ufeff]")
 
 
 def is_shown(text: str) -> bool:
@@ -63,6 +64,15 @@ def is_shown(text: str) -> bool:
 def is_printable(text: str) -> bool:
     """Tell the same as ``str.isprintable``, which holds other spaces than the usual one for unprintable, too."""
     return is_shown(text) and _SPACES.search(text) is None
+
+
+def invisible(text: str) -> tuple[str, int] | None:
+    """Return the name and the index of the first space that looks like the usual one, or like nothing; else None."""
+    found = _INVISIBLE.search(text)
+    if found is None:
+        return None
+    name = "no-break space" if found[0] == "\xa0" else "byte order mark" if found[0] == "\ufeff" else "special space"
+    return f"{name} (U+{ord(found[0]):04X})", found.start()
 
 
 def _safe(char: str) -> str:

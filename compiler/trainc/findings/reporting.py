@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Path, get
 from trainc.findings.codes import CODES
-from trainc.findings.display import ELLIPSIS, VALUE_WIDTH
+from trainc.findings.display import ELLIPSIS, VALUE_WIDTH, invisible
 from trainc.findings.finding import Finding, Related, Severity
 from trainc.findings.redaction import Redactor
 from trainc.findings.secrets import Hidden, hidden, private_keys, tokens
@@ -64,10 +64,15 @@ def _short(value: str | None) -> str | None:
 
 
 def suggest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return ``did you mean '...'?`` with the candidate nearest in spelling, or None where none is near."""
+    """Return ``did you mean '...'?`` with the candidate nearest in spelling, or None where none is near.
+
+    A name with a space that looks like nothing gets the advice to delete it.
+    """
     from difflib import get_close_matches
 
     names = sorted(candidates)
+    if found := invisible(name):
+        return f"delete the {found[0]} in the name"
     if len(name) > 3 * max(map(len, names), default=0):
         return None  # none can be near, and to compare megabytes takes long
     folded = {candidate.lower(): candidate for candidate in reversed(names)}

@@ -11,11 +11,12 @@ from trainc.findings import Finding, has_errors, report, severities, sort_key, s
 from trainc.findings.display import is_printable
 from trainc.findings.reporting import spilled
 from trainc.inputs.imagelock import Lock
-from trainc.inputs.options import FIXES, Options, Revision
+from trainc.inputs.options import Options, Revision
 from trainc.inputs.settings import RECOMMENDED, ConfigFile, expanded, options_of
 from trainc.inputs.source import Document, Source
 from trainc.project.foreign import KEY as UNMANAGED
 from trainc.project.typedfiles import convert, read_document
+from trainc.upstream import FIXES
 
 FILE = "trainc.yaml"
 CODE = "TC013"

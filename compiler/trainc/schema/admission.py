@@ -11,7 +11,7 @@ import msgspec
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object
 from trainc.findings import suggest
 from trainc.kube.fielderror import NO_FIELD
-from trainc.schema.faults import UNKNOWN, Faults
+from trainc.schema.faults import UNKNOWN, UNREADABLE, Faults
 from trainc.schema.kinds import Resource
 from trainc.schema.metadata import (
     SUBDOMAIN,
@@ -23,7 +23,7 @@ from trainc.schema.metadata import (
     read_metadata,
 )
 from trainc.schema.structural import Structural, has_embedded, has_rules
-from trainc.schema.walk import PRUNE, STORE, Mode, node_of
+from trainc.schema.walk import PRUNE, STORE, node_of
 from trainc.schema.wording import Violation, native_violation, violations
 
 _NOT_CHECKED = (
@@ -33,23 +33,29 @@ _NOT_CHECKED = (
 
 
 class Admitted(msgspec.Struct, frozen=True):
-    """An object as the server would go on with it, the paths of the unknown fields it dropped, and what is wrong."""
+    """An object as the server would go on with it, the paths of the unknown fields it dropped, and what is wrong.
+
+    ``readable``: a webhook's Go type can read it, if it has no violations.
+    """
 
     data: JsonObject
     dropped: tuple[Path, ...] = ()
     violations: tuple[Violation, ...] = ()
+    readable: bool = True
 
 
-def admit(resource: Resource, data: JsonObject, go: str = "") -> Admitted:
+def admit(resource: Resource, data: JsonObject, go: str = "", *, reads: bool = False) -> Admitted:
     """Decode, prune, default and validate an object as the API server does on create.
 
     ``data`` is a whole object of the resource's kind. Where it cannot be decoded, it comes back as it was. ``go``: the
-    Go type from which a mutating webhook writes the object anew before it is stored.
+    Go type from which a mutating webhook writes the object anew before it is stored or, with ``reads``, into which a
+    validating one reads it.
     """
     named, dropped, refusal = read_metadata(data, namespaced=resource.namespaced)
     if refusal is not None:
         return Admitted(data, violations=(refusal,))
     schema, faults = resource.schema, _walk_status(resource, named)
+    mode = STORE._replace(native=resource.native, reads=reads)
     if has_embedded(schema):
         try:
             read, inner = read_embedded(schema, named)
@@ -57,15 +63,13 @@ def admit(resource: Resource, data: JsonObject, go: str = "") -> Admitted:
             return Admitted(data, violations=(error.violation,))
         named = as_object(read)
         dropped += inner
-    stored = as_object(node_of(schema, _mode(resource), go, whole=True).visit(_without_status(resource, named), faults))
+    stored = as_object(node_of(schema, mode, go, whole=True).visit(_without_status(resource, named), faults))
     stored = _without_status(resource, stored)
     dropped += tuple(fault.path for fault in faults if fault.keyword == UNKNOWN)
     found = _violations(resource, stored, faults)
-    return Admitted(data if resource.native and any(v.decode for v in found) else stored, dropped, found)
-
-
-def _mode(resource: Resource) -> Mode:
-    return STORE._replace(native=resource.native)
+    if resource.native and any(violation.decode for violation in found):
+        stored = data
+    return Admitted(stored, dropped, found, not any(fault.keyword == UNREADABLE for fault in faults))
 
 
 def _without_status(resource: Resource, data: JsonObject) -> JsonObject:
@@ -79,7 +83,7 @@ def _walk_status(resource: Resource, data: JsonObject) -> Faults:
     faults: Faults = []
     schema = resource.schema.properties.get("status")
     if resource.status and "status" in data and schema is not None:
-        node_of(schema, _mode(resource)).visit(data["status"], faults)
+        node_of(schema, STORE._replace(native=resource.native)).visit(data["status"], faults)
         faults = [f for f in faults if f.keyword == UNKNOWN or (resource.native and f.keyword != "required")]
         for fault in faults:
             fault.steps.append("status")

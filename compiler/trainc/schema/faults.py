@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from trainc.schema.walk import Node
 
 UNKNOWN: Final = "unknown"
+UNREADABLE: Final = "unreadable"
+"""A value that fits the schema and that Go cannot read."""
+
 NUMBER: Final = "number"
 GO_TYPE: Final = "Go type"
 LIST_TYPE: Final = "x-kubernetes-list-type"

@@ -78,19 +78,6 @@ class NativeNode(Node):
 
         return visit
 
-    def _object_visit(self) -> Visit:
-        usual = super()._object_visit()
-
-        def visit(value: dict[str, Any], faults: Faults) -> Any:
-            start = len(faults)
-            stored = usual(value, faults)
-            for fault in faults[start:]:
-                if fault.keyword == "required" and not fault.steps:
-                    fault.value = value  # an unknown field may be the one that lacks, misspelled
-            return stored
-
-        return visit
-
     def _takes(self, cls: type) -> bool:
         """Tell whether values of a class are of the schema's type; an int or string is decoded."""
         if self.schema.int_or_string:
@@ -112,7 +99,7 @@ class NativeNode(Node):
     def checks(self, cls: type) -> tuple[list[Visit], list[Visit]]:
         """Return the checks of values of a class, all of which come after those of their parts."""
         if cls is dict:
-            return [], [*self._required_checks()]
+            return [], []
         if cls is list:
             return [], [self._check_list_type] if self.schema.keywords.get(LIST_TYPE) in ("set", "map") else []
         return [], [self._check_decoding] if self._go_type is not None else []

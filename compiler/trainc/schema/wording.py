@@ -15,7 +15,7 @@ from trainc.basics.jsonvalues import Path, dotted
 from trainc.findings import suggest
 from trainc.kube.fielderror import NO_FIELD, go_value, quote
 from trainc.kube.gojson import go_json
-from trainc.schema.faults import GO_TYPE, LIST_KEYS, LIST_TYPE, NUMBER, UNKNOWN, Fault
+from trainc.schema.faults import GO_TYPE, LIST_KEYS, LIST_TYPE, NUMBER, UNKNOWN, UNREADABLE, Fault
 from trainc.schema.structural import Structural
 
 
@@ -79,7 +79,7 @@ def violations(schema: Structural, faults: Iterable[Fault]) -> tuple[Violation, 
     """Return the violations that the faults of a walk over a value of schema stand for; the same text comes once."""
     found: dict[str, Violation] = {}
     for fault in faults:
-        if fault.keyword != UNKNOWN:
+        if fault.keyword not in (UNKNOWN, UNREADABLE):
             violation = (
                 _list_type(fault, schema) if fault.keyword == LIST_TYPE else _WORDS[fault.keyword](fault, fault.path)
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from trainc.documents.comments import comments
+from trainc.documents.load import comments
 from trainc.findings import Finding, report
 from trainc.findings.suppression import WORD, read
 from trainc.inputs.options import Revision
