@@ -52,6 +52,7 @@ def images() -> dict[str, dict[str, Any]]:
     """
     with locked(), ThreadPoolExecutor(2) as together:  # mmdebstrap is busy with one core
         names = [reference.split("/")[-1].split(":")[0] for reference in IMAGES.values()]
+        read_image(ROOT / "images" / names[0])  # msgspec may not look at a type in two threads for the first time
         found = dict(zip(IMAGES.values(), together.map(_image, names), strict=True))
         first = found[IMAGES["openmpi4"]]
         found |= dict.fromkeys(STAND_INS, first)
