@@ -18,7 +18,7 @@ from trainc.basics.jsonvalues import Path, dotted, existing
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report, suggest
-from trainc.findings.reporting import spilled
+from trainc.findings.reporting import secrets_in_plain_text
 from trainc.inputs.source import Document, Source
 from trainc.schema import Admitted, Resource, Violation, admit, has_rules, unknown_field_hint
 from trainc.schema.definitions import KIND, Definition, define
@@ -61,7 +61,7 @@ def admit_companions(documents: Iterable[Document], crds: tuple[Source, ...], *,
     for document in given:
         admitted, found = (document, ()) if _is_definition(document) else admit_object(document, registry)
         stored.append(admitted)
-        findings += (*found, *spilled(document))
+        findings += (*found, *secrets_in_plain_text(document))
     if faithful:
         findings = tuple(replace(f, severity=_milder(f.severity)) for f in findings)
     return Companions(tuple(stored), registry, findings)

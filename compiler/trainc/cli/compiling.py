@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from trainc.admission.companions import read_definitions
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, Silenced, has_errors, report, severities, sort_key
-from trainc.findings.repeats import OfJob, collapse
+from trainc.findings.settling import OfJob, collapse
 from trainc.findings.suppression import UNUSED
 from trainc.gitops.environment import WITHOUT_TARGET, jobs_without_environment, unknown_names, unused_registries
 from trainc.gitops.images import lock_notes

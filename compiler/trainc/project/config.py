@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get
 from trainc.findings import Finding, has_errors, report, severities, sort_key, suggest
 from trainc.findings.display import is_printable
-from trainc.findings.reporting import spilled
+from trainc.findings.reporting import secrets_in_plain_text
 from trainc.inputs.imagelock import Lock
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.settings import RECOMMENDED, ConfigFile, expanded, options_of
@@ -107,7 +107,7 @@ def _rules(document: Document) -> Iterator[Finding]:
     written = (finding for name in names for finding in (*_folders(document, name), *_written(document, name)))
     yield from {finding.path: finding for finding in written}.values()
     yield from severities.check(document)
-    yield from spilled(document)
+    yield from secrets_in_plain_text(document)
 
 
 def _fixes(document: Document, path: Path) -> Iterator[Finding]:
