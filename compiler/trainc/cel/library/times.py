@@ -183,7 +183,7 @@ def civil(time: Timestamp, offset: int) -> Civil:
     return Civil(moment.year - cycles * _CYCLE_YEARS, moment, nanos)
 
 
-def zone_offset(zone: str, time: Timestamp) -> int:
+def _zone_offset(zone: str, time: Timestamp) -> int:
     """Return how many seconds east of UTC a zone is at a time: ``America/New_York``, ``+05:30``, ``-8:00``, ``UTC``.
 
     Raises EvalError.
@@ -265,7 +265,11 @@ def _part(
     """Return the row of a function that takes a time and maybe a zone, or a duration."""
     rows: list[tuple[str, str, Run]] = [
         (f"timestamp_to_{overload}", _UTC, lambda time: part(civil(time, 0))),
-        (f"timestamp_to_{overload}{suffix}", _WITH_ZONE, lambda time, zone: part(civil(time, zone_offset(zone, time)))),
+        (
+            f"timestamp_to_{overload}{suffix}",
+            _WITH_ZONE,
+            lambda time, zone: part(civil(time, _zone_offset(zone, time))),
+        ),
     ]
     if of_duration is not None:
         rows.append((f"duration_to_{overload}", ".(duration) int", of_duration))
