@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterator
-from itertools import chain
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
@@ -111,12 +111,9 @@ def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
             late[name] = now
     if late and not _same_names(base, old, late):
         return None
-    changed = []
-    for name in old.files if by_bytes else moved:
-        if _digest_in(base + name) != old.files[name].digest:
-            if len(changed) == FEW or not name.startswith("jobs/"):
-                return None
-            changed.append(name)
+    changed = list(islice(_changed(base, old, old.files if by_bytes else moved), FEW + 1))
+    if len(changed) > FEW or not all(name.startswith("jobs/") for name in changed):
+        return None
     if not moved and not late and not changed:
         return old
     files = {name: Look(old.files[name].digest, settled(now, start)) for name, now in moved.items()}
@@ -124,6 +121,11 @@ def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
     folders = {name: settled(now, start) for name, now in late.items()}
     new = replace(old, files={**old.files, **files}, folders={**old.folders, **folders})
     return replace(new, changed=tuple(changed))
+
+
+def _changed(base: str, old: Snapshot, names: Iterable[str]) -> Iterator[str]:
+    """Yield those of some files that do not have the bytes that they had."""
+    return (name for name in names if _digest_in(base + name) != old.files[name].digest)
 
 
 def _same_names(base: str, old: Snapshot, folders: Collection[str]) -> bool:
