@@ -14,8 +14,8 @@ import pytest
 from imagecase import REPOSITORY
 
 from trainc.images.build import Built, build, update
-from trainc.images.definition import read_image
-from trainc.images.rootfs import BuildError, sources_of
+from trainc.images.definition import BuildError, read_image
+from trainc.images.rootfs import sources_of
 
 CACHE = REPOSITORY / "build" / "cache"
 """That of `make image`, so that a second run takes seconds."""

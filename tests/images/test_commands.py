@@ -25,7 +25,7 @@ from imagecase import (
 
 from trainc.images import layers as store
 from trainc.images.build import build, layers
-from trainc.images.rootfs import BuildError
+from trainc.images.definition import BuildError
 
 ENTRY = "ghcr.io/team/small:1.2"
 

@@ -205,7 +205,7 @@ def build(
     """
     from trainc.images.build import build as build_image
     from trainc.images.build import write_layout
-    from trainc.images.rootfs import BuildError
+    from trainc.images.definition import BuildError
 
     root = project_root(Path.cwd(), project)
     target = output or root / OUTPUT
@@ -232,7 +232,7 @@ def update(*, project: str | None, images: tuple[str, ...], mirror: str | None, 
     changed. IMAGE is as for build.
     """
     from trainc.images.build import update as update_image
-    from trainc.images.rootfs import BuildError
+    from trainc.images.definition import BuildError
 
     root = project_root(Path.cwd(), project)
     failed: list[Finding] = []
@@ -284,8 +284,7 @@ def verify(*, project: str | None, layouts: tuple[Path, ...]) -> int:
 
 def _inputs(root: Path, images: Iterable[str], failed: list[Finding]) -> Iterator[Inputs]:
     """Yield what is in the folders of images; findings of those that cannot be read are added to ``failed``."""
-    from trainc.images.definition import read_image
-    from trainc.images.rootfs import BuildError
+    from trainc.images.definition import BuildError, read_image
 
     for folder in list(_folders(root, images)):
         _stay_inside(root, folder)

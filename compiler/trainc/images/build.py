@@ -18,6 +18,7 @@ from trainc.images.definition import (
     MALFORMED,
     PACKAGES,
     WHEELS,
+    BuildError,
     Inputs,
     changes,
     packages_text,
@@ -26,7 +27,7 @@ from trainc.images.definition import (
 )
 from trainc.images.layers import Entry, copied, system_layer, upper_layer
 from trainc.images.layout import MARKER, Documents, Layer, canonical, digest_of, documents
-from trainc.images.rootfs import BuildError, make_rootfs, open_archive, resolve
+from trainc.images.rootfs import make_rootfs, open_archive, resolve
 from trainc.images.sbom import license_list, sbom, software
 from trainc.project.write import replace_file
 

@@ -14,7 +14,6 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from trainc.basics.jsonvalues import Path as FieldPath
 from trainc.findings import Finding, has_errors, report, sort_key
-from trainc.images.rootfs import BuildError
 from trainc.inputs.imagelock import key_of
 from trainc.inputs.source import Document, Mark, Source
 from trainc.project.config import convert, read_document
@@ -66,6 +65,10 @@ class User(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="The name of the user and of its group."),
     ]
     id: Annotated[int, Meta(ge=1000, le=59999, description="The number of the user and of its group.")]
+
+
+class BuildError(Exception):
+    """An image cannot be built here; the text says why, and what would help."""
 
 
 class CopiedFile(Struct, frozen=True, forbid_unknown_fields=True):

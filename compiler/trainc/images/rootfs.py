@@ -21,7 +21,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from trainc.findings import Finding
 from trainc.images.debian import mirror_sources, offered, sources, suites_of
-from trainc.images.definition import Inputs, Pin, User, missing, preferences, wheels_text
+from trainc.images.definition import BuildError, Inputs, Pin, User, missing, preferences, wheels_text
 
 _PIP: Final = (
     "python3 $(echo /usr/share/python-wheels/pip-*.whl)/pip --quiet --disable-pip-version-check --no-cache-dir"
@@ -105,10 +105,6 @@ _KEPT: Final = ("PATH", "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "
 
 _PIP_SETTINGS: Final = "PIP_"
 _LINES: Final = 30
-
-
-class BuildError(Exception):
-    """An image cannot be built here; the text says why, and what would help."""
 
 
 def tool(name: str, package: str) -> str:
