@@ -15,8 +15,7 @@ from trainc.findings import CODES, Severity, has_errors, report
 from trainc.findings.severities import LEVELS, REFUSED, apply, check, is_fixed, read
 from trainc.inputs.settings import ConfigFile
 from trainc.inputs.source import Document, Source
-from trainc.project.config import parse
-from trainc.project.typedfiles import convert
+from trainc.project.config import convert, parse
 
 ONE = XGBOOST.format(name="one")
 UNKNOWN = ONE.replace("    numNodes: 2\n", "    numNodes: 2\n    numNods: 2\n")

@@ -19,14 +19,13 @@ from trainc.gitops.environment import WITHOUT_TARGET, jobs_without_environment, 
 from trainc.gitops.images import lock_notes
 from trainc.gitops.runtime_resources import IDLE
 from trainc.gitops.summary import Summary
-from trainc.images.lockfile import parse_lock
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Build, Job, load_all, run
 from trainc.pipeline.content import Content
 from trainc.pipeline.context import Executor, Keep, Prepared, in_order
 from trainc.pipeline.runtimes import without_jobs
-from trainc.project.config import Config, parse
+from trainc.project.config import Config, parse, parse_lock
 from trainc.project.read import (
     CONFIG,
     Inputs,

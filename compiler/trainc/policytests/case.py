@@ -22,7 +22,7 @@ from msgspec import Struct, field
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, objects
 from trainc.findings import Finding, has_errors, report, suggest
 from trainc.inputs.source import Document, Mark, Source
-from trainc.project.typedfiles import read_document
+from trainc.project.config import read_document
 
 PASS: Final = "pass"
 OUTCOMES: Final = ("denied", "error", "undecided")
