@@ -11,6 +11,7 @@ import pytest
 
 from trainc.cel import codegen, runtime
 from trainc.cel.questions import answer, read_question
+from trainc.schema import parse
 
 Answer = dict[str, Any]
 
@@ -35,7 +36,7 @@ class Asking:
     def answer(self, question: Answer, wanted: Answer) -> tuple[Answer, Answer]:
         """Return our answer and the one wanted, without costs that need not be the same."""
         self.absorbed = False
-        found: Answer = answer(read_question(question))
+        found: Answer = answer(read_question(question), parse).written()
         if not wanted["ok"] or self.absorbed or wanted["cost"] is None:
             return {**found, "cost": None}, {**wanted, "cost": None}
         return found, wanted

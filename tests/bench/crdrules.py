@@ -18,9 +18,9 @@ from typing import NamedTuple
 from trainc.admission.rules import failures
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.cel.questions import answer, read_question
-from trainc.cel.rule import OLD_SELF, SELF, compile_rule
-from trainc.cel.schemavalues import reader
-from trainc.schema import Structural, resource
+from trainc.cel.rules import OLD_SELF, SELF, compile_rule
+from trainc.cel.schemas import reader
+from trainc.schema import Structural, parse, resource
 
 KINDS = ("TrainJob", "ClusterTrainingRuntime", "TrainingRuntime", "JobSet")
 REPEATS = 15
@@ -215,7 +215,7 @@ def questions() -> float:
 
 
 def _answer(line: str) -> str:
-    return json.dumps(answer(read_question(json.loads(line))))
+    return json.dumps(answer(read_question(json.loads(line)), parse).written())
 
 
 class Findings(NamedTuple):

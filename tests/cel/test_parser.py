@@ -12,7 +12,7 @@ import pytest
 
 from oracle import celrunner, celtrees
 from oracle.celexpressions import expressions, soup
-from trainc.cel.astjson import dump
+from oracle.celrows import dump
 from trainc.cel.display import display
 from trainc.cel.issues import CompileError
 from trainc.cel.macros import RECEIVER_MACROS

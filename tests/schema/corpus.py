@@ -15,7 +15,7 @@ from trainc import Options, Source, compile
 from trainc.admission.generated import admit_jobset
 from trainc.basics.memo import last
 from trainc.documents.load import load
-from trainc.pipeline.compile import objects
+from trainc.pipeline import objects
 
 ROOT = Path(__file__).parents[2]
 SPELLINGS = (

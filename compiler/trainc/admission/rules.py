@@ -17,8 +17,7 @@ from trainc.admission.rulesites import Partners, Rule, Site, entries, root_site
 from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted
 from trainc.basics.memo import LASTING
 from trainc.cel.program import Program
-from trainc.cel.rule import OLD_SELF, SELF, CompiledRule
-from trainc.cel.selections import common_selection
+from trainc.cel.rules import OLD_SELF, SELF, CompiledRule, common_selection
 from trainc.cel.values import NONE, EvalError, Optional, Value
 from trainc.kube.fielderror import NO_FIELD, quote
 from trainc.schema import Structural
@@ -207,7 +206,7 @@ class _Run(msgspec.Struct):
 
 
 def _trouble(made: CompiledRule) -> str:
-    return "rule compile" if made.self_ is not None else "rule compiler initialization"
+    return "rule compile" if made.typed else "rule compiler initialization"
 
 
 def message_text(value: Value) -> str | None:

@@ -11,8 +11,8 @@ from functools import cached_property
 import msgspec
 
 from trainc.basics.jsonvalues import Json, JsonObject
-from trainc.cel.rule import OLD_SELF, CompiledRule, compile_rule
-from trainc.cel.schemavalues import reader
+from trainc.cel.rules import OLD_SELF, CompiledRule, compile_rule
+from trainc.cel.schemas import reader
 from trainc.cel.values import Value
 from trainc.schema import Structural, has_rules
 from trainc.schema.structural import compiled

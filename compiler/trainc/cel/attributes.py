@@ -9,7 +9,7 @@ from typing import Final
 
 from trainc.cel.gotext import shown
 from trainc.cel.maps import MISSING, find, is_list, is_map
-from trainc.cel.typenames import type_name, type_of
+from trainc.cel.types import type_name
 from trainc.cel.values import (
     INT_MAX,
     Container,
@@ -22,6 +22,7 @@ from trainc.cel.values import (
     TypeValue,
     Uint,
     Value,
+    type_of,
 )
 
 KEYS: Final = frozenset((str, int, Uint, bool, float))

@@ -13,9 +13,8 @@ from typing import NoReturn
 
 from trainc.basics.regex import lazy
 from trainc.cel.gotext import general, shortest, utf8
-from trainc.cel.typenames import type_name, type_of
-from trainc.cel.types import BOOL, DOUBLE, INT, STRING, UINT, Type
-from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, TypeValue, Uint, Value
+from trainc.cel.types import BOOL, DOUBLE, INT, STRING, UINT, Type, type_name
+from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, TypeValue, Uint, Value, type_of
 
 INT_OVERFLOW, UINT_OVERFLOW = "integer overflow", "unsigned integer overflow"
 

@@ -12,9 +12,8 @@ from trainc.cel import operators, optionals
 from trainc.cel.declarations import Environment, Overload
 from trainc.cel.library.table import METERED, OVERLOADS
 from trainc.cel.maps import inserted, is_list, is_map, items
-from trainc.cel.typenames import type_name, type_of
-from trainc.cel.types import Kind, Type
-from trainc.cel.values import EvalError, Value
+from trainc.cel.types import Kind, Type, type_name
+from trainc.cel.values import EvalError, Value, type_of
 
 Implementation: TypeAlias = Callable[..., Value]
 Guard: TypeAlias = Callable[[Value], bool]

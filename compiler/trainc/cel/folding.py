@@ -19,7 +19,7 @@ from trainc.cel.issues import CompileError, Issue
 from trainc.cel.library import regex
 from trainc.cel.maps import key_form, make_map
 from trainc.cel.metering import matched, prepared
-from trainc.cel.typenames import type_name
+from trainc.cel.types import type_name
 from trainc.cel.values import EvalError, Optional, TypeValue, Uint, Value
 from trainc.cel.work import Panic, fresh
 

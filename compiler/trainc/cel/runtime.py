@@ -16,8 +16,8 @@ from trainc.cel.cost import actual_size, not_a_list
 from trainc.cel.equality import equal
 from trainc.cel.gotext import shown
 from trainc.cel.maps import MISSING, from_entries, inserted, is_list, is_map, items, key_form, keys
-from trainc.cel.typenames import type_name, type_of
-from trainc.cel.values import NONE, Container, EvalError, KeyedMap, Opaque, Optional, Undecided, Value
+from trainc.cel.types import type_name
+from trainc.cel.values import NONE, Container, EvalError, KeyedMap, Opaque, Optional, Undecided, Value, type_of
 from trainc.cel.work import COST, MESSAGE, Exhausted, Meter, Panic, spend
 
 ABSORBED: Final = (EvalError, Undecided)

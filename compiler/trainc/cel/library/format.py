@@ -13,8 +13,8 @@ from trainc.cel.conversions import bytes_to_string, duration_to_string, parse_fl
 from trainc.cel.gotext import from_utf8, general, quote, quote_cut, utf8
 from trainc.cel.library.limits import check_size
 from trainc.cel.library.times import timestamp_to_string
-from trainc.cel.typenames import type_name, type_of
-from trainc.cel.values import Container, Duration, EvalError, KeyedMap, Timestamp, TypeValue, Uint, Value
+from trainc.cel.types import type_name
+from trainc.cel.values import Container, Duration, EvalError, KeyedMap, Timestamp, TypeValue, Uint, Value, type_of
 
 _SPECIAL = ("NaN", "Infinity", "-Infinity")
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
