@@ -122,7 +122,7 @@ def made_up() -> list[Json]:
 def jobsets() -> list[Json]:
     """Return JobSets as a cluster stores them: those above, and some of the repository's own."""
     from trainc import Source
-    from trainc.admission.generated import admit_jobset
+    from trainc.admission.jobset import admit_jobset
     from trainc.documents.load import load
 
     paths = [path for name in COMMITTED for path in sorted((ROOT / "out").rglob(f"jobset-{name}.yaml"))]
