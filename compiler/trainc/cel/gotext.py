@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from trainc.cel.typenames import type_name
+from trainc.cel.types import type_name
 from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
 from trainc.kube.digits import decimal
 from trainc.kube.fielderror import quote

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trainc.admission.configmaps import CODE as TOO_LARGE
-from trainc.admission.configmaps import UPSTREAM, message, oversized
+from trainc.admission.companions import oversized
 from trainc.admission.crd import UNCHECKED
-from trainc.admission.generated import Refused, admit_jobset
+from trainc.admission.jobset import admit_jobset
+from trainc.admission.refused import Refused
 from trainc.basics.jsonvalues import Json, Path, dotted, get, objects
 from trainc.checks import check_objects
 from trainc.findings import Finding, Severity, has_errors, report
@@ -56,16 +56,15 @@ def _build(model: Model) -> tuple[Objects, list[Finding]]:
 
 def _too_large(model: Model, made: Object) -> Iterator[Finding]:
     """Yield the finding of a ConfigMap that the API server refuses; upstream's controller retries for ever."""
-    if (size := oversized(made.data)) is None:
+    if (refused := oversized(made.data)) is None:
         return
-    total, path = size
-    document, where = blamed(model, made, path)
+    document, where = blamed(model, made, refused.path)
     hint = None
     if get(model.job.data, *_NODES) is not None:
         document, where, hint = model.job, _NODES, "ask for fewer nodes: the ConfigMap names each of them"
     severity = Severity.WARNING if model.options.faithful else None
-    text = f"{made.name}: {message(total)}"
-    yield report(TOO_LARGE, document, where, text, severity=severity, hint=hint, upstream=UPSTREAM)
+    message = f"{made.name}: {refused.message}"
+    yield report(refused.code, document, where, message, severity=severity, hint=hint, upstream=refused.upstream)
 
 
 def _claims(model: Model, jobset: Object) -> Mapping[str, Json]:

@@ -16,7 +16,7 @@ from trainc.cel.equality import equal
 from trainc.cel.functions import Cost, Function, function
 from trainc.cel.library.operators import add, compare, refuse
 from trainc.cel.maps import is_list
-from trainc.cel.typenames import type_name, type_of
+from trainc.cel.types import type_name
 from trainc.cel.values import (
     NONE,
     Duration,
@@ -25,6 +25,7 @@ from trainc.cel.values import (
     Timestamp,
     Uint,
     Value,
+    type_of,
 )
 from trainc.cel.work import Meter, check_length, spend
 

@@ -15,7 +15,6 @@ from trainc.cel.equality import equal, length
 from trainc.cel.functions import Function, Run, function
 from trainc.cel.gotext import shown
 from trainc.cel.maps import MISSING, find, inserted, is_list, is_map, items
-from trainc.cel.typenames import type_of
 from trainc.cel.values import (
     INT_MAX,
     INT_MIN,
@@ -31,6 +30,7 @@ from trainc.cel.values import (
     TypeValue,
     Uint,
     Value,
+    type_of,
 )
 from trainc.cel.work import CHARACTERS, FIXED, Meter, spend
 

@@ -15,7 +15,7 @@ from trainc.cel import cost
 from trainc.cel.functions import Run, function
 from trainc.cel.gotext import cut, from_utf8, utf8
 from trainc.cel.library.operators import refuse
-from trainc.cel.typenames import type_name
+from trainc.cel.types import type_name
 from trainc.cel.values import EvalError, Optional, TypeValue, Value
 from trainc.cel.work import Meter, spend
 from trainc.data import load_json

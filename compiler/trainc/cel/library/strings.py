@@ -18,8 +18,8 @@ from trainc.cel.gotext import from_utf8, general, quote_cut, shown, utf8
 from trainc.cel.library.conversions import bytes_to_string, duration_to_string, parse_float
 from trainc.cel.library.times import timestamp_to_string
 from trainc.cel.maps import is_list, is_map, items
-from trainc.cel.typenames import type_name, type_of
-from trainc.cel.values import Container, Duration, EvalError, KeyedMap, Timestamp, TypeValue, Uint, Value
+from trainc.cel.types import type_name
+from trainc.cel.values import Container, Duration, EvalError, KeyedMap, Timestamp, TypeValue, Uint, Value, type_of
 from trainc.cel.work import CHARACTERS, Meter, check_size, spend
 from trainc.kube.fielderror import quote
 from trainc.kube.gojson import trim_space

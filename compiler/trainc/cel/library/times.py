@@ -15,8 +15,7 @@ from trainc.basics.regex import lazy
 from trainc.cel import cost
 from trainc.cel.functions import Function, Run, function
 from trainc.cel.gotext import cut, quote_cut
-from trainc.cel.typenames import type_name
-from trainc.cel.types import DURATION, INT, STRING, TIMESTAMP, Type
+from trainc.cel.types import DURATION, INT, STRING, TIMESTAMP, Type, type_name
 from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, Timestamp, Value
 from trainc.cel.work import CHARACTERS, Meter, spend
 from trainc.data import time_zone
