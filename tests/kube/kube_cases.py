@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from trainc.kube import gotypes, merge, names, podrequests, quantity
+from trainc.kube import gotypes, merge, names, pods, quantity
 from trainc.kube.gojson import float_literal
 
 ORACLE = Path(__file__).parents[1] / "oracle"
@@ -272,7 +272,7 @@ _ANSWERS = {
     "runtime-patch": _runtime_patch,
     "resources": lambda case: {"ok": merge.merge_resources(case["raw"], case["patch"])},
     "requests": lambda case: {
-        "ok": {name: amount.canonical() for name, amount in podrequests.pod_requests(case["raw"]).items()}
+        "ok": {name: amount.canonical() for name, amount in pods.pod_requests(case["raw"]).items()}
     },
     "names": _names,
     "labels": _labels,

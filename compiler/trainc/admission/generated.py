@@ -36,7 +36,9 @@ def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObje
     defaulted = with_defaults(data)
     admitted = admit(kind, defaulted, JOB_SET if defaulted is not data else "")
     stored, violations = admitted.data, admitted.violations
-    refused = [Refused(v.code, "jobset-crd", v.path, v.message, v.upstream, v.expected, v.hint) for v in violations]
+    refused = [
+        Refused(v.code, "jobset-crd", v.path, v.message, v.upstream or "", v.expected, v.hint) for v in violations
+    ]
     if not any(violation.blocking for violation in violations):
         for broken in failures(kind.schema, stored):
             path = existing(stored, (*broken.path, *broken.about))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get, objects
 from trainc.basics.regex import lazy
 from trainc.kube.fielderror import NO_FIELD, internal, invalid, quote
-from trainc.kube.goorder import typed
+from trainc.kube.gotypes import typed
 from trainc.kube.names import (
     is_dns1035_label,
     is_dns1123_subdomain,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
@@ -117,16 +116,6 @@ def last(value: T) -> T:
     return value
 
 
-@lru_cache(maxsize=2048)
-def _flat(*fields: tuple[str, type, str | int]) -> dict[str, Any]:
-    return {name: value for name, _, value in fields}
-
-
-def common(**fields: str | int) -> dict[str, Any]:
-    """Return a flat mapping that many jobs have in common: of the same fields it is the same object, and lasts."""
-    return last(_flat(*((name, value.__class__, value) for name, value in fields.items())))
-
-
 class Recurring:
     """Values that last from when they are met for the second time: what one job alone has is not worth the effort."""
 
@@ -164,16 +153,3 @@ def remembering(make: Callable[[Any], T], *, lasts: bool = False) -> Callable[[A
         return found
 
     return remembered
-
-
-def of_two(make: Callable[[Any, Any], T], one: Any, other: tuple[Any, ...]) -> T:
-    """Return ``make(one, other)``: once, if ``one`` and all items of ``other`` last; and so does what is made."""
-    mine = LASTING.get(id(one))
-    items = tuple(map(id, other))
-    if mine is None or not all(map(LASTING.__contains__, items)):
-        return make(one, other)
-    found: T | None = mine.get((make, items))
-    if found is None:
-        found = mine[make, items] = make(one, other)
-        last(found)
-    return found

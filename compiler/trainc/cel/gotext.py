@@ -12,9 +12,8 @@ from typing import Any
 from trainc.basics.regex import lazy
 from trainc.cel.typenames import type_name
 from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
-from trainc.kube.digits import decimal
 from trainc.kube.fielderror import quote as quote_utf8
-from trainc.kube.gojson import go_number
+from trainc.kube.gojson import decimal, go_number
 
 _BAD_BYTE = lazy("[\udc80-\udcff]")
 _ASIDE = lazy("[\udc80-\udcff]+")

@@ -10,7 +10,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
 from trainc.checks.fields import NOT_NEGATIVE, Field, dns_label, qualified_name, text
 from trainc.findings.fault import Fault
 from trainc.kube.names import is_qualified_name
-from trainc.kube.podrequests import pod_requests
+from trainc.kube.pods import pod_requests
 from trainc.kube.quantity import MILLI, Quantity, QuantityError, from_json, parse
 
 DEFAULT_PREFIX = "kubernetes.io/"

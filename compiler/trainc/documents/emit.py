@@ -15,8 +15,8 @@ from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.basics.memo import Remembered, known
 from trainc.basics.regex import lazy
 from trainc.findings.inert import COMMAND, LINE_COMMAND, suspicious
-from trainc.kube.digits import decimal
 from trainc.kube.fieldorder import DATA_MAPS, field_order
+from trainc.kube.gojson import decimal
 
 # Plain scalars are whole families of text that no reader resolves to another type: words, paths, options,
 # image references, commands with blanks; quantities with a suffix; versions of three numbers and more.

@@ -19,7 +19,7 @@ import msgspec
 from trainc.basics.jsonvalues import Path
 from trainc.basics.regex import lazy
 from trainc.documents.problems import Problem
-from trainc.kube.digits import decimal
+from trainc.kube.gojson import decimal
 
 Scalar: TypeAlias = bool | int | float | str | None
 

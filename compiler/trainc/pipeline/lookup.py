@@ -14,7 +14,7 @@ from trainc.documents.load import load
 from trainc.findings import Finding, suggest_by_words
 from trainc.inputs.source import Document, Source
 from trainc.kube.fielderror import invalid, quote
-from trainc.kube.goorder import typed
+from trainc.kube.gotypes import typed
 from trainc.plugins.base import refused
 from trainc.upstream import TRAINER_API, TRAINER_GROUP
 

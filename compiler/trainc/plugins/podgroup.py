@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from trainc.basics.jsonvalues import Json, JsonObject, get
-from trainc.kube.digits import int32
+from trainc.kube.gojson import int32
 from trainc.kube.quantity import Quantity
 from trainc.plugins.base import known_bug
 from trainc.plugins.gang import Gang, gang

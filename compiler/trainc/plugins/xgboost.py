@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from trainc.kube.digits import int32
 from trainc.kube.fielderror import forbidden
+from trainc.kube.gojson import int32
 from trainc.plugins.base import env_names, from_field, gpu_count, literal, node_resources, refused
 from trainc.plugins.model import Findings, Model
 from trainc.upstream import JOB_COMPLETION_INDEX, TRAINER_PORT

@@ -16,7 +16,7 @@ from trainc.checks.fields import Field
 from trainc.checks.pods import pod_problems, template_problems
 from trainc.data import load_text
 from trainc.documents.emit import emit
-from trainc.kube.poddefaults import default_pod
+from trainc.kube.pods import default_pod
 from trainc.plugins.model import Object
 from trainc.plugins.mpi.implementations import IMPLEMENTATIONS, PRRTE
 from trainc.plugins.mpi.sshd import runs_sshd

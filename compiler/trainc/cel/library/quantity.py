@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from trainc.cel.types import struct
 from trainc.cel.values import INT_MIN, EvalError, Opaque, Value
 from trainc.kube import quantity as kube
-from trainc.kube.digits import fits, ten
-from trainc.kube.gojson import as_float
+from trainc.kube.gojson import as_float, fits, ten
 from trainc.kube.quantity import Format, QuantityError
 
 _MOST_SCALE = 18

@@ -12,7 +12,7 @@ from trainc.cel.gotext import quote_cut, utf8
 from trainc.cel.types import struct
 from trainc.cel.values import UINT_MAX, EvalError, Opaque, Value
 from trainc.cel.work import Panic
-from trainc.kube.digits import int64
+from trainc.kube.gojson import int64
 
 _NUMBER = re.compile("[0-9]+", re.ASCII)
 _IDENTIFIER = re.compile("[-0-9A-Za-z]+", re.ASCII)
