@@ -60,8 +60,6 @@ goldens: $(READY) ## run the real Trainer, JobSet and CEL over their cases and w
 	$(BIN)/python tests/oracle/celgoldens.py $(ARGS)
 	$(BIN)/python tests/oracle/policygoldens.py
 	$(BIN)/python tests/oracle/childgoldens.py
-	$(BIN)/python tests/oracle/cellibrary.py $(ARGS)
-	$(BIN)/python tests/oracle/celtrees.py $(ARGS)
 
 fuzz: $(READY) ## compare trainc with the real Trainer and JobSet on N generated cases from SEED (needs Go)
 	$(BIN)/python tests/oracle/fuzz.py --n $(N) --seed $(SEED) $(ARGS)

@@ -53,11 +53,11 @@ JOB_COMPLETION_INDEX: Final = "metadata.annotations['batch.kubernetes.io/job-com
 
 
 class Fix(Struct, frozen=True):
-    """A known bug of Trainer that trainc reproduces unless the fix is switched on.
+    """A known bug of Trainer v2.3.0 that trainc reproduces unless the fix is enabled.
 
-    ``code`` is the warning's, ``issue`` upstream's, ``wrong`` what happens, ``right`` what the fix does instead.
-    ``recommended``: whether ``fixes: recommended`` switches it on, for the reason ``why``. ``limits``: what it needs,
-    or where it changes nothing.
+    ``code``: the code of the warning. ``issue``: upstream's issue. ``wrong``: what happens without the fix. ``right``:
+    what happens with it. ``recommended``: whether fixes: recommended includes it, and ``why``. ``limits``: its
+    requirements, and cases in which it changes nothing.
     """
 
     code: str
@@ -75,121 +75,125 @@ FIXES: dict[str, Fix] = {
         "TC451",
         "Open MPI 5 ignores the variables",
         "kubeflow/trainer#4028",
-        "Only Open MPI 4's variables (OMPI_MCA_orte_*) are set. Open MPI 5 and newer ignore them: all ranks run in the"
-        " launcher's pod and the job reports success.",
-        "PRRTE's variables (PRTE_MCA_*) are set as well, and spec.trainer.env may not set them.",
-        "Open MPI 4 ignores the new variables; both were run with both sets.",
-        "Whole host names are off, as upstream's pull request has it: with them PRRTE runs ssh to its own host. So is"
-        " starting daemons from daemons, which PRRTE does beyond 64 hosts, with the arguments of ssh cut off.",
+        "Trainer sets only the variables of Open MPI 4 (OMPI_MCA_orte_*). Open MPI 5 and newer ignore them: all ranks"
+        " run in the launcher's pod, and the job reports success.",
+        "The variables of PRRTE (PRTE_MCA_*) are set as well, and spec.trainer.env must not set them.",
+        "Open MPI 4 ignores the new variables. Both versions were tested with both sets.",
+        "Fully qualified host names are disabled, as in upstream's pull request, because PRRTE would otherwise run"
+        " ssh to its own host. Tree spawning is disabled too: beyond 64 hosts, PRRTE would start daemons from other"
+        " daemons, with truncated ssh arguments.",
     ),
     "launcher-counts-as-node": Fix(
         "TC452",
         "one node becomes two",
         "kubeflow/trainer#3954",
-        "With runLauncherAsNode, numNodes 1 makes a launcher and one worker: two hosts, as numNodes 2 does.",
-        "numNodes counts the launcher: 1 makes no worker.",
-        "A job gets the nodes that it asks for; a mpirun with a fixed -n for two hosts has to ask for two.",
-        "Job node stays in the JobSet, with no pods: it is complete at once, and a launcher that waits for it starts.",
+        "With runLauncherAsNode, numNodes 1 creates a launcher and one worker: two hosts, the same as numNodes 2.",
+        "numNodes includes the launcher, so 1 creates no worker.",
+        "A job gets the number of nodes that it requests. A job whose mpirun has a fixed -n for two hosts must"
+        " request two nodes.",
+        "Job node remains in the JobSet without pods. It completes at once, so a launcher that waits for it starts.",
     ),
     "unnamed-ports": Fix(
         "TC453",
         "unnamed ports replace each other",
         "kubeflow/trainer pkg/apply (no issue known)",
-        "Two ports without a name count as the same port. The trainer's port 29500 replaces an unnamed one of container"
-        " node, and two unnamed ports in any container become duplicates that JobSet refuses.",
-        "Ports are told apart by number and protocol; a port 29500 that the runtime names keeps its name.",
-        "A port that was lost is there, and nothing else changes.",
+        "Two ports without a name count as the same port. The trainer's port 29500 replaces an unnamed port of"
+        " container node, and two unnamed ports in any container become duplicates that JobSet refuses.",
+        "Ports are distinguished by number and protocol. If the runtime names port 29500, it keeps its name.",
+        "It only restores ports that would be lost.",
     ),
     "trainer-omitted": Fix(
         "TC454",
         "no variables without spec.trainer",
         "kubeflow/trainer#4076",
-        "A TrainJob without spec.trainer gets none of the variables of torch, JAX and XGBoost, and no port.",
-        "An absent spec.trainer is the same as an empty one.",
-        "The variables are what the runtime is for; a value that the runtime itself gives one is replaced, as it is"
-        " with an empty spec.trainer.",
+        "A TrainJob without spec.trainer gets neither the variables of torch, JAX and XGBoost nor their port.",
+        "A missing spec.trainer has the same effect as an empty one.",
+        "The runtime does not work without the variables. If the runtime itself sets one of them, that value is"
+        " replaced, as it is with an empty spec.trainer.",
     ),
     "jax-reserved-env": Fix(
         "TC455",
-        "JAX variables can be replaced",
+        "JAX variables can be overridden",
         "kubeflow/trainer#3669",
-        "spec.trainer.env may set JAX_NUM_PROCESSES, JAX_PROCESS_ID and JAX_COORDINATOR_ADDRESS; that value wins.",
-        "They are refused, as torch's and XGBoost's are.",
-        "One value for every pod is no process number, and a refusal is seen before anything runs.",
+        "spec.trainer.env may set JAX_NUM_PROCESSES, JAX_PROCESS_ID and JAX_COORDINATOR_ADDRESS, and overrides"
+        " Trainer's values.",
+        "TrainJobs that set them are refused, as for torch and XGBoost.",
+        "A process ID that is the same in every pod cannot work, and trainc reports the error before anything runs.",
     ),
     "env-to-workers": Fix(
         "TC456",
         "variables do not reach MPI workers",
         "kubeflow/trainer#3427",
-        "spec.trainer.env reaches the launcher's container; ssh and Open MPI's mpirun do not forward it to the ranks.",
-        "The launcher's mpirun is told to forward them (OMPI_MCA_mca_base_env_list).",
-        "mpirun of Open MPI 4 ends with an error where it finds both this list and its option -x. Where the launcher's"
-        " command line has -x trainc leaves the list out, but a script in the image may have it, too.",
-        "MPICH and Intel MPI hand over all variables by themselves. Left out are variables that the command line"
-        " forwards, all of them where runtime or TrainJob set the list, and values that have both a semicolon and an"
-        " equals sign. A semicolon in a value that comes from a Secret or a ConfigMap ends it.",
+        "spec.trainer.env applies to the launcher's container only. ssh and Open MPI's mpirun do not forward the"
+        " variables to the ranks.",
+        "The launcher's mpirun forwards them (OMPI_MCA_mca_base_env_list).",
+        "mpirun of Open MPI 4 fails if both this list and its option -x are set. trainc omits the list if the"
+        " launcher's command line contains -x, but a script in the image may also use it.",
+        "MPICH and Intel MPI forward all variables by themselves. The list omits variables that the command line"
+        " forwards, and values that contain both a semicolon and an equals sign. If the runtime or the TrainJob sets"
+        " the list, the fix changes nothing. A value from a Secret or ConfigMap is cut off at a semicolon.",
         recommended=False,
     ),
     "ssh-key-mode": Fix(
         "TC457",
         "private key readable by the group",
         "kubeflow/trainer#3262",
-        "id_rsa is mounted with mode 0640. ssh refuses it where the container runs as root without fsGroup.",
-        "The mode is 0600 there.",
-        "It changes only what ssh refuses.",
-        "For another user than root 0640 is right: the key is root's, and only its group makes it readable. Where"
-        " fsGroup is set the kubelet makes it readable for that group, whatever the mode says: root's ssh refuses the"
-        " key either way.",
+        "id_rsa is mounted with mode 0640. ssh rejects it if the container runs as root without fsGroup.",
+        "In that case, the mode is 0600.",
+        "It changes only keys that ssh rejects.",
+        "For users other than root, 0640 is correct: root owns the key, and only its group makes it readable. If"
+        " fsGroup is set, the kubelet makes the key readable for that group regardless of the mode, so ssh rejects it"
+        " for root either way.",
     ),
     "ssh-known-hosts": Fix(
         "TC458",
-        "host keys are not known",
+        "no known_hosts",
         "kubeflow/trainer (no issue known)",
-        "The Secret is mounted without known_hosts, so that images must switch off the check of host keys.",
-        "known_hosts is mounted, and the check stays on where sshd serves the Secret's own key.",
-        "The keys that trainc has made, by sshKeys: job or external-secrets, come with known_hosts.",
-        "It needs sshd's command line in the runtime, with -h .../id_rsa (or -o HostKey): what an image's sshd_config"
-        " says cannot be seen, and nothing changes there. A Secret that somebody else made needs the key known_hosts,"
-        " with the lines `* <public key>` and `[*]:* <public key>`: without it no pod starts.",
+        "The Secret is mounted without known_hosts, so images have to disable host key checking.",
+        "known_hosts is mounted, and host key checking stays enabled if sshd uses the key of the Secret.",
+        "The keys created with sshKeys: job or external-secrets include known_hosts.",
+        "The runtime must contain sshd's command line with -h .../id_rsa (or -o HostKey). trainc cannot see the"
+        " sshd_config of an image, so without that option the fix changes nothing. A Secret from another source needs"
+        " the key known_hosts with the lines `* <public key>` and `[*]:* <public key>`; without it, no pod starts.",
     ),
     "gang-min-member": Fix(
         "TC459",
         "the gang counts pods that cannot run yet",
         "kubeflow/trainer (no issue known)",
-        "minMember sums the pods of all replicated jobs, initializers included, though the trainer's pods start only"
-        " when the initializers are complete: the gang is never satisfied. The same goes for a launcher that waits for"
-        " its nodes; replicas are not counted.",
-        "minMember and minResources count the pods that start together with the trainer; those that run before it stay"
-        " out of the group, and those that start later join it.",
-        "A gang that is satisfied today stays as it is, but for replicas, which then have to fit as well.",
+        "minMember counts the pods of all replicated jobs, including initializers, although the trainer's pods start"
+        " only when the initializers are complete: the gang is never satisfied. The same applies to a launcher that"
+        " waits for its nodes. Replicas are not counted.",
+        "minMember and minResources count the pods that start together with the trainer. Pods that run earlier are"
+        " not part of the group, and pods that start later join it.",
+        "Gangs that work today do not change, except that replicas now have to fit as well.",
     ),
     "master-address": Fix(
         "TC460",
-        "the master's address is fixed",
+        "wrong address of rank 0",
         "kubeflow/trainer (no issue known)",
-        "The address of rank 0 is made of job name node and the TrainJob's name, even if the trainer's job is called"
-        " otherwise or network.subdomain is set: it then points to nothing.",
-        "The address is made of the trainer's own job and the subdomain.",
+        "The address of rank 0 is composed of the job name node and the TrainJob's name, even if the trainer's job"
+        " has another name or network.subdomain is set. In these cases, no pod has that address.",
+        "The address is composed of the name of the trainer's job and the subdomain.",
         "It changes only addresses that no pod has.",
     ),
     "volume-source-replaced": Fix(
         "TC461",
         "a patched volume keeps both sources",
         "kubeflow/trainer (no issue known)",
-        "A runtime patch that gives a volume another source leaves the old one in place. JobSet accepts that; no Pod"
-        " can be made of it.",
-        "The patch's source replaces the runtime's.",
-        "It changes only volumes of which no Pod can be made.",
+        "If a runtime patch gives a volume another source, the old one remains. JobSet accepts the result, but the"
+        " API server refuses its pods.",
+        "The source in the patch replaces that of the runtime.",
+        "It changes only volumes with which no pod can be created.",
     ),
     "cache-dataset-mount": Fix(
         "TC462",
         "the cache runtime refuses data sets",
         "kubeflow/trainer#3714",
-        "torch-distributed-with-cache has no volume mount called initializer, which a TrainJob with initializer.dataset"
-        " is checked for: every such TrainJob is refused.",
-        "The check passes where the data set goes to the cache.",
-        "It changes only what is refused.",
-        "The data set goes to the cache where its URI begins with cache://.",
+        "Trainer requires a volume mount called initializer for TrainJobs with initializer.dataset."
+        " torch-distributed-with-cache has none, so every such TrainJob is refused.",
+        "The TrainJob is accepted if the data set goes to the cache.",
+        "It changes only jobs that would be refused.",
+        "A data set goes to the cache if its URI starts with cache://.",
     ),
     "mpi-num-nodes": Fix(
         "TC463",
@@ -197,29 +201,29 @@ FIXES: dict[str, Fix] = {
         "kubeflow/trainer (no issue known)",
         "With MPI, mlPolicy.numNodes sets the number of launchers, and job node keeps its own parallelism.",
         "mlPolicy.numNodes is the default of spec.trainer.numNodes.",
-        "Several launchers each run the whole job, over the same nodes.",
-        "A number of 1, which an API server writes where a runtime says nothing, leaves job node a parallelism of its"
-        " own.",
+        "Each of several launchers would run the whole job, on the same nodes.",
+        "If mlPolicy.numNodes is 1, which is also the API server's default, job node keeps its own parallelism.",
     ),
     "torchtune-dataset-args": Fix(
         "TC464",
-        "torchtune is not told of the data set",
+        "torchtune does not get the data set",
         "kubeflow/sdk#768",
-        "A data set is fetched, but torchtune gets no argument for it, since Trainer drops those of the runtime's"
-        " command, and trains on its default data set.",
-        "The arguments for the fetched data set are added: the runtime's, with the place of the data set.",
-        "Training on another data set than the one that was asked for is no result.",
-        "Arguments of the TrainJob that begin with dataset stand alone. A data set in the cache (cache://) has no"
-        " place in a folder, so there is nothing to add.",
+        "Trainer downloads the data set, but drops the arguments of the runtime's command, so torchtune gets no"
+        " argument for it and trains on its default data set.",
+        "The runtime's arguments for the data set are added, with the path of the downloaded data set.",
+        "Training on another data set than the requested one is useless.",
+        "If the TrainJob has arguments that begin with dataset, only those are used. A data set in the cache"
+        " (cache://) has no path, so nothing is added.",
     ),
     "flux-runtime-args": Fix(
         "TC465",
-        "the runtime's args stay behind Flux' command",
+        "the runtime's args are passed to Flux",
         "kubeflow/trainer (no issue known)",
-        "The container's command is replaced by Flux' entrypoint, but the runtime's args stay and are handed to it.",
-        "The runtime's args become part of the wrapped command, where the TrainJob gives none; none stay behind it.",
-        "The entrypoint adds the args that it is handed to the command line: the program gets the same words, and"
-        " those of the TrainJob alone where it has args.",
+        "Flux' entrypoint replaces the container's command, but the runtime's args remain and are passed to the"
+        " entrypoint.",
+        "If the TrainJob sets no args, the runtime's args become part of the wrapped command. None remain in args.",
+        "The entrypoint appends its args to the command line, so the program gets the same words, or only those of"
+        " the TrainJob if it has args.",
     ),
 }
 """By name; the names are part of the contract. compiler/tools/fixes.py writes docs/fixes.md from this table."""

@@ -10,7 +10,7 @@ from smallrepository import JOB, RUNTIME, Compiled, pause, put
 from walking import TICK
 
 from trainc.inputs.source import Document
-from trainc.pipeline.job import JobCompiler
+from trainc.pipeline.context import Prepared
 
 
 @pytest.fixture
@@ -33,9 +33,9 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compiled]:
     """Return the names of the jobs compiled since the last call."""
     names: list[str] = []
-    real = JobCompiler.compile
+    real = Prepared.compile
 
-    def spy(self: JobCompiler, document: Document) -> object:
+    def spy(self: Prepared, document: Document) -> object:
         names.append(str(document.data["metadata"]["name"]))  # type: ignore[index, call-overload]
         return real(self, document)
 
@@ -44,5 +44,5 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compiled]:
         names.clear()
         return found
 
-    monkeypatch.setattr(JobCompiler, "compile", spy)
+    monkeypatch.setattr(Prepared, "compile", spy)
     yield since

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -305,33 +300,3 @@ def test_one_key_for_one_question(
     assert key(read, fact) is not None
     assert (key(read, fact) == key(others, other)) == ((read, repr(fact)) == (others, repr(other)))
     assert key(read, fact) != key([*read, []], fact)
-
-
-def test_a_known_result_loads_nothing_of_the_compiler(place: Path) -> None:
-    assert run(JOB)[0] == 0
-
-    def lines() -> Iterator[str]:
-        yield "import atexit, json, sys"
-        yield "atexit.register(lambda: sys.stderr.write('\\n' + json.dumps(sorted(sys.modules))))"
-        yield "from trainc.cli.root import trainc"
-        yield f"sys.argv[1:] = ['build', '-q', {JOB!r}]"
-        yield "trainc(prog_name='trainc')"
-
-    assert run("-q", JOB)[0] == 0
-    command = [sys.executable, "-c", "\n".join(lines())]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=_environment(place))
-    loaded = set(json.loads(done.stderr.splitlines()[-1]))
-    assert "trainc.cache.results" in loaded
-    heavy = {
-        "trainc.pipeline.compile",
-        "trainc.pipeline.context",
-        "trainc.load",
-        "trainc.emit",
-        "trainc.project.config",
-        "trainc.cli.compiling",
-    }
-    assert not heavy & loaded
-
-
-def _environment(place: Path) -> dict[str, str]:
-    return {**os.environ, "TRAINC_CACHE_DIR": str(place), "PYTHONPATH": str(ROOT / "compiler")}

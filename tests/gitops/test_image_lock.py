@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.gitops.images import begins
-from trainc.gitops.lock import images
+from trainc.gitops.pods import images
 from trainc.images.lockfile import lock_text, parse_lock
 from trainc.inputs.imagelock import FILE, Lock, key_of
 from trainc.plugins.origins import blamed, nearest

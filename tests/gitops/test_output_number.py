@@ -14,9 +14,9 @@ import pytest
 
 from trainc import Options, Source, compile
 from trainc.basics.jsonvalues import JsonObject, as_object
-from trainc.gitops.content import immutable_part
-from trainc.gitops.freezing import reads
-from trainc.pipeline.lookup import builtin_names
+from trainc.gitops.immutable_configmaps import reads
+from trainc.gitops.naming import immutable_part
+from trainc.pipeline.runtimes import builtin_names
 from trainc.project.config import parse
 
 HERE = Path(__file__).parent / "output"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 if __name__ == "__main__":
     sys.path.insert(0, str(HERE.parent))
 
-from oracle import celrunner, policycreation, policygen  # noqa: E402 - the folder above is not on a script's path
+from oracle import celrunner, gotools, policycreation, policygen  # noqa: E402 - the folder above is not on a script's path
 
 BINARY = HERE / "cel" / "policies" / "policies"
 GOLDENS = HERE / "policies"
@@ -34,10 +33,7 @@ Json = dict[str, Any]
 
 def build() -> None:
     """Compile the oracle. Raises OracleError."""
-    command = ["go", "build", "-o", str(BINARY), "./policies"]
-    done = subprocess.run(command, cwd=celrunner.HERE, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise celrunner.OracleError(done.stderr)
+    gotools.build(celrunner.HERE, "./policies")
 
 
 def ask(command: str, questions: list[Json]) -> list[Json]:
@@ -48,15 +44,11 @@ def ask(command: str, questions: list[Json]) -> list[Json]:
     share = max(1, -(-len(questions) // PROCESSES))
     parts = [questions[start : start + share] for start in range(0, len(questions), share)]
     with ThreadPoolExecutor(PROCESSES) as pool:
-        return [answer for answers in pool.map(lambda part: _ask(command, part), parts) for answer in answers]
-
-
-def _ask(command: str, questions: list[Json]) -> list[Json]:
-    text = "".join(json.dumps(question) + "\n" for question in questions)
-    done = subprocess.run([str(BINARY), command], input=text, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise celrunner.OracleError(done.stderr[-2000:])
-    return [json.loads(line) for line in done.stdout.split("\n") if line]
+        return [
+            answer
+            for answers in pool.map(lambda part: gotools.ask([BINARY, command], part), parts)
+            for answer in answers
+        ]
 
 
 def read(name: str) -> list[tuple[Json, Json]]:

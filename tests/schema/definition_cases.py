@@ -1,6 +1,7 @@
 """Random CustomResourceDefinitions, objects for them, and how to ask tests/oracle/schema about both.
 
-``python tests/schema/definition_cases.py`` (with compiler/ on PYTHONPATH) records the vectors anew; that needs Go.
+``python tests/schema/definition_cases.py`` (with compiler/ and tests/ on PYTHONPATH) asks the vectors
+again; that needs Go.
 """
 
 from __future__ import annotations
@@ -8,18 +9,16 @@ from __future__ import annotations
 import copy
 import json
 import random
-import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import format_cases
-from schema_cases import NUMBERS, ORACLE, TEXTS, Data, Objects
+from schema_cases import NUMBERS, TEXTS, Data, Objects
 
-from trainc.basics.jsonvalues import dotted
-from trainc.kube.gojson import go_json
-from trainc.schema import Resource, admit
-from trainc.schema.definitions import Definition, define
+from oracle import gotools
+from trainc.schema import Resource
+from trainc.schema.definitions import define
 
 FORMATS = (
     *("date", "date-time", "datetime", "duration", "byte", "ipv4", "ipv6", "cidr", "mac", "uuid", "uuid3", "uuid4"),
@@ -260,30 +259,7 @@ class Definitions:
 
 def ask(requests: Iterable[Data]) -> list[Data]:
     """Return the answers of tests/oracle/schema; needs Go."""
-    lines = [json.dumps(request) for request in requests]
-    done = subprocess.run(
-        ["go", "run", "./schema"],
-        cwd=ORACLE,
-        input="\n".join(lines),
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    answers = [json.loads(line) for line in done.stdout.split("\n") if line]
-    assert len(answers) == len(lines)
-    return answers
-
-
-def answer(definition: Definition, data: Data) -> Data:
-    """Return what trainc makes of an object of the first version of a CRD, in the oracle's words."""
-    admitted = admit(definition.resources[0], data)
-    texts = sorted((violation.upstream for violation in admitted.violations), key=str.encode)
-    if any(violation.decode for violation in admitted.violations):
-        return {"refused": texts[0]}
-    dropped = sorted((dotted(path) for path in admitted.dropped), key=str.encode)
-    found = {"data": json.loads(go_json(admitted.data)), "dropped": dropped, "errors": texts}
-    return {key: value for key, value in found.items() if value}
+    return gotools.ask("./schema", requests)
 
 
 def cases(seed: int, count: int) -> Iterator[tuple[Data, Data]]:
@@ -295,17 +271,14 @@ def cases(seed: int, count: int) -> Iterator[tuple[Data, Data]]:
 
 
 def record() -> None:
-    """Ask an API server's code about random CRDs and texts, and write the vectors; needs Go."""
-    made = [(crd, data) for crd, data in cases(7, 250) if len(json.dumps([crd, data])) < 1000]
-    replies = ask({"definition": crd, "data": data} for crd, data in made)
-    rows = [
-        {"definition": crd, "data": data, "answer": reply}
-        for (crd, data), reply in zip(made, replies, strict=True)
-        if "data" in reply
-    ]
+    """Ask an API server's code again about the recorded CRDs and texts, and write the vectors; needs Go."""
+    rows = json.loads((VECTORS / "definitions.json").read_text(encoding="utf-8"))
+    for row, reply in zip(rows, ask(rows), strict=True):
+        row["answer"] = reply
     lines = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":"), sort_keys=True) for row in rows)
     (VECTORS / "definitions.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-    found = format_cases.texts(3, 1500)
+    recorded = json.loads((VECTORS / "formats.json").read_text(encoding="utf-8"))
+    found = {form: [text for text, _ in row] for form, row in recorded.items()}
     [reply] = ask([format_cases.request(found)])
     taken = format_cases.accepted(found, reply)
     lists = {form: list(zip(found[form], taken[form], strict=True)) for form in found}

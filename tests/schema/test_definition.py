@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from typing import Any
 
 import format_cases
 import pytest
-from definition_cases import VECTORS, answer, ask, cases
-from schema_cases import ORACLE
+from definition_cases import VECTORS, ask, cases
+from schema_cases import answer
 
 from trainc.schema.definitions import Definition, define
 from trainc.schema.formats import FORMATS, format_check
@@ -22,7 +20,7 @@ TEXTS: dict[str, list[tuple[str, bool]]] = json.loads((VECTORS / "formats.json")
 def test_objects_of_a_crd_get_the_api_servers_answer() -> None:
     assert len(ROWS) > 30
     for row in ROWS:
-        assert answer(define(row["definition"]), row["data"]) == row["answer"], json.dumps(row)
+        assert answer(define(row["definition"]).resources[0], row["data"]) == row["answer"], json.dumps(row)
 
 
 @pytest.mark.parametrize("form", TEXTS)
@@ -98,31 +96,22 @@ def test_a_spec_that_cannot_be_read(spec: dict[str, Any], code: str) -> None:
     assert not definition.resources
 
 
-def upstream() -> None:
-    """Skip where Go or the modules are missing; a program that does not compile is a failure."""
-    if shutil.which("go") is None:
-        pytest.skip("no Go toolchain (go is not on the PATH)")
-    done = subprocess.run(["go", "mod", "download"], cwd=ORACLE, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"the Go modules of tests/oracle/go.mod are not there: {done.stderr.strip()[-300:]}")
-
-
 @pytest.mark.go
+@pytest.mark.usefixtures("go_modules")
 def test_objects_of_new_crds_get_the_api_servers_answer() -> None:
-    upstream()
     made = list(cases(1999, 300))
     compared = 0
     replies = ask({"definition": crd, "data": data} for crd, data in made)
     for (crd, data), reply in zip(made, replies, strict=True):
         if "data" in reply:  # the server takes the CRD
             compared += 1
-            assert answer(define(crd), data) == reply, json.dumps([crd, data])
+            assert answer(define(crd).resources[0], data) == reply, json.dumps([crd, data])
     assert compared > 100
 
 
 @pytest.mark.go
+@pytest.mark.usefixtures("go_modules")
 def test_new_texts_get_the_api_servers_answer() -> None:
-    upstream()
     found = format_cases.texts(1999, 3000)
     [reply] = ask([format_cases.request(found)])
     for form, taken in format_cases.accepted(found, reply).items():

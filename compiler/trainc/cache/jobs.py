@@ -148,11 +148,13 @@ class Keys:
 
     def _policies(self, home: str) -> str:
         """Return the digest of the policies that may say something about a TrainJob of a namespace, or its objects."""
-        policies = self.prepared.judges.policing.policies
+        policies = self.prepared.policies
         if policies is None:
             return ""
         namespaces = dict.fromkeys((home, self.prepared.options.settings.namespaces.get(home, home)))
-        applying = tuple(dict.fromkeys(bound for namespace in namespaces for bound in policies.seeing(namespace)))
+        applying = tuple(
+            dict.fromkeys(bound for namespace in namespaces for bound in policies.policies.seeing(namespace))
+        )
         if (found := self.digests.get(applying)) is None:
             documents = (one.document for bound in applying for one in (bound.policy, *bound.bindings))
             found = _digest([[*place_of(document), document.data] for document in documents]).hex()

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.changes.model import Difference, Effect, JobChange, Place, Usage
-from trainc.gitops.companions import FOLDER
+from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
 from trainc.upstream import RUN
 

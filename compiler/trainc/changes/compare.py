@@ -21,7 +21,7 @@ from trainc.changes.trees import Files, folders, is_jobset, others, read, source
 from trainc.changes.usage import graph, of_folder, totals, words
 from trainc.documents.compare import same
 from trainc.findings import Finding, Severity
-from trainc.gitops.companions import FOLDER
+from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
 from trainc.project.foreign import Kind

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import Json
 from trainc.changes.model import Effect, FieldChange, JobChange, ObjectChange, Place, Word
 from trainc.changes.phrases import counted, word_text
-from trainc.gitops.companions import FOLDER
+from trainc.gitops.runtime_resources import FOLDER
 
 JOB: Final = "<job>"
 _APPLICATION: Final = "<environment>.<namespace>.<job>"

@@ -25,7 +25,7 @@ from trainc.documents.emit import emit
 from trainc.findings import Finding
 from trainc.findings.display import one_line
 from trainc.findings.redaction import MASK
-from trainc.gitops.companions import FOLDER
+from trainc.gitops.runtime_resources import FOLDER
 
 SIGNS: Final = {
     Effect.CREATED: "+",

@@ -12,7 +12,7 @@ import msgspec
 from trainc.cli.compiling import JOBS, Outcome, choose, compile_for, with_empty
 from trainc.cli.deployment import deployment_files, deployment_folders
 from trainc.findings import Finding, Silenced, has_errors, sort_key
-from trainc.gitops.companions import FOLDER
+from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Source
 from trainc.pipeline.context import Executor

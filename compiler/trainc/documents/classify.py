@@ -78,7 +78,7 @@ def superseded(documents: Iterable[Document], *, faithful: bool) -> Iterator[Fin
         if (instead := SUPERSEDED.get(key)) is not None:
             severity = Severity.WARNING if faithful else None
             message = f"{kind} of {group} is not compiled"
-            hint = f"replace it by {instead}"
+            hint = f"replace it with {instead}"
             path = ("kind",)
             yield report("TC019", document, path, message, severity=severity, found=kind, expected=TRAINJOB, hint=hint)
 

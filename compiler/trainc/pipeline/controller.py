@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trainc.basics.jsonvalues import get, objects
 from trainc.findings import Finding, report
-from trainc.gitops import content
+from trainc.gitops import naming
 from trainc.plugins.jobset import runs_already
 from trainc.plugins.model import Model
 from trainc.upstream import MULTIKUEUE
@@ -25,7 +25,7 @@ def static_limits(model: Model) -> list[Finding]:
     if model.options.faithful and get(spec, "activeDeadlineSeconds") is not None:  # else gitops/deadline.py
         message = "activeDeadlineSeconds has no static equivalent: only a running Trainer controller enforces it"
         findings.append(report("TC312", model.job, ("spec", "activeDeadlineSeconds"), message))
-    if runs_already(model) and not content.is_by_content(model):
+    if runs_already(model) and not naming.is_by_content(model):
         message = f"JobSet {model.namespace}/{model.name} runs already: no JobSet is emitted"
         findings.append(report("TC313", model.job, ("metadata", "name"), message))
     return findings

@@ -12,14 +12,14 @@ from trainc import Build, Options, Source, compile
 from trainc.admission.companions import admit_companions
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
 from trainc.checks.created_pods import created_objects
-from trainc.checks.fields import Field
-from trainc.checks.pods import pod_problems, template_problems
+from trainc.checks.fields import faults_in
+from trainc.checks.pods import validate_pod, validate_pod_template
 from trainc.data import load_text
 from trainc.documents.emit import emit
 from trainc.kube.pods import default_pod
 from trainc.plugins.model import Object
 from trainc.plugins.mpi.implementations import IMPLEMENTATIONS, PRRTE
-from trainc.plugins.mpi.sshd import runs_sshd
+from trainc.plugins.mpi.transport import runs_sshd
 from trainc.plugins.origins import nearest
 from trainc.schema import admit
 from trainc.schema.kinds import split_version
@@ -85,8 +85,8 @@ def test_a_server_takes_them_and_adds_nothing(case: str) -> None:
     for name in ("launcher", "node"):
         pod = default_pod(pod_of(made, name))
         template: JsonObject = {"spec": pod}
-        assert list(pod_problems(Field("TC803", ("p",), "p"), pod)) == []
-        assert list(template_problems(Field("TC803", ("t",), "t"), template)) == []
+        assert faults_in(validate_pod, pod) == []
+        assert faults_in(validate_pod_template, template) == []
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -336,4 +336,4 @@ def test_where_fields_come_from() -> None:
     ],
 )
 def test_who_runs_sshd(words: list[str], expected: bool) -> None:
-    assert runs_sshd(words) is expected
+    assert runs_sshd(tuple(words)) is expected

@@ -19,15 +19,14 @@ _CONTAINERS: Final = ("initContainers", "containers")
 
 
 def shape(model: Model, made: Objects) -> Objects:
-    """Return the objects, those ConfigMaps immutable that say nothing of it themselves."""
+    """Return the objects with ``immutable: true`` in those ConfigMaps that do not set the field."""
     jobset = jobset_of(made)
-    names = reads(jobset.data) if jobset is not None and any(one.kind == CONFIG_MAP for one in made) else frozenset()
-    if not any(one.kind == CONFIG_MAP and one.name in names and "immutable" not in one.data for one in made):
+    maps = {one.name for one in made if one.kind == CONFIG_MAP and "immutable" not in one.data}
+    names = maps & reads(jobset.data) if jobset is not None and maps else frozenset()
+    if not names:
         return made
     return tuple(
-        replace(one, data={**one.data, "immutable": True})
-        if one.kind == CONFIG_MAP and one.name in names and "immutable" not in one.data
-        else one
+        replace(one, data={**one.data, "immutable": True}) if one.kind == CONFIG_MAP and one.name in names else one
         for one in made
     )
 
@@ -61,7 +60,7 @@ def _of_volume(volume: JsonObject) -> Iterator[Json]:
 
 def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin of immutable: this pass."""
-    return Origin("plugin", name="freezing")
+    return Origin("plugin", name="immutable_configmaps")
 
 
-PASS: Final = Pass("freezing", shape, cause)
+PASS: Final = Pass("immutable_configmaps", shape, cause)

@@ -26,8 +26,7 @@ from trainc.documents.classify import (
 from trainc.findings import Finding, Related, report
 from trainc.gitops import flux
 from trainc.gitops.base import by_option
-from trainc.gitops.patches import patched_companion, problems
-from trainc.gitops.spelling import spelt
+from trainc.gitops.patches import go_encoded, patched_companion, problems
 from trainc.gitops.summary import Summary
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
@@ -120,7 +119,7 @@ def collisions(shared: Iterable[Shared], objects: Iterable[Summary]) -> tuple[Fi
     )
 
 
-def idle(
+def unused_resources(
     documents: Iterable[Document], runtimes: Iterable[Document], uses: Iterable[Use], *, faithful: bool
 ) -> tuple[Finding, ...]:
     """Return one note for each file whose companions are read, and not emitted: no job uses its runtimes.
@@ -136,7 +135,7 @@ def idle(
     return tuple(_idle(companions) for companions in found.values())
 
 
-def left_out(
+def unread_resources(
     documents: Iterable[Document],
     runtimes: Iterable[Document],
     unknown: Iterable[Document],
@@ -187,7 +186,7 @@ def _made(document: Document, namespace: str, own: str, options: Options) -> Obj
     if data["kind"] == "PersistentVolumeClaim":
         if options.settings.target == "argocd":
             metadata["annotations"] = {**KEPT, **as_object(metadata.get("annotations"))}
-        data = spelt({**data, "spec": {"volumeMode": "Filesystem", **as_object(data.get("spec"))}})
+        data = go_encoded({**data, "spec": {"volumeMode": "Filesystem", **as_object(data.get("spec"))}})
     if data["kind"] == "RoleBinding":
         data = _bound(data, namespace, own, options.settings.namespaces)
     whole: JsonObject = {key: value for key, value in data.items() if key != "status"}
@@ -225,7 +224,7 @@ def _bound(data: JsonObject, namespace: str, own: str, elsewhere: Mapping[str, s
     return {**data, "roleRef": reference, **({"subjects": subjects} if subjects else {})}
 
 
-def placed_by_folder(documents: Iterable[Document], given: Iterable[Document]) -> frozenset[Key]:
+def without_namespace(documents: Iterable[Document], given: Iterable[Document]) -> frozenset[Key]:
     """Return the identities of documents that got a namespace because they had none of their own."""
     bare = {(d.source.name, d.index) for d in given if not get(d.data, "metadata", "namespace")}
     return frozenset(identity(document) for document in documents if (document.source.name, document.index) in bare)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, objects, put
 from trainc.basics.memo import Recurring
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
@@ -164,16 +164,8 @@ def _with_one_source(merged: JsonObject, patch: JsonObject) -> JsonObject:
     jobs: list[Json] = []
     for job in objects(merged.get("replicatedJobs")):
         volumes = objects(get(job, *_POD_SPEC, "volumes"))
-        jobs.append(_with_pod_field(job, "volumes", [volume_of(job, v) for v in volumes]) if volumes else job)
+        jobs.append(put(job, (*_POD_SPEC, "volumes"), [volume_of(job, v) for v in volumes]) if volumes else job)
     return {**merged, "replicatedJobs": jobs}
-
-
-def _with_pod_field(job: JsonObject, field: str, value: Json) -> JsonObject:
-    """Return a replicated job with one field of its pods' spec replaced."""
-    template, job_spec = as_object(job["template"]), as_object(get(job, "template", "spec"))
-    pod = as_object(job_spec["template"])
-    pod_spec = {**as_object(pod["spec"]), field: value}
-    return {**job, "template": {**template, "spec": {**job_spec, "template": {**pod, "spec": pod_spec}}}}
 
 
 def _propagated(template: JsonObject, spec: JsonObject, kind: str) -> dict[str, str]:
@@ -204,7 +196,7 @@ def _job_with_resources(job: JsonObject, given: JsonObject) -> JsonObject:
         own = as_object(container.get("resources"))
         found = merge_resources({key: own[key] for key in KEPT if key in own}, given)
         merged[index] = {**container, "resources": {key: found[key] for key in KEPT if key in found}}
-    return _with_pod_field(job, "containers", merged) if merged else job
+    return put(job, (*_POD_SPEC, "containers"), merged) if merged else job
 
 
 def ancestor(job: Json) -> str | None:

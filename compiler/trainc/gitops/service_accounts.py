@@ -1,17 +1,14 @@
-"""Service accounts that pods name: whether anything makes them."""
+"""Service accounts that pods name: whether anything creates them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final
 
 from trainc.basics.jsonvalues import Path, get
-from trainc.basics.memo import Held
 from trainc.findings import Finding, report
 from trainc.gitops.base import Pass
 from trainc.gitops.pods import pod_specs
-from trainc.inputs.source import Source
 from trainc.plugins.model import Findings, Model, Object, Objects
 from trainc.plugins.origins import blamed
 
@@ -24,7 +21,7 @@ ACCOUNT: Final = f"v1/{KIND}"
 
 
 def judge(model: Model, objects: Objects) -> Findings:
-    """Warn of service accounts that neither trainc, nor a document given, nor trainc.yaml knows."""
+    """Warn about service accounts that neither trainc, nor a document, nor trainc.yaml knows."""
     found = []
     for made in objects:
         for path, spec in pod_specs(made.data):
@@ -41,21 +38,12 @@ def _is_known(model: Model, objects: Objects, name: str) -> bool:
         return True
     if any((ACCOUNT, place, name) in model.cluster for place in (model.home, model.namespace)):
         return True
-    return name in _beside(Held(model.cluster), model.runtime.source)
-
-
-@lru_cache(maxsize=256)
-def _beside(cluster: Held, source: Source) -> frozenset[str]:
-    """Return the names of the service accounts that a source brings: asked once of a fleet, not by each of its jobs."""
-    return frozenset(
-        name
-        for (version, _, name), document in cluster.value.items()
-        if version == ACCOUNT and document.source == source
-    )
+    found = (document for key, document in model.cluster.items() if (key[0], key[2]) == (ACCOUNT, name))
+    return any(document.source == model.runtime.source for document in found)
 
 
 def still_unknown(findings: Iterable[Finding], namespace: str, companions: Iterable[Object]) -> tuple[Finding, ...]:
-    """Return the findings of a job in a namespace without those of accounts that are there for another job's sake."""
+    """Return the findings of a job without those about accounts that a runtime in use brings to its namespace."""
     findings = tuple(findings)
     if all(finding.code != CODE for finding in findings):
         return findings
@@ -67,4 +55,4 @@ def _finding(model: Model, made: Object, path: Path, name: str) -> Finding:
     return report(CODE, *blamed(model, made, path), f"service account {name!r} is made by nothing here", found=name)
 
 
-PASS: Final = Pass("accounts", judge=judge)
+PASS: Final = Pass("service_accounts", judge=judge)
