@@ -19,7 +19,6 @@ from _ruamel_yaml import CParser, ScalarEvent, StreamEndEvent  # type: ignore[im
 from ruamel.yaml.error import YAMLError
 
 from trainc.basics.regex import lazy
-from trainc.documents import syntaxhints
 from trainc.documents.problems import CONVERTING, Problem, Refused
 
 Read = Callable[[], Any]
@@ -166,6 +165,8 @@ def syntax_error(error: Exception, text: str) -> Refused:
         line = marked.context_mark.line
     where = f"line {line}: " if line else ""
     upstream = f"{CONVERTING}yaml: {where}{problem}"
+    from trainc.documents import syntaxhints  # compiles patterns, and few texts have errors
+
     hint = syntaxhints.explain(marked, text, lambda: _quoted(text))
     return Refused(Problem("TC002", (), hint.message, hint.found, hint.hint, upstream), hint.offset)
 
