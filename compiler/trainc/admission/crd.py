@@ -9,6 +9,7 @@ from trainc.admission.removed import replacement
 from trainc.admission.rules import RuleFailure, failures
 from trainc.basics.jsonvalues import Json, Path, dotted, existing, get
 from trainc.findings import Finding, Severity, report
+from trainc.findings.fault import report_fault
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.schema import Admitted as Result
@@ -104,17 +105,9 @@ def _unknown(document: Document, path: Path, kind: str, *, faithful: bool) -> Fi
 
 
 def _violation(document: Document, violation: Violation, stage: str) -> Finding:
-    return report(
-        violation.code,
-        document,
-        existing(document.data, violation.path),
-        violation.message,
-        found=violation.found,
-        expected=violation.expected,
-        hint=replacement(str(document.data["kind"]), violation.path) or ADVICE.get(violation.path) or violation.hint,
-        stage=stage,
-        upstream=violation.upstream,
-    )
+    path = violation.path
+    hint = replacement(str(document.data["kind"]), path) or ADVICE.get(path) or violation.hint
+    return report_fault(replace(violation, hint=hint, stage=stage), document, existing(document.data, path))
 
 
 def _undecodable(document: Document, type_name: str, webhook: str) -> list[Finding]:

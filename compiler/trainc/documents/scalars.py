@@ -223,4 +223,4 @@ def ambiguous(path: Path, text: str, reading: Reading, *, key: str | None = None
     else:
         plain = json.dumps(reading.value)
         hint = f'write "{text}" for the string, or {plain} for what Kubernetes reads'
-    return Problem("TC005", path, f"Kubernetes reads {text} as {ours}, {others}", text, hint, fatal=False)
+    return Problem("TC005", path, f"Kubernetes reads {text} as {ours}, {others}", found=text, hint=hint, fatal=False)
