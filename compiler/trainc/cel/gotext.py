@@ -10,9 +10,8 @@ from typing import Any
 
 from trainc.cel.types import type_name
 from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
-from trainc.kube.digits import decimal
 from trainc.kube.fielderror import quote
-from trainc.kube.gojson import go_number
+from trainc.kube.gojson import decimal, go_number
 
 _MOST = 120
 """The most characters of a value that an error quotes."""

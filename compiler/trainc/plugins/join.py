@@ -16,7 +16,7 @@ from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import JOB_SET_SPEC, JOB_SET_SPEC_PATCH, apply_configuration, decode
 from trainc.kube.merge import merge, merge_resources
-from trainc.kube.podrequests import ResourceList, pod_requests
+from trainc.kube.pods import ResourceList, pod_requests
 from trainc.plugins.model import Container, Model, PodSet
 from trainc.upstream import ANCESTOR_LABEL, LAUNCHER, NODE, TRAINER
 

@@ -20,8 +20,7 @@ from trainc.cel.types import opaque, struct
 from trainc.cel.values import INT_MIN, NONE, UINT_MAX, EvalError, Opaque, Optional, Undecided, Value
 from trainc.cel.work import CHARACTERS, Meter, Panic, spend
 from trainc.kube import names
-from trainc.kube.digits import fits, int64, ten
-from trainc.kube.gojson import as_float
+from trainc.kube.gojson import as_float, fits, int64, ten
 from trainc.kube.quantity import Format as Spelling
 from trainc.kube.quantity import Quantity as Amount
 from trainc.kube.quantity import QuantityError

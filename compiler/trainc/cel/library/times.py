@@ -19,7 +19,7 @@ from trainc.cel.types import DURATION, INT, STRING, TIMESTAMP, Type, type_name
 from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, Timestamp, Value
 from trainc.cel.work import CHARACTERS, Meter, spend
 from trainc.data import time_zone
-from trainc.kube.digits import int64
+from trainc.kube.gojson import int64
 
 SECOND, DAY = 10**9, 86400
 MIN_SECONDS, MAX_SECONDS = -62135596800, 253402300799
