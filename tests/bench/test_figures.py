@@ -275,7 +275,7 @@ def test_the_page() -> None:
     assert re.search(r"\| helm +\| v3\.22\.0 \|", text)
     titles = re.findall(r"(?m)^## (.+)$", text)
     expected = ["What is measured", "Targets", "From process start", "1 job", "1,000 jobs", "10,000 jobs", "Growth"]
-    assert titles == [*expected, "Other tools", "Rules of the CRDs", "What is not measured"]
+    assert titles == [*expected, "Other tools", "Rules of the CRDs", "Notes"]
     assert r"a \|\| b" in text, "a bar in a cell is escaped"
     blocks = [block.splitlines() for block in text.split("\n\n") if block.startswith("|")]
     assert len(blocks) == 9
