@@ -193,7 +193,7 @@ def _zone_offset(zone: str, time: Timestamp) -> int:
         return _named_offset(zone, time)
     for part in (zone[:colon], zone[colon + 1 :]):
         if not _NUMBER.fullmatch(part):
-            problem = "value out of range" if part.lstrip("+-").isdecimal() else "invalid syntax"
+            problem = "value out of range" if part.removeprefix("-").isdecimal() else "invalid syntax"
             raise EvalError(f"strconv.Atoi: parsing {quote_cut(part)}: {problem}")
     hours, minutes = int(zone[:colon]), int(zone[colon + 1 :])
     offset = int64(hours * 60 - minutes if zone.startswith("-") else hours * 60 + minutes)
