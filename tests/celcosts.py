@@ -1,8 +1,8 @@
 """Compares answers of expressions with the engine's, costs included where they are exact.
 
-They are where the expression has a value and no failure was absorbed on the way to it. Why an IP address cannot be read
-is worded by Python, types have their names in CEL instead of Go's, and the cost of sorting what is no list makes cel-go
-panic, where we say that there is no overload.
+They are where the expression has a value and no failure was absorbed on the way to it. Some errors have our own words:
+why a version or an IP address cannot be read (the latter is Python's), names of types, and that there is no overload
+where sorting what is no list makes cel-go panic.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Answer = dict[str, Any]
 
 _ADDRESS = re.compile(r'(ParseAddr\("(?:[^"\\]|\\.)*"\)): [^\n]*')
 _GO_TYPE = re.compile("(invalid qualifier type: |unsupported comprehension range type: |got ')[^'\n]*")
-_PANIC = "interface conversion"
+_PANIC, _VERSION = "interface conversion", " is not a semantic version"
 
 
 def own_words(found: Answer, wanted: Answer) -> tuple[Answer, Answer]:
     """Return two answers without the words of errors that are ours."""
     if found["error"] is None or wanted["error"] is None:
         return found, wanted
-    if _PANIC in wanted["error"]:
+    if _PANIC in wanted["error"] or _VERSION in found["error"]:
         return {**found, "error": _PANIC}, {**wanted, "error": _PANIC}
     one, two = ({**each, "error": _GO_TYPE.sub(r"\1", _ADDRESS.sub(r"\1", each["error"]))} for each in (found, wanted))
     return one, two

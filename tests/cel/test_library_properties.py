@@ -17,7 +17,7 @@ from trainc.cel.gotext import general, shortest
 from trainc.cel.library import functions, kubernetes, lists, net, regex, strings, times
 from trainc.cel.library.conversions import double_to_int, duration_to_string, parse_float, string_to_int
 from trainc.cel.library.strings import string_format
-from trainc.cel.library.urls import UrlError, parse, parse_request_uri
+from trainc.cel.library.urls import UrlError, parse
 from trainc.cel.output import plain
 from trainc.cel.values import INT_MAX, INT_MIN, NONE, Duration, EvalError, Optional, Timestamp, Undecided, Value
 from trainc.cel.work import MOST_CHARACTERS, MOST_ELEMENTS, TOO_EXPENSIVE, Panic, fresh
@@ -186,7 +186,7 @@ def test_urls_are_read_as_written(text: str) -> None:
         return
     written = url.text()
     assert parse(written).text() == written
-    parse_request_uri(written.partition("#")[0])
+    parse(written.partition("#")[0], request=True)
 
 
 @given(st.tuples(*[st.integers(0, 2**63)] * 3), st.tuples(*[st.integers(0, 5)] * 3))

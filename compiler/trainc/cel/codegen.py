@@ -151,7 +151,7 @@ class Writer:
 
     @property
     def deep(self) -> bool:
-        """Whether what comes next has to be a function of its own."""
+        """Whether the next lines need a separate function."""
         return len(self._blocks) > _DEEPEST
 
     @contextmanager

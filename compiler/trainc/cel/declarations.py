@@ -63,7 +63,7 @@ class Environment(Struct, frozen=True):
 
 
 class Declared(Struct, frozen=True):
-    """A name that is known: in full, its type, and its value where it stands for a type or a constant."""
+    """A declared name: in full, its type, and its value if it is a type or a constant."""
 
     name: str
     type: Type

@@ -28,8 +28,8 @@ def find(
 ) -> Call | str | None:
     """Return a call, or None if the environment has no such function.
 
-    ``overload`` is "" where the checker left several, or did not look. Text is returned, for cel-go's error, where the
-    function does not take so many arguments.
+    ``overload`` is "" if several are possible. Returns a text, for cel-go's error, if the function does not take this
+    number of arguments.
     """
     overloads = environment.functions.get(function)
     if overloads is None:

@@ -31,7 +31,7 @@ UNUSED, SORT_INPUT = "#unused", "@__sortBy_input__"
 MAP_INSERT = "cel.@mapInsert"
 
 COPIED_NODES = 50_000
-"""A bound of our own on what one expression's optMap and optFlatMap copy: in a chain each doubles its receiver."""
+"""How many nodes optMap and optFlatMap may copy in one expression: in a chain each doubles its receiver."""
 
 
 class MacroError(Exception):
@@ -50,7 +50,7 @@ class Budget(msgspec.Struct):
 
 
 class Maker(msgspec.Struct, frozen=True):
-    """Makes nodes where the macro stands, at the position of its parenthesis."""
+    """Creates nodes at the position of a macro's parenthesis."""
 
     position: int
     name: str

@@ -1,4 +1,4 @@
-"""Maps: how keys are told apart, found and inserted.
+"""Maps: how keys are compared, found and inserted.
 
 Source: common/types/map.go of cel-go v0.26.0. A key is stored with its type, so ``{dyn(1): a, dyn(1u): b}`` has two
 entries; a look-up tries the key as it is and then as the other integer type, a double as both.
@@ -50,7 +50,7 @@ class _ByIdentity:
 
 
 def key_form(key: Value) -> object:
-    """Return the hashable that stands for a key in ``KeyedMap.entries``.
+    """Return the hashable form of a key in ``KeyedMap.entries``.
 
     Raises Panic for bytes and for what holds a slice, which Go cannot hash.
     """
@@ -140,7 +140,7 @@ def keys(mapping: Value) -> list[Value]:
 
 
 def inserted(mapping: Value, key: Value, value: Value) -> Value:
-    """Return mapping with one more entry (``cel.@mapInsert``). Raises EvalError if the key is there."""
+    """Return mapping with one more entry (``cel.@mapInsert``). Raises EvalError if the map has the key."""
     if find(mapping, key) is not MISSING:
         raise EvalError(f"insert failed: key {shown(key)} already exists")
     if key.__class__ is str and mapping.__class__ is dict:

@@ -1,7 +1,7 @@
 """A planned expression: what cel-go's planner makes of a tree, node for node (interpreter/interpretable.go, v0.26.0).
 
 Cost follows from these nodes and their ids rather than from the tree: a chain of fields and indexes is one attribute,
-and a branch of ``?:`` that is an attribute is resolved without being evaluated as a node of its own. codegen.py writes
+and a branch of ``?:`` that is an attribute is resolved without being evaluated as a node. codegen.py writes
 them as functions of Python.
 """
 
@@ -52,7 +52,7 @@ class Name(Struct, frozen=True):
 
 
 class AbsoluteAttribute(Struct, frozen=True, eq=False):
-    """A variable and what qualifies it; of several names the first that is there counts.
+    """A variable and what qualifies it; of several names the first that exists counts.
 
     ``optional``: its static type is an optional; ``dynamic``: nothing is known of its type.
     """
@@ -93,7 +93,7 @@ Attribute: TypeAlias = Union[  # noqa: UP007 - as the other aliases
 
 
 class Constant(Struct, frozen=True, eq=False):
-    """A value that is there before anything is evaluated."""
+    """A value known before evaluation."""
 
     id: Id
     value: Value

@@ -68,11 +68,6 @@ class Program:
             return Outcome(None, None, value.reason, cost, work)
         return Outcome(value, None, None, cost, work)
 
-    def judge(self, variables: Names) -> tuple[Value, int]:
-        """Return the value, as run does, and what it takes from the budget of an object."""
-        value, cost, work = self.run(variables)
-        return value, max(cost, work // PER_COST)
-
     def run(self, variables: Names, limit: int = LIMIT) -> tuple[Value, int, int]:
         """Return the value, or an EvalError or Undecided in its place, with cost and work."""
         if self._function is None:  # most expressions of a policy are checked, and never evaluated

@@ -356,7 +356,7 @@ def _entry(key: Value, value: Value) -> Value:
 
 
 def insert(entries: dict[object, tuple[Value, Value]], key: Value, value: Value) -> None:
-    """Add an entry to a map in the making. Raises EvalError for a key that it has."""
+    """Add an entry to a new map. Raises EvalError for a duplicate key."""
     form = key_form(key)
     if form in entries:
         inserted(from_entries(entries), key, value)
@@ -364,7 +364,7 @@ def insert(entries: dict[object, tuple[Value, Value]], key: Value, value: Value)
 
 
 def insert_all(entries: dict[object, tuple[Value, Value]], update: Value, meter: Meter) -> None:
-    """Add the entries of a map to a map in the making. Raises EvalError."""
+    """Add the entries of a map to a new map. Raises EvalError."""
     if not is_map(update):
         raise EvalError(f"no such overload: cel.@mapInsert(map, {type_name(type_of(update))})")
     for key, value in items(update):

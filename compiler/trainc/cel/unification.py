@@ -114,7 +114,7 @@ class Bindings:
         return self._assign_all(tuple(left), right) or self._undo()
 
     def substitute(self, type_: Type, to_dyn: bool = False) -> Type:
-        """Return the type with bound variables replaced, and, if asked for, unbound ones by dyn. Raises TooLarge."""
+        """Return the type with bound variables replaced, and with ``to_dyn`` unbound ones by dyn. Raises TooLarge."""
         if type_.kind is Kind.PARAMETER:
             bound = self._bound.get(type_.name)
             if bound is not None:

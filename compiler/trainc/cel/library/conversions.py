@@ -32,15 +32,14 @@ _TRUE, _FALSE = (
     frozenset(("1", "t", "T", "TRUE", "true", "True")),
     frozenset(("0", "f", "F", "FALSE", "false", "False")),
 )
-_MOST_DIGITS = 4000
-"""Python reads no longer numbers; Go does, but none of those fits, except with zeros in front."""
+_MOST_DIGITS = 30
 
 
 def string_to_int(text: str) -> int:
     """Return ``int(text)``. Raises EvalError."""
     if _SIGNED.fullmatch(text):
         number = _digits(text)
-        if number is not None and INT_MIN <= number <= INT_MAX:
+        if INT_MIN <= number <= INT_MAX:
             return number
     raise no_conversion(STRING, INT)
 
@@ -48,7 +47,7 @@ def string_to_int(text: str) -> int:
 def _string_to_uint(text: str) -> Uint:
     if _UNSIGNED.fullmatch(text):
         number = _digits(text)
-        if number is not None and number <= UINT_MAX:
+        if number <= UINT_MAX:
             return Uint(number)
     raise no_conversion(STRING, UINT)
 
@@ -129,11 +128,10 @@ def duration_to_string(span: Duration) -> str:
     return f"{shortest(-number if span.nanos < 0 else number)}s"
 
 
-def _digits(text: str) -> int | None:
-    if len(text) > _MOST_DIGITS:
-        sign = text[0] if text[0] in "+-" else ""
-        text = sign + (text[len(sign) :].lstrip("0") or "0")
-    return int(text) if len(text) <= _MOST_DIGITS else None
+def _digits(text: str) -> int:
+    """Return a number, or one that fits nowhere if it has too many digits."""
+    sign, digits = text[: text[0] in "+-"], text.lstrip("+-").lstrip("0") or "0"
+    return int(sign + digits[:_MOST_DIGITS])
 
 
 def _same(value: Value) -> Value:

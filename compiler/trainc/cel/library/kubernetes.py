@@ -11,11 +11,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NoReturn, TypeAlias
 
+from trainc.basics.regex import lazy
 from trainc.cel import cost
 from trainc.cel.functions import Function, function, reads
 from trainc.cel.gotext import quote_cut, utf8
 from trainc.cel.library.times import day_number
-from trainc.cel.library.urls import UrlError, parse_request_uri
+from trainc.cel.library.urls import UrlError, parse
 from trainc.cel.types import opaque, struct
 from trainc.cel.values import INT_MIN, NONE, UINT_MAX, EvalError, Opaque, Optional, Undecided, Value
 from trainc.cel.work import CHARACTERS, Meter, Panic, spend
@@ -34,7 +35,7 @@ _MOST_POWER, _LEAST_POWER = 308, -323
 
 
 class Quantity(Opaque, frozen=True, eq=False):
-    """A quantity. ``summed``: it came out of add() or sub(), which the server cannot find equal to anything given."""
+    """A quantity. ``summed``: the result of add() or sub(), which the server finds equal to no other quantity."""
 
     type = struct("kubernetes.Quantity")
     number: Amount
@@ -126,9 +127,12 @@ def _compare(left: Quantity, right: Quantity) -> int:
 
 # Versions
 
-_NUMBER = re.compile("[0-9]+", re.ASCII)
-_IDENTIFIER = re.compile("[-0-9A-Za-z]+", re.ASCII)
-_MOST_DIGITS = 20
+_NUMBER = "0|[1-9][0-9]{0,19}"
+_IDENTIFIER = f"(?:{_NUMBER}|[0-9]*[-A-Za-z][-0-9A-Za-z]*)"
+_BUILD = "[-0-9A-Za-z]+"
+_VERSION = lazy(
+    rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-({_IDENTIFIER}(?:\.{_IDENTIFIER})*))?(?:\+({_BUILD}(?:\.{_BUILD})*))?"
+)
 
 
 class Version(Opaque, frozen=True, eq=False):
@@ -140,7 +144,7 @@ class Version(Opaque, frozen=True, eq=False):
     build: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """Return the version as it was given, normalized where that was asked for."""
+        """Return the version as it is written."""
         pre, build = ".".join(map(str, self.pre)), ".".join(self.build)
         return ".".join(map(str, self.numbers)) + (f"-{pre}" if self.pre else "") + (f"+{build}" if self.build else "")
 
@@ -170,53 +174,13 @@ def compare_versions(left: Version, right: Version) -> int:
 
 def parse_version(text: str) -> Version:
     """Return ``semver(text)``. Raises EvalError."""
-    if not text:
-        raise EvalError("Version string empty")
-    parts = text.split(".", 2)
-    if len(parts) != 3:
-        raise EvalError("No Major.Minor.Patch elements found")
-    major, minor = _number(parts[0], "major", "Major"), _number(parts[1], "minor", "Minor")
-    rest, plus, build = parts[2].partition("+")
-    patch, dash, pre = rest.partition("-")
-    numbers = (major, minor, _number(patch, "patch", "Patch"))
-    identifiers = tuple(map(_identifier, pre.split("."))) if dash else ()
-    return Version(numbers, identifiers, tuple(map(_metadata, build.split("."))) if plus else ())
-
-
-def _number(text: str, name: str, title: str) -> int:
-    if not text:
-        raise EvalError('strconv.ParseUint: parsing "": invalid syntax')
-    if not _NUMBER.fullmatch(text):
-        raise EvalError(f"Invalid character(s) found in {name} number {quote_cut(text)}")
-    if len(text) > 1 and text[0] == "0":
-        raise EvalError(f"{title} number must not contain leading zeroes {quote_cut(text)}")
-    return _uint(text)
-
-
-def _uint(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS or int(digits) > UINT_MAX:
-        raise EvalError(f"strconv.ParseUint: parsing {quote_cut(digits)}: value out of range")
-    return int(digits)
-
-
-def _identifier(text: str) -> int | str:
-    if not text:
-        raise EvalError("Prerelease is empty")
-    if not _IDENTIFIER.fullmatch(text):
-        raise EvalError(f"Invalid character(s) found in prerelease {quote_cut(text)}")
-    if not _NUMBER.fullmatch(text):
-        return text
-    if len(text) > 1 and text[0] == "0":
-        raise EvalError(f"Numeric PreRelease version must not contain leading zeroes {quote_cut(text)}")
-    return _uint(text)
-
-
-def _metadata(text: str) -> str:
-    if not text:
-        raise EvalError("Build meta data is empty")
-    if not _IDENTIFIER.fullmatch(text):
-        raise EvalError(f"Invalid character(s) found in build meta data {quote_cut(text)}")
-    return text
+    found = _VERSION.fullmatch(text)
+    major, minor, patch, pre, build = found.groups() if found else ("", "", "", None, None)
+    numbers = [int(part) for part in (major, minor, patch, *(pre or "").split(".")) if part.isdecimal()]
+    if found is None or max(numbers) > UINT_MAX:
+        raise EvalError(f"{quote_cut(text)} is not a semantic version: MAJOR.MINOR.PATCH[-PRERELEASE][+BUILD]")
+    identifiers = tuple(int(part) if part.isdecimal() else part for part in pre.split(".")) if pre else ()
+    return Version((int(major), int(minor), int(patch)), identifiers, tuple(build.split(".")) if build else ())
 
 
 def _parse_loosely(text: str, normalize: bool) -> Version:
@@ -227,11 +191,9 @@ def _parse_loosely(text: str, normalize: bool) -> Version:
     if not normalize:
         return parse_version(text)
     parts = [_without_zeros(part) for part in text.removeprefix("v").split(".", 2)]
-    if len(parts) < 3:
-        if "+" in parts[-1] or "-" in parts[-1]:
-            raise EvalError("short version cannot contain PreRelease/Build meta data")
-        parts += ["0"] * (3 - len(parts))
-    return parse_version(".".join(parts))
+    if len(parts) < 3 and ("+" in parts[-1] or "-" in parts[-1]):
+        raise EvalError("short version cannot contain PreRelease/Build meta data")
+    return parse_version(".".join([*parts, "0", "0"][: max(3, len(parts))]))
 
 
 def _without_zeros(part: str) -> str:
@@ -291,7 +253,7 @@ def _words(check: Check) -> Check:
 
 def _uri(text: str) -> tuple[str, ...]:
     try:
-        parse_request_uri(text)
+        parse(text, request=True)
     except UrlError as error:
         return (str(error),)
     return ()

@@ -83,7 +83,7 @@ def _last(text: str, wanted: str) -> int:
 
 
 def replace(text: str, old: str, new: str, count: int = -1) -> str:
-    """Replace old, at most count times unless that is negative; an empty old stands between all code points."""
+    """Replace old, at most count times unless that is negative; an empty old is found between all code points."""
     found = text.count(old)
     times = found if count < 0 else min(found, count)
     check_size(len(text) + times * (len(new) - len(old)))

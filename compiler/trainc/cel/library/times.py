@@ -16,7 +16,7 @@ from trainc.cel import cost
 from trainc.cel.functions import Function, Run, function
 from trainc.cel.gotext import cut, quote_cut
 from trainc.cel.types import DURATION, INT, STRING, TIMESTAMP, Type, type_name
-from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, Timestamp, Value
+from trainc.cel.values import INT_MAX, Duration, EvalError, Timestamp, Value
 from trainc.cel.work import CHARACTERS, Meter, spend
 from trainc.data import time_zone
 from trainc.kube.gojson import int64
@@ -44,7 +44,7 @@ _UNITS = {
 _MOST_NANOS = 2**63
 _MOST_DIGITS = 100
 """More digits than this are no int64, once zeros in front are gone."""
-_ATOI = lazy("([+-]?)([0-9]+)(.*)", re.ASCII | re.DOTALL)
+_NUMBER = lazy("[+-]?0*[0-9]{1,18}", re.ASCII)
 _EPOCH = datetime(1970, 1, 1)
 _CYCLE_DAYS, _CYCLE_YEARS = 146097, 400
 """The calendar repeats after so many days."""
@@ -190,7 +190,11 @@ def _zone_offset(zone: str, time: Timestamp) -> int:
     colon = zone.find(":")
     if colon < 0:
         return _named_offset(zone, time)
-    hours, minutes = _atoi(zone[:colon]), _atoi(zone[colon + 1 :])
+    for part in (zone[:colon], zone[colon + 1 :]):
+        if not _NUMBER.fullmatch(part):
+            problem = "value out of range" if part.removeprefix("-").isdecimal() else "invalid syntax"
+            raise EvalError(f"strconv.Atoi: parsing {quote_cut(part)}: {problem}")
+    hours, minutes = int(zone[:colon]), int(zone[colon + 1 :])
     offset = int64(hours * 60 - minutes if zone.startswith("-") else hours * 60 + minutes)
     return int(int64(offset * 60 * SECOND) / 1e9)
 
@@ -206,21 +210,6 @@ def _named_offset(name: str, time: Timestamp) -> int:
     seconds = min(max(time.nanos // SECOND, MIN_SECONDS + 2 * DAY), MAX_SECONDS - 2 * DAY)
     offset = zone.fromutc(_EPOCH.replace(tzinfo=zone) + timedelta(seconds=seconds)).utcoffset()
     return 0 if offset is None else offset.days * DAY + offset.seconds
-
-
-def _atoi(text: str) -> int:
-    """Return strconv.Atoi(text). Raises EvalError with its message."""
-    found = _ATOI.fullmatch(text)
-    sign, digits, junk = found.groups() if found else ("", "0", "junk")
-    digits = digits.lstrip("0") or "0"
-    number = int(digits) if len(digits) <= _MOST_DIGITS else _MOST_NANOS * 2
-    # Go reads from the left, and meets an overflow of 64 bits before what follows the digits.
-    if junk and number <= UINT_MAX:
-        raise EvalError(f"strconv.Atoi: parsing {quote_cut(text)}: invalid syntax")
-    number = -number if sign == "-" else number
-    if junk or not INT_MIN <= number <= INT_MAX:
-        raise EvalError(f"strconv.Atoi: parsing {quote_cut(text)}: value out of range")
-    return number
 
 
 def _int_to_duration(_: int) -> Duration:

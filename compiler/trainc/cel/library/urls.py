@@ -6,8 +6,7 @@ Source: Go 1.26; k8s.io/apiserver v0.34.4 pkg/cel/url.go and pkg/cel/library/url
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final
 from urllib.parse import quote as percent
 from urllib.parse import unquote
 
@@ -22,8 +21,6 @@ from trainc.cel.types import struct
 from trainc.cel.values import EvalError, Opaque, Value
 from trainc.cel.work import CHARACTERS
 from trainc.kube.fielderror import quote
-
-Result = TypeVar("Result")
 
 MOST_PARAMETERS = 10_000
 """A query of more has none at all."""
@@ -121,27 +118,22 @@ class Url(Struct, frozen=True):
         return authority + path
 
 
-def parse(text: str) -> Url:
-    """Return what url.Parse gives: any reference, relative ones, too. Raises UrlError with the whole message."""
-    before, _, fragment = text.partition("#")
-    url = _named(before, lambda: _read(before, False))
-    if not fragment:
-        return url
-    decoded = _named(text, lambda: _unescape(fragment))
+def parse(text: str, request: bool = False) -> Url:
+    """Return what url.Parse gives, or for a request url.ParseRequestURI: absolute ones and paths, no fragments.
+
+    Raises UrlError with the whole message.
+    """
+    before, _, fragment = (text, "", "") if request else text.partition("#")
+    try:
+        url = _read(before, request)
+        if not fragment:
+            return url
+        before = text
+        decoded = _unescape(fragment)
+    except UrlError as error:
+        raise UrlError(f"parse {quote_cut(before)}: {error}") from None
     raw = "" if percent(decoded, _FRAGMENT) == fragment else fragment
     return replace(url, fragment=decoded, raw_fragment=raw)
-
-
-def parse_request_uri(text: str) -> Url:
-    """Return what url.ParseRequestURI gives: absolute ones and paths, no fragments. Raises UrlError as parse does."""
-    return _named(text, lambda: _read(text, True))
-
-
-def _named(text: str, read: Callable[[], Result]) -> Result:
-    try:
-        return read()
-    except UrlError as error:
-        raise UrlError(f"parse {quote_cut(text)}: {error}") from None
 
 
 def _read(text: str, absolute: bool) -> Url:
@@ -283,7 +275,7 @@ def parse_url(text: str) -> UrlValue:
     """Return ``url(text)``: an absolute URL, or a path from the root. Raises EvalError."""
     try:
         # ParseRequestURI decides whether it is one, but knows nothing of fragments.
-        parse_request_uri(text)
+        parse(text, request=True)
         return UrlValue(parse(text))
     except UrlError as error:
         raise EvalError(f"URL parse error during conversion from string: {error}") from None
@@ -291,7 +283,7 @@ def parse_url(text: str) -> UrlValue:
 
 def _is_url(text: str) -> bool:
     try:
-        parse_request_uri(text)
+        parse(text, request=True)
     except UrlError:
         return False
     return True
