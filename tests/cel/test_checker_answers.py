@@ -15,9 +15,8 @@ import pytest
 from trainc.cel import environments, types
 from trainc.cel.checker import check
 from trainc.cel.declarations import Environment
-from trainc.cel.display import display
 from trainc.cel.environments import free
-from trainc.cel.issues import CompileError
+from trainc.cel.issues import CompileError, display
 from trainc.cel.parser import parse
 from trainc.cel.types import Type, parse_type, spell
 

@@ -13,8 +13,7 @@ import pytest
 from oracle import celrunner, celtrees
 from oracle.celexpressions import expressions, soup
 from oracle.celrows import dump
-from trainc.cel.display import display
-from trainc.cel.issues import CompileError
+from trainc.cel.issues import CompileError, display
 from trainc.cel.macros import RECEIVER_MACROS
 from trainc.cel.parser import parse
 

@@ -20,10 +20,9 @@ from trainc.cel import types
 from trainc.cel.ast import Ident, Node
 from trainc.cel.checker import Checked, check
 from trainc.cel.declarations import Environment as Declarations
-from trainc.cel.display import display, location
 from trainc.cel.environments import base, free
 from trainc.cel.folding import PlanError
-from trainc.cel.issues import CompileError
+from trainc.cel.issues import CompileError, display, location
 from trainc.cel.maps import make_map
 from trainc.cel.parser import parse
 from trainc.cel.program import Program, plan

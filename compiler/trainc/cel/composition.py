@@ -11,10 +11,9 @@ from typing import NamedTuple, TypeAlias
 
 from trainc.cel.checker import Checked, check, unchecked
 from trainc.cel.declarations import Environment
-from trainc.cel.display import display
 from trainc.cel.environments import VARIABLES, admission, refusal
 from trainc.cel.escaping import unescape
-from trainc.cel.issues import CompileError, Issue
+from trainc.cel.issues import CompileError, Issue, display
 from trainc.cel.maps import MISSING
 from trainc.cel.parser import parse
 from trainc.cel.program import PlanError, Program, plan

@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 
 from trainc.basics.jsonvalues import Json, JsonObject, get
-from trainc.cel.display import display
-from trainc.cel.issues import Issue
+from trainc.cel.issues import Issue, display
 from trainc.cel.questions import (
     Answer,
     Question,
