@@ -10,8 +10,8 @@ from textwrap import fill
 from trainc import Build, Options, Source
 from trainc.documents.emit import emit
 from trainc.findings import Severity
-from trainc.inputs.options import FIXES, Fix
 from trainc.pipeline.compile import compile as compile_sources
+from trainc.upstream import FIXES, Fix
 
 ROOT = Path(__file__).parents[2]
 TARGET = ROOT / "docs" / "fixes.md"
@@ -20,35 +20,35 @@ WIDTH = 120
 
 INTRODUCTION = """# Known bugs of Trainer v2.3.0, and their fixes
 
-trainc makes what Trainer v2.3.0 makes, bugs included, so that a cluster's controller and a rendered tree agree.
-Wherever a job meets a known bug, trainc says so with a warning of the code below, in default and in faithful output
-alike. Each bug has a fix, which is off until trainc.yaml names it:
+By default, trainc reproduces the output of Trainer v2.3.0 including its bugs, so that rendered files match what a
+controller would create. If a job is affected by a known bug, trainc reports a warning with the code below, with and
+without `--faithful`. Each bug has a fix that you can enable in trainc.yaml:
 
 ```yaml
 fixes: [openmpi5-variables, env-to-workers]   # for every environment
 defaults:
-  fixes: recommended                          # instead, where an environment says nothing
+  fixes: recommended                          # replaces the line above
 environments:
   prod: {}
   staging:
-    fixes: [recommended, env-to-workers]      # instead, for this one
+    fixes: [recommended, env-to-workers]      # replaces both, for this environment
 ```
 
-`recommended` stands for all that are recommended below: with them the output is what the TrainJob says, and nothing
-that only the image knows can make a job fail. A fix that is on silences its warning; where it cannot help the warning
-stays. Faithful output (`build --faithful`) has no fixes, whatever trainc.yaml says. A change of `fixes` changes every
-job that met a bug, also those that are in a cluster: most of what fixes change in a JobSet cannot be changed while it
-is there.
+`recommended` enables all fixes marked as recommended below. With them, the output is what the TrainJob asks for, and
+whether a job works does not depend on details of its image that trainc cannot see. An enabled fix replaces its warning;
+if it cannot help, the warning remains. Faithful output (`build --faithful`) never contains fixes. Changing `fixes`
+changes every affected job, including those in a cluster. Most of these changes are to immutable fields of a JobSet, so
+such jobs need a new run number ([lifecycle.md](lifecycle.md#change-an-immutable-field)).
 
-This page is generated from `compiler/trainc/inputs/options.py` and the examples in `tests/fixes/` by `make schemas`.
+This page is generated from `compiler/trainc/upstream.py` and the examples in `tests/fixes/` by `make schemas`.
 
 """
 
 
-DROPPED = """## Not in the table
+DROPPED = """## Bugs without a fix
 
-- `flux-main-host`: upstream's init.sh is given `<job>-0` as the main host, where the host is `<job>-node-0-0`; nothing
-  in that script uses it. trainc's Flux scripts are its own and name no host there, so there is nothing to fix.
+- `flux-main-host`: upstream passes `<job>-0` as the main host to init.sh, although the host is `<job>-node-0-0`. The
+  script does not use the value. trainc's own Flux scripts contain no main host, so there is nothing to fix.
 """
 
 
@@ -68,10 +68,10 @@ def section(name: str, fix: Fix) -> str:
     recommended = "Recommended" if fix.recommended else "Not recommended"
     paragraphs = (
         f"Warning {fix.code}; upstream: {fix.issue}.",
-        f"Without it: {fix.wrong}",
-        f"With it: {fix.right}" + (f" {fix.limits}" if fix.limits else ""),
+        f"Without the fix: {fix.wrong}",
+        f"With the fix: {fix.right}" + (f" {fix.limits}" if fix.limits else ""),
         f"{recommended}: {fix.why}",
-        f"What changes in [its example](../tests/fixes/{name}.yaml):",
+        f"Effect on [the example](../tests/fixes/{name}.yaml):",
     )
     lines = [f"## {name}", ""]
     for paragraph in paragraphs:

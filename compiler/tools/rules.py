@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from trainc.cel.ast import Call, Literal, Node
+from trainc.cel.ast import Call, Literal, Node, children
 from trainc.cel.environments import base
 from trainc.cel.library.regex import pattern
 from trainc.cel.parser import parse
-from trainc.cel.walk import children
 from trainc.data import load_json
 
 SCHEMAS = Path(__file__).resolve().parents[1] / "trainc" / "data" / "schemas"

@@ -49,7 +49,7 @@ def test_every_option_has_a_row(name: str) -> None:
 
 def test_what_the_page_says_of_settings_is_what_is_printed() -> None:
     golden = (Path(__file__).parent / "golden" / "plain.yaml").read_text(encoding="utf-8")
-    section = page("argocd").partition("## Why the Applications")[2].partition("\n## ")[0]
+    section = page("argocd").partition("## Settings of the Applications")[2].partition("\n## ")[0]
     said = re.findall(r"^\| `([^`]+)` \|", section, re.M)
     assert len(said) == 8
     for text in said:

@@ -76,7 +76,6 @@ KINDS: dict[str, tuple[int, Callable[[int], str]]] = {
     ),
     "empty values of JSON": (500, lambda n: "{}" * n),
     "values of JSON": (80, lambda n: "\n".join([json.dumps({**OBJECT, "deep": [[[[]]]] * 50})] * n)),
-    "scalars": (500, lambda n: "---\nx\n" * n),
     "texts that are no YAML": (500, lambda n: "---\na: [\n" * n),
     "documents without content": (2000, lambda n: "---\n" * n),
     "keys": (500, lambda n: one("".join(f"key{number}: 1\n" for number in range(n)))),

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import peerinputs
 import yaml
 from scenes import ROOT, Site
 from skeletons import Skeleton
-from stopwatch import BenchError, Command, Effort, Pair, Sample, alternate, run
+from stopwatch import BenchError, Command, Effort, Figures, Sample, in_turns, run
 
 ORACLE = ROOT / "tests" / "oracle"
 LARGEST = {"kustomize": 1000, "kubectl-validate": 1000}
@@ -42,24 +42,25 @@ class ContestError(BenchError):
     """A tool that does not do the same work."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Bout:
-    """One line of the table of peers: ours was run with out/ ``absent`` or ``present`` and without trainc's cache."""
+    """One line of the table of peers: ours ran without cache, with out/ ``absent`` or ``present``."""
 
     flavour: str
     peer: str
     jobs: int
     out: str
-    pair: Pair
+    ours: Figures
+    theirs: Figures
 
     @property
-    def key(self) -> tuple[str, str, int, str]:
-        """What was compared."""
-        return self.flavour, self.peer, self.jobs, self.out
+    def wall_ratio(self) -> float:
+        """Our least seconds of wall clock over theirs: below 1 we are faster."""
+        return self.ours.wall / self.theirs.wall
 
-    def joined(self, other: Bout) -> Bout:
-        """Return the bout with the runs of another one of the same peer, too."""
-        return replace(self, pair=self.pair.joined(other.pair))
+    @property
+    def cpu_ratio(self) -> float:
+        return self.ours.cpu / self.theirs.cpu
 
 
 def read_objects(texts: Iterator[str]) -> Objects:
@@ -110,7 +111,7 @@ class Arena:
         if "kustomize" in binaries and site.size <= LARGEST["kustomize"]:
             fleet.write_files(self.inputs / "kustomize", peerinputs.overlays(skeletons, jobs))
         fleet.write_files(self.inputs / "schemas", peerinputs.schemas())
-        fleet.write_files(self.inputs / "rules", [("policy.rego", peerinputs.REGO)])
+        fleet.write_files(self.inputs / "rules", [("policy.rego", fleet.file_text("three-rules.rego"))])
         if "kubectl-validate" in binaries and shutil.which("go"):
             fleet.write_files(self.inputs / "crds", [("jobset.yaml", crd())])
         fleet.write_files(self.inputs, [("cases.jsonl", "".join(peerinputs.cases(jobs)))])
@@ -129,7 +130,7 @@ class Arena:
             CONTROLLER: (ORACLE / "oracle",),
         }
         source = here / "cases.jsonl" if peer == CONTROLLER else None
-        return Command(words[peer], here, {}, frozenset((expected,)), source, self.stream)
+        return Command(words[peer], here, {}, expected, source, self.stream)
 
     def runs(self, peer: str) -> Callable[[int], Sample]:
         """Return what runs a peer once."""
@@ -254,22 +255,26 @@ def bouts(arena: Arena, peers: list[str], effort: Effort) -> Iterator[Bout]:
     In the flavour ``EVERYTHING`` we do more than a peer, so there is nothing to compare.
     """
     site = arena.site
-    fleet.write(site.root, site.size, site.flavour)  # scenes have changed jobs and runtimes
-    site.settle()
+    site.write()  # scenes have changed jobs
+    site.afresh()
+
+    def render_absent(_turn: int) -> Sample:
+        return site.afresh()
+
+    def render_present(_turn: int) -> Sample:
+        site.forget()
+        site.spoil()
+        return site.trainc("render", "--jobs", "1")
+
+    def validate(_turn: int) -> Sample:
+        site.forget()
+        return site.trainc("validate")
+
     for peer in peers:
         if site.size > LARGEST.get(peer, site.size):
             continue
         if site.flavour == fleet.LIKE:
             arena.check(peer)
-        theirs = arena.runs(peer)
-        for out in (ABSENT, PRESENT) if peer not in CHECKERS else (PRESENT,):
-
-            def ours(_turn: int, out: str = out, word: str = "validate" if peer in CHECKERS else "render") -> Sample:
-                if word == "render" and out == ABSENT:
-                    return site.afresh()
-                site.forget()
-                if word == "render":
-                    site.spoil()
-                return site.trainc(word)
-
-            yield Bout(site.flavour, peer, site.size, out, alternate(ours, theirs, effort))
+        scenes = {PRESENT: validate} if peer in CHECKERS else {ABSENT: render_absent, PRESENT: render_present}
+        for out, ours in scenes.items():
+            yield Bout(site.flavour, peer, site.size, out, *in_turns((ours, arena.runs(peer)), effort))

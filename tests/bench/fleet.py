@@ -1,30 +1,39 @@
 """A repository of any number of jobs: what ``make bench`` measures on. Nothing here is random: a size is a repository.
 
 Jobs take turns through five kinds (torch on CPUs; torch on 4 nodes of 8 GPUs; MPI on 4 nodes, the launcher one of
-them; torchtune with two initializers; JAX), fifty to a namespace, and differ in name, namespace, image, nodes and
-arguments. Half of the GPU jobs use a runtime of their own, equal but in name, so that one runtime serves a tenth of
-all jobs. A repository comes in two flavours: ``LIKE`` does what a chart with kubeconform and conftest behind it does
-(keys exist, three policies), ``EVERYTHING`` is the platform that this repository shows.
+them; torchtune with two initializers; JAX), fifty per namespace, and differ in name, namespace, image, nodes and
+arguments. Half of the GPU jobs use a runtime that differs in its name only. A repository comes in two flavours:
+``LIKE`` does what a chart with kubeconform and conftest behind it does (keys exist, three policies), ``EVERYTHING`` is
+the platform that this repository shows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from string import Template
 from typing import NamedTuple
 
-import fleetruntimes
-import fleettexts
-
 ROOT = Path(__file__).resolve().parents[2]
+FILES = Path(__file__).with_name("fleetfiles")
 NAMESPACE_SIZE = 50
 KINDS = ("cpu", "gpu", "mpi", "tune", "jax")
 TENTH = "torch-gpu-next"
 """The runtime of a tenth of the jobs: every second one on GPUs."""
-RUNTIMES = {"cpu": "torch-cpu", "gpu": "torch-gpu", "mpi": "mpi", "tune": fleetruntimes.TUNE, "jax": "jax"}
+TUNE = "torchtune-llama3.2-1b"
+RUNTIMES = {"cpu": "torch-cpu", "gpu": "torch-gpu", "mpi": "mpi", "tune": TUNE, "jax": "jax"}
 IMAGES = {"cpu": "torch", "gpu": "torch", "tune": "torchtune", "jax": "jax"}
 """By kind; MPI jobs run the image of their runtime, as their nodes do."""
+RUNTIME_IMAGES = {
+    "mpi": ("registry.example.com/train/mpi:1.0.0",),
+    "tune": (
+        "ghcr.io/kubeflow/trainer/dataset-initializer:v2.3.0",
+        "ghcr.io/kubeflow/trainer/model-initializer:v2.3.0",
+    ),
+}
+"""By kind, the images of the runtime that no job replaces."""
 VERSIONS = 8
 """How many tags an image has in the fleet."""
 
@@ -32,9 +41,18 @@ LIKE = "like for like"
 EVERYTHING = "everything"
 FLAVOURS = (LIKE, EVERYTHING)
 
+NAMESPACE = """\
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: {}
+  labels:
+    training.example.com/sync: automated
+"""
+
 
 class Job(NamedTuple):
-    """What tells one job of the fleet from another of its kind; numbers are text, as they go into templates."""
+    """The values in which the jobs of a kind differ; numbers are text, as they go into templates."""
 
     kind: str
     runtime: str
@@ -49,7 +67,6 @@ class Job(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Its file."""
         return f"jobs/{self.namespace}/{self.name}.yaml"
 
     @property
@@ -59,8 +76,18 @@ class Job(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Its TrainJob."""
-        return fleettexts.JOBS[self.kind].format(**self._asdict(), image=self.image)
+        """Its TrainJob; the folder of its file is its namespace."""
+        return _template(self.kind).substitute(self._asdict(), image=self.image)
+
+
+@cache
+def _template(kind: str) -> Template:
+    return Template(file_text(f"jobs/{kind}.yaml"))
+
+
+def file_text(name: str) -> str:
+    """Return the text of a file of ``fleetfiles/``."""
+    return (FILES / name).read_text(encoding="utf-8")
 
 
 def job(number: int) -> Job:
@@ -88,59 +115,60 @@ def jobs(size: int) -> Iterator[Job]:
     return map(job, range(size))
 
 
-def repository(size: int, flavour: str) -> Iterator[tuple[str, str]]:
-    """Yield name and text of every file of a fleet's repository, without out/. ValueError for no such flavour."""
-    if flavour not in FLAVOURS:
-        raise ValueError(f"no flavour {flavour!r}, only {', '.join(FLAVOURS)}")
-    for each in jobs(size):
-        yield each.path, each.text
-    for name, text in fleetruntimes.texts().items():
+def runtimes() -> Mapping[str, str]:
+    """Return the text of every runtime, by name."""
+    gpu = file_text("runtimes/torch-gpu.yaml")
+
+    def variant(name: str, framework: str = "torch", pool: str = "gpu") -> str:
+        text = gpu.replace("torch-gpu", name).replace("framework: torch", f"framework: {framework}")
+        return text.replace("torch: {}", f"{framework}: {{}}").replace("pool: gpu", f"pool: {pool}")
+
+    return {
+        "torch-cpu": variant("torch-cpu", pool="cpu"),
+        "torch-gpu": gpu,
+        TENTH: variant(TENTH),
+        "mpi": file_text("runtimes/mpi.yaml"),
+        TUNE: file_text(f"runtimes/{TUNE}.yaml"),
+        "jax": variant("jax", framework="jax"),
+    }
+
+
+def repository(size: int, flavour: str, *, one_file: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield name and text of every file of a fleet's repository, without out/; ``one_file`` is a file for all jobs."""
+    if one_file:
+        yield f"jobs/{job(0).namespace}/all.yaml", "---\n".join(each.text for each in jobs(size))
+    else:
+        yield from ((each.path, each.text) for each in jobs(size))
+    for name, text in runtimes().items():
         yield f"runtimes/{name}.yaml", text
     if flavour == LIKE:
-        yield "trainc.yaml", fleettexts.LIKE_CONFIG
-        yield "policies/three-rules.yaml", fleettexts.THREE_RULES
+        yield "trainc.yaml", file_text("like.yaml")
+        yield "policies/three-rules.yaml", file_text("three-rules.yaml")
         return
-    yield "trainc.yaml", fleettexts.EVERYTHING_CONFIG
+    yield "trainc.yaml", file_text("everything.yaml")
     yield "images.lock.yaml", lock(jobs(size))
     for name, text in starter_policies(size).items():
         yield f"policies/{name}", text
 
 
 def lock(fleet: Iterable[Job]) -> str:
-    """Return images.lock.yaml for the images of jobs, with digests that are nobody's."""
+    """Return images.lock.yaml for the images of jobs, with invented digests."""
     names: set[str] = set()
     for each in fleet:
-        names.update(fleetruntimes.KEPT_IMAGES.get(each.kind, ()))
+        names.update(RUNTIME_IMAGES.get(each.kind, ()))
         if each.kind in IMAGES:
             names.add(f"{each.image}:{each.tag}")
-    return "images:\n" + "".join(f"  {name}: {_digest(name)}\n" for name in sorted(names))
-
-
-def _digest(name: str) -> str:
-    return f"sha256:{sha256(name.encode()).hexdigest()}"
+    return "images:\n" + "".join(f"  {name}: sha256:{sha256(name.encode()).hexdigest()}\n" for name in sorted(names))
 
 
 def starter_policies(size: int) -> Mapping[str, str]:
-    """Return this repository's policies by file name, with ceilings for the fleet's namespaces and their Namespaces.
-
-    ValueError if gpu-ceiling.yaml is not as it was when this was written.
-    """
+    """Return this repository's policies by file name, with the GPU ceiling and the Namespaces of the fleet."""
     texts = {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "policies").glob("*.yaml"))}
-    texts["gpu-ceiling.yaml"] = _once(texts["gpu-ceiling.yaml"], 'default: "8"', 'default: "64"')
+    ceiling = texts["gpu-ceiling.yaml"].replace('default: "8"', 'default: "64"')
+    assert ceiling != texts["gpu-ceiling.yaml"], "the default of policies/gpu-ceiling.yaml has changed"
     teams = sorted({each.namespace for each in map(job, range(0, size, NAMESPACE_SIZE))})
-    texts["namespaces.yaml"] = "---\n".join(map(fleettexts.NAMESPACE.format, (*teams, "training-platform")))
-    return texts
-
-
-def _once(text: str, old: str, new: str) -> str:
-    if text.count(old) != 1:
-        raise ValueError(f"{old!r} is there {text.count(old)} times")
-    return text.replace(old, new)
-
-
-def write(root: Path, size: int, flavour: str) -> None:
-    """Write the repository of a fleet below root."""
-    write_files(root, repository(size, flavour))
+    namespaces = "---\n".join(map(NAMESPACE.format, (*teams, "training-platform")))
+    return {**texts, "gpu-ceiling.yaml": ceiling, "namespaces.yaml": namespaces}
 
 
 def write_files(root: Path, files: Iterable[tuple[str, str]]) -> None:
@@ -152,12 +180,6 @@ def write_files(root: Path, files: Iterable[tuple[str, str]]) -> None:
 
 
 def change_job(root: Path, turn: int) -> None:
-    """Change the first job of a fleet: each turn makes other text than the one before."""
+    """Change the first job of a fleet: each turn writes another text."""
     first = job(0)
     (root / first.path).write_text(first._replace(rate=f"{turn + 1}.5e-2").text, encoding="utf-8")
-
-
-def change_runtime(root: Path, turn: int) -> None:
-    """Change the runtime that a tenth of the jobs use: each turn makes other text than the one before."""
-    text = _once(fleetruntimes.texts()[TENTH], "value: WARN", f"value: WARN-{turn}")
-    (root / "runtimes" / f"{TENTH}.yaml").write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The inputs of other tools for the jobs of a fleet: a chart, overlays, JSON schemas, rules in Rego, cases."""
+"""The inputs of other tools for the jobs of a fleet: a chart, overlays, JSON schemas, cases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import fleet
-import fleetruntimes
 from skeletons import FIELDS, SCALING, Skeleton, fill
 
 from trainc.schema import Structural, resource
@@ -16,32 +15,6 @@ from trainc.schema.kinds import BUILT_IN
 
 CASE = 50
 """How many jobs a case for the oracle holds."""
-
-REGO = """\
-package main
-
-deny contains msg if {
-	input.kind == "JobSet"
-	some job in input.spec.replicatedJobs
-	some container in job.template.spec.template.spec.containers
-	endswith(container.image, ":latest")
-	msg := sprintf("container %q: the image has the tag latest", [container.name])
-}
-
-deny contains msg if {
-	input.kind == "JobSet"
-	some job in input.spec.replicatedJobs
-	some container in job.template.spec.template.spec.containers
-	not container.resources.limits.memory
-	msg := sprintf("container %q: no memory limit", [container.name])
-}
-
-deny contains msg if {
-	input.kind == "JobSet"
-	not input.metadata.labels["example.com/team"]
-	msg := "label example.com/team is missing"
-}
-"""
 
 
 def chart(skeletons: Mapping[str, Skeleton], jobs: Iterable[fleet.Job]) -> Iterator[tuple[str, str]]:
@@ -157,7 +130,7 @@ def remove_rules(crd: Any, text: str) -> int:
 
 def cases(jobs: Iterable[fleet.Job]) -> Iterator[str]:
     """Yield lines for the oracle (tests/oracle/main.go): the runtimes and fifty jobs each."""
-    runtimes = list(fleetruntimes.texts().values())
+    runtimes = list(fleet.runtimes().values())
     texts: list[str] = []
     number = 0
     for each in jobs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import statistics
@@ -11,12 +10,12 @@ import sys
 from pathlib import Path
 
 import fleet
-import fleetruntimes
 import pytest
 import yaml
 
-from trainc import Options, Severity, Source
+from trainc import Build, Options, Severity, Source
 from trainc import compile as compile_sources
+from trainc.basics.memo import LASTING
 
 PACKAGE = Path(__file__).parents[2] / "compiler"
 
@@ -28,22 +27,35 @@ def trainc(root: Path, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("flavour", fleet.FLAVOURS)
-def test_a_fleet_is_valid_and_nothing_is_said_of_it(flavour: str, tmp_path: Path) -> None:
-    fleet.write(tmp_path, 10, flavour)
+def test_a_fleet_is_valid_without_findings(flavour: str, tmp_path: Path) -> None:
+    fleet.write_files(tmp_path, fleet.repository(10, flavour))
     done = trainc(tmp_path, "validate", "--format", "json")
     assert (done.returncode, json.loads(done.stdout)) == (0, []), done.stderr
     assert "10 TrainJobs are valid" in done.stderr
 
 
 @pytest.mark.parametrize("flavour", fleet.FLAVOURS)
-def test_a_fleet_is_always_the_same(flavour: str) -> None:
-    once = dict(fleet.repository(60, flavour))
-    assert once == dict(fleet.repository(60, flavour))
-    assert len(once) == len(list(fleet.repository(60, flavour)))
+def test_a_job_in_a_fleet_compiles_to_what_it_does_alone(flavour: str) -> None:
+    """What jobs have in common is computed once; no job may leave a trace in another."""
+    files = dict(fleet.repository(40, flavour))
+    shared = {name: text for name, text in files.items() if not name.startswith("jobs/")}
+    alone: dict[str, object] = {}
+    for name in files.keys() - shared.keys():
+        LASTING.clear()
+        alone |= compiled({**shared, name: files[name]}).files
+    assert compiled(files).files == alone
+    assert len(alone) > 40
 
 
-def test_a_larger_fleet_holds_the_smaller_one() -> None:
-    assert list(fleet.jobs(70))[:30] == list(fleet.jobs(30))
+def test_one_file_with_all_jobs_compiles_to_the_same() -> None:
+    many, one = (compiled(dict(fleet.repository(10, fleet.LIKE, one_file=one))) for one in (False, True))
+    assert [each.data for each in many.objects] == [each.data for each in one.objects]
+
+
+def compiled(files: dict[str, str]) -> Build:
+    config = yaml.safe_load(files["trainc.yaml"])
+    sources = [Source(name, text) for name, text in files.items() if "/" in name]
+    return compile_sources(sources, Options(environment="prod", config=config))
 
 
 @pytest.mark.parametrize(
@@ -54,18 +66,11 @@ def test_a_larger_fleet_holds_the_smaller_one() -> None:
         ("runtimes/jax.yaml", "ml-platform\n", "''\n", "label example.com/team is missing"),
     ],
 )
-def test_the_three_rules_are_asked(name: str, old: str, new: str, message: str) -> None:
+def test_the_three_rules_apply(name: str, old: str, new: str, message: str) -> None:
     files = dict(fleet.repository(5, fleet.LIKE))
-    config = yaml.safe_load(files.pop("trainc.yaml"))
     assert old in files[name]
-    files[name] = files[name].replace(old, new)
-    build = compile_sources([Source(*each) for each in files.items()], Options(environment="prod", config=config))
+    build = compiled({**files, name: files[name].replace(old, new)})
     assert message in " ".join(finding.message for finding in build.findings if finding.severity == Severity.ERROR)
-
-
-def test_no_such_flavour() -> None:
-    with pytest.raises(ValueError, match="like for like, everything"):
-        list(fleet.repository(1, "vanilla"))
 
 
 def test_the_mix() -> None:
@@ -74,7 +79,7 @@ def test_the_mix() -> None:
     assert len({each.namespace for each in jobs}) == 1000 // fleet.NAMESPACE_SIZE
     assert {kind: sum(each.kind == kind for each in jobs) for kind in fleet.KINDS} == dict.fromkeys(fleet.KINDS, 200)
     assert sum(each.runtime == fleet.TENTH for each in jobs) == 100
-    assert {each.runtime for each in jobs} == set(fleetruntimes.texts())
+    assert {each.runtime for each in jobs} == set(fleet.runtimes())
     assert 500 <= statistics.fmean(len(each.text) for each in jobs) <= 600
 
 
@@ -86,18 +91,10 @@ def test_jobs_are_what_they_say() -> None:
         assert str(data["spec"]["trainer"]["numNodes"]) == each.nodes
 
 
-@pytest.mark.parametrize("change", [fleet.change_job, fleet.change_runtime])
-def test_a_change_makes_other_text_each_turn(change: object, tmp_path: Path) -> None:
-    assert callable(change)
-    fleet.write(tmp_path, 10, fleet.LIKE)
-    seen = [contents(tmp_path)]
+def test_each_turn_changes_the_first_job_anew(tmp_path: Path) -> None:
+    fleet.write_files(tmp_path, fleet.repository(1, fleet.LIKE))
+    texts = [fleet.job(0).text]
     for turn in range(3):
-        change(tmp_path, turn)
-        seen.append(contents(tmp_path))
-    for before, after in itertools.pairwise(seen):
-        assert sum(before[name] != after[name] for name in before) == 1
-    assert trainc(tmp_path, "validate").returncode == 0
-
-
-def contents(root: Path) -> dict[str, str]:
-    return {str(path): path.read_text(encoding="utf-8") for path in root.rglob("*.yaml")}
+        fleet.change_job(tmp_path, turn)
+        texts.append((tmp_path / fleet.job(0).path).read_text(encoding="utf-8"))
+    assert len(set(texts)) == 4

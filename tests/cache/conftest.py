@@ -10,14 +10,14 @@ from smallrepository import JOB, RUNTIME, Compiled, pause, put
 from walking import TICK
 
 from trainc.inputs.source import Document
-from trainc.pipeline.job import JobCompiler
+from trainc.pipeline.context import Prepared
 
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository of four jobs and two runtimes, the working directory, whose files have settled."""
     monkeypatch.setenv("TRAINC_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr("trainc.cache.stamps.FINE", TICK)
+    monkeypatch.setattr("trainc.cache.snapshot.FINE", TICK)
     root = tmp_path / "repository"
     put(root, "trainc.yaml", "environments:\n  prod: {}\n")
     for name in ("plain", "other"):
@@ -33,16 +33,16 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compiled]:
     """Return the names of the jobs compiled since the last call."""
     names: list[str] = []
-    real = JobCompiler.compile
+    real = Prepared.compile
 
-    def spy(self: JobCompiler, document: Document) -> object:
+    def spy(self: Prepared, document: Document) -> object:
         names.append(str(document.data["metadata"]["name"]))  # type: ignore[index, call-overload]
         return real(self, document)
 
     def since() -> list[str]:
-        found = sorted(names)
+        found = sorted(set(names))
         names.clear()
         return found
 
-    monkeypatch.setattr(JobCompiler, "compile", spy)
+    monkeypatch.setattr(Prepared, "compile", spy)
     yield since

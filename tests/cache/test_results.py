@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -49,19 +44,13 @@ CLEAN: tuple[tuple[str, ...], ...] = (
     (JOB,),
     (JOB, "-o", "json"),
     (JOB, "--format", "json"),
-    (JOB, "--format", "sarif"),
-    (JOB, "--format", "github"),
-    (JOB, "--format", "junit"),
     (JOB, "-q"),
-    (JOB, "-v"),
     (JOB, "--env", "prod"),
     (JOB, "--crd-dir", "crds"),
     ("jobs", "-o", "json", "--format", "json"),
-    ("jobs/team-vision", "-q", "--format", "sarif"),
     ("--faithful", JOB, "runtimes/torch-distributed.yaml"),
     ("late.yaml",),
     ("late.yaml", "-q", "--format", "json"),
-    ("late.yaml", JOB, "--format", "github"),
     ("-",),
     ("-", JOB, "--format", "json"),
 )
@@ -158,7 +147,7 @@ def test_failing_runs_are_not_remembered(place: Path, words: tuple[str, ...]) ->
 
 
 def test_invocations_do_not_mix(place: Path, compiled: list[int]) -> None:
-    some = (*CLEAN[:3], *CLEAN[6:10], *CLEAN[-4:])
+    some = (*CLEAN[:4], *CLEAN[-3:])
     plain = {words: run(*words, "--no-cache") for words in some}
     assert len(set(plain.values())) > len(some) // 2
     assert {words: run(*words) for words in some} == plain
@@ -305,33 +294,3 @@ def test_one_key_for_one_question(
     assert key(read, fact) is not None
     assert (key(read, fact) == key(others, other)) == ((read, repr(fact)) == (others, repr(other)))
     assert key(read, fact) != key([*read, []], fact)
-
-
-def test_a_known_result_loads_nothing_of_the_compiler(place: Path) -> None:
-    assert run(JOB)[0] == 0
-
-    def lines() -> Iterator[str]:
-        yield "import atexit, json, sys"
-        yield "atexit.register(lambda: sys.stderr.write('\\n' + json.dumps(sorted(sys.modules))))"
-        yield "from trainc.cli.root import trainc"
-        yield f"sys.argv[1:] = ['build', '-q', {JOB!r}]"
-        yield "trainc(prog_name='trainc')"
-
-    assert run("-q", JOB)[0] == 0
-    command = [sys.executable, "-c", "\n".join(lines())]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=_environment(place))
-    loaded = set(json.loads(done.stderr.splitlines()[-1]))
-    assert "trainc.cache.results" in loaded
-    heavy = {
-        "trainc.pipeline.compile",
-        "trainc.pipeline.context",
-        "trainc.load",
-        "trainc.emit",
-        "trainc.project.config",
-        "trainc.cli.compiling",
-    }
-    assert not heavy & loaded
-
-
-def _environment(place: Path) -> dict[str, str]:
-    return {**os.environ, "TRAINC_CACHE_DIR": str(place), "PYTHONPATH": str(ROOT / "compiler")}

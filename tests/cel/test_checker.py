@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.cel import types
-from trainc.cel.ast import Call, Ident, Message, Node
+from trainc.cel.ast import Call, Ident, Message, Node, postorder
 from trainc.cel.checker import TOO_LARGE, Checked, check, unchecked
 from trainc.cel.environments import base, declared, free
 from trainc.cel.issues import CompileError
@@ -16,7 +16,6 @@ from trainc.cel.types import Type, parse_signature, parse_type, spell
 from trainc.cel.unification import Bindings, exact
 from trainc.cel.validators import NO_OPTIONAL
 from trainc.cel.values import TypeValue
-from trainc.cel.walk import postorder
 
 SIMPLE = (types.BOOL, types.INT, types.UINT, types.DOUBLE, types.STRING, types.BYTES, types.DYN, types.ANY, types.NULL)
 TYPES = st.recursive(

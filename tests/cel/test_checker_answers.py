@@ -1,6 +1,6 @@
 """The checker against the true engine's answers: types, errors with their places, and what new expressions may use.
 
-The questions of ``checker/`` were chosen by hand and at random; ``python tests/oracle/cellibrary.py`` asks them again.
+The questions of ``checker/`` were chosen by hand and at random; ``python tests/oracle/celgoldens.py`` asks them again.
 """
 
 from __future__ import annotations

@@ -6,11 +6,10 @@ import json
 
 from oracle.celexpressions import expressions
 from oracle.celrows import dump
-from trainc.cel.ast import Node
+from trainc.cel.ast import Node, copied, postorder
 from trainc.cel.issues import CompileError
 from trainc.cel.macros import RECEIVER_MACROS
 from trainc.cel.parser import parse
-from trainc.cel.walk import copied, postorder
 
 MACROS = frozenset((*RECEIVER_MACROS, ("has", 1)))
 

@@ -1,6 +1,6 @@
 """The parser against cel-go's: trees, positions, messages but for those of syntax errors.
 
-``tests/oracle/celtrees.py`` writes what is expected.
+``tests/oracle/celgoldens.py`` writes what is expected.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from oracle import celrunner, celtrees
+from oracle import celgoldens, celrunner
 from oracle.celexpressions import expressions, soup
 from oracle.celrows import dump
 from trainc.cel.issues import CompileError, display
@@ -50,7 +50,7 @@ def refused(answer: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_what_cel_go_makes_of_it(path: Path) -> None:
-    lines = celtrees.read(path)
+    lines = celgoldens.rows(path)
     wrong = [line["expr"] for line in lines if refused(made(line["expr"])) != refused(expected(line["expr"], line))]
     assert len(lines) > 20
     assert wrong == []
@@ -66,7 +66,7 @@ def oracle() -> None:
 @pytest.mark.go
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_the_answers_are_current(path: Path, oracle: None) -> None:
-    assert celtrees.fresh(path) == path.read_text(encoding="ascii")
+    assert celgoldens.fresh(path) == path.read_text(encoding="ascii")
 
 
 @pytest.mark.go
@@ -76,6 +76,6 @@ def test_the_answers_are_current(path: Path, oracle: None) -> None:
     ids=["whole", "broken", "soup"],
 )
 def test_random_texts(texts: list[str], oracle: None) -> None:
-    answers = zip(texts, celtrees.ask(texts), strict=True)
+    answers = zip(texts, celgoldens.parse(texts), strict=True)
     wanted = {text: refused(expected(text, answer)) for text, answer in answers}
     assert [text for text, answer in wanted.items() if refused(made(text)) != answer] == []

@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from job_cases import mixed_specs, single_specs
 
-ORACLE = Path(__file__).parents[1] / "oracle" / "pods"
+from oracle import gotools
+
+ORACLE = gotools.ORACLE / "pods"
 BINARY = ORACLE / "pods"
 ANSWERS = Path(__file__).parent / "answers.json"
 SEED, MIXED = 7, 60
@@ -23,35 +23,15 @@ Answer = list[str] | None
 """The texts of all errors, sorted; None where the server panics."""
 
 
-class OracleError(Exception):
-    """The oracle cannot be built, or broke down."""
-
-
 def missing() -> str | None:
     """Say why the oracle cannot be built on this machine, or None if it can."""
-    if shutil.which("go") is None:
-        return "no Go toolchain (go is not on the PATH)"
-    command = ["go", "mod", "download", "k8s.io/kubernetes"]
-    done = subprocess.run(command, cwd=ORACLE, capture_output=True, text=True, check=False)
-    return f"k8s.io/kubernetes is not there: {done.stderr.strip()[-300:]}" if done.returncode else None
-
-
-def build() -> None:
-    """Compile the oracle; minutes the first time, then Go's cache has it. Raises OracleError."""
-    command = ["go", "build", "-o", BINARY.name, "."]
-    done = subprocess.run(command, cwd=ORACLE, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise OracleError(done.stderr)
+    return gotools.missing(ORACLE, "k8s.io/kubernetes")
 
 
 def ask(specs: Iterable[dict[str, Any]]) -> list[Answer]:
-    """Return what the server says of a Job with each spec, its metadata aside. Raises OracleError."""
+    """Return what the server says of a Job with each spec, its metadata aside."""
     head = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "job-node-0", "namespace": "team"}}
-    lines = [json.dumps({**head, "spec": spec}) + "\n" for spec in specs]
-    done = subprocess.run([BINARY], input="".join(lines), capture_output=True, text=True, check=False, encoding="utf-8")
-    answers = [json.loads(line) for line in done.stdout.split("\n") if line]
-    if done.returncode or len(answers) != len(lines):
-        raise OracleError(done.stderr[-2000:])
+    answers = gotools.ask([BINARY], ({**head, "spec": spec} for spec in specs))
     return [_texts(answer) for answer in answers]
 
 
@@ -69,10 +49,10 @@ def recorded_specs() -> list[dict[str, Any]]:
 
 
 def record() -> str:
-    """Return the text of the answers. Raises OracleError."""
+    """Return the text of the answers."""
     return json.dumps(ask(recorded_specs()), indent=0, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":
-    build()
+    gotools.build(ORACLE)
     ANSWERS.write_text(record(), encoding="utf-8")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from job_cases import changed, fine, mixed_specs, single_specs
 
 from trainc.basics.jsonvalues import JsonObject, paths
-from trainc.checks.jobs import abridged, is_sound, problems_of
+from trainc.checks.jobs import abridged, faults_of, is_sound
 from trainc.kube.gotypes import decode
 
 C = "template.spec.containers.0."
@@ -61,9 +61,9 @@ def write(spec: dict[str, Any], place: str, text: str) -> None:
 
 def agree(job: JsonObject) -> bool:
     """Assert that a Job is sound if and only if it has no problem; tell which."""
-    found = [*problems_of(job)]
+    found = faults_of(job)
     assert is_sound(job) == (not found), found
-    assert [*problems_of(abridged(job))] == [] or found, "what is left out hides nothing, and makes nothing"
+    assert faults_of(abridged(job)) == [] or found, "what is left out hides nothing, and makes nothing"
     return not found
 
 
@@ -110,7 +110,7 @@ def test_any_scalar(data: st.DataObject) -> None:
         owner = owner[step]
     owner[path[-1]] = data.draw(st.one_of(TEXTS, st.sampled_from((None, True, 0, -1, 1.5, [], {}, ["a"], {"a": "b"}))))
     try:
-        found = [*problems_of(job)]
+        found = faults_of(job)
     except Exception as error:  # noqa: BLE001 - of a type that no cluster lets pass
         with suppress(type(error)):
             assert not is_sound(job)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import pty
 import re
@@ -17,16 +16,6 @@ from trainc import __version__
 from trainc.cli.root import COMMANDS, trainc
 from trainc.findings import CODES
 from trainc.findings.codes import page
-
-HEAVY = (
-    "jsonschema",
-    "jinja2",
-    "ruamel.yaml",
-    "_ruamel_yaml",
-    "trainc.pipeline.compile",
-    "trainc.project.read",
-    "trainc.documents.load",
-)
 
 
 def command(name: str) -> click.Command:
@@ -100,24 +89,6 @@ def test_did_you_mean_an_option(run: Run) -> None:
     result = run("render", "--chek")
     assert result.exit_code == 2
     assert "--check" in result.stderr
-
-
-@pytest.mark.parametrize("args", [["--help"], ["--version"], ["explain", "TC101"]])
-def test_start_up_loads_nothing_heavy(args: list[str]) -> None:
-    code = (
-        "import sys\n"
-        "from trainc.cli.root import trainc\n"
-        "try:\n"
-        f"    trainc({args!r})\n"
-        "except SystemExit as end:\n"
-        "    assert not end.code\n"
-        "import json\n"
-        "sys.stderr.write(json.dumps(sorted(sys.modules)))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=surroundings())
-    loaded = json.loads(done.stderr)
-    assert "click" in loaded
-    assert [name for name in HEAVY if name in loaded] == []
 
 
 @pytest.mark.parametrize("code", ["TC101", "tc101"])

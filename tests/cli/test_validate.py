@@ -97,5 +97,5 @@ def test_jobs_of_other_operators_are_errors_wherever_they_are_given(repository: 
                 assert (
                     f"{name}:2:1: error[TC019]: {kind} of {version.partition('/')[0]} is not compiled" in result.output
                 )
-                assert "= hint: replace it by a TrainJob " in result.output
+                assert "= hint: replace it with a TrainJob " in result.output
             path.unlink()

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 from simulator import allowed
 from simulator.changes import Changes
 from simulator.dns import PTR, A, Query, address_of, answer
-from simulator.downward import Facts, field_value, quantity
+from simulator.downward import Facts, field_value
 from simulator.endpoints import Endpoints
 from simulator.environment import ConfigError, expand
 from simulator.errors import Unsupported
 from simulator.images import Image, resolve
-from simulator.network import resolv_conf
 from simulator.payload import File, write
 from simulator.process import CAPABILITIES
 from simulator.security import DEFAULT_CAPABILITIES, identity
@@ -54,20 +53,6 @@ def test_expand(text: str, expected: str) -> None:
 @drawn(st.text())
 def test_expand_leaves_what_was_escaped(text: str) -> None:
     assert expand(text.replace("$", "$$"), {"A": "x"}) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("1", 1), ("1500m", 1.5), ("2Gi", 2 * 1024**3), ("1k", 1000), ("1e3", 1000), ("0.5Ki", 512), ("3E", 3 * 10**18)],
-)
-def test_quantity(text: str, expected: float) -> None:
-    assert quantity(text) == expected
-
-
-@pytest.mark.parametrize("text", ["", "x", "1Q", "1 Gi"])
-def test_no_quantity(text: str) -> None:
-    with pytest.raises(ValueError, match="not a quantity"):
-        quantity(text)
 
 
 def question(name: str, kind: int = A) -> bytes:
@@ -175,11 +160,11 @@ def test_security_of_containers_and_pods() -> None:
     image = Image(Path("/"), user="1000:1001")
     assert identity(pod({}), {}, image).user == "1000:1001"
     both = identity(
-        pod({"securityContext": {"runAsUser": 1, "runAsGroup": 2, "fsGroup": 3, "supplementalGroups": [4]}}),
+        pod({"securityContext": {"runAsUser": 1, "runAsGroup": 2, "fsGroup": 3}}),
         {"securityContext": {"runAsUser": 0}},
         image,
     )
-    assert (both.user, both.group, both.groups) == ("0", 2, (4, 3))
+    assert (both.user, both.group, both.groups) == ("0", 2, (3,))
     assert both.capabilities == {CAPABILITIES.index(name) for name in DEFAULT_CAPABILITIES}
     assert sum(1 << number for number in both.capabilities) == 0xA80425FB
     with pytest.raises(Unsupported, match="capability FLY"):
@@ -237,22 +222,11 @@ def test_what_is_not_carried_out_is_named() -> None:
     )
 
 
-def test_files_are_replaced_at_once(tmp_path: Path) -> None:
-    write(tmp_path, {"a": File(b"1", 0o400), "in/b": File(b"2", 0o444)})
-    first = (tmp_path / "..data").readlink()
-    write(tmp_path, {"a": File(b"3", 0o440), "c": File(b"4", 0o444)})
-    assert (tmp_path / "..data").readlink() != first
+def test_files_are_links_to_versioned_data(tmp_path: Path) -> None:
+    write(tmp_path, {"a": File(b"3", 0o440), "in/b": File(b"4", 0o444)})
     assert (tmp_path / "a").read_bytes() == b"3" and (tmp_path / "a").readlink() == Path("..data/a")
+    assert (tmp_path / "in").readlink() == Path("..data/in")
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o440
-
-
-def test_repeats_in_resolv_conf_are_left_out() -> None:
-    spec = {"dnsConfig": {"searches": ["svc.cluster.local", "x"], "nameservers": ["10.96.0.10"]}}
-    assert resolv_conf(pod(spec)).splitlines() == [
-        "search default.svc.cluster.local svc.cluster.local cluster.local x",
-        "nameserver 10.96.0.10",
-        "options ndots:5",
-    ]
 
 
 def test_changes() -> None:

@@ -45,16 +45,9 @@ def test_complete_is_more_than_ready() -> None:
     assert names(jobsets.plan(found, [job(found, "initializer", "Complete")])) == ["j-node-0"]
 
 
-def test_in_order() -> None:
-    found = jobset({"name": "a"}, {"name": "b"}, startupPolicy={"startupPolicyOrder": "InOrder"})
-    assert names(jobsets.plan(found, [])) == ["j-a-0"]
-    assert names(jobsets.plan(found, [job(found, "a", ready=2)])) == ["j-b-0"]
-    assert names(jobsets.plan(jobset({"name": "a"}, {"name": "b"}), [])) == ["j-a-0", "j-b-0"]
-
-
 @pytest.mark.parametrize(
     ("policy", "over"),
-    [({}, False), ({"targetReplicatedJobs": ["a"]}, True), ({"operator": "Any"}, True)],
+    [({}, False), ({"targetReplicatedJobs": ["a"]}, True)],
 )
 def test_success(policy: Json, over: bool) -> None:
     found = jobset({"name": "a"}, {"name": "b"}, successPolicy={"operator": "All", **policy})
@@ -90,30 +83,6 @@ def test_restarts() -> None:
     ended = jobsets.ended({"status": last.status})
     assert ended is not None
     assert ended["reason"] == "ReachedMaxRestarts"
-
-
-@pytest.mark.parametrize(
-    ("action", "reasons", "ends"),
-    [
-        ("FailJobSet", ["PodFailurePolicy"], True),
-        ("FailJobSet", ["DeadlineExceeded"], False),
-        ("RestartJobSetAndIgnoreMaxRestarts", [], False),
-    ],
-)
-def test_rules(action: str, reasons: list[str], ends: bool) -> None:
-    rule = {"name": "r", "action": action, "onJobFailureReasons": reasons}
-    found = jobset({"name": "a"}, failurePolicy={"maxRestarts": 1, "rules": [rule]})
-    status = jobsets.plan(found, [job(found, "a", "Failed", reason="PodFailurePolicy")]).status
-    assert (jobsets.ended({"status": status}) is not None) is ends
-    assert status["restartsCountTowardsMax"] == (0 if "Ignore" in action or ends else 1)
-
-
-def test_suspended() -> None:
-    found = jobset({"name": "a"}, suspend=True)
-    assert jobsets.plan(found, [job(found, "a")]).suspend == {"j-a-0": True}
-    assert jobsets.plan({**found, "spec": {**found["spec"], "suspend": False}}, [job(found, "a")]).suspend == {
-        "j-a-0": False
-    }
 
 
 def simple(**spec: Any) -> Json:
@@ -181,17 +150,6 @@ def test_deadline() -> None:
     assert ends(jobs.plan(found, [], 5.0, 0)) == ("Failed", "DeadlineExceeded")
 
 
-@pytest.mark.parametrize(
-    ("action", "values", "over"),
-    [("FailJob", [3], "PodFailurePolicy"), ("Ignore", [3], None), ("FailJob", [4], "BackoffLimitExceeded")],
-)
-def test_pod_failure_policy(action: str, values: list[int], over: str | None) -> None:
-    rule = {"action": action, "onExitCodes": {"operator": "In", "values": values}}
-    found = simple(backoffLimit=0, podFailurePolicy={"rules": [rule]})
-    ended = ends(jobs.plan(found, [a_pod("Failed", code=3)], 0, 10.0))
-    assert ended == (None if over is None else ("Failed", over))
-
-
 def test_restarts_of_containers_count() -> None:
     found = simple(backoffLimit=2)
     found["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure"
@@ -201,8 +159,3 @@ def test_restarts_of_containers_count() -> None:
 
     assert jobs.plan(found, running(1), 0, 0).delete == []
     assert jobs.plan(found, running(2), 0, 0).delete == ["Running-None"]
-
-
-def test_a_suspended_job_has_no_pods() -> None:
-    plan = jobs.plan(simple(suspend=True), [a_pod("Running")], 0, 0)
-    assert (plan.delete, plan.create) == (["Running-None"], [])

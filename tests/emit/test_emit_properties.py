@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,14 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from oracle import gotools
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.basics.memo import last
 from trainc.documents.emit import emit
 from trainc.documents.load import load
 from trainc.inputs.source import Source
 from trainc.kube.fieldorder import ordered_object
-
-ORACLE = Path(__file__).parents[1] / "oracle"
 
 WORDS = """
 y n yes No on OFF true null ~ 0 0444 0o17 1e3 1e-4 .5 1:30 2024-01-01 1_000 .inf << = - --- ... ? : 1.10 1.2.3 16Gi |+ >
@@ -115,15 +111,11 @@ def test_the_order_of_keys_given_does_not_matter(data: JsonObject, chance: objec
 
 
 @pytest.mark.go
+@pytest.mark.usefixtures("go_modules")
 def test_go_reads_the_same() -> None:
-    if shutil.which("go") is None:
-        pytest.skip("no Go toolchain (go is not on the PATH)")
-    done = subprocess.run(["go", "mod", "download"], cwd=ORACLE, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"the Go modules of tests/oracle/go.mod are not there: {done.stderr.strip()[-300:]}")
     given_data = collected()
     assert len(given_data) > 400
-    for data, answer in zip(given_data, ask([emit(data) for data in given_data]), strict=True):
+    for data, answer in zip(given_data, gotools.ask("./yamlread", map(emit, given_data)), strict=True):
         assert answer.get("error", "") == answer.get("strict", "") == ""
         assert as_floats(answer["json"]) == as_floats(data)
 
@@ -138,14 +130,6 @@ def collected() -> list[JsonObject]:
 
     collect()
     return found
-
-
-def ask(texts: list[str]) -> list[dict[str, Any]]:
-    """Return what sigs.k8s.io/yaml makes of each text."""
-    lines = "".join(json.dumps(text) + "\n" for text in texts)
-    go = ["go", "run", "./yamlread"]
-    done = subprocess.run(go, cwd=ORACLE, input=lines, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.split("\n") if line]
 
 
 def as_floats(value: Json) -> Json:

@@ -9,9 +9,8 @@ from everything import DIGEST, TEXTS, built, made, options, row
 
 from trainc import Build, Options, compile
 from trainc.basics.jsonvalues import paths
-from trainc.images.lockfile import parse_lock
 from trainc.plugins.model import Object
-from trainc.project.config import parse
+from trainc.project.config import parse, parse_lock
 from trainc.project.read import read_config, read_lock, read_tree
 from trainc.provenance.explain import Provenance, table
 
@@ -62,12 +61,12 @@ CASES: list[tuple[str, str, str, str, str]] = [
     ),
     ("JobSet", f"{LAUNCHER}.{POD}.restartPolicy", "default JobSet webhook", "", ""),
     ("ConfigMap j-mpi-hostfile", "data.hostfile", "plugin MPI", "jobs/team/j.yaml", "numNodes: 3"),
-    ("ConfigMap j-mpi-hostfile", "immutable", "plugin freezing", "", ""),
+    ("ConfigMap j-mpi-hostfile", "immutable", "plugin immutable_configmaps", "", ""),
     ("PodGroup", "spec.minMember", "plugin CoScheduling", "jobs/team/j.yaml", "numNodes: 3"),
     ("PodGroup", "spec.scheduleTimeoutSeconds", "runtime rt", "runtimes/rt.yaml", "scheduleTimeoutSeconds: 90"),
     ("Secret", "type", "plugin sshKeys", "runtimes/rt.yaml", "mpi:"),
     ("Job", "spec.template.spec.containers[0].image", "environment registries", "trainc.yaml", "ghcr.io: mirror"),
-    ("Job", "metadata.name", "plugin sealing", "", ""),
+    ("Job", "metadata.name", "plugin hash_suffix", "", ""),
     ("PersistentVolumeClaim", "spec.accessModes[0]", "companion PersistentVolumeClaim data", "runtimes/rt.yaml", "acc"),
     ("PersistentVolumeClaim", "spec.volumeMode", "default API server", "", ""),
     ("PersistentVolumeClaim", "metadata.namespace", "environment namespaces", "trainc.yaml", "namespaces:"),
@@ -175,4 +174,4 @@ def test_every_field_of_a_job_with_every_kind_of_origin() -> None:
 def test_the_plugins_of_what_is_named_with_a_hash() -> None:
     job = made("Job", MADE_BY_JOB)
     (name,) = table(job, [("metadata", "name")], options()).rows
-    assert [each.word for each in name.origins] == ["plugin sealing", "trainjob j"]
+    assert [each.word for each in name.origins] == ["plugin hash_suffix", "trainjob j"]

@@ -8,7 +8,7 @@ import pytest
 from trainc.data import load_text
 from trainc.findings import CODES
 from trainc.findings.codes import RANGES, markdown, page
-from trainc.inputs.options import FIXES
+from trainc.upstream import FIXES
 
 DOCS = Path(__file__).parents[2] / "docs" / "codes.md"
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from inputs import JOB, RUNTIME, XGBOOST, build, names, places, with_runtime
 
 from trainc import Options, Source, compile
-from trainc.documents.comments import comments, yaml_comments
+from trainc.documents.libyaml import yaml_comments
+from trainc.documents.load import comments
 from trainc.findings import CODES, Severity
 from trainc.findings.severities import REFUSED
 from trainc.findings.suppression import read
@@ -79,15 +80,15 @@ def test_spellings(comment: str) -> None:
         ("# trainc:", "unknown comment trainc:"),
         ("# trainc: ingore TC409 reason", "unknown comment trainc: ingore"),
         ("# trainc: ignored TC409 reason", "unknown comment trainc: ignored"),
-        ("# trainc: ignore", "the comment names no code"),
-        ("# trainc: ignore all of it", "the comment names no code"),
+        ("# trainc: ignore", "the comment has no code"),
+        ("# trainc: ignore all of it", "the comment has no code"),
         ("# trainc: ignore TC409", "no reason to ignore TC409"),
         ("# trainc: ignore TC409, TC015 --", "no reason to ignore TC409, TC015"),
         ("# trainc: ignore tc409 reason", "unknown code 'tc409'"),
         ("# trainc: ignore TC40 reason", "unknown code 'TC40'"),
         ("# trainc: ignore TC016 reason", "TC016 cannot be silenced: it is about such comments"),
-        ("# trainc: ignore TC002 reason", "TC002 cannot be silenced: what cannot be read or told apart cannot be"),
-        ("# trainc: ignore TC902 reason", "TC902 cannot be silenced: trainc cannot go on after it"),
+        ("# trainc: ignore TC002 reason", "TC002 cannot be silenced: trainc cannot compile such input"),
+        ("# trainc: ignore TC902 reason", "TC902 cannot be silenced: trainc cannot continue after it"),
         ("# trainc: ignore TC801 reason", "TC801 cannot be silenced: the cluster refuses it, too"),
     ],
 )

@@ -12,7 +12,7 @@ from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import Json, JsonObject, get
 from trainc.documents.emit import emit
 from trainc.findings import Severity
-from trainc.inputs.options import FIXES
+from trainc.upstream import FIXES
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.yaml"))}

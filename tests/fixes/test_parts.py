@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import Json, get
-from trainc.inputs.options import FIXES
+from trainc.upstream import FIXES
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "tests" / "fixes"

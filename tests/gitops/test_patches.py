@@ -9,7 +9,7 @@ import pytest
 from trainc import Build, Options, Source, compile
 from trainc.admission.jobsetdefaults import default, overlay
 from trainc.basics.jsonvalues import as_object, get
-from trainc.gitops.spelling import SPECS, spelt
+from trainc.gitops.patches import SPECS, go_encoded
 from trainc.kube.gotypes import JOB_SET, decode
 from trainc.plugins.model import Object
 from trainc.project.config import parse
@@ -134,7 +134,7 @@ def is_stored(made: Object) -> bool:
         typed = {key: value for key, value in as_object(decode(made.data, JOB_SET)).items() if key != "status"}
         assert overlay(made.data, typed) == made.data
         return True
-    assert spelt(made.data) == made.data
+    assert go_encoded(made.data) == made.data
     group, version = split_version(str(made.data["apiVersion"]))
     known = BUILT_IN.find(group, version, made.kind)
     if known is None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-from trainc.kube import gotypes, merge, names, podrequests, quantity
+from oracle import gotools
+from trainc.kube import gotypes, merge, names, pods, quantity
 from trainc.kube.gojson import float_literal
 
-ORACLE = Path(__file__).parents[1] / "oracle"
 NAMES = ("a", "b", "node", "c", "d")
 SPECS = (gotypes.JOB_SET_SPEC, gotypes.POD_SPEC, "v1.Container", "v1.ObjectMeta")
 DOCUMENTS = (gotypes.JOB_SET, gotypes.TRAIN_JOB, gotypes.TRAINING_RUNTIME, gotypes.CLUSTER_TRAINING_RUNTIME)
@@ -194,9 +192,7 @@ def _as_sent(value: Any) -> Any:
 
 def ask(cases: Iterable[Case]) -> list[Any]:
     """Return what upstream makes of the cases."""
-    text = "".join(f"{json.dumps(case, ensure_ascii=False)}\n" for case in cases)
-    done = subprocess.run(["go", "run", "./kube"], cwd=ORACLE, input=text, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return gotools.ask("./kube", cases, escaped=False)  # Go's readers of quantities see the JSON as it is written
 
 
 def answer(case: Case) -> Any:
@@ -272,7 +268,7 @@ _ANSWERS = {
     "runtime-patch": _runtime_patch,
     "resources": lambda case: {"ok": merge.merge_resources(case["raw"], case["patch"])},
     "requests": lambda case: {
-        "ok": {name: amount.canonical() for name, amount in podrequests.pod_requests(case["raw"]).items()}
+        "ok": {name: amount.canonical() for name, amount in pods.pod_requests(case["raw"]).items()}
     },
     "names": _names,
     "labels": _labels,

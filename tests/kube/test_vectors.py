@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 
 import pytest
-from kube_cases import ORACLE, answer, ask, make
+from kube_cases import answer, ask, make
 from kube_vectors import FILES, VECTORS, load, record
+
+from oracle import gotools
 
 ENOUGH = {"gotypes": 120, "merges": 100, "names": 50, "quantities": 150, "requests": 90}
 OPERATIONS = (
     *("quantity", "arithmetic", "decode", "decode-bad", "apply", "merge", "runtime-patch", "resources"),
     *("requests", "names", "labels"),
 )
-
-
-@pytest.fixture(scope="session")
-def upstream() -> None:
-    """Skip where Go or the modules are missing; a program that does not compile is a failure."""
-    if shutil.which("go") is None:
-        pytest.skip("no Go toolchain (go is not on the PATH)")
-    done = subprocess.run(["go", "mod", "download"], cwd=ORACLE, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"the Go modules of tests/oracle/go.mod are not there: {done.stderr.strip()[-300:]}")
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -44,7 +34,7 @@ def test_cases_are_not_changed_by_answering(file: str) -> None:
 
 
 @pytest.mark.go
-@pytest.mark.usefixtures("upstream")
+@pytest.mark.usefixtures("go_modules")
 @pytest.mark.parametrize("file", FILES)
 def test_vectors_are_what_upstream_says_today(file: str, update: bool) -> None:
     path = VECTORS / f"{file}.json"
@@ -55,7 +45,7 @@ def test_vectors_are_what_upstream_says_today(file: str, update: bool) -> None:
 
 
 @pytest.mark.go
-@pytest.mark.usefixtures("upstream")
+@pytest.mark.usefixtures("go_modules")
 @pytest.mark.parametrize("op", OPERATIONS)
 def test_random_cases_agree_with_upstream(op: str) -> None:
     cases = make(op, 4711, 400)
@@ -69,8 +59,7 @@ def test_random_cases_agree_with_upstream(op: str) -> None:
 
 
 @pytest.mark.go
-@pytest.mark.usefixtures("upstream")
+@pytest.mark.usefixtures("go_modules")
 def test_table_of_go_types_is_what_upstream_has() -> None:
-    table = ORACLE.parents[1] / "compiler" / "trainc" / "data" / "gotypes.json"
-    done = subprocess.run(["go", "run", "./gotypes"], cwd=ORACLE, capture_output=True, text=True, check=True)
-    assert table.read_text(encoding="utf-8") == done.stdout
+    table = gotools.ORACLE.parents[1] / "compiler" / "trainc" / "data" / "gotypes.json"
+    assert table.read_text(encoding="utf-8") == gotools.run(["go", "run", "./gotypes"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,9 +100,6 @@ class Repository:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    for name in [name for name in os.environ if name.startswith("GIT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     root = tmp_path / "repository"
     root.mkdir()
     monkeypatch.chdir(root)
@@ -157,7 +153,7 @@ def before_runtime(name: str) -> str:
     return "mlx-distributed" if name == "ocean" else "plain"
 
 
-def test_change_what_cannot_be_changed(repository: Repository) -> None:
+def test_change_an_immutable_field(repository: Repository) -> None:
     change: dict[str, Any] = {"spec": {"trainer": {"numNodes": 4}}}
     repository.job("bert", change)
     repository.run("render")
@@ -165,8 +161,8 @@ def test_change_what_cannot_be_changed(repository: Repository) -> None:
     assert set(re.findall(r"error\[(TC\d+)\]", output)) == {"TC204"}
     line = 'trainc.dev/run: "2"'
     assert f"add {line} to metadata.annotations of the TrainJob" in output
-    assert yaml.safe_load(line) == block("Change what cannot be changed")["metadata"]["annotations"]
-    repository.job("bert", merged(change, block("Change what cannot be changed")))
+    assert yaml.safe_load(line) == block("Change an immutable field")["metadata"]["annotations"]
+    repository.job("bert", merged(change, block("Change an immutable field")))
     repository.run("render")
     assert repository.findings() == []
     assert "TC202" not in repository.run("validate", "--base", "HEAD"), "the TrainJob may change with its number"

@@ -1,4 +1,4 @@
-"""How the readers take plain scalars: recorded from Kubernetes' own library, and compared with PyYAML and ruamel."""
+"""How the readers take plain scalars: recorded from Kubernetes' own library, and compared with ruamel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml.nodes import ScalarNode
@@ -45,16 +44,6 @@ def test_keys_are_those_of_kubernetes() -> None:
         if found != key:
             wrong.append((text, key, found))
     assert wrong == []
-
-
-def test_kinds_are_those_of_pyyaml() -> None:
-    assert [row[0] for row in ROWS if scalars.pyyaml_kind(row[0]) != row[4]] == []
-
-
-@given(st.text(alphabet="0123456789+-._eExXoObBnyNY:tT Z~=<", max_size=12))
-def test_pyyaml_resolves_as_the_table_says(text: str) -> None:
-    tag = yaml.SafeLoader("").resolve(yaml.ScalarNode, text, (True, False))
-    assert scalars.pyyaml_kind(text) == tag.rpartition(":")[2]
 
 
 @given(

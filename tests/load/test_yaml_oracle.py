@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections import Counter
 
 import pytest
 from scalar_vectors import FILE, record
-from yaml_oracle import ORACLE, ask, damaged_yaml, same, streams
+from yaml_oracle import ask, damaged_yaml, same, streams
 
+from oracle import gotools
 from trainc.basics.jsonvalues import Json
 from trainc.data import load_json
 from trainc.documents.load import load
@@ -18,21 +17,11 @@ from trainc.documents.yaml import read_yaml
 from trainc.inputs.source import Source
 
 OURS = (
-    "kubectl reads only what stands before this line",
+    "kubectl ignores everything from this line on",
     "a byte order mark inside the text",
     "JSON has nothing for the tag",
 )
 """What trainc refuses and Kubernetes does not, knowing it."""
-
-
-@pytest.fixture(scope="session")
-def upstream() -> None:
-    """Skip where Go or the modules are missing; a program that does not compile is a failure."""
-    if shutil.which("go") is None:
-        pytest.skip("no Go toolchain (go is not on the PATH)")
-    done = subprocess.run(["go", "mod", "download"], cwd=ORACLE, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"the Go modules of tests/oracle/go.mod are not there: {done.stderr.strip()[-300:]}")
 
 
 def read(text: str) -> tuple[Json, list[Problem]]:
@@ -44,7 +33,7 @@ def read(text: str) -> tuple[Json, list[Problem]]:
 
 
 @pytest.mark.go
-@pytest.mark.usefixtures("upstream")
+@pytest.mark.usefixtures("go_modules")
 def test_damaged_yaml() -> None:
     texts = damaged_yaml(1, 6000)
     counts: Counter[str] = Counter()
@@ -71,7 +60,7 @@ def test_damaged_yaml() -> None:
 
 
 @pytest.mark.go
-@pytest.mark.usefixtures("upstream")
+@pytest.mark.usefixtures("go_modules")
 def test_streams_of_documents() -> None:
     identity = "apiVersion: v1\nkind: K\nmetadata: {name: x}\n"
     texts = [text.replace("a: 1\n", identity).replace('{"a":1}', _json("y")) for text in streams(1, 4000)]
@@ -102,7 +91,7 @@ def _is_object(value: object) -> bool:
 
 
 @pytest.mark.go
-@pytest.mark.usefixtures("upstream")
+@pytest.mark.usefixtures("go_modules")
 def test_recorded_scalars_are_what_upstream_says_today(update: bool) -> None:
     text = record()
     if update:
@@ -111,7 +100,6 @@ def test_recorded_scalars_are_what_upstream_says_today(update: bool) -> None:
 
 
 @pytest.mark.go
-@pytest.mark.usefixtures("upstream")
+@pytest.mark.usefixtures("go_modules")
 def test_the_table_of_printable_characters_is_that_of_go() -> None:
-    done = subprocess.run(["go", "run", "./printable"], cwd=ORACLE, capture_output=True, text=True, check=True)
-    assert load_json("go_printable.json") == done.stdout.split()
+    assert load_json("go_printable.json") == gotools.run(["go", "run", "./printable"]).split()

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
-from pathlib import Path
 from typing import Any
 
-ORACLE = Path(__file__).parents[1] / "oracle"
+from oracle import gotools
 
 
 def ask(texts: list[str]) -> list[dict[str, Any]]:
     """Return what Kubernetes makes of each text; see the program for the fields."""
-    lines = "".join(json.dumps(text) + "\n" for text in texts)
-    done = subprocess.run(
-        ["go", "run", "./yamlread"], cwd=ORACLE, input=lines, capture_output=True, text=True, check=True
-    )
-    # Not splitlines: answers hold line separators of Unicode.
-    answers = [json.loads(line) for line in done.stdout.split("\n") if line]
-    assert len(answers) == len(texts)
-    return answers
+    return gotools.ask("./yamlread", texts)
 
 
 def same(one: object, other: object) -> bool:

@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trainc.basics.jsonvalues import Json
-from trainc.cel.ast import Call, Comprehension, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
+from trainc.cel.ast import (
+    Call,
+    Comprehension,
+    Entry,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Message,
+    Node,
+    Select,
+    postorder,
+)
 from trainc.cel.values import Uint
-from trainc.cel.walk import postorder
 
 
 def dump(node: Node) -> Json:

@@ -2,15 +2,14 @@
 """Asks the API server's code about policies and writes ``policies/``: ``python tests/oracle/policygoldens.py``.
 
 ``decisions.jsonl`` and ``creation.jsonl`` hold lines ``{"question": ..., "answer": ...}``. What all questions about
-decisions have in common is left out of them: the kinds and namespaces of policygen.py. ``--live N --seed S`` writes
-nothing and compares N new questions of each kind with trainc.
+decisions have in common is left out of them: the kinds and namespaces of policygen.py. The recorded questions are
+asked again. ``--live N --seed S`` writes nothing and compares N new questions of each kind with trainc.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,12 +20,11 @@ HERE = Path(__file__).resolve().parent
 if __name__ == "__main__":
     sys.path.insert(0, str(HERE.parent))
 
-from oracle import celrunner, policycreation, policygen  # noqa: E402 - the folder above is not on a script's path
+from oracle import celrunner, gotools, policycreation, policygen  # noqa: E402 - the folder above is not on a script's path
 
 BINARY = HERE / "cel" / "policies" / "policies"
 GOLDENS = HERE / "policies"
 PROCESSES = 8
-SEED, DECISIONS, CREATIONS = 7, 400, 300
 COMMON = {"kinds": policygen.KINDS, "namespaces": policygen.NAMESPACES}
 
 Json = dict[str, Any]
@@ -34,10 +32,7 @@ Json = dict[str, Any]
 
 def build() -> None:
     """Compile the oracle. Raises OracleError."""
-    command = ["go", "build", "-o", str(BINARY), "./policies"]
-    done = subprocess.run(command, cwd=celrunner.HERE, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise celrunner.OracleError(done.stderr)
+    gotools.build(celrunner.HERE, "./policies")
 
 
 def ask(command: str, questions: list[Json]) -> list[Json]:
@@ -48,15 +43,11 @@ def ask(command: str, questions: list[Json]) -> list[Json]:
     share = max(1, -(-len(questions) // PROCESSES))
     parts = [questions[start : start + share] for start in range(0, len(questions), share)]
     with ThreadPoolExecutor(PROCESSES) as pool:
-        return [answer for answers in pool.map(lambda part: _ask(command, part), parts) for answer in answers]
-
-
-def _ask(command: str, questions: list[Json]) -> list[Json]:
-    text = "".join(json.dumps(question) + "\n" for question in questions)
-    done = subprocess.run([str(BINARY), command], input=text, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise celrunner.OracleError(done.stderr[-2000:])
-    return [json.loads(line) for line in done.stdout.split("\n") if line]
+        return [
+            answer
+            for answers in pool.map(lambda part: gotools.ask([BINARY, command], part), parts)
+            for answer in answers
+        ]
 
 
 def read(name: str) -> list[tuple[Json, Json]]:
@@ -107,21 +98,11 @@ def _lines(pairs: Iterable[tuple[Json, Json]], drop: Iterable[str] = ()) -> str:
 
 
 def _write() -> None:
-    asked = list(policygen.questions(SEED, DECISIONS))
-    said = [
-        pair for pair in zip(asked, ask("decide", asked), strict=True) if _says(pair[1]) or pair[0]["id"][-1] in "05"
-    ]
-    heavy = [question for question in policygen.heavy() if "conditions" in question["id"]]
-    said += zip(heavy, ask("decide", heavy), strict=True)
-    made = list(policycreation.questions(SEED, CREATIONS))
-    GOLDENS.mkdir(exist_ok=True)
-    (GOLDENS / "decisions.jsonl").write_text(_lines(said, COMMON), encoding="ascii")
-    (GOLDENS / "creation.jsonl").write_text(_lines(zip(made, ask("create", made), strict=True)), encoding="ascii")
-    print(f"{len(said)} decisions, {len(made)} creations")
-
-
-def _says(answer: Json) -> bool:
-    return bool(answer["error"] or answer["warnings"] or answer["annotations"])
+    """Ask the recorded questions again."""
+    for name, command in (("decisions", "decide"), ("creation", "create")):
+        asked = [question for question, _ in read(name)]
+        text = _lines(zip(asked, ask(command, asked), strict=True), COMMON if name == "decisions" else ())
+        (GOLDENS / f"{name}.jsonl").write_text(text, encoding="ascii")
 
 
 def live(seed: int, count: int) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from oracle import gotools
+from oracle.gotools import OracleError
 
 HERE = Path(__file__).resolve().parent
 BINARY = HERE / "oracle"
@@ -29,30 +31,14 @@ class Case(NamedTuple):
     old: str = ""
 
 
-class OracleError(Exception):
-    """The oracle cannot be built, or broke down on a case."""
-
-
 def missing() -> str | None:
     """Say why the oracle cannot be built on this machine, or None if it can."""
-    if shutil.which("go") is None:
-        return "no Go toolchain (go is not on the PATH)"
-    done = subprocess.run(["go", "mod", "download"], cwd=HERE, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return f"the Go modules of tests/oracle/go.mod are not there: {done.stderr.strip()[-300:]}"
-    return None
+    return gotools.missing()
 
 
 def build() -> None:
-    """Compile the oracle; Go's own cache makes that quick when nothing changed. Raises OracleError."""
-    try:
-        done = subprocess.run(
-            ["go", "build", "-o", BINARY.name, "."], cwd=HERE, capture_output=True, text=True, check=False
-        )
-    except FileNotFoundError as error:
-        raise OracleError("no Go toolchain (go is not on the PATH)") from error
-    if done.returncode:
-        raise OracleError(done.stderr)
+    """Compile the oracle. Raises OracleError."""
+    gotools.build()
 
 
 def ask(cases: Iterable[Case]) -> Iterator[Verdict]:
@@ -70,8 +56,7 @@ def ask(cases: Iterable[Case]) -> Iterator[Verdict]:
 def _ask(cases: list[Case]) -> list[Verdict]:
     lines = "".join(json.dumps(case._asdict()) + "\n" for case in cases)
     done = subprocess.run([BINARY], input=lines, capture_output=True, text=True, check=False, encoding="utf-8")
-    # Not splitlines, which breaks at U+0085 and U+2028 inside a text, too.
-    verdicts = [json.loads(line) for line in done.stdout.split("\n") if line]
+    verdicts = gotools.rows(done.stdout)
     if done.returncode or len(verdicts) != len(cases):
         culprit = cases[min(len(verdicts), len(cases) - 1)]
         raise OracleError(f"the oracle broke down on {culprit.id}:\n{done.stderr[-2000:]}\n{culprit.text}")

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import Json, Path
 from trainc.documents.compare import key_of
 from trainc.plugins.model import Origin
-from trainc.plugins.origins import Step, blame, nearest
+from trainc.plugins.origins import nearest
+from trainc.provenance.blame import Step, blame
 
 Tree = tuple[Origin, dict[Any, Any]]
 KINDS = ("input", "default", "patch")

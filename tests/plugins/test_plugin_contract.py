@@ -8,14 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from trainc.documents.classify import classify
-from trainc.documents.load import load
-from trainc.inputs.options import Options
-from trainc.inputs.source import Source
-from trainc.pipeline.compile import job as compilejob
-from trainc.pipeline.job import JobCompiler
-from trainc.pipeline.runtimes import Runtimes
-from trainc.plugins import BUILDS, CHECKS, PLUGINS, SHAPES, Builds, Checks, Shapes
+from trainc import Options, Source, compile
+from trainc.pipeline import job
+from trainc.plugins import PLUGINS
 from trainc.plugins.model import Model
 
 CASES = Path(__file__).parents[1] / "oracle" / "cases"
@@ -37,18 +32,14 @@ GROUPS = (
 def models(text: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
     """Yield the joined model of every job of a case that gets so far without an error."""
     found: list[Model] = []
-    documents, _ = classify(load(Source("case.yaml", text))[0])
-    options = Options()
-    real = compilejob.build
+    real = job.build
 
     def build(model: Model):  # type: ignore[no-untyped-def]
         found.append(model)
         return real(model)
 
-    monkeypatch.setattr(compilejob, "build", build)
-    compiler = JobCompiler(Runtimes.admit(documents.runtimes, options), documents.cluster, options)
-    for job in documents.jobs:
-        compiler.compile(job)
+    monkeypatch.setattr(job, "build", build)
+    compile([Source("case.yaml", text)], Options())
     yield from found
 
 
@@ -63,13 +54,6 @@ def test_plugins_stand_in_byte_order_of_upstreams_names() -> None:
     assert set(names) == {"CoScheduling", "Flux", "JAX", "JobSet", "MPI", "PlainML", "Torch", "Volcano", "XGBoost"}
 
 
-def test_every_plugin_can_do_something() -> None:
-    assert all(isinstance(plugin, (Checks, Shapes, Builds)) for plugin in PLUGINS)
-    assert tuple(plugin for plugin in PLUGINS if isinstance(plugin, Checks)) == CHECKS
-    assert tuple(plugin for plugin in PLUGINS if isinstance(plugin, Shapes)) == SHAPES
-    assert tuple(plugin for plugin in PLUGINS if isinstance(plugin, Builds)) == BUILDS
-
-
 @pytest.mark.parametrize("group", GROUPS)
 def test_shapes_are_idempotent_and_nothing_is_changed_in_place(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = 0
@@ -78,14 +62,13 @@ def test_shapes_are_idempotent_and_nothing_is_changed_in_place(group: str, monke
             seen += 1
             before = snapshot(model)
             shaped = model
-            for plugin in SHAPES:
+            for plugin in PLUGINS:
                 shaped = plugin.shape(shaped)
                 assert plugin.shape(shaped) == shaped, f"{path.name}: {plugin.name}"
             after_shape = snapshot(shaped)
-            for checks in CHECKS:
-                checks.check(shaped)
-            for builds in BUILDS:
-                builds.build(shaped)
+            for plugin in PLUGINS:
+                plugin.check(shaped)
+                plugin.build(shaped)
             assert snapshot(shaped) == after_shape, path.name
             assert snapshot(model) == before, path.name
     assert seen, "no case of this group gets as far as its plugins"

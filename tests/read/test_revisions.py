@@ -13,14 +13,6 @@ pytestmark = needs_git
 GENERATED = OWNED + b"jobs/a/x.yaml\nkind: JobSet\n"
 
 
-@pytest.fixture(autouse=True)
-def _nothing_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Make git look at nothing above the test's folder, nor at where it would be told to by a hook."""
-    for name in [name for name in os.environ if name.startswith("GIT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-
-
 def put(root: Path, name: str, data: bytes = b"kind: X\n") -> Path:
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -126,7 +118,7 @@ def test_a_name_that_is_no_text(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trainc.revisions.LIMIT", 4)
+    monkeypatch.setattr("trainc.project.revisions.LIMIT", 4)
     put(tmp_path, "jobs/a/large.yaml", b"12345")
     put(tmp_path, "jobs/a/small.yaml", b"1234")
     commit(tmp_path)

@@ -1,21 +1,22 @@
 """Objects of Kubernetes' own kinds, each changed in one place, and what the API server says of them.
 
-``python tests/schema/native_cases.py`` (with compiler/ on PYTHONPATH) records the answers anew; that needs Go.
+``python tests/schema/native_cases.py`` (with compiler/ and tests/ on PYTHONPATH) records the answers
+anew; that needs Go.
 """
 
 from __future__ import annotations
 
 import copy
 import json
-import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
-from schema_cases import ORACLE, Data
+from schema_cases import Data
 
+from oracle import gotools
 from trainc.basics.jsonvalues import Path as Steps
 from trainc.schema import Resource
 from trainc.schema.kinds import BUILT_IN, split_version
@@ -82,17 +83,7 @@ def _copied(base: Data, path: Steps) -> tuple[Data, Any]:
 
 def ask(cases: list[Case]) -> str:
     """Return a letter a case: D cannot be decoded, U has an unknown field, E is refused, a dot is accepted."""
-    done = subprocess.run(
-        ["go", "run", "."],
-        cwd=ORACLE / "kinds",
-        input="\n".join(json.dumps(case.data) for case in cases),
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(answers) == len(cases)
+    answers = gotools.ask(".", [case.data for case in cases], gotools.ORACLE / "kinds")
     letters = {"undecodable": "D", "unknown": "U", "errors": "E"}
     return "".join(next((letters[key] for key in letters if key in answer), ".") for answer in answers)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import random
-import subprocess
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -13,11 +12,11 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from oracle import gotools
 from trainc.basics.jsonvalues import dotted
 from trainc.kube.gojson import go_json
 from trainc.schema import KINDS, Resource, Structural, admit, parse, resource
 
-ORACLE = Path(__file__).parents[1] / "oracle"
 THINGS = Path(__file__).parent / "things.yaml"
 TRAINER = "github.com/kubeflow/trainer/v2", "manifests/base/crds/trainer.kubeflow.org_{}s.yaml"
 JOBSET = "sigs.k8s.io/jobset", "config/components/crd/bases/jobset.x-k8s.io_{}s.yaml"
@@ -73,9 +72,7 @@ def crd(kind: str) -> Path:
     if kind == "Thing":
         return THINGS
     module, name = JOBSET if kind == "JobSet" else TRAINER
-    command = ["go", "list", "-m", "-f", "{{.Dir}}", module]
-    done = subprocess.run(command, cwd=ORACLE, check=True, capture_output=True, text=True)
-    return Path(done.stdout.strip()) / name.format(kind.lower())
+    return Path(gotools.run(["go", "list", "-m", "-f", "{{.Dir}}", module]).strip()) / name.format(kind.lower())
 
 
 @cache
@@ -90,24 +87,12 @@ def resource_of(kind: str) -> Resource:
 
 def ask(cases: Iterable[tuple[str, Data]]) -> list[Data]:
     """Return what an API server makes of each (kind, object); needs Go."""
-    lines = [json.dumps({"crd": str(crd(kind)), "data": data}) for kind, data in cases]
-    done = subprocess.run(
-        ["go", "run", "./schema"],
-        cwd=ORACLE,
-        input="\n".join(lines),
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    answers = [json.loads(line) for line in done.stdout.split("\n") if line]
-    assert len(answers) == len(lines)
-    return answers
+    return gotools.ask("./schema", [{"crd": str(crd(kind)), "data": data} for kind, data in cases])
 
 
-def answer(kind: str, data: Data) -> Data:
+def answer(of: Resource, data: Data) -> Data:
     """Return what trainc makes of an object, in the oracle's words."""
-    admitted = admit(resource_of(kind), data)
+    admitted = admit(of, data)
     texts = sorted((violation.upstream for violation in admitted.violations), key=str.encode)
     if any(violation.decode for violation in admitted.violations):
         return {"refused": texts[0]}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import copy
-import shutil
-import subprocess
 
 import pytest
-from native_cases import ORACLE, ask, bases, changed, load, resource_of
+from native_cases import ask, bases, changed, load, resource_of
 
+from oracle import gotools
 from trainc.basics.jsonvalues import dotted
 from trainc.schema import admit, unknown_field_hint
 from trainc.schema.kinds import BUILT_IN
@@ -110,12 +109,8 @@ def test_two_items_of_one_key_are_advice() -> None:
 
 @pytest.mark.go
 def test_the_answers_are_the_api_servers() -> None:
-    if shutil.which("go") is None:
-        pytest.skip("no Go toolchain (go is not on the PATH)")
-    folder = ORACLE / "kinds"
-    done = subprocess.run(["go", "mod", "download"], cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"the Go modules of {folder.name}/go.mod are not there: {done.stderr.strip()[-300:]}")
+    if (reason := gotools.missing(gotools.ORACLE / "kinds")) is not None:
+        pytest.skip(reason)
     for base in bases():
         if base["kind"] in ("RoleBinding", "LimitRange", "PriorityClass"):
             assert ask(list(changed(base))) == load()[base["kind"]]

@@ -18,8 +18,8 @@ from trainc.admission.jobsetdefaults import default
 from trainc.basics.jsonvalues import Path
 from trainc.kube.gotypes import GoDecodeError
 from trainc.schema import Structural, admit, parse, resource
-from trainc.schema.faults import UNKNOWN
 from trainc.schema.walk import STORE, node_of
+from trainc.schema.wording import UNKNOWN
 
 TEXT: Any = {"type": "string"}
 

@@ -17,12 +17,13 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, 
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report, suggest
-from trainc.findings.reporting import spilled
+from trainc.findings.reporting import secrets_in_plain_text
 from trainc.inputs.source import Document, Source
 from trainc.schema import Resource, admit
 from trainc.schema.definitions import KIND, Definition, define
 from trainc.schema.kinds import BUILT_IN, KINDS, GroupKind, Registry, all_kinds, split_version
 from trainc.schema.structural import difference
+from trainc.upstream import JOBSET_VERSION, TRAINER_VERSION
 
 _OWN = frozenset((*RUNTIMES, TRAINJOB))
 _OF_OBJECTS = ("TC005", "TC006")
@@ -60,7 +61,7 @@ def admit_companions(documents: Iterable[Document], crds: tuple[Source, ...], *,
     for document in given:
         admitted, found = (document, ()) if _is_definition(document) else admit_object(document, registry)
         stored.append(admitted)
-        findings += (*found, *spilled(document))
+        findings += (*found, *secrets_in_plain_text(document))
     if faithful:
         findings = tuple(replace(f, severity=_milder(f.severity)) for f in findings)
     return Companions(tuple(stored), registry, findings)
@@ -135,7 +136,7 @@ def _of_compiled(document: Document, given: Resource, own: Resource) -> Iterator
     assert isinstance(versions, dict), "the CRD has been accepted"
     names = [version["name"] for version in versions["versions"]]  # type: ignore[index,call-overload,union-attr]
     root: Path = ("spec", "versions", names.index(given.version), "schema", "openAPIV3Schema")
-    release = "JobSet v0.12.0" if own.kind == "JobSet" else "Trainer v2.3.0"
+    release = f"JobSet {JOBSET_VERSION}" if own.kind == "JobSet" else f"Trainer {TRAINER_VERSION}"
     message = f"{own.kind} is not the one of {release}, which trainc compiles for and goes on with"
     path = existing(document.data, (*root, *where))
     yield report("TC113", document, path, message, found=f"first difference: {dotted(where)}")

@@ -36,7 +36,7 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
     ``stage`` and ``webhook`` name the stages at which schema and decoding into Go's types fail.
     """
     kind = str(document.data["kind"])
-    result = admit(resource(kind), document.data)
+    result = admit(resource(kind), document.data, TYPES[kind], reads=True)
     severity = Severity.WARNING if faithful else None
     findings = [unknown_field(document, path, resource(kind), severity) for path in result.dropped]
     violations = result.violations if faithful else _without_repeats(result.violations)
@@ -45,7 +45,7 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
     findings += [
         rule_finding(stored, failure, stage) for failure in broken_rules(resource(kind), result, faithful=faithful)
     ]
-    if not result.violations:
+    if not result.violations and not result.readable:
         findings += _undecodable(stored, TYPES[kind], webhook)
     return Admitted(stored, tuple(findings))
 

@@ -14,8 +14,7 @@ from trainc.admission.rules import failures
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, existing, get, objects
 from trainc.basics.regex import lazy
 from trainc.kube.fielderror import NO_FIELD, internal, invalid, quote
-from trainc.kube.goorder import typed
-from trainc.kube.gotypes import JOB_SET
+from trainc.kube.gotypes import JOB_SET, typed
 from trainc.kube.names import (
     is_dns1035_label,
     is_dns1123_subdomain,
@@ -23,6 +22,7 @@ from trainc.kube.names import (
     is_valid_label_value,
 )
 from trainc.schema import admit, resource
+from trainc.upstream import COORDINATOR_LABEL
 
 _RULE, _STAGE = "TC801", "jobset-webhook"
 MAX_INT32 = 2**31 - 1
@@ -31,7 +31,6 @@ MAX_CLAIM_NAME = 63
 TOO_LONG = "must be no more than 63 characters"
 NAME_TOO_LONG = "JobSet name is too long"
 CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"
-COORDINATOR_LABEL = "jobset.sigs.k8s.io/coordinator"
 RULE_NAME = lazy(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 JOB_FAILURE_REASONS = (
     "BackoffLimitExceeded",
@@ -55,7 +54,8 @@ def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObje
     admitted = admit(kind, defaulted, JOB_SET if defaulted is not data else "")
     stored, violations = admitted.data, admitted.violations
     refused = [
-        Refused(v.path, v.message, v.upstream, v.code, stage, expected=v.expected, hint=v.hint) for v in violations
+        Refused(v.path, v.message, v.upstream or "", v.code, stage, expected=v.expected, hint=v.hint)
+        for v in violations
     ]
     if not any(violation.blocking for violation in violations):
         for broken in failures(kind.schema, stored):

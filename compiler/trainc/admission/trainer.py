@@ -11,11 +11,17 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, existing, g
 from trainc.findings import Finding, report
 from trainc.inputs.source import Document
 from trainc.kube.fielderror import invalid
-from trainc.kube.goorder import typed
-from trainc.plugins.model import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, NODE, TRAINER
+from trainc.kube.gotypes import typed
+from trainc.upstream import (
+    ANCESTOR_LABEL,
+    DATASET_INITIALIZER,
+    MODEL_INITIALIZER,
+    NODE,
+    SUPPORT_LABEL,
+    TRAINER,
+    VALIDATION_LABEL,
+)
 
-VALIDATION_LABEL = "trainer.kubeflow.org/webhook-validation"
-SUPPORT_LABEL = "trainer.kubeflow.org/support"
 DEPRECATION_POLICY = "https://trainer.kubeflow.org/en/latest/operator-guides/runtime.html#runtime-deprecation-policy"
 CONTAINERS = {TRAINER: NODE, MODEL_INITIALIZER: MODEL_INITIALIZER, DATASET_INITIALIZER: DATASET_INITIALIZER}
 """The container that a job with an ancestor label must have."""

@@ -12,9 +12,11 @@ from hashlib import blake2b
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
+from trainc.admission.policy.expressions import Bound
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
-from trainc.documents.classify import API_VERSION, POLICIES, RUNTIMES, TRAINJOB
+from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB
 from trainc.findings import Finding, has_errors
 from trainc.findings.suppression import WORD
 from trainc.inputs.imagelock import key_of
@@ -23,6 +25,7 @@ from trainc.pipeline.content import digest_of
 from trainc.pipeline.context import Prepared
 from trainc.pipeline.job import Job
 from trainc.pipeline.jobresults import Documents, JobResult, UnknownDocument, encode, place_of
+from trainc.upstream import TRAINER_API
 
 NAME: Final = "jobs"
 """The name of the jobs in the store."""
@@ -42,6 +45,14 @@ class StoredJob(msgspec.Struct, frozen=True, gc=False):
     pins: dict[str, str]
     result: JobResult
 
+    def is_like(self, old: StoredJob) -> bool:
+        """Return whether nothing but the bytes of files differs; not if there are findings, which may have moved."""
+        one, other = (
+            (each.key, each.pins, replace(each.result, files=()), [name for name, _ in each.result.files])
+            for each in (self, old)
+        )
+        return one == other and not self.result.findings
+
 
 class StoredDocument(msgspec.Struct, gc=False):
     """What a run has to know about a TrainJob before it compiles it, and its results by environment."""
@@ -49,6 +60,12 @@ class StoredDocument(msgspec.Struct, gc=False):
     metadata: dict[str, Any]
     runtime: Any
     results: dict[str, StoredJob] = {}
+
+    def is_like(self, old: StoredDocument, results: Mapping[str, StoredJob]) -> bool:
+        """Return whether this document with some results means to the rest of a run what the old one did."""
+        if (self.metadata, self.runtime, results.keys()) != (old.metadata, old.runtime, old.results.keys()):
+            return False
+        return all(results[environment].is_like(stored) for environment, stored in old.results.items())
 
 
 class JobFile(msgspec.Struct, gc=False):
@@ -65,7 +82,7 @@ class JobFile(msgspec.Struct, gc=False):
     def of(cls, source: Source, digest: bytes, documents: Iterable[Document], has_findings: bool) -> JobFile:
         """Return what to store about a file that was read."""
         documents = tuple(documents)
-        jobs = [d for d in documents if (d.data.get("apiVersion"), d.data.get("kind")) == (API_VERSION, TRAINJOB)]
+        jobs = [d for d in documents if (d.data.get("apiVersion"), d.data.get("kind")) == (TRAINER_API, TRAINJOB)]
         must_be_read = has_findings or not documents or len(jobs) < len(documents) or WORD in source.decoded()
         stored = {
             d.index: StoredDocument(as_object(d.data["metadata"]), get(d.data, "spec", "runtimeRef")) for d in jobs
@@ -76,14 +93,22 @@ class JobFile(msgspec.Struct, gc=False):
         """Yield a document in place of each of a file that was not read; ``marks`` reads it when it is needed."""
         for index, stored in self.jobs.items():
             spec: Json = {} if stored.runtime is None else {"runtimeRef": stored.runtime}
-            data: JsonObject = {"apiVersion": API_VERSION, "kind": TRAINJOB, "metadata": stored.metadata, "spec": spec}
+            data: JsonObject = {"apiVersion": TRAINER_API, "kind": TRAINJOB, "metadata": stored.metadata, "spec": spec}
             yield Document(Source(name, _NOT_READ), data, index, lambda index=index: marks(name, index))  # type: ignore[misc]
 
 
 class JobFiles(msgspec.Struct):
-    """The files below jobs/, by name."""
+    """The files below jobs/, by name, each decoded when it is needed."""
 
-    by_name: dict[str, JobFile] = {}
+    by_name: dict[str, msgspec.Raw] = {}
+
+    def get(self, name: str) -> JobFile | None:
+        """Return what is stored about a file."""
+        data = self.by_name.get(name)
+        return None if data is None else _DECODER.decode(data)
+
+
+_DECODER: Final = msgspec.msgpack.Decoder(JobFile)
 
 
 def is_stub(document: Document) -> bool:
@@ -100,6 +125,7 @@ class Keys:
         self.platform = _platform(prepared)
         self.runtimes = {place_of(document): document.data for document in prepared.documents.runtimes}
         self.known: dict[tuple[str, str], bytes | None] = {}  # by namespace and reference to a runtime
+        self.digests: dict[Document | tuple[Bound, ...], str] = {}  # of runtimes, and of policies that apply together
 
     def of(self, document: Document) -> bytes | None:
         """Return the key of a TrainJob; None for one without a runtime."""
@@ -113,20 +139,27 @@ class Keys:
         found = self.prepared.runtimes.find(document)
         if isinstance(found, Finding):
             return None
-        # The document of the user, as fields that are dropped on admission can be found fault with.
-        place = place_of(found.document)
-        runtime = self.runtimes.get(place, found.document.data)
-        return _digest([self.platform, place, runtime, self._policies(home)])
+        if (runtime := self.digests.get(found.document)) is None:
+            # The document of the user, as fields that are dropped on admission can be found fault with.
+            place = place_of(found.document)
+            runtime = _digest([place, self.runtimes.get(place, found.document.data)]).hex()
+            self.digests[found.document] = runtime
+        return _digest([self.platform, runtime, self._policies(home)])
 
-    def _policies(self, home: str) -> list[Any]:
-        """Return the policies that may say something about a TrainJob of a namespace, or its objects."""
-        policies = self.prepared.judges.policing.policies
+    def _policies(self, home: str) -> str:
+        """Return the digest of the policies that may say something about a TrainJob of a namespace, or its objects."""
+        policies = self.prepared.policies
         if policies is None:
-            return []
+            return ""
         namespaces = dict.fromkeys((home, self.prepared.options.settings.namespaces.get(home, home)))
-        applying = dict.fromkeys(bound for namespace in namespaces for bound in policies.seeing(namespace))
-        documents = (one.document for bound in applying for one in (bound.policy, *bound.bindings))
-        return [[*place_of(document), document.data] for document in documents]
+        applying = tuple(
+            dict.fromkeys(bound for namespace in namespaces for bound in policies.policies.seeing(namespace))
+        )
+        if (found := self.digests.get(applying)) is None:
+            documents = (one.document for bound in applying for one in (bound.policy, *bound.bindings))
+            found = _digest([[*place_of(document), document.data] for document in documents]).hex()
+            self.digests[applying] = found
+        return found
 
 
 def stored_job(job: Job, keys: Keys, documents: Documents) -> StoredJob | None:

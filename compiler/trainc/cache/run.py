@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import Path as FieldPath
 from trainc.cache import jobs, snapshot
 from trainc.cache.jobs import JobFile, JobFiles, Keys, StoredJob, is_current, is_stub, stored_job
-from trainc.cache.snapshot import Look, Snapshot, complete
-from trainc.cache.stamps import settled, stamp
+from trainc.cache.snapshot import Look, Snapshot, complete, settled, stamp
 from trainc.cache.store import Store
 from trainc.documents.classify import with_namespace
 from trainc.documents.load import load
@@ -45,15 +44,18 @@ class RunCache:
     ``by_bytes``: files are compared by their bytes, and stamps count for nothing. ``compares``: out/ will be compared.
     """
 
-    def __init__(self, root: Path, store: Store, *, by_bytes: bool = False, compares: bool = False) -> None:
-        """Load what the last run left."""
+    def __init__(
+        self, root: Path, store: Store, last: Snapshot | None = None, *, by_bytes: bool = False, compares: bool = False
+    ) -> None:
+        """Load what the last run left; ``last`` is its snapshot if that is known."""
         self.root, self.store, self.by_bytes, self.compares = root, store, by_bytes, compares
-        self.old = store.load(snapshot.NAME, Snapshot) or Snapshot()
+        self.old = last or store.load(snapshot.NAME, Snapshot) or Snapshot()
         self.old_files = self.old.files
-        self.old_jobs = (store.load(jobs.NAME, JobFiles) or JobFiles()).by_name
+        self.old_jobs = store.load(jobs.NAME, JobFiles) or JobFiles()
         self.looks: dict[str, Look] = {}  # of the files that this run read or wrote
         self.jobs: dict[str, JobFile] = {}
         self.results: dict[str, dict[tuple[str, int], StoredJob]] = {}  # by environment
+        self.read_again: list[str] = []  # the files in ``jobs`` that are not as they were
         self.stubs: list[Document] = []
         self.checked: dict[str, tuple[bytes, bool]] = {}  # file of out/ to a digest, and whether it has that
         self.reread: tuple[str, dict[int, Document]] = "", {}  # the file that was read again last
@@ -93,6 +95,7 @@ class RunCache:
             if (look := self.looks.get(name)) is not None:
                 known = self.old_jobs.get(name)
                 if known is None or known.digest != look.digest:
+                    self.read_again.append(name)
                     known = JobFile.of(source, look.digest, documents.get(name, ()), name in wrong)
                 self.jobs[name] = known
         return replace(loaded, documents=(*loaded.documents, *self.stubs))
@@ -188,17 +191,38 @@ class RunCache:
 
     # What the run leaves.
 
-    def save_jobs(self) -> None:
-        """Store the jobs, if they are not those that the last run stored."""
-        is_new = self.jobs.keys() != self.old_jobs.keys()
+    def save_jobs(self, *, others: bool = False) -> None:
+        """Store the jobs if they are not those that the last run stored; ``others``: keep those of files not read."""
+        old = self.old_jobs.by_name
+        stored = dict(old) if others else {name: old.get(name, msgspec.Raw()) for name in self.jobs}
+        is_new = stored.keys() != old.keys()
         for name, file in self.jobs.items():
-            is_new = is_new or file is not self.old_jobs[name]
+            is_other = name in self.read_again
             for index, document in file.jobs.items():
                 found = {env: known[name, index] for env, known in self.results.items() if (name, index) in known}
                 if found != document.results:
-                    document.results, is_new = found, True
+                    document.results, is_other = found, True
+            if is_other:
+                stored[name], is_new = msgspec.Raw(msgspec.msgpack.encode(file)), True
         if is_new:
-            self.store.save(jobs.NAME, JobFiles(self.jobs))
+            self.store.save(jobs.NAME, JobFiles(stored))
+
+    def is_contained(self, environments: Mapping[str, Iterable[Job]]) -> bool:
+        """Return whether the files read differ from those of the last run only in the bytes of their output.
+
+        Then nothing else that a run over everything does or reports changes. ``environments`` are the jobs compiled.
+        """
+        if any(place_of(job.document) not in self.results[env] for env, made in environments.items() for job in made):
+            return False
+        for name, file in self.jobs.items():
+            old = self.old_jobs.get(name)
+            if old is None or old.must_be_read or file.must_be_read or old.jobs.keys() != file.jobs.keys():
+                return False
+            for index, document in file.jobs.items():
+                found = {env: known[name, index] for env, known in self.results.items() if (name, index) in known}
+                if not document.is_like(old.jobs[index], found):
+                    return False
+        return True
 
     def save_files(
         self,
@@ -206,23 +230,33 @@ class RunCache:
         todo: Plan | None,
         foreign: Collection[str],
         texts: dict[str, tuple[str, ...]],
+        reported: Iterable[str],
     ) -> None:
         """Store how files look after a run over everything.
 
         ``platform`` is what it read besides jobs/, ``todo`` what it did, None if nothing; ``foreign`` are the files
         below out/ that are not trainc's. ``texts`` are what it reported, by the options that decide how, and empty if
-        it did not leave out/ as it should be.
+        it did not leave out/ as it should be; ``reported`` are the files that this is about.
         """
         looks = {**self.looks, **{source.name: Look(_digest(source)) for source in platform}}
         new = None
         if todo is not None and texts:
             looks |= {file.name: Look(digest_of(file.data)) for file in (*todo.create, *todo.change)}
             generated = len(todo.create) + len(todo.change) + len(todo.unchanged)
-            new = Snapshot(looks, tops=todo.tops, generated=generated, texts=texts)
+            new = Snapshot(looks, tops=todo.tops, generated=generated, texts=texts, reported=tuple(reported))
             new = complete(self.root, new, foreign)
         if new is not None and new.is_of_same_files(self.old):  # only the options are new
             new = msgspec.structs.replace(new, texts={**self.old.texts, **texts})
         self.store.save(snapshot.NAME, new or Snapshot({**self.old_files, **looks}))
+
+    def save_changes(self, todo: Plan) -> None:
+        """Store jobs and files after a run over a few changed files, where ``is_contained`` holds."""
+        self.save_jobs(others=True)
+        written = {file.name: Look(digest_of(file.data)) for file in todo.change}
+        folders = {name.rpartition("/")[0]: None for name in written}
+        files = {**self.old_files, **self.looks, **written}
+        new = msgspec.structs.replace(self.old, files=files, folders={**self.old.folders, **folders}, changed=())
+        self.store.save(snapshot.NAME, new)
 
 
 def _digest(source: Source) -> bytes:

@@ -9,16 +9,16 @@ times as long.
 from __future__ import annotations
 
 import os
+import stat
 import time
-from collections.abc import Collection, Iterator
-from itertools import chain
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
-from trainc.cache.stamps import Stamp, settled, stamp, stamp_of_folder
 from trainc.cache.store import Store
 from trainc.pipeline.content import digest_of
 from trainc.project.files import read_regular
@@ -27,6 +27,9 @@ from trainc.project.write import is_ours, is_temporary
 
 INPUTS: Final = ("jobs", "runtimes", "policies")
 """The folders that a run over the whole repository reads, besides trainc.yaml and images.lock.yaml."""
+
+FEW: Final = 64
+"""The most files below jobs/ that are rendered by themselves; with more changes, a run looks at everything."""
 
 NAME: Final = "files"
 """The name of the snapshot in the store."""
@@ -44,7 +47,8 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     ``folders`` are those of inputs and of ``tops``, the folders written to; ``ignored`` are files in them that no run
     reads. ``missing`` are names that do not exist, ``parents`` the folders above ``tops``. ``generated`` counts the
-    files that trainc wrote. ``texts`` is what the run reported, by the options that decide how.
+    files that trainc wrote. ``texts`` is what the run reported, by the options that decide how, and ``reported`` the
+    files that it is about. ``changed`` is never stored: the files below jobs/ that have other bytes now.
     """
 
     files: dict[str, Look] = {}
@@ -55,6 +59,8 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     tops: tuple[str, ...] = ()
     generated: int = 0
     texts: dict[str, tuple[str, ...]] = {}
+    reported: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -68,21 +74,21 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         return all(look.digest == other.files[name].digest for name, look in self.files.items())
 
 
-def load_unchanged(root: Path, store: Store, manner: str | None = None, *, by_bytes: bool = False) -> Snapshot | None:
-    """Return the snapshot of the last run if nothing changed since, and if it has a text for ``manner``; else None."""
+def load_last(root: Path, store: Store, manner: str | None = None, *, by_bytes: bool = False) -> Snapshot | None:
+    """Return the snapshot of the last run as ``renewed`` does, if it has a text for ``manner``; else None."""
     old = store.load(NAME, Snapshot)
     if old is None or (manner is not None and manner not in old.texts):
         return None
     new = renewed(root, old, by_bytes=by_bytes)
-    if new is not None and new is not old:
+    if new is not None and new is not old and not new.changed:
         store.save(NAME, new)
     return new
 
 
 def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
-    """Return a complete snapshot with the stamps of now if nothing changed since; else None.
+    """Return a complete snapshot with the stamps of now if nothing changed since but a few files below jobs/.
 
-    ``by_bytes``: all files are read and compared by their digests.
+    Else None. ``by_bytes``: all files are read and compared by their digests.
     """
     base, start = f"{root}/", time.time_ns()
     if not old.is_complete or any(os.path.lexists(base + name) for name in old.missing):
@@ -95,8 +101,6 @@ def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
         if now is None:
             return None
         if now != look.stamp:
-            if look.stamp is not None and now[0] != look.stamp[0]:
-                return None
             moved[name] = now
     late: dict[str, Stamp] = {}
     for name, seen in old.folders.items():
@@ -107,13 +111,21 @@ def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
             late[name] = now
     if late and not _same_names(base, old, late):
         return None
-    if any(_digest_in(base + name) != old.files[name].digest for name in (old.files if by_bytes else moved)):
+    changed = list(islice(_changed(base, old, old.files if by_bytes else moved), FEW + 1))
+    if len(changed) > FEW or not all(name.startswith("jobs/") for name in changed):
         return None
-    if not moved and not late:
+    if not moved and not late and not changed:
         return old
     files = {name: Look(old.files[name].digest, settled(now, start)) for name, now in moved.items()}
+    files |= {name: Look(old.files[name].digest) for name in changed}
     folders = {name: settled(now, start) for name, now in late.items()}
-    return replace(old, files={**old.files, **files}, folders={**old.folders, **folders})
+    new = replace(old, files={**old.files, **files}, folders={**old.folders, **folders})
+    return replace(new, changed=tuple(changed))
+
+
+def _changed(base: str, old: Snapshot, names: Iterable[str]) -> Iterator[str]:
+    """Yield those of some files that do not have the bytes that they had."""
+    return (name for name in names if _digest_in(base + name) != old.files[name].digest)
 
 
 def _same_names(base: str, old: Snapshot, folders: Collection[str]) -> bool:
@@ -207,3 +219,46 @@ def _foreign(root: Path, name: str) -> Look:
 def _digest_in(path: str) -> bytes | None:
     data = read_regular(path)
     return None if data is None else digest_of(data)
+
+
+Stamp: TypeAlias = tuple[int, int, int, int]
+"""Size in bytes (0 for a folder), nanoseconds of the last change of content and inode, inode number."""
+
+_SECOND: Final = 1_000_000_000
+FINE: Final = _SECOND // 10
+"""Nanoseconds after which a file system with fractions of seconds has another time; ext4 ticks every 4 to 10 ms."""
+_COARSE: Final = 3 * _SECOND
+"""The same for one that counts seconds, or pairs of them, as FAT does."""
+
+
+def stamp(path: str) -> Stamp | None:
+    """Return the stamp of a regular file; None for anything else, links included, or nothing."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def stamp_of_folder(path: str) -> Stamp | None:
+    """Return the stamp of a folder, which changes when an entry is added, removed or renamed; None for no folder."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    if not stat.S_ISDIR(found.st_mode):
+        return None
+    return 0, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def is_settled(seen: Stamp, now: int) -> bool:
+    """Return whether a change after ``now`` (in nanoseconds) must give the file another stamp."""
+    last = max(seen[1], seen[2])
+    return now - last > (FINE if last % _SECOND else _COARSE)
+
+
+def settled(seen: Stamp | None, now: int) -> Stamp | None:
+    """Return a stamp that can be trusted in the next run, or None."""
+    return seen if seen is not None and is_settled(seen, now) else None

@@ -1,7 +1,7 @@
 """What expressions may refer to: Kubernetes' base environment, and what rules and policies add to it.
 
-Sources: k8s.io/apiserver v0.34 pkg/cel/environment/base.go, as compiler/tools/celfunctions.py writes it down
-(functions, macros, names of types, and the protobuf messages that cel-go itself knows); for policies
+Sources: k8s.io/apiserver v0.34 pkg/cel/environment/base.go, as compiler/tools/celfunctions.py writes it down (names of
+types, and the protobuf messages that cel-go itself knows; functions are the rows of library/); for policies
 pkg/admission/plugin/cel (compile.go, composition.go) and pkg/admission/plugin/policy/validating/accessor.go.
 """
 
@@ -16,13 +16,15 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.cel import types
-from trainc.cel.declarations import Environment, Lookup, Overload
-from trainc.cel.types import Kind, Type, parse_signature, parse_type, spell
+from trainc.cel.declarations import Environment, Lookup
+from trainc.cel.library import functions
+from trainc.cel.macros import MACROS, NOT_NEW
+from trainc.cel.types import Kind, Type, parse_type, spell
 from trainc.cel.unification import exact
 from trainc.cel.values import TypeValue, Value
 from trainc.data import load_json
 
-FILE = "cel_functions.json"
+FILE = "cel_names.json"
 Structs = Mapping[str, Mapping[str, Type]]
 """The fields of struct types."""
 
@@ -39,26 +41,13 @@ def base(new: bool) -> Environment:
     }
     constants: dict[str, Value] = {name: TypeValue(_erased(names[name].parameters[0])) for name in data["values"]}
     return Environment(
-        functions=_functions(data["functions"], frozenset(data["stored_only"]) if new else frozenset(), structs),
-        macros=frozenset((row[0], row[1]) for row in data["macros"] if not (new and "stored" in row)),
+        functions={name: row.overloads for name, row in functions().items() if not (new and row.stored)},
+        macros=MACROS - NOT_NEW if new else MACROS,
         objects=messages,
         names=names,
         messages=messages,
         constants={**constants, **data["enums"]},
     )
-
-
-def _functions(
-    rows: Mapping[str, list[list[str]]], hidden: frozenset[str], structs: frozenset[str]
-) -> Mapping[str, tuple[Overload, ...]]:
-    """Return functions by name; the signatures of one are read when it is looked up."""
-    known = {name: [row for row in found if row[0] not in hidden] for name, found in rows.items()}
-
-    @cache
-    def find(name: str) -> tuple[Overload, ...] | None:
-        return tuple(Overload(id_, *parse_signature(text, structs)) for id_, text in known.get(name, ())) or None
-
-    return Lookup(find, (name for name, found in known.items() if found))
 
 
 def _erased(type_: Type) -> Type:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from trainc.basics.regex import lazy
 from trainc.cel.gotext import cut
-from trainc.cel.library.times import days_before, days_in, duration_nanos, parse_timestamp
+from trainc.cel.library.times import day_number, duration_nanos, parse_timestamp
 from trainc.cel.values import INT_MAX, INT_MIN, Duration, EvalError, Timestamp, Value
 
 _DATE = lazy(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
@@ -52,9 +52,9 @@ def to_date(text: str) -> Timestamp:
     """Return midnight UTC of a day, ``2006-01-02``. Raises EvalError."""
     found = _DATE.fullmatch(text)
     if found is not None:
-        year, month, day = (int(part) for part in found.groups())
-        if 1 <= month <= 12 and 1 <= day <= days_in(year, month):
-            return Timestamp(days_before(year, month, day) * 86400 * 10**9)
+        days = day_number(*map(int, found.groups()))
+        if days is not None:
+            return Timestamp(days * 86400 * 10**9)
     raise EvalError(f"Invalid date formatted string {cut(text)}: it is no day of the calendar")
 
 

@@ -1,4 +1,4 @@
-"""Errors of an expression before it runs, and their text as cel-go prints it (v0.26.0, common/error.go, errors.go)."""
+"""What is wrong with an expression before it runs, and how cel-go prints it (v0.26.0, common/error.go, errors.go)."""
 
 from __future__ import annotations
 

@@ -14,13 +14,12 @@ from msgspec import Struct
 from trainc.basics.jsonvalues import JsonObject, Path
 from trainc.basics.regex import lazy
 from trainc.cel import types
-from trainc.cel.ast import Call, Ident, Literal, Node, Select
+from trainc.cel.ast import Call, Ident, Literal, Node, Select, postorder
 from trainc.cel.composition import Compiled, Problem, compile_expression
 from trainc.cel.declarations import Environment
 from trainc.cel.environments import declared
 from trainc.cel.escaping import unescape
 from trainc.cel.schemas import Declared, Schema, declare
-from trainc.cel.walk import postorder
 
 SELF, OLD_SELF = "self", "oldSelf"
 TYPE_NAME = "selfType"

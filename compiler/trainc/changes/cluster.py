@@ -8,9 +8,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.changes.model import Difference, Effect, JobChange, Place, Usage
-from trainc.gitops.companions import FOLDER
-from trainc.gitops.naming import RUN
+from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
+from trainc.upstream import RUN
 
 FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)

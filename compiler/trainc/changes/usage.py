@@ -18,11 +18,11 @@ from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, 
 from trainc.changes.model import Place, Pods, Total, Totals, Usage, Word
 from trainc.changes.trees import is_jobset
 from trainc.documents.load import load
-from trainc.gitops.queue import QUEUE_LABEL
 from trainc.inputs.source import Source
-from trainc.kube.podrequests import pod_requests
+from trainc.kube.pods import pod_requests
 from trainc.kube.quantity import QuantityError
 from trainc.plugins.base import is_gpu
+from trainc.upstream import PRIORITY_LABEL, QUEUE_LABEL
 
 Folders = Mapping[Place, Mapping[str, bytes]]
 
@@ -200,7 +200,6 @@ def _outline(data: bytes) -> bytes:
     return b"\n".join(kept)
 
 
-PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 _PROCESSES: Final = (
     "PET_NPROC_PER_NODE",
     "OMPI_MCA_orte_set_default_slots",

@@ -18,7 +18,8 @@ import msgspec
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.kube.gotypes import POD_SPEC, decode
-from trainc.kube.poddefaults import default_job, default_pod
+from trainc.kube.pods import default_job, default_pod
+from trainc.upstream import JOBSET_API
 
 _PREFIX: Final = "jobset.sigs.k8s.io/"
 _UID: Final = f"{_PREFIX}jobset-uid"
@@ -95,7 +96,7 @@ def _job(jobset: JsonObject, replicated: JsonObject) -> JsonObject:
     spec["template"] = {**pod, "metadata": pod_metadata, "spec": pod_spec}
     spec["selector"] = {"matchLabels": {_CONTROLLERS[1]: _SOMETHING}}
     metadata = {"name": name, "namespace": namespace, **metadata}
-    metadata["ownerReferences"] = [_owner("jobset.x-k8s.io/v1alpha2", "JobSet", get(jobset, "metadata", "name"))]
+    metadata["ownerReferences"] = [_owner(JOBSET_API, "JobSet", get(jobset, "metadata", "name"))]
     return default_job({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})
 
 

@@ -11,10 +11,11 @@ from trainc.checks.containers import TEMPLATE, containers
 from trainc.findings import Finding, report
 from trainc.inputs.source import Document
 from trainc.plugins.base import gpu_count, node_resources, quantities
-from trainc.plugins.model import ANCESTOR_LABEL, NODE, Model, Object
+from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import blamed
 from trainc.plugins.podgroup import members
 from trainc.plugins.torch import processes
+from trainc.upstream import ANCESTOR_LABEL, FRAMEWORK_LABEL, NODE
 
 COUNT, LISTED = "TC833", "TC838"
 NODE_RESOURCES: Final[Path] = ("spec", "trainer", "resourcesPerNode")
@@ -25,7 +26,6 @@ READ: Final = ("cpu", "nvidia.com/gpu", "google.com/tpu", "huawei.com/Ascend910"
 """What kubeflow 0.5's get_container_devices knows, beside MIG devices."""
 
 MIG: Final = "nvidia.com/mig-"
-FRAMEWORK: Final = "trainer.kubeflow.org/framework"
 
 
 def check_devices(model: Model) -> Iterator[Finding]:
@@ -85,7 +85,7 @@ def check_listed(runtime: Document) -> Iterator[Finding]:
     Source: kubeflow 0.5.0 trainer/backends/kubernetes/utils.py, get_runtime_trainer_container and
     get_container_devices.
     """
-    if get(runtime.data, "metadata", "labels", FRAMEWORK) is None:
+    if get(runtime.data, "metadata", "labels", FRAMEWORK_LABEL) is None:
         return
     for path, job, container in containers(runtime.data, TEMPLATE, ("containers",)):
         if container.get("name") != NODE or get(job, "template", "metadata", "labels", ANCESTOR_LABEL) is None:

@@ -1,178 +1,208 @@
-"""Fields of objects and what is wrong with them, in the words of Kubernetes' field errors (1.34)."""
+"""Fields of an object, and what is wrong with them in the words of Kubernetes' field errors (1.34)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get
+from trainc.findings.fault import Fault
 from trainc.kube.fielderror import go_value, quote
 from trainc.kube.gojson import go_json
-from trainc.kube.names import is_dns1123_label, is_dns1123_subdomain, is_qualified_name, is_valid_label_value
+from trainc.kube.names import (
+    is_dns1123_label,
+    is_dns1123_subdomain,
+    is_qualified_name,
+    is_valid_label_value,
+    validate_annotations,
+)
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
-class Problem(msgspec.Struct, frozen=True):
-    """One thing that the API server refuses in an object that a controller creates.
+class Field(msgspec.Struct, frozen=True, eq=False):
+    """A field of an object, to be validated. All fields of an object collect their errors in one list, ``faults``.
 
-    ``path`` is the field's in the object, ``upstream`` the server's text, ``detail`` the same without the field.
-    ``found`` is the invalid value if it is a string or a number; ``other`` the path of a second field involved.
+    ``name`` is what the server calls the field, which may differ from the path.
     """
 
-    code: str
-    path: Path
-    detail: str
-    upstream: str
-    found: str | None = None
-    other: Path | None = None
-    hint: str | None = None
-
-
-class Field(msgspec.Struct, frozen=True):
-    """A field of an object: its path, and its name in the server's Go code, which may differ from the path."""
-
-    code: str
+    value: Json
     path: Path
     name: str
+    code: str
+    faults: list[Fault] = msgspec.field(default_factory=list)
 
-    def coded(self, code: str) -> Field:
-        """Return the field with another code for its problems."""
-        return Field(code, self.path, self.name)
-
-    def child(self, *names: str) -> Field:
-        """Return the field of that name, or the one below it for further names."""
-        return Field(self.code, (*self.path, *names), ".".join((self.name, *names)))
-
-    def index(self, index: int) -> Field:
-        """Return an item of the list."""
-        return Field(self.code, (*self.path, index), f"{self.name}[{index}]")
+    def child(self, *steps: str | int) -> Field:
+        """Return the field below this one, whether it is set or not."""
+        name = self.name + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+        return Field(get(self.value, *steps), (*self.path, *steps), name, self.code, self.faults)
 
     def key(self, key: str) -> Field:
-        """Return an entry of the map."""
-        return Field(self.code, (*self.path, key), f"{self.name}[{key}]")
-
-    def within(self, *path: str | int) -> Field:
-        """Return a field below this one for which the server uses this field's name."""
-        return Field(self.code, (*self.path, *path), self.name)
+        """Return an entry of a map, which the server writes in brackets."""
+        return self.child(key).named(f"{self.name}[{key}]")
 
     def named(self, name: str) -> Field:
         """Return the field with another name."""
-        return Field(self.code, self.path, name)
+        return msgspec.structs.replace(self, name=name)
 
-    def items(self, parent: Json, name: str) -> Iterator[tuple[Field, JsonObject]]:
-        """Yield the objects in the list ``name`` of ``parent``, the value of this field, each with its own field."""
-        at = self.child(name)
-        return ((at.index(index), item) for index, item in enumerate(objects(get(parent, name))))
+    def coded(self, code: str) -> Field:
+        """Return the field with another code for its errors."""
+        return msgspec.structs.replace(self, code=code)
 
-    def one_of(self, parent: Json, name: str, supported: Sequence[str]) -> Iterator[Problem]:
-        """Yield the problem if ``name`` of ``parent``, the value of this field, is set and not supported."""
-        if (value := text(parent, name)) and value not in supported:
-            yield self.child(name).unsupported(value, supported)
+    def items(self, *steps: str | int) -> list[Field]:
+        """Return the items of a list, at ``steps`` below this field."""
+        at = self.child(*steps)
+        return [at.child(index) for index in range(len(as_list(at.value)))]
 
-    def not_negatives(self, parent: JsonObject, names: Iterable[str]) -> Iterator[Problem]:
-        """Yield a problem for each of ``names`` that is negative in ``parent``, the value of this field."""
-        for name in names:
-            yield from self.child(name).not_negative(parent.get(name))
+    def text(self, *steps: str | int) -> str:
+        """Return the string, empty where it is not set: Go's types know no difference."""
+        found = get(self.value, *steps)
+        return found if isinstance(found, str) else ""
 
-    def required(self, detail: str = "") -> Problem:
-        """Return the problem of a missing or empty value."""
-        text = f"{self.name}: Required value"
-        return Problem(self.code, self.path, detail or "a value is required", f"{text}: {detail}" if detail else text)
+    def number(self, *steps: str | int) -> int | None:
+        """Return the integer, None where it is not set."""
+        found = get(self.value, *steps)
+        return found if isinstance(found, int) and not isinstance(found, bool) else None
 
-    def forbidden(self, detail: str) -> Problem:
-        """Return the problem of a field that must not be set."""
-        return Problem(self.code, self.path, detail, f"{self.name}: Forbidden: {detail}")
+    def object(self, *steps: str | int) -> JsonObject:
+        """Return the object, an empty one where it is not set."""
+        return as_object(get(self.value, *steps))
 
-    def invalid(self, value: Json, detail: str, *, typed: bool = False) -> Problem:
-        """Return the problem of a wrong value. ``typed``: its Go type is a named string, which Go writes as JSON."""
+    def has(self, *steps: str | int) -> bool:
+        """Tell whether an object is set."""
+        return isinstance(get(self.value, *steps), dict)
+
+    # Errors, as the constructors of k8s.io/apimachinery/pkg/util/validation/field. A value that is not given is the
+    # field's own.
+
+    def invalid(
+        self,
+        detail: str,
+        value: Json | msgspec.UnsetType = msgspec.UNSET,
+        *,
+        typed: bool = False,
+        other: Path | None = None,
+    ) -> None:
+        """Report a wrong value. ``typed``: its Go type is a named string, which Go writes as JSON."""
+        value = self._own(value)
         shown = go_json(value) if typed else go_value(value, struct=True)
-        return self._valued("Invalid value", shown, detail, value)
+        self._add("Invalid value", detail, shown=shown, value=value, other=other)
 
-    def each_invalid(self, value: str, details: Iterable[str]) -> Iterator[Problem]:
-        """Yield a problem for everything that is wrong with a value."""
-        return (self.invalid(value, detail) for detail in details)
+    def invalid_each(self, details: Iterable[str], value: Json | msgspec.UnsetType = msgspec.UNSET) -> None:
+        """Report everything that is wrong with a value."""
+        for detail in details:
+            self.invalid(detail, value)
 
-    def unsupported(self, value: Json, supported: Sequence[str]) -> Problem:
-        """Return the problem of a value that is not one of those supported, which are listed in the order given."""
+    def required(self, detail: str = "", found: str | None = None) -> None:
+        """Report a missing or empty value."""
+        self._add("Required value", detail, value=found, message=detail or "a value is required")
+
+    def forbidden(self, detail: str) -> None:
+        """Report a field that must not be set."""
+        self._add("Forbidden", detail)
+
+    def unsupported(self, supported: Sequence[str], value: Json | msgspec.UnsetType = msgspec.UNSET) -> None:
+        """Report a value that is not one of those supported."""
+        value = self._own(value)
         detail = f"supported values: {', '.join(map(quote, supported))}"
-        return self._valued("Unsupported value", go_json(value), detail, value)
+        self._add("Unsupported value", detail, shown=go_json(value), value=value)
 
-    def duplicate(self, value: Json) -> Problem:
-        """Return the problem of a value that occurs twice."""
-        return self._valued("Duplicate value", go_value(value), "", value, "is there twice")
+    def duplicate(self, value: Json | msgspec.UnsetType = msgspec.UNSET) -> None:
+        """Report a value that occurs twice."""
+        value = self._own(value)
+        self._add("Duplicate value", shown=go_value(value), value=value, message="duplicate value")
 
-    def not_found(self, value: str, detail: str = "", ours: str = "") -> Problem:
-        """Return the problem of a name for which nothing exists."""
-        return self._valued("Not found", quote(value), detail, value, ours)
+    def not_found(self, name: str, detail: str = "", message: str = "", hint: str | None = None) -> None:
+        """Report a name for which nothing exists."""
+        self._add("Not found", detail, shown=quote(name), value=name, message=message, hint=hint)
 
-    def too_many(self, count: int, limit: int) -> Problem:
-        """Return the problem of a list with too many items."""
-        detail = f"must have at most {limit} item{'' if limit == 1 else 's'}"
-        return self._valued("Too many", str(count), detail, count)
+    def too_long(self, limit: int) -> None:
+        """Report a string with too many bytes."""
+        self._add("Too long", f"may not be more than {limit} bytes")
 
-    def too_long(self, limit: int) -> Problem:
-        """Return the problem of a string with too many bytes."""
-        detail = f"may not be more than {limit} bytes"
-        return Problem(self.code, self.path, detail, f"{self.name}: Too long: {detail}")
+    def invalid_without_value(self, detail: str) -> None:
+        """Report a wrong value that the server does not show."""
+        self._add("Invalid value", detail)
 
-    def not_negative(self, value: Json) -> Iterator[Problem]:
-        """Yield the problem of a number below 0; none for what is no number."""
-        if isinstance(value, int) and value < 0:
-            yield self.invalid(value, NOT_NEGATIVE)
+    def _own(self, value: Json | msgspec.UnsetType) -> Json:
+        if value is not msgspec.UNSET:
+            return value
+        return "" if self.value is None else self.value
 
-    def _valued(self, kind: str, shown: str, detail: str, value: Json, ours: str = "") -> Problem:
-        text = f"{self.name}: {kind}: {shown}"
+    def _add(
+        self,
+        kind: str,
+        detail: str = "",
+        *,
+        shown: str = "",
+        value: Json = None,
+        message: str = "",
+        hint: str | None = None,
+        other: Path | None = None,
+    ) -> None:
+        text = ": ".join(part for part in (self.name, kind, shown, detail) if part)
         found = value if isinstance(value, str) else str(value) if isinstance(value, int) else None
-        said = ours or detail or kind.lower()
-        return Problem(self.code, self.path, said, f"{text}: {detail}" if detail else text, found)
+        self.faults.append(Fault(self.code, self.path, message or detail, text, found, hint=hint, other=other))
+
+    # Rules that many fields share.
+
+    def require(self) -> bool:
+        """Check that the field is set and not empty; tell whether it is."""
+        if not self.value:
+            self.required()
+        return bool(self.value)
+
+    def one_of(self, supported: Sequence[str], *, pointer: bool = False) -> None:
+        """Check a string, if it is set. ``pointer``: in Go it is one, so the empty string counts as set."""
+        if (self.value is not None if pointer else self.text()) and self.text() not in supported:
+            self.unsupported(supported)
+
+    def not_negative(self) -> None:
+        """Check that a number is not below 0."""
+        if (self.number() or 0) < 0:
+            self.invalid(NOT_NEGATIVE)
+
+    def between(self, low: int, high: int) -> None:
+        """Check that a number, if it is set, is in a range."""
+        if (number := self.number()) is not None and not low <= number <= high:
+            self.invalid(f"must be between {low} and {high}, inclusive")
+
+    def at_most(self, limit: int, condition: str = "") -> None:
+        """Check that a number, if it is set, is not above a limit."""
+        if (number := self.number()) is not None and number > limit:
+            self.invalid(f"must be less than or equal to {limit}{condition}")
+
+    def at_most_items(self, limit: int) -> None:
+        """Check the length of a list."""
+        if (count := len(as_list(self.value))) > limit:
+            self._add("Too many", f"must have at most {limit} item{'s' * (limit != 1)}", shown=str(count), value=count)
 
 
-# Rules for values that many fields of a pod share, as Kubernetes 1.34 words them.
+def faults_in(rule: Callable[[Field], None], value: Json, code: str = "TC803") -> list[Fault]:
+    """Return what a rule finds wrong with the value of ``spec``."""
+    field = Field(value, ("spec",), "spec", code)
+    rule(field)
+    return field.faults
 
 
 MAX_ID = 2**31 - 1
-MAX_PORT = 65535
-MAX_MODE = 0o777
-MODE = "must be a number between 0 and 0777 (octal), both inclusive"
 
 
-def text(value: Json, *path: str | int) -> str:
-    """Return the string at path, empty where it is absent: Go's types know no difference."""
-    found = get(value, *path)
-    return found if isinstance(found, str) else ""
-
-
-def number(value: Json, *path: str | int) -> int | None:
-    """Return the integer at path, or None."""
-    found = get(value, *path)
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
-
-
-def between(low: int, high: int) -> str:
-    """Return the detail of a number out of range."""
-    return f"must be between {low} and {high}, inclusive"
-
-
-def dns_label(field: Field, value: str) -> Iterator[Problem]:
+def dns_label(field: Field) -> None:
     """Check a DNS label."""
-    return field.each_invalid(value, is_dns1123_label(value))
+    field.invalid_each(is_dns1123_label(field.text()), field.text())
 
 
-def dns_subdomain(field: Field, value: str) -> Iterator[Problem]:
+def dns_subdomain(field: Field) -> None:
     """Check a DNS subdomain, the name of most objects."""
-    return field.each_invalid(value, is_dns1123_subdomain(value))
+    field.invalid_each(is_dns1123_subdomain(field.text()), field.text())
 
 
-def qualified_name(field: Field, value: str) -> Iterator[Problem]:
-    """Check the key of a label."""
-    return field.each_invalid(value, map(_as_in_134, is_qualified_name(value)))
-
-
-def label_value(field: Field, value: str) -> Iterator[Problem]:
-    """Check the value of a label."""
-    return field.each_invalid(value, label_value_details(value))
+def qualified_name(field: Field, key: str | None = None) -> None:
+    """Check the key of a label: the field's own value, unless it is given."""
+    key = field.text() if key is None else key
+    field.invalid_each(map(_as_in_134, is_qualified_name(key)), key)
 
 
 def label_value_details(value: str) -> list[str]:
@@ -180,11 +210,20 @@ def label_value_details(value: str) -> list[str]:
     return [_as_in_134(detail) for detail in is_valid_label_value(value)]
 
 
-def labels(field: Field, values: Mapping[str, Json]) -> Iterator[Problem]:
-    """Check labels, in order of their keys; each problem lies at its key, and is named after all of them."""
-    for key in sorted(values):
-        yield from qualified_name(field.within(key), key)
-        yield from label_value(field.within(key), str(values[key]))
+def label_map(field: Field) -> None:
+    """Check labels, in order of their keys. The server names each error after the whole map."""
+    for key in sorted(field.object()):
+        at = field.child(key).named(field.name)
+        qualified_name(at, key)
+        at.invalid_each(label_value_details(at.text()), at.text())
+
+
+def annotation_map(field: Field) -> None:
+    """Check annotations; their values are never shown."""
+    values = {key: str(value) for key, value in field.object().items()}
+    for error in validate_annotations(values, field.name):
+        kind, _, detail = error.removeprefix(f"{field.name}: ").partition(": ")
+        field.faults.append(Fault(field.code, field.path, f"{kind}: {detail}", error))
 
 
 def _as_in_134(detail: str) -> str:
@@ -192,60 +231,53 @@ def _as_in_134(detail: str) -> str:
     return detail.replace(" bytes", " characters").replace("a valid label key must", "a qualified name must")
 
 
-def label_selector(field: Field, selector: Json) -> Iterator[Problem]:
-    """Check a label selector; an absent one is fine."""
-    yield from labels(field.child("matchLabels"), as_object(get(selector, "matchLabels")))
-    for at, requirement in field.items(selector, "matchExpressions"):
-        yield from selector_requirement(at, requirement)
+def label_selector(field: Field) -> None:
+    """Check a label selector, if it is set."""
+    label_map(field.child("matchLabels"))
+    for requirement in field.items("matchExpressions"):
+        selector_requirement(requirement)
 
 
-def selector_requirement(field: Field, requirement: JsonObject, *, node: bool = False) -> Iterator[Problem]:
-    """Check one expression of a selector; ``node`` allows those that only nodes are selected by."""
-    operator, values = text(requirement, "operator"), as_list(requirement.get("values"))
-    at = field.child("values")
-    if operator in ("In", "NotIn"):
-        if not values:
-            yield at.required("must be specified when `operator` is 'In' or 'NotIn'")
-    elif operator in ("Exists", "DoesNotExist"):
-        if values:
-            yield at.forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
-    elif node and operator in ("Gt", "Lt"):
-        if len(values) != 1:
-            yield at.required("must be specified single value when `operator` is 'Lt' or 'Gt'")
+def selector_requirement(field: Field, *, node: bool = False, any_value: bool = False) -> None:
+    """Check one expression of a selector; ``node`` allows the operators that only node selectors have."""
+    operator, values = field.child("operator"), field.child("values")
+    if operator.text() in ("In", "NotIn"):
+        if not values.value:
+            values.required("must be specified when `operator` is 'In' or 'NotIn'")
+    elif operator.text() in ("Exists", "DoesNotExist"):
+        if values.value:
+            values.forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+    elif node and operator.text() in ("Gt", "Lt"):
+        if len(as_list(values.value)) != 1:
+            values.required("must be specified single value when `operator` is 'Lt' or 'Gt'")
     else:
-        yield field.child("operator").invalid(operator, "not a valid selector operator", typed=True)
-    yield from qualified_name(field.child("key"), text(requirement, "key"))
-    for index, value in enumerate(values):
-        yield from label_value(at.index(index), str(value))
+        operator.invalid("not a valid selector operator", typed=True)
+    qualified_name(field.child("key"))
+    for value in values.items() if not any_value else ():
+        value.invalid_each(label_value_details(value.text()))
 
 
-def id_in_range(field: Field, value: Json) -> Iterator[Problem]:
-    """Check the number of a user or a group."""
-    if isinstance(value, int) and not 0 <= value <= MAX_ID:
-        yield field.invalid(value, between(0, MAX_ID))
-
-
-def mode(field: Field, value: Json) -> Iterator[Problem]:
+def file_mode(field: Field) -> None:
     """Check the permissions of a file."""
-    if isinstance(value, int) and not 0 <= value <= MAX_MODE:
-        yield field.invalid(value, MODE)
+    if not 0 <= (field.number() or 0) <= 0o777:
+        field.invalid("must be a number between 0 and 0777 (octal), both inclusive")
 
 
-def no_backsteps(field: Field, path: str) -> Iterator[Problem]:
+def no_backsteps(field: Field) -> None:
     """Check that no step of a path goes up."""
-    if ".." in path.split("/"):
-        yield field.invalid(path, "must not contain '..'")
+    if ".." in field.text().split("/"):
+        field.invalid("must not contain '..'")
 
 
-def descending(field: Field, path: str) -> Iterator[Problem]:
-    """Check a path that stays below where it starts."""
-    if path.startswith("/"):
-        yield field.invalid(path, "must be a relative path")
-    yield from no_backsteps(field, path)
+def local_descending_path(field: Field) -> None:
+    """Check a path that stays below the directory where it starts."""
+    if field.text().startswith("/"):
+        field.invalid("must be a relative path")
+    no_backsteps(field)
 
 
-def file_below(field: Field, path: str) -> Iterator[Problem]:
+def local_non_reserved_path(field: Field) -> None:
     """Check the path of a file that Kubernetes writes into a volume."""
-    yield from descending(field, path)
-    if path.startswith("..") and not path.startswith("../"):
-        yield field.invalid(path, "must not start with '..'")
+    local_descending_path(field)
+    if field.text().startswith("..") and not field.text().startswith("../"):
+        field.invalid("must not start with '..'")

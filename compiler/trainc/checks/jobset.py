@@ -1,111 +1,104 @@
-"""What no controller can make of a JobSet that its own API accepts: the Jobs, their pods, the claims."""
+"""What keeps controllers from creating the Jobs, pods and claims of a JobSet that its own API accepts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from trainc.basics.jsonvalues import JsonObject, Path, as_object, dotted, get, objects
+from msgspec.structs import replace
+
+from trainc.basics.jsonvalues import JsonObject, Path, dotted, get, objects
 from trainc.checks.created_pods import created_job
-from trainc.checks.fields import Field, Problem
-from trainc.checks.jobs import POD, is_sound, problems_of
-from trainc.checks.pod_volumes import TWO_SOURCES, claim_problems
-from trainc.findings import Finding, Related, Severity, report
+from trainc.checks.fields import faults_in
+from trainc.checks.jobs import POD, faults_of, is_sound
+from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
+from trainc.checks.pod_volumes import TWO_SOURCES, validate_claim
+from trainc.findings import Finding, Related, Severity
+from trainc.findings.fault import Fault, report_fault
 from trainc.plugins.jobset import patched_sources
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import blamed
+from trainc.upstream import NODE
 
 CLAIM = "TC812"
-COUNTS = ("parallelism", "completions")
 NUM_NODES: Path = ("spec", "trainer", "numNodes")
-VENDOR = "must be a standard resource type or fully qualified"
-NOT_FOR_CONTAINERS = "must be a standard resource for containers"
-LIMITS = "write it below limits, too, with the same amount; or there alone, which requests default to"
 HINTS = {
-    "Limit must be set for non overcommitable resources": LIMITS,
+    "Limit must be set for non overcommitable resources": (
+        "set the same amount in limits; or set only limits, which requests default to"
+    ),
     'valid values: "OnFailure", "Never"': "leave it out: JobSet's default is OnFailure",
-    VENDOR: "cpu, memory, ephemeral-storage, hugepages-<size>, or a device with its vendor: nvidia.com/gpu",
-    "must be an integer": "a whole number: a device is not shared by fractions",
+    NOT_QUALIFIED: "cpu, memory, ephemeral-storage, hugepages-<size>, or a device with its vendor: nvidia.com/gpu",
+    "must be an integer": "use a whole number: a device cannot be divided",
     TWO_SOURCES: "keep one of the sources; another volume needs another name",
     "when completion mode is Indexed": "set completions, to the same number as parallelism",
 }
-"""By what the server says: what to do about it."""
+"""What to do, by what the server says."""
 
 
 def check_jobset(model: Model, jobset: Object) -> list[Finding]:
     """Return what keeps every pod of a replicated job from being created, at the lines that caused it.
 
-    Errors, and warnings under faithful: upstream accepts the TrainJob and the JobSet all the same.
+    These are errors, but warnings under faithful, since upstream accepts the TrainJob and the JobSet.
     """
     findings: list[Finding] = []
     for index, job in enumerate(objects(get(jobset.data, "spec", "replicatedJobs"))):
         created = created_job(jobset.data, job)
         if is_sound(created):
             continue
-        where: Path = ("spec", "replicatedJobs", index, "template")
-        name = str(job.get("name"))
+        root: Path = ("spec", "replicatedJobs", index, "template")
         findings += (
-            _finding(model, jobset, problem, where, f"job {name!r} can have no pod: {_what(job, problem)}")
-            for problem in _once(problems_of(created))
-            if not _told_already(model, jobset, name, (*where, *problem.path), problem)
+            _finding(
+                model, jobset, fault, root, f"job {job.get('name')!r} cannot create pods: {_field(job, fault.path)}"
+            )
+            for fault in _distinct(faults_of(created))
+            if not _has_other_code(model, jobset, str(job.get("name")), (*root, *fault.path), fault)
         )
-    for problem, where in _claims(jobset.data):
-        subject = f"the claim cannot be created: {dotted(problem.path)}"
-        findings.append(_finding(model, jobset, problem, where, subject))
+    for i, policy in enumerate(objects(get(jobset.data, "spec", "volumeClaimPolicies"))):
+        for j, template in enumerate(objects(policy.get("templates"))):
+            for fault in faults_in(validate_claim, template.get("spec"), CLAIM):
+                subject = f"the PersistentVolumeClaim cannot be created: {dotted(fault.path)}"
+                root = ("spec", "volumeClaimPolicies", i, "templates", j)
+                findings.append(_finding(model, jobset, fault, root, subject))
     return findings
 
 
-def _once(problems: Iterable[Problem]) -> list[Problem]:
-    """Return problems without those that say again what another one says of the same place."""
-    found = list(dict.fromkeys(problems))
-    vendorless = {problem.path for problem in found if problem.detail == VENDOR}
-    return [p for p in found if p.detail != NOT_FOR_CONTAINERS or p.path not in vendorless]
+def _distinct(faults: Iterable[Fault]) -> list[Fault]:
+    """Return each fault once, and of two that say the same of a resource's name only the first."""
+    found = list(dict.fromkeys(faults))
+    unqualified = {fault.path for fault in found if fault.message == NOT_QUALIFIED}
+    return [fault for fault in found if fault.message != NOT_FOR_CONTAINERS or fault.path not in unqualified]
 
 
-def _claims(jobset: JsonObject) -> Iterator[tuple[Problem, Path]]:
-    for i, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
-        for j, template in enumerate(objects(policy.get("templates"))):
-            for problem in claim_problems(Field(CLAIM, ("spec",), "spec"), as_object(template.get("spec"))):
-                yield problem, ("spec", "volumeClaimPolicies", i, "templates", j)
-
-
-def _told_already(model: Model, jobset: Object, job: str, path: Path, problem: Problem) -> bool:
-    """Tell whether another code says the same: of a node count, a patched volume, a name that the runtime lacks."""
-    if problem.path[-1] in COUNTS and (model.num_nodes or 0) < 1:
+def _has_other_code(model: Model, jobset: Object, job: str, path: Path, fault: Fault) -> bool:
+    """Tell whether another code reports this: a node count, a patched volume, a container that the runtime lacks."""
+    if path[-1] in ("parallelism", "completions") and (model.num_nodes or 0) < 1:
         return blamed(model, jobset, path)[1] == NUM_NODES
-    if problem.detail == TWO_SOURCES:
+    if fault.message == TWO_SOURCES:
         return get(jobset.data, *path[:-1], "name") in patched_sources(model).get(job, {})
-    if problem.path[-1] == "image":
-        # No patch can give an image (it is not in the schema), so a container that a patch brings is a misspelt one.
+    if path[-1] == "image":
+        # Patches have no field for an image, so a container without one that a patch adds has a misspelt name.
         return blamed(model, jobset, path[:-1])[1][:2] == ("spec", "runtimePatches")
     return False
 
 
-def _finding(model: Model, jobset: Object, problem: Problem, where: Path, subject: str) -> Finding:
-    document, path = blamed(model, jobset, (*where, *problem.path))
+def _finding(model: Model, jobset: Object, fault: Fault, root: Path, subject: str) -> Finding:
+    document, path = blamed(model, jobset, (*root, *fault.path))
     related: tuple[Related, ...] = ()
-    if problem.other is not None:
-        other, place = blamed(model, jobset, (*where, *problem.other))
-        related = (Related("because of this", other, place),)
-    return report(
-        problem.code,
-        document,
-        path,
-        f"{subject}: {problem.detail}",
-        severity=Severity.WARNING if model.options.faithful else None,
-        found=problem.found,
-        hint=problem.hint or HINTS.get(problem.detail),
-        related=related,
-        upstream=problem.upstream,
-    )
+    if fault.other is not None:
+        related = (Related("because of this", *blamed(model, jobset, (*root, *fault.other))),)
+    hint = fault.hint or HINTS.get(fault.message)
+    if hint is None and fault.path[-1] == "image":
+        is_trainer = get(jobset.data, *root, *fault.path[:-1], "name") == NODE
+        hint = f"set image in this container{', or spec.trainer.image in the TrainJob' * is_trainer}"
+    fault = replace(fault, message=f"{subject}: {fault.message}", hint=hint)
+    severity = Severity.WARNING if model.options.faithful else None
+    return report_fault(fault, document, path, severity=severity, related=related)
 
 
-def _what(job: JsonObject, problem: Problem) -> str:
-    """Name the field as people know it: with its container's name, and without the way through the templates."""
-    path = problem.path
+def _field(job: JsonObject, path: Path) -> str:
+    """Name a field by its container, and without the steps through the templates."""
     depth = len(POD) if path[: len(POD)] == POD else 2 if path[:2] == POD[:2] else 1
     rest = path[depth:]
     if len(rest) > 1 and rest[0] in ("containers", "initContainers"):
         name = get(job, "template", *POD, *rest[:2], "name")
-        inside = dotted(rest[2:])
-        return f"container {name!r}{', ' if inside else ''}{inside}"
+        return f"container {name!r}" + (f", {dotted(rest[2:])}" if rest[2:] else "")
     return dotted(rest)

@@ -15,8 +15,9 @@ from trainc.basics.regex import lazy
 from trainc.checks.containers import words
 from trainc.findings import Finding, Severity, report
 from trainc.plugins.base import pod_containers
-from trainc.plugins.model import LAUNCHER, NODE, Model
+from trainc.plugins.model import Model
 from trainc.plugins.mpi.transport import by_kubexec
+from trainc.upstream import LAUNCHER, NODE
 
 INCOMPLETE: Final = "TC822"
 ENDLESS: Final = "TC825"

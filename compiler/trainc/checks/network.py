@@ -14,11 +14,11 @@ from trainc.basics.regex import lazy
 from trainc.checks.containers import containers, words
 from trainc.findings import Finding, Severity, report
 from trainc.gitops.pods import pod_specs
-from trainc.plugins.model import LAUNCHER, NODE, Model, Object
+from trainc.plugins.model import Model, Object
 from trainc.plugins.mpi.implementations import HOSTFILE_DIRECTORY
-from trainc.plugins.mpi.kubexec import DISCOVER
-from trainc.plugins.mpi.transport import by_kubexec
+from trainc.plugins.mpi.transport import DISCOVER, by_kubexec
 from trainc.plugins.origins import blamed
+from trainc.upstream import LAUNCHER, NODE
 
 CODE: Final = "TC827"
 PLACE: Final[Path] = ("spec", "network", "enableDNSHostnames")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from trainc.basics.jsonvalues import Json, JsonObject, objects
-from trainc.checks.fields import Field, Problem, dns_subdomain, qualified_name, text
+from trainc.checks.fields import Field, dns_subdomain, qualified_name
 from trainc.kube.names import is_config_map_key, is_dns1123_subdomain, is_relaxed_env_var_name, mask_trailing_dash
 from trainc.kube.quantity import from_json
 
@@ -20,13 +17,13 @@ ENV_FIELDS = (
     "status.podIP",
     "status.podIPs",
 )
-"""What a variable can take of its pod, beside single labels and annotations."""
+"""The fields of its pod that a variable can have as its value, beside single labels and annotations."""
 
 VOLUME_FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
-"""What a file of a downward API volume can take."""
+"""The same for a file of a downward API volume."""
 
 _CONVERTIBLE = {*ENV_FIELDS, *VOLUME_FIELDS, "spec.restartPolicy", "spec.schedulerName", "status.phase"}
-RESOURCES = (
+_RESOURCES = (
     "limits.cpu",
     "limits.ephemeral-storage",
     "limits.memory",
@@ -36,110 +33,88 @@ RESOURCES = (
 )
 _HUGE_PAGES = ("limits.hugepages-", "requests.hugepages-")
 _UNITS = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
-SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
+_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
 
 
-def env_problems(field: Field, container: JsonObject) -> Iterator[Problem]:
-    """Check variables: their names, and where those that have no literal value take theirs from."""
-    for at, variable in field.items(container, "env"):
-        if not (name := text(variable, "name")):
-            yield at.child("name").required()
-        else:
-            yield from at.child("name").each_invalid(name, is_relaxed_env_var_name(name))
-        if isinstance(source := variable.get("valueFrom"), dict):
-            yield from _source(at.child("valueFrom"), source, has_value=bool(text(variable, "value")))
+def validate_env(container: Field) -> None:
+    """Check variables: their names, and the sources of those without a literal value."""
+    for variable in container.items("env"):
+        name = variable.child("name")
+        if name.require():
+            name.invalid_each(is_relaxed_env_var_name(name.text()))
+        if variable.has("valueFrom"):
+            _value_from(variable.child("valueFrom"), has_value=bool(variable.text("value")))
 
 
-def _source(field: Field, source: JsonObject, *, has_value: bool) -> Iterator[Problem]:
-    if isinstance(ref := source.get("fieldRef"), dict):
-        yield from field_problems(field.child("fieldRef"), ref, ENV_FIELDS)
-    if isinstance(ref := source.get("resourceFieldRef"), dict):
-        yield from resource_problems(field.child("resourceFieldRef"), ref, volume=False)
-    for kind in ("configMapKeyRef", "secretKeyRef"):
-        if isinstance(ref := source.get(kind), dict):
-            yield from dns_subdomain(field.child(kind, "name"), text(ref, "name"))
-            yield from _key(field.child(kind, "key"), text(ref, "key"))
-    count = sum(isinstance(source.get(kind), dict) for kind in SOURCES)
+def _value_from(source: Field, *, has_value: bool) -> None:
+    if source.has("fieldRef"):
+        validate_field_ref(source.child("fieldRef"), ENV_FIELDS)
+    if source.has("resourceFieldRef"):
+        validate_resource_ref(source.child("resourceFieldRef"))
+    for ref in (source.child(kind) for kind in ("configMapKeyRef", "secretKeyRef") if source.has(kind)):
+        dns_subdomain(ref.child("name"))
+        if (key := ref.child("key")).require():
+            key.invalid_each(is_config_map_key(key.text()))
+    count = sum(map(source.has, _SOURCES))
     if count == 0:
-        yield field.invalid("", f"must specify one of: {', '.join(f'`{s}`' for s in SOURCES[:-1])} or `{SOURCES[-1]}`")
+        supported = ", ".join(f"`{kind}`" for kind in _SOURCES[:-1])
+        source.invalid(f"must specify one of: {supported} or `{_SOURCES[-1]}`", "")
     elif has_value:
-        yield field.invalid("", "may not be specified when `value` is not empty")
+        source.invalid("may not be specified when `value` is not empty", "")
     elif count > 1:
-        yield field.invalid("", "may not have more than one field specified at a time")
+        source.invalid("may not have more than one field specified at a time", "")
 
 
-def _key(field: Field, key: str) -> Iterator[Problem]:
-    if not key:
-        yield field.required()
-    else:
-        yield from field.each_invalid(key, is_config_map_key(key))
-
-
-def field_problems(field: Field, ref: JsonObject, allowed: tuple[str, ...]) -> Iterator[Problem]:
+def validate_field_ref(ref: Field, allowed: tuple[str, ...]) -> None:
     """Check a reference to a field of the pod."""
-    version, kind = text(ref, "apiVersion") or "v1", text(ref, "fieldPath")
-    at = field.child("fieldPath")
-    if not kind:
-        yield at.required()
+    version, field = ref.text("apiVersion") or "v1", ref.child("fieldPath")
+    if not field.require():
         return
-    name, bracket, subscript = kind.partition("['")
-    subscripted = bool(name and bracket and kind.endswith("']") and len(subscript) >= 2)
+    path = field.text()
+    name, bracket, subscript = path.partition("['")
+    has_subscript = bool(name and bracket and path.endswith("']") and len(subscript) >= 2)
     if version != "v1":
-        yield at.invalid(kind, f"error converting fieldPath: unsupported pod version: {version}")
-    elif subscripted and name in ("metadata.annotations", "metadata.labels"):
+        field.invalid(f"error converting fieldPath: unsupported pod version: {version}")
+    elif has_subscript and name in ("metadata.annotations", "metadata.labels"):
         key = subscript.removesuffix("']")
-        yield from qualified_name(field, key.lower() if name == "metadata.annotations" else key)
-    elif subscripted:
-        yield at.invalid(kind, f"error converting fieldPath: field label does not support subscript: {kind}")
-    elif kind not in _CONVERTIBLE and kind != "spec.host":
-        yield at.invalid(kind, f"error converting fieldPath: field label not supported: {kind}")
-    elif kind not in allowed and not (kind == "spec.host" and "spec.nodeName" in allowed):
-        yield at.unsupported("spec.nodeName" if kind == "spec.host" else kind, allowed)
+        qualified_name(ref, key.lower() if name == "metadata.annotations" else key)
+    elif has_subscript:
+        field.invalid(f"error converting fieldPath: field label does not support subscript: {path}")
+    elif path not in _CONVERTIBLE and path != "spec.host":
+        field.invalid(f"error converting fieldPath: field label not supported: {path}")
+    elif path not in allowed and not (path == "spec.host" and "spec.nodeName" in allowed):
+        field.unsupported(allowed, "spec.nodeName" if path == "spec.host" else path)
 
 
-def resource_problems(field: Field, ref: JsonObject, *, volume: bool) -> Iterator[Problem]:
-    """Check a reference to a container's resources."""
-    resource = text(ref, "resource")
-    if volume and not text(ref, "containerName"):
-        yield field.child("containerName").required()
-    elif not resource:
-        yield field.child("resource").required()
-    elif resource not in RESOURCES and not resource.startswith(_HUGE_PAGES):
-        yield field.child("resource").unsupported(resource, RESOURCES)
-    yield from _divisor(field.child("divisor"), resource, ref.get("divisor"))
-
-
-def _divisor(field: Field, resource: str, divisor: Json) -> Iterator[Problem]:
-    if divisor is None or (quantity := from_json(divisor)).is_zero():
+def validate_resource_ref(ref: Field, *, volume: bool = False) -> None:
+    """Check a reference to a container's resources; a volume has to name the container."""
+    resource, divisor = ref.child("resource"), ref.child("divisor")
+    name = resource.text()
+    has_huge_pages = name.startswith(_HUGE_PAGES)
+    if (not volume or ref.child("containerName").require()) and resource.require() and not has_huge_pages:
+        resource.one_of(_RESOURCES)
+    if divisor.value is None or not (has_huge_pages or name in _RESOURCES):
         return
-    kind = "hugepages" if resource.startswith(_HUGE_PAGES) else resource.partition(".")[2]
-    if resource not in RESOURCES and kind != "hugepages":
-        return
-    units = ("1m", "1") if kind == "cpu" else _UNITS
-    if quantity.canonical() not in units:
-        shown = "1m and 1" if kind == "cpu" else ", ".join(_UNITS)
-        called = "local ephemeral storage" if kind == "ephemeral-storage" else kind
-        yield field.invalid(resource, f"only divisor's values {shown} are supported with the {called} resource")
+    kind = "hugepages" if has_huge_pages else name.partition(".")[2]
+    quantity = from_json(divisor.value)
+    if not quantity.is_zero() and quantity.canonical() not in (("1m", "1") if kind == "cpu" else _UNITS):
+        units = "1m and 1" if kind == "cpu" else ", ".join(_UNITS)
+        kind = "local ephemeral storage" if kind == "ephemeral-storage" else kind
+        divisor.invalid(f"only divisor's values {units} are supported with the {kind} resource", name)
 
 
-def env_from_problems(field: Field, sources: Json) -> Iterator[Problem]:
-    """Check what a container takes all variables of."""
-    for index, source in enumerate(objects(sources)):
-        at = field.index(index)
-        if prefix := text(source, "prefix"):
-            yield from at.child("prefix").each_invalid(prefix, is_relaxed_env_var_name(prefix))
-        given = [kind for kind in ("configMapRef", "secretRef") if isinstance(source.get(kind), dict)]
-        for kind in given:
-            if not (name := text(source, kind, "name")):
-                yield at.child(kind, "name").required()
-            else:
-                yield from _prefix_name(at.child(kind, "name"), name)
-        if not given:
-            yield field.within(index).invalid("", "must specify one of: `configMapRef` or `secretRef`")
-        elif len(given) > 1:
-            yield field.within(index).invalid("", "may not have more than one field specified at a time")
-
-
-def _prefix_name(field: Field, name: str) -> Iterator[Problem]:
-    """Check a name that the server checks as the beginning of one: a dash at the end is fine."""
-    return field.each_invalid(name, is_dns1123_subdomain(mask_trailing_dash(name)))
+def validate_env_from(container: Field) -> None:
+    """Check the ConfigMaps and Secrets whose keys become variables."""
+    for source in container.items("envFrom"):
+        prefix = source.child("prefix")
+        if prefix.text():
+            prefix.invalid_each(is_relaxed_env_var_name(prefix.text()))
+        refs = [source.child(kind) for kind in ("configMapRef", "secretRef") if source.has(kind)]
+        for name in (ref.child("name") for ref in refs):
+            if name.require():  # the server checks the beginning of a name, which may end with a dash
+                name.invalid_each(is_dns1123_subdomain(mask_trailing_dash(name.text())))
+        whole = source.named(f"{container.name}.envFrom")
+        if not refs:
+            whole.invalid("must specify one of: `configMapRef` or `secretRef`", "")
+        elif len(refs) > 1:
+            whole.invalid("may not have more than one field specified at a time", "")

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 
-import msgspec.structs
+from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
-from trainc.checks.fields import NOT_NEGATIVE, Field, Problem, dns_label, qualified_name, text
+from trainc.basics.jsonvalues import Json, JsonObject, as_object
+from trainc.checks.fields import NOT_NEGATIVE, Field, dns_label, qualified_name
 from trainc.kube.names import is_qualified_name
-from trainc.kube.podrequests import pod_requests
+from trainc.kube.pods import pod_requests
 from trainc.kube.quantity import MILLI, Quantity, QuantityError, from_json, parse
 
-DEFAULT_PREFIX = "kubernetes.io/"
 QUOTA_PREFIX = "requests."
 HUGE_PAGES = "hugepages-"
 CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")
-POD_RESOURCES = ("cpu", "memory")
 STANDARD = {
     *CONTAINER_RESOURCES,
     *(f"{kind}.{name}" for kind in ("requests", "limits") for name in CONTAINER_RESOURCES),
@@ -25,12 +23,13 @@ STANDARD = {
 }
 """What needs no prefix. Source: k8s.io/kubernetes v1.34.4 pkg/apis/core/helper."""
 
-NameCheck = Callable[[Field, str], Iterable[Problem]]
+NOT_QUALIFIED = "must be a standard resource type or fully qualified"
+NOT_FOR_CONTAINERS = "must be a standard resource for containers"
 
 
 def is_native(name: str) -> bool:
     """Tell whether a resource is Kubernetes' own."""
-    return "/" not in name or DEFAULT_PREFIX in name
+    return "/" not in name or "kubernetes.io/" in name
 
 
 def is_extended(name: str) -> bool:
@@ -43,93 +42,69 @@ def can_overcommit(name: str) -> bool:
     return is_native(name) and not name.startswith(HUGE_PAGES)
 
 
-def container_resource(field: Field, name: str) -> Iterator[Problem]:
-    """Check the name of a resource of a container."""
-    problems = [*_resource(field, name)]
-    yield from problems
+def _container_resource_name(field: Field, name: str) -> None:
+    _resource_name(field, name)
     if "/" not in name:
         if name not in CONTAINER_RESOURCES and not name.startswith(HUGE_PAGES):
-            yield field.invalid(name, "must be a standard resource for containers", typed=True)
+            field.invalid(NOT_FOR_CONTAINERS, name, typed=True)
     elif not is_native(name) and not is_extended(name):
-        yield field.invalid(name, "doesn't follow extended resource name standard", typed=True)
+        field.invalid("doesn't follow extended resource name standard", name, typed=True)
 
 
-def pod_resource(field: Field, name: str) -> Iterator[Problem]:
-    """Check the name of a resource of a whole pod."""
-    problems = [*_resource(field, name)]
-    if not problems and name not in POD_RESOURCES and not name.startswith(HUGE_PAGES):
-        problems = [field.unsupported(name, ("cpu", HUGE_PAGES, "memory"))]
-    return iter(problems)
+def _pod_resource_name(field: Field, name: str) -> None:
+    if _resource_name(field, name) and name not in ("cpu", "memory") and not name.startswith(HUGE_PAGES):
+        field.unsupported(("cpu", HUGE_PAGES, "memory"), name)
 
 
-def _resource(field: Field, name: str) -> Iterator[Problem]:
-    if problems := [*qualified_name(field, name)]:
-        yield from problems
+def _resource_name(field: Field, name: str) -> bool:
+    """Check the name of a resource of any kind; tell whether it is valid."""
+    if is_qualified_name(name):
+        qualified_name(field, name)
     elif "/" not in name and name not in STANDARD and not name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}")):
-        yield field.invalid(name, "must be a standard resource type or fully qualified", typed=True)
+        field.invalid(NOT_QUALIFIED, name, typed=True)
+    else:
+        return True
+    return False
 
 
-def requirement_problems(
-    field: Field, resources: JsonObject, *, names: NameCheck = container_resource
-) -> Iterator[Problem]:
+def validate_resources(
+    field: Field, limits: Field, requests: Field, check_name: Callable[[Field, str], None] = _container_resource_name
+) -> None:
     """Check requests and limits: names, amounts, and that no request exceeds its limit."""
-    limits, requests = (_quantities(resources.get(kind)) for kind in ("limits", "requests"))
-    for name, amount in limits.items():
-        yield from names(field.child("limits").key(name), name)
-        yield from _amount(field.child("limits").key(name), name, amount)
-    for name, amount in requests.items():
-        at = field.child("requests").key(name)
-        yield from names(at, name)
-        yield from _amount(at, name, amount)
-        yield from _against_limit(field, name, amount, limits.get(name))
-    all_names = {*limits, *requests}
-    if any(name.startswith(HUGE_PAGES) for name in all_names) and not all_names & {"cpu", "memory"}:
-        yield field.forbidden("HugePages require cpu or memory")
+    most, least = _quantities(limits.value), _quantities(requests.value)
+    for name, amount in most.items():
+        check_name(limits.key(name), name)
+        _amount(limits.key(name), name, amount)
+    for name, amount in least.items():
+        check_name(requests.key(name), name)
+        _amount(requests.key(name), name, amount)
+        _against_limit(requests.child(name).named(requests.name), limits, amount, most.get(name))
+    names = {*most, *least}
+    if any(name.startswith(HUGE_PAGES) for name in names) and not names & {"cpu", "memory"}:
+        field.forbidden("HugePages require cpu or memory")
 
 
-def pod_level_problems(field: Field, resources: JsonObject, spec: JsonObject) -> Iterator[Problem]:
-    """Check the resources of a whole pod: by themselves, and that its containers fit."""
-    yield from requirement_problems(field, resources, names=pod_resource)
-    requests, limits = (_quantities(resources.get(kind)) for kind in ("requests", "limits"))
-    containers: JsonObject = {kind: spec.get(kind) for kind in ("containers", "initContainers")}
-    for name, amount in pod_requests(containers).items():
-        if name in requests and amount.compare(requests[name]) > 0:
-            detail = f"must be greater than or equal to aggregate container requests of {amount.canonical()}"
-            yield field.child("requests").key(name).invalid(requests[name].canonical(), detail)
-    for index, container in enumerate(objects(spec.get("containers"))):
-        for name, amount in _quantities(get(container, "resources", "limits")).items():
-            if name in limits and amount.compare(limits[name]) > 0:
-                # The server's name for the field is no path of the pod.
-                named = field.within("limits", name).named(f"{field.name}.containers[{index}][{name}].limits")
-                detail = f"must be less than or equal to pod limits of {limits[name].canonical()}"
-                yield named.invalid(amount.canonical(), detail)
-
-
-def _against_limit(field: Field, name: str, request: Quantity, limit: Quantity | None) -> Iterator[Problem]:
-    at = field.within("requests", name).named(f"{field.name}.requests")
+def _against_limit(request: Field, limits: Field, amount: Quantity, limit: Quantity | None) -> None:
+    name = str(request.path[-1])
     if limit is None:
         if not can_overcommit(name):
-            named = at.named(f"{field.name}.limits")
-            yield named.required("Limit must be set for non overcommitable resources")
+            request.named(limits.name).required("Limit must be set for non overcommitable resources")
         return
-    compared, other = request.compare(limit), (*field.path, "limits", name)
+    compared, shown, other = amount.compare(limit), amount.canonical(), (*limits.path, name)
     if compared != 0 and not can_overcommit(name):
-        detail = f"must be equal to {name} limit of {limit.canonical()}"
+        request.invalid(f"must be equal to {name} limit of {limit.canonical()}", shown, other=other)
     elif compared > 0:
-        detail = f"must be less than or equal to {name} limit of {limit.canonical()}"
-    else:
-        return
-    yield msgspec.structs.replace(at.invalid(request.canonical(), detail), other=other)
+        request.invalid(f"must be less than or equal to {name} limit of {limit.canonical()}", shown, other=other)
 
 
-def _amount(field: Field, name: str, amount: Quantity) -> Iterator[Problem]:
+def _amount(field: Field, name: str, amount: Quantity) -> None:
+    shown = amount.canonical()
     if amount.sign() < 0:
-        yield field.invalid(amount.canonical(), NOT_NEGATIVE)
+        field.invalid(NOT_NEGATIVE, shown)
     if is_extended(name) and amount.milli_value() % 1000:
-        yield field.invalid(amount.canonical(), "must be an integer")
+        field.invalid("must be an integer", shown)
     if name.startswith(HUGE_PAGES) and not _whole_pages(name, amount):
-        detail = f"{amount.canonical()} is not positive integer multiple of {name}"
-        yield field.invalid(amount.canonical(), detail)
+        field.invalid(f"{shown} is not positive integer multiple of {name}", shown)
 
 
 def _whole_pages(name: str, amount: Quantity) -> bool:
@@ -141,6 +116,25 @@ def _whole_pages(name: str, amount: Quantity) -> bool:
     return page.sign() > 0 and page.milli_value() % 1000 == 0 and size > 0 and amount.value() % size == 0
 
 
+def validate_pod_resources(field: Field, spec: Field) -> None:
+    """Check the resources of a whole pod: by themselves, and that its containers fit."""
+    requests, limits = field.child("requests"), field.child("limits")
+    validate_resources(field, limits, requests, _pod_resource_name)
+    least, most = _quantities(requests.value), _quantities(limits.value)
+    containers: JsonObject = {kind: spec.child(kind).value for kind in ("containers", "initContainers")}
+    for name, amount in pod_requests(containers).items():
+        if name in least and amount.compare(least[name]) > 0:
+            detail = f"must be greater than or equal to aggregate container requests of {amount.canonical()}"
+            requests.key(name).invalid(detail, least[name].canonical())
+    for index, container in enumerate(spec.items("containers")):
+        for name, amount in _quantities(container.child("resources", "limits").value).items():
+            if name in most and amount.compare(most[name]) > 0:
+                # The server's name for the field is no path of the pod.
+                named = limits.child(name).named(f"{field.name}.containers[{index}][{name}].limits")
+                detail = f"must be less than or equal to pod limits of {most[name].canonical()}"
+                named.invalid(detail, amount.canonical())
+
+
 def _quantities(value: Json) -> dict[str, Quantity]:
     """Return amounts by name, sorted; finer ones than thousandths are rounded away from zero, as on creation."""
     return {name: _in_thousandths(from_json(amount)) for name, amount in sorted(as_object(value).items())}
@@ -148,31 +142,32 @@ def _quantities(value: Json) -> dict[str, Quantity]:
 
 def _in_thousandths(amount: Quantity) -> Quantity:
     if amount.scale >= MILLI:
-        return msgspec.structs.replace(amount, text="") if amount.wide else amount
+        return replace(amount, text="") if amount.wide else amount
     step = 10 ** (MILLI - amount.scale)
     rounded = -(-abs(amount.unscaled) // step)
-    return msgspec.structs.replace(amount, unscaled=rounded * amount.sign(), scale=MILLI, text="")
+    return replace(amount, unscaled=rounded * amount.sign(), scale=MILLI, text="")
 
 
-def device_problems(field: Field, resources: JsonObject, claims: Iterable[str]) -> Iterator[Problem]:
-    """Check the resource claims that a container uses; ``claims`` are the pod's."""
-    known = sorted(claims)
+def validate_resource_claims(container: Field, pod_claims: list[str]) -> None:
+    """Check the resource claims of a container, which are some of its pod's."""
     taken: set[str] = set()
-    for index, claim in enumerate(objects(resources.get("claims"))):
-        at, name, request = field.index(index), text(claim, "name"), text(claim, "request")
+    for claim in container.items("resources", "claims"):
+        name, request = claim.text("name"), claim.text("request")
         if not name:
-            yield at.required()
+            claim.required()
             continue
         if name in taken:
-            yield at.duplicate(name)
+            claim.duplicate(name)
         else:
-            yield from dns_label(at.child("request"), request) if request else ()
+            if request:
+                dns_label(claim.child("request"))
             key = f"{name}/{request}" if request else name
             if key in taken:
-                yield at.duplicate(key)
+                claim.duplicate(key)
             elif not request:
-                yield from (at.duplicate(name) for other in sorted(taken) if other.startswith(f"{name}/"))
+                for _ in [other for other in taken if other.startswith(f"{name}/")]:
+                    claim.duplicate(name)
             taken.add(key)
-        if name not in known:
-            rest = f": {', '.join(known)}" if known else " which is empty"
-            yield at.not_found(name, f"must be one of the names in pod.spec.resourceClaims{rest}")
+        if name not in pod_claims:
+            names = f": {', '.join(sorted(pod_claims))}" if pod_claims else " which is empty"
+            claim.not_found(name, f"must be one of the names in pod.spec.resourceClaims{names}")

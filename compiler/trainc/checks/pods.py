@@ -1,400 +1,312 @@
-"""What the API server refuses in the template of a pod, told before there is one.
+"""What the API server refuses in the template of a pod.
 
 Source: k8s.io/kubernetes v1.34.4 pkg/apis/core/validation, ValidatePodTemplateSpec, with every feature gate at its
-default and after the defaults of core/v1. Left out: Windows, annotations of old (seccomp, AppArmor), the contents of
+default and after the defaults of core/v1. Left out: Windows, old annotations (seccomp, AppArmor), the contents of
 volume sources whose drivers have left Kubernetes. tests/oracle/pods compares.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from msgspec.structs import replace
-
-from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, objects
+from trainc.basics.jsonvalues import Json, as_list
 from trainc.checks.fields import (
     MAX_ID,
     Field,
-    Problem,
-    between,
+    annotation_map,
     dns_label,
     dns_subdomain,
+    label_map,
     label_selector,
     label_value_details,
-    labels,
-    number,
     qualified_name,
     selector_requirement,
-    text,
 )
 from trainc.checks.pod_containers import (
-    Surroundings,
-    container_problems,
-    host_network_ports,
     host_port_conflicts,
-    pod_security,
+    validate_containers,
+    validate_host_network_ports,
+    validate_pod_security_context,
 )
-from trainc.checks.pod_resources import pod_level_problems, requirement_problems
-from trainc.checks.pod_volumes import volume_problems
-from trainc.kube.names import is_dns1123_label, validate_annotations
+from trainc.checks.pod_resources import validate_pod_resources, validate_resources
+from trainc.checks.pod_volumes import validate_volumes
 
-METADATA, CONTAINERS, VOLUMES, SCHEDULING, SECURITY, SPEC = "TC804", "TC805", "TC806", "TC808", "TC809", "TC810"
-GRACE = 30
-"""terminationGracePeriodSeconds where it is absent."""
+METADATA, CONTAINERS, VOLUMES, RESOURCES = "TC804", "TC805", "TC806", "TC807"
+SCHEDULING, SECURITY, SPEC = "TC808", "TC809", "TC810"
 
 
-def template_problems(field: Field, template: JsonObject) -> Iterator[Problem]:
-    """Yield what is wrong with a pod template: typed as Go has it, quantities canonical."""
-    spec, at = as_object(template.get("spec")), field.child("spec")
-    metadata = field.coded(METADATA)
+def validate_pod_template(template: Field) -> None:
+    """Check a pod template: typed as Go has it, with canonical quantities."""
+    metadata, spec = template.coded(METADATA).child("metadata"), template.child("spec")
     # The server's names for labels and annotations lack the step through metadata.
-    for kind in ("labels", "annotations"):
-        named = metadata.within("metadata", kind).named(f"{field.name}.{kind}")
-        values = as_object(get(template, "metadata", kind))
-        yield from labels(named, values) if kind == "labels" else annotation_problems(named, values)
-    volumes, problems = volume_problems(at.coded(VOLUMES).child("volumes"), spec.get("volumes"))
-    yield from problems
-    grace = number(spec, "terminationGracePeriodSeconds")
-    around = Surroundings(
-        volumes=volumes,
-        claims=tuple(text(claim, "name") for claim in objects(spec.get("resourceClaims")) if text(claim, "name")),
-        grace=GRACE if grace is None else grace,
-        restart_policy=text(spec, "restartPolicy") or "Always",
-        host_users=spec.get("hostUsers") is not False,
-    )
-    yield from container_problems(at, spec, around)
-    yield from scheduling_problems(at.coded(SCHEDULING), spec)
-    yield from pod_security(at.coded(SECURITY).child("securityContext"), spec)
-    yield from spec_problems(at.coded(SPEC), spec)
-    if spec.get("hostNetwork") is True:
-        yield from host_network_ports(at.coded(CONTAINERS).child("containers"), objects(spec.get("containers")))
+    label_map(metadata.child("labels").named(f"{template.name}.labels"))
+    annotation_map(metadata.child("annotations").named(f"{template.name}.annotations"))
+    volumes = validate_volumes(spec.coded(VOLUMES).child("volumes"))
+    validate_containers(spec.coded(CONTAINERS), volumes)
+    _scheduling(spec.coded(SCHEDULING))
+    validate_pod_security_context(spec.coded(SECURITY))
+    _pod_spec(spec.coded(SPEC))
+    if spec.object().get("hostNetwork") is True:
+        validate_host_network_ports(spec.coded(CONTAINERS).items("containers"))
 
 
-def annotation_problems(field: Field, values: JsonObject) -> Iterator[Problem]:
-    """Check annotations; their values are never shown."""
-    for text_ in validate_annotations({key: str(value) for key, value in values.items()}, field.name):
-        kind, _, detail = text_.removeprefix(f"{field.name}: ").partition(": ")
-        yield Problem(field.code, field.path, f"{kind}: {detail}", text_)
+def validate_pod(spec: Field) -> None:
+    """Check what the server allows in the template of a Job, but refuses in the pods that the Job then creates."""
+    spec = spec.coded(CONTAINERS)
+    for image in (c.child("image") for kind in ("containers", "initContainers") for c in spec.items(kind)):
+        if image.text() != image.text().strip():
+            image.invalid("must not have leading or trailing whitespace")
+    if spec.object().get("hostNetwork") is True:
+        containers = spec.items("containers")
+        refused = {port.path for port, _ in host_port_conflicts(containers)}
+        for port, key in host_port_conflicts(containers, host_network=True):
+            if port.path not in refused:
+                port.duplicate(key)
 
 
-def pod_problems(field: Field, spec: JsonObject) -> Iterator[Problem]:
-    """Yield what is wrong with a pod alone: a Job takes such a template, and can then create no pod of it."""
-    for kind in ("containers", "initContainers"):
-        containers, at = objects(spec.get(kind)), field.coded(CONTAINERS).child(kind)
-        for index, container in enumerate(containers):
-            image = text(container, "image")
-            if image != image.strip():
-                yield at.index(index).child("image").invalid(image, "must not have leading or trailing whitespace")
-    if spec.get("hostNetwork") is True:
-        containers, at = objects(spec.get("containers")), field.coded(CONTAINERS).child("containers")
-        told = {problem.path for problem in host_port_conflicts(at, containers, host_network=False)}
-        for problem in host_port_conflicts(at, containers, host_network=True):
-            if problem.path not in told:
-                yield problem
+def _pod_spec(spec: Field) -> None:
+    """Check the fields of a pod that do not depend on others: deadlines, names, policies, DNS."""
+    spec.child("restartPolicy").one_of(("Always", "OnFailure", "Never"))
+    spec.child("dnsPolicy").one_of(("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"))
+    spec.child("preemptionPolicy").one_of(("PreemptLowerPriority", "Never"))
+    _names(spec)
+    spec.child("activeDeadlineSeconds").between(1, MAX_ID)
+    _dns(spec)
+    for gate in spec.items("readinessGates"):
+        qualified_name(gate.child("conditionType"))
+    for alias in spec.items("hostAliases"):
+        _ip_address(alias.child("ip"))
+        for name in alias.items("hostnames"):
+            dns_subdomain(name)
+    _resource_claims(spec)
+    resources, overhead = (spec.coded(RESOURCES).child(name) for name in ("resources", "overhead"))
+    if resources.has():
+        validate_pod_resources(resources, spec)
+    # The server validates the overhead as the limits of a container.
+    validate_resources(overhead, overhead.named(f"{overhead.name}.limits"), overhead.child("requests"))
+    if spec.child("ephemeralContainers").value:
+        spec.child("ephemeralContainers").forbidden("ephemeral containers not allowed in pod template")
+    _host_namespaces(spec)
 
 
-# The fields of a pod's spec that stand by themselves.
+def _names(spec: Field) -> None:
+    for name in (spec.child(key) for key in ("serviceAccountName", "priorityClassName")):
+        if name.text():
+            dns_subdomain(name)
+    if spec.child("runtimeClassName").value is not None:
+        dns_subdomain(spec.child("runtimeClassName"))
+    for name in (spec.child(key) for key in ("hostname", "subdomain")):
+        if name.text():
+            dns_label(name)
+    system = spec.text("os", "name")
+    if spec.has("os") and spec.child("os", "name").require() and system not in ("linux", "windows"):
+        spec.child("os").unsupported(("linux", "windows"), system)
 
 
-RESTART_POLICIES = ("Always", "OnFailure", "Never")
-DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
-PREEMPTION = ("PreemptLowerPriority", "Never")
-SYSTEMS = ("linux", "windows")
-MAX_NAMESERVERS, MAX_SEARCHES, MAX_SEARCH_LENGTH = 3, 32, 2048
-NO_HOST_USERS = "when `hostUsers` is false"
-NAMES = ("serviceAccountName", "priorityClassName")
-
-
-def spec_problems(field: Field, spec: JsonObject) -> Iterator[Problem]:
-    """Check deadlines, names, policies and DNS of a pod."""
-    yield from _policies(field, spec)
-    yield from _names(field, spec)
-    deadline = number(spec, "activeDeadlineSeconds")
-    if deadline is not None and not 1 <= deadline <= MAX_ID:
-        yield field.child("activeDeadlineSeconds").invalid(deadline, between(1, MAX_ID))
-    yield from _dns(field, spec)
-    for at, gate in field.items(spec, "readinessGates"):
-        yield from qualified_name(at.child("conditionType"), text(gate, "conditionType"))
-    for at, alias in field.items(spec, "hostAliases"):
-        yield from _address(at.child("ip"), text(alias, "ip"))
-        for i, name in enumerate(as_list(alias.get("hostnames"))):
-            yield from dns_subdomain(at.child("hostnames").index(i), str(name))
-    yield from _claims(field, spec)
-    if isinstance(resources := spec.get("resources"), dict):
-        yield from pod_level_problems(field.coded("TC807").child("resources"), resources, spec)
-    if overhead := as_object(spec.get("overhead")):
-        at = field.coded("TC807").child("overhead")
-        for problem in requirement_problems(at, {"limits": overhead}):  # the server takes it for limits, too
-            yield replace(problem, path=tuple(step for step in problem.path if step != "limits"))
-    if spec.get("ephemeralContainers"):
-        yield field.child("ephemeralContainers").forbidden("ephemeral containers not allowed in pod template")
-    yield from _host(field, spec)
-
-
-def _policies(field: Field, spec: JsonObject) -> Iterator[Problem]:
-    for key, supported in (
-        ("restartPolicy", RESTART_POLICIES),
-        ("dnsPolicy", DNS_POLICIES),
-        ("preemptionPolicy", PREEMPTION),
-    ):
-        yield from field.one_of(spec, key, supported)
-
-
-def _names(field: Field, spec: JsonObject) -> Iterator[Problem]:
-    for key in NAMES:
-        if name := text(spec, key):
-            yield from dns_subdomain(field.child(key), name)
-    if isinstance(runtime_class := spec.get("runtimeClassName"), str):
-        yield from dns_subdomain(field.child("runtimeClassName"), runtime_class)
-    for key in ("hostname", "subdomain"):
-        if name := text(spec, key):
-            yield from dns_label(field.child(key), name)
-    if isinstance(system := spec.get("os"), dict):
-        name, at = text(system, "name"), field.child("os")
-        if not name:
-            yield at.child("name").required()
-        elif name not in SYSTEMS:
-            yield at.unsupported(name, SYSTEMS)
-
-
-def _host(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def _host_namespaces(spec: Field) -> None:
     """Check what the namespaces of the host exclude."""
-    if spec.get("hostUsers") is False:
-        for key, spelt in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
-            if spec.get(key) is True:
-                yield field.within(key).named(f"{field.name}.{spelt}").forbidden(NO_HOST_USERS)
-        for kind in ("initContainers", "containers"):
-            for at, container in field.items(spec, kind):
-                if container.get("volumeDevices"):
-                    yield at.child("volumeDevices").forbidden(NO_HOST_USERS)
-    if spec.get("hostPID") is True and spec.get("shareProcessNamespace") is True:
-        at = field.within("shareProcessNamespace").named(f"{field.name}.securityContext.shareProcessNamespace")
-        yield at.invalid(True, "ShareProcessNamespace and HostPID cannot both be enabled")
+    values, excluded = spec.object(), "when `hostUsers` is false"
+    if values.get("hostUsers") is False:
+        for key, name in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
+            if values.get(key) is True:
+                spec.child(key).named(f"{spec.name}.{name}").forbidden(excluded)
+        for container in (*spec.items("initContainers"), *spec.items("containers")):
+            if container.child("volumeDevices").value:
+                container.child("volumeDevices").forbidden(excluded)
+    if values.get("hostPID") is True and values.get("shareProcessNamespace") is True:
+        shared = spec.child("shareProcessNamespace").named(f"{spec.name}.securityContext.shareProcessNamespace")
+        shared.invalid("ShareProcessNamespace and HostPID cannot both be enabled")
 
 
-def _dns(field: Field, spec: JsonObject) -> Iterator[Problem]:
-    config, at = spec.get("dnsConfig"), field.child("dnsConfig")
-    if text(spec, "dnsPolicy") == "None":
-        if not isinstance(config, dict):
-            yield at.required("must provide `dnsConfig` when `dnsPolicy` is None")
+def _dns(spec: Field) -> None:
+    config = spec.child("dnsConfig")
+    servers, searches = config.child("nameservers"), config.child("searches")
+    if spec.text("dnsPolicy") == "None":
+        if not config.has():
+            config.required("must provide `dnsConfig` when `dnsPolicy` is None")
             return
-        if not config.get("nameservers"):
-            yield at.child("nameservers").required("must provide at least one DNS nameserver when `dnsPolicy` is None")
+        if not servers.value:
+            servers.required("must provide at least one DNS nameserver when `dnsPolicy` is None")
             return
-    if not isinstance(config, dict):
-        return
-    servers, searches = as_list(config.get("nameservers")), as_list(config.get("searches"))
-    if len(servers) > MAX_NAMESERVERS:
-        yield at.child("nameservers").invalid(servers, f"must not have more than {MAX_NAMESERVERS} nameservers")
-    for index, server in enumerate(servers):
-        yield from _address(at.child("nameservers").index(index), str(server))
-    if len(searches) > MAX_SEARCHES:
-        yield at.child("searches").invalid(searches, f"must not have more than {MAX_SEARCHES} search paths")
-    if len(" ".join(map(str, searches))) > MAX_SEARCH_LENGTH:
-        detail = f"must not have more than {MAX_SEARCH_LENGTH} characters (including spaces) in the search list"
-        yield at.child("searches").invalid(searches, detail)
-    for item, option in at.items(config, "options"):
-        if not text(option, "name"):
-            yield item.required("must not be empty")
+    if len(servers.items()) > 3:
+        servers.invalid("must not have more than 3 nameservers")
+    for server in servers.items():
+        _ip_address(server)
+    if len(searches.items()) > 32:
+        searches.invalid("must not have more than 32 search paths")
+    if len(" ".join(map(str, as_list(searches.value)))) > 2048:
+        searches.invalid("must not have more than 2048 characters (including spaces) in the search list")
+    for option in config.items("options"):
+        if not option.text("name"):
+            option.required("must not be empty")
 
 
-def _address(field: Field, address: str) -> Iterator[Problem]:
+def _ip_address(field: Field) -> None:
     from ipaddress import ip_address
 
-    # The server reads leading zeros, and takes no zone.
+    # The server accepts leading zeros, and no zone.
+    address = field.text()
     plain = ".".join(part.lstrip("0") or part[-1:] for part in address.split("."))
     try:
         ip_address(address if ":" in address else plain)
     except ValueError:
-        yield field.invalid(address, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
+        field.invalid("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
 
 
-def _claims(field: Field, spec: JsonObject) -> Iterator[Problem]:
+def _resource_claims(spec: Field) -> None:
     names: set[str] = set()
-    for at, claim in field.items(spec, "resourceClaims"):
-        name = text(claim, "name")
-        if not name:
-            yield at.child("name").required()
-        elif name in names:
-            yield at.child("name").duplicate(name)
-        else:
-            yield from dns_label(at.child("name"), name)
-        names.add(name)
-        given = [kind for kind in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(kind) is not None]
+    for claim in spec.items("resourceClaims"):
+        name = claim.child("name")
+        if name.require():
+            if name.text() in names:
+                name.duplicate()
+            else:
+                dns_label(name)
+        names.add(name.text())
+        sources = [claim.child(kind) for kind in ("resourceClaimName", "resourceClaimTemplateName")]
+        given = [source for source in sources if source.value is not None]
         if len(given) != 1:
-            shown: JsonObject = {
-                "Name": name,
-                "ResourceClaimName": claim.get("resourceClaimName"),
-                "ResourceClaimTemplateName": claim.get("resourceClaimTemplateName"),
-            }
+            # The server prints the claim by the names of Go's fields.
             both = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
             neither = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
-            yield at.invalid(shown, both if given else neither)
-        for kind in given:
-            yield from dns_subdomain(at.child(kind), text(claim, kind))
+            by_name, by_template = (source.value for source in sources)
+            typed: Json = {"Name": name.text(), "ResourceClaimName": by_name, "ResourceClaimTemplateName": by_template}
+            claim.invalid(both if given else neither, typed)
+        for source in given:
+            dns_subdomain(source)
 
 
-# Where a pod may run: tolerations, node selectors, affinity, spread constraints, gates.
+# The choice of nodes: node selectors, tolerations, affinity, topology spread constraints, scheduling gates.
 
 
-EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-OPERATORS = ("Equal", "Exists")
-UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
-NODE_POLICIES = ("Honor", "Ignore")
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-def scheduling_problems(field: Field, spec: JsonObject) -> Iterator[Problem]:
-    """Check everything of a pod's spec that chooses its node."""
-    yield from labels(field.child("nodeSelector"), as_object(spec.get("nodeSelector")))
-    for at, toleration in field.items(spec, "tolerations"):
-        yield from _toleration(at, toleration)
-    affinity, at = as_object(spec.get("affinity")), field.child("affinity")
-    yield from _node_affinity(at.child("nodeAffinity"), affinity.get("nodeAffinity"))
+def _scheduling(spec: Field) -> None:
+    label_map(spec.child("nodeSelector"))
+    for toleration in spec.items("tolerations"):
+        _toleration(toleration)
+    _node_affinity(spec.child("affinity", "nodeAffinity"))
     for kind in ("podAffinity", "podAntiAffinity"):
-        yield from _pod_affinity(at.child(kind), affinity.get(kind))
-    constraints = objects(spec.get("topologySpreadConstraints"))
+        affinity = spec.child("affinity", kind)
+        for term in affinity.items(REQUIRED):
+            _pod_affinity_term(term)
+        for preferred in affinity.items(PREFERRED):
+            _weight(preferred.child("weight"))
+            _pod_affinity_term(preferred.child("podAffinityTerm"))
+    constraints = spec.items("topologySpreadConstraints")
     for index, constraint in enumerate(constraints):
-        spread = field.child("topologySpreadConstraints").index(index)
-        yield from _spread(spread, constraint, constraints[index + 1 :])
-    yield from _gates(field, spec)
-    if node := text(spec, "nodeName"):
-        yield from dns_subdomain(field.child("nodeName"), node)
+        _spread_constraint(constraint, constraints[index + 1 :])
+    gates: set[str] = set()
+    for gate in spec.items("schedulingGates"):
+        name = gate.text("name")
+        qualified_name(gate, name)
+        if name in gates:
+            gate.duplicate(name)
+        gates.add(name)
+    if spec.text("nodeName"):
+        dns_subdomain(spec.child("nodeName"))
 
 
-def _toleration(field: Field, toleration: JsonObject) -> Iterator[Problem]:
-    key, operator, value = (text(toleration, kind) for kind in ("key", "operator", "value"))
-    effect, at = text(toleration, "effect"), field.child("operator")
-    if key:
-        yield from qualified_name(field.child("key"), key)
-    elif operator != "Exists":
+def _toleration(toleration: Field) -> None:
+    key, operator, effect = map(toleration.child, ("key", "operator", "effect"))
+    value = toleration.text("value")
+    if key.text():
+        qualified_name(key)
+    elif operator.text() != "Exists":
         detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-        yield at.invalid(operator, detail, typed=True)
-    if number(toleration, "tolerationSeconds") is not None and effect != "NoExecute":
-        detail = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-        yield field.child("effect").invalid(effect, detail, typed=True)
-    if operator in ("Equal", ""):
+        operator.invalid(detail, typed=True)
+    if toleration.number("tolerationSeconds") is not None and effect.text() != "NoExecute":
+        effect.invalid("effect must be 'NoExecute' when `tolerationSeconds` is set", typed=True)
+    if operator.text() in ("Equal", ""):
         if details := label_value_details(value):
-            yield at.invalid(value, ";".join(details))
-    elif operator == "Exists":
+            operator.invalid(";".join(details), value)
+    elif operator.text() == "Exists":
         if value:
-            yield at.invalid(value, "value must be empty when `operator` is 'Exists'")
+            operator.invalid("value must be empty when `operator` is 'Exists'", value)
     else:
-        yield at.unsupported(operator, OPERATORS)
-    yield from field.one_of(toleration, "effect", EFFECTS)
+        operator.unsupported(("Equal", "Exists"))
+    effect.one_of(("NoSchedule", "PreferNoSchedule", "NoExecute"))
 
 
-def _node_affinity(field: Field, affinity: Json) -> Iterator[Problem]:
-    if isinstance(required := get(affinity, REQUIRED), dict):
-        if not objects(required.get("nodeSelectorTerms")):
-            yield field.child(REQUIRED, "nodeSelectorTerms").required("must have at least one node selector term")
-        for at, term in field.child(REQUIRED).items(required, "nodeSelectorTerms"):
-            yield from _term(at, term)
-    for at, preferred in field.items(affinity, PREFERRED):
-        yield from _weight(at.child("weight"), preferred)
+def _node_affinity(affinity: Field) -> None:
+    if affinity.has(REQUIRED):
+        if not affinity.items(REQUIRED, "nodeSelectorTerms"):
+            affinity.child(REQUIRED, "nodeSelectorTerms").required("must have at least one node selector term")
+        for term in affinity.items(REQUIRED, "nodeSelectorTerms"):
+            _node_selector_term(term)
+    for preferred in affinity.items(PREFERRED):
+        _weight(preferred.child("weight"))
         # A value that no label can have is allowed here: no node has it, and none has to.
-        for problem in _term(at.child("preference"), as_object(preferred.get("preference"))):
-            if ".values[" not in problem.upstream.partition(": ")[0]:
-                yield problem
+        _node_selector_term(preferred.child("preference"), any_value=True)
 
 
-def _weight(field: Field, term: JsonObject) -> Iterator[Problem]:
-    weight = number(term, "weight") or 0
+def _weight(field: Field) -> None:
+    weight = field.number() or 0
     if not 1 <= weight <= 100:
-        yield field.invalid(weight, "must be in the range 1-100")
+        field.invalid("must be in the range 1-100", weight)
 
 
-def _term(field: Field, term: JsonObject) -> Iterator[Problem]:
-    for at, requirement in field.items(term, "matchExpressions"):
-        yield from selector_requirement(at, requirement, node=True)
-    for at, requirement in field.items(term, "matchFields"):
-        yield from _field(at, requirement)
+def _node_selector_term(term: Field, *, any_value: bool = False) -> None:
+    for requirement in term.items("matchExpressions"):
+        selector_requirement(requirement, node=True, any_value=any_value)
+    for requirement in term.items("matchFields"):
+        operator, key, values = map(requirement.child, ("operator", "key", "values"))
+        if operator.text() not in ("In", "NotIn"):
+            operator.invalid("not a valid selector operator", typed=True)
+        elif len(values.items()) != 1:
+            values.required("must be only one value when `operator` is 'In' or 'NotIn' for node field selector")
+        if key.text() != "metadata.name":
+            key.invalid("not a valid field selector key")
+        else:
+            for value in values.items():
+                dns_subdomain(value)
 
 
-def _field(field: Field, requirement: JsonObject) -> Iterator[Problem]:
-    operator, key = text(requirement, "operator"), text(requirement, "key")
-    values = as_list(requirement.get("values"))
-    if operator not in ("In", "NotIn"):
-        yield field.child("operator").invalid(operator, "not a valid selector operator", typed=True)
-    elif len(values) != 1:
-        detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-        yield field.child("values").required(detail)
-    if key != "metadata.name":
-        yield field.child("key").invalid(key, "not a valid field selector key")
-    else:
-        for index, value in enumerate(values):
-            yield from dns_subdomain(field.child("values").index(index), str(value))
+def _pod_affinity_term(term: Field) -> None:
+    label_selector(term.child("labelSelector"))
+    label_selector(term.child("namespaceSelector"))
+    for namespace in term.items("namespaces"):
+        dns_label(namespace.named(f"{term.name}.namespace"))
+    _label_keys(term, "matchLabelKeys")
+    _label_keys(term, "mismatchLabelKeys")
+    mismatched = as_list(term.child("mismatchLabelKeys").value)
+    for key in term.items("matchLabelKeys"):
+        if key.value in mismatched:
+            key.invalid("exists in both matchLabelKeys and mismatchLabelKeys")
+    topology = term.child("topologyKey")
+    if not topology.text():
+        topology.required("can not be empty")
+    qualified_name(topology)
 
 
-def _pod_affinity(field: Field, affinity: Json) -> Iterator[Problem]:
-    for at, term in field.items(affinity, REQUIRED):
-        yield from _pod_term(at, term)
-    for at, preferred in field.items(affinity, PREFERRED):
-        yield from _weight(at.child("weight"), preferred)
-        yield from _pod_term(at.child("podAffinityTerm"), as_object(preferred.get("podAffinityTerm")))
-
-
-def _pod_term(field: Field, term: JsonObject) -> Iterator[Problem]:
-    for kind in ("labelSelector", "namespaceSelector"):
-        yield from label_selector(field.child(kind), term.get(kind))
-    for index, namespace in enumerate(as_list(term.get("namespaces"))):
-        named = field.within("namespaces", index).named(f"{field.name}.namespace")
-        yield from named.each_invalid(str(namespace), is_dns1123_label(str(namespace)))
-    yield from _label_keys(field, term, ("matchLabelKeys", "mismatchLabelKeys"))
-    key = text(term, "topologyKey")
-    if not key:
-        yield field.child("topologyKey").required("can not be empty")
-    yield from qualified_name(field.child("topologyKey"), key)
-
-
-def _label_keys(field: Field, term: JsonObject, kinds: tuple[str, ...]) -> Iterator[Problem]:
+def _label_keys(term: Field, kind: str) -> None:
     """Check keys whose values are those of the pod itself."""
-    for kind in kinds:
-        keys = as_list(term.get(kind))
-        if keys and not isinstance(term.get("labelSelector"), dict):
-            yield field.child(kind).forbidden("must not be specified when labelSelector is not set")
-            continue
-        for index, key in enumerate(keys):
-            yield from qualified_name(field.child(kind).index(index), str(key))
-    mismatched = as_list(term.get("mismatchLabelKeys"))
-    for index, key in enumerate(as_list(term.get("matchLabelKeys"))):
-        if "mismatchLabelKeys" in kinds and key in mismatched:
-            at = field.child("matchLabelKeys").index(index)
-            yield at.invalid(key, "exists in both matchLabelKeys and mismatchLabelKeys")
+    keys = term.items(kind)
+    if keys and not term.has("labelSelector"):
+        term.child(kind).forbidden("must not be specified when labelSelector is not set")
+        return
+    for key in keys:
+        qualified_name(key)
 
 
-def _spread(field: Field, constraint: JsonObject, others: list[JsonObject]) -> Iterator[Problem]:
-    skew, key = number(constraint, "maxSkew") or 0, text(constraint, "topologyKey")
-    action = text(constraint, "whenUnsatisfiable")
-    if skew <= 0:
-        yield field.child("maxSkew").invalid(skew, "must be greater than zero")
+def _spread_constraint(constraint: Field, others: list[Field]) -> None:
+    skew, domains, action = map(constraint.child, ("maxSkew", "minDomains", "whenUnsatisfiable"))
+    key = constraint.text("topologyKey")
+    if (skew.number() or 0) <= 0:
+        skew.invalid("must be greater than zero", skew.number() or 0)
     if not key:
-        yield field.child("topologyKey").required("can not be empty")
-    if action not in UNSATISFIABLE:
-        yield field.child("whenUnsatisfiable").unsupported(action, UNSATISFIABLE)
-    if any(text(c, "topologyKey") == key and text(c, "whenUnsatisfiable") == action for c in others):
-        named = field.named(f"{field.name}.{{topologyKey, whenUnsatisfiable}}")
-        yield named.duplicate(f"{{{key}, {action}}}")
-    if (domains := number(constraint, "minDomains")) is not None:
-        at = field.child("minDomains")
-        if domains <= 0:
-            yield at.invalid(domains, "must be greater than zero")
-        if action != "DoNotSchedule":
-            detail = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-            yield at.invalid(domains, detail)
+        constraint.child("topologyKey").required("can not be empty")
+    if action.text() not in ("DoNotSchedule", "ScheduleAnyway"):
+        action.unsupported(("DoNotSchedule", "ScheduleAnyway"))
+    if any((other.text("topologyKey"), other.text("whenUnsatisfiable")) == (key, action.text()) for other in others):
+        both = constraint.named(f"{constraint.name}.{{topologyKey, whenUnsatisfiable}}")
+        both.duplicate(f"{{{key}, {action.text()}}}")
+    if domains.number() is not None:
+        if (domains.number() or 0) <= 0:
+            domains.invalid("must be greater than zero")
+        if action.text() != "DoNotSchedule":
+            domains.invalid(f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action.text()}")
     for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-        if policy in constraint and constraint[policy] not in NODE_POLICIES:  # the empty one, too
-            yield field.child(policy).unsupported(constraint[policy], NODE_POLICIES)
-    yield from _label_keys(field, constraint, ("matchLabelKeys",))
-    yield from label_selector(field.child("labelSelector"), constraint.get("labelSelector"))
-
-
-def _gates(field: Field, spec: JsonObject) -> Iterator[Problem]:
-    seen: set[str] = set()
-    for at, gate in field.items(spec, "schedulingGates"):
-        name = text(gate, "name")
-        yield from qualified_name(at, name)
-        if name in seen:
-            yield at.duplicate(name)
-        seen.add(name)
+        constraint.child(policy).one_of(("Honor", "Ignore"), pointer=True)
+    _label_keys(constraint, "matchLabelKeys")
+    label_selector(constraint.child("labelSelector"))

@@ -11,8 +11,9 @@ from trainc.basics.regex import lazy
 from trainc.checks.containers import containers
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document
-from trainc.plugins.model import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, Model, Object
+from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import blamed
+from trainc.upstream import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, TRAINER_VERSION
 
 MISSPELT: Final = "TC823"
 MISSING: Final = "TC824"
@@ -139,7 +140,7 @@ def _container(model: Model, jobset: Object, path: Path, container: JsonObject) 
         document, place = blamed(model, jobset, (*path, "env", index, "value"))
     known = SCHEMES[kind]
     what = f"does not support {scheme}://" if scheme else "needs a scheme"
-    message = f"storageUri {text!r}: the {kind} initializer of Trainer v2.3.0 {what}"
+    message = f"storageUri {text!r}: the {kind} initializer of Trainer {TRAINER_VERSION} {what}"
     expected = f"{', '.join(f'{name}://' for name in known[:-1])} or {known[-1]}://"
     severity = Severity.WARNING if model.options.faithful else None
     yield report(ADDRESS, document, place, message, severity=severity, found=text, expected=expected)

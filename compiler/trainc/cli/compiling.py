@@ -13,20 +13,19 @@ from msgspec.structs import replace
 from trainc.admission.companions import read_definitions
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, Silenced, has_errors, report, severities, sort_key
-from trainc.findings.repeats import OfJob, collapse
+from trainc.findings.settling import OfJob, collapse
 from trainc.findings.suppression import UNUSED
-from trainc.gitops.companions import IDLE
-from trainc.gitops.environment import WITHOUT_TARGET, idle_registries, nowhere, unheard
-from trainc.gitops.lock import remarks
+from trainc.gitops.environment import WITHOUT_TARGET, jobs_without_environment, unknown_names, unused_registries
+from trainc.gitops.images import lock_notes
+from trainc.gitops.runtime_resources import IDLE
 from trainc.gitops.summary import Summary
-from trainc.images.lockfile import parse_lock
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Build, Job, load_all, run
 from trainc.pipeline.content import Content
 from trainc.pipeline.context import Executor, Keep, Prepared, in_order
 from trainc.pipeline.runtimes import without_jobs
-from trainc.project.config import Config, parse
+from trainc.project.config import Config, parse, parse_lock
 from trainc.project.read import (
     CONFIG,
     Inputs,
@@ -189,13 +188,13 @@ def _ruled(findings: Iterable[Finding], config: Config, standard: Standard | Non
 def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> Iterator[Finding]:
     """Yield what can be said only where all environments are compiled, and most of it only of all of jobs/."""
     made = [build for _, build in builds]
-    yield from nowhere([build.left for build in made])
+    yield from jobs_without_environment([build.left for build in made])
     if not partly and not any(has_errors(build.findings) for build in made):
         yield from without_jobs([build.unused for build in made])
         for options, build in builds:
-            yield from unheard((*(job.document for job in build.jobs), *build.left), options)
-        yield from idle_registries((options, build.made) for options, build in builds)
-        yield from remarks((options, build.made) for options, build in builds)
+            yield from unknown_names((*(job.document for job in build.jobs), *build.left), options)
+        yield from unused_registries((options, build.made) for options, build in builds)
+        yield from lock_notes((options, build.made) for options, build in builds)
 
 
 def without_idle(builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source]) -> Iterator[Finding]:

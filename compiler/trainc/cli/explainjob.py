@@ -15,7 +15,7 @@ from trainc.cli.reporter import Reporter
 from trainc.documents.classify import TRAINJOB
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, has_errors, sort_key, suggest
-from trainc.gitops.companions import FOLDER
+from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.options import Options
 from trainc.inputs.source import Source
 from trainc.pipeline.compile import Build, compile  # noqa: A004 - its public name

@@ -12,12 +12,12 @@ import msgspec
 from trainc.cli.compiling import JOBS, Outcome, choose, compile_for, with_empty
 from trainc.cli.deployment import deployment_files, deployment_folders
 from trainc.findings import Finding, Silenced, has_errors, sort_key
-from trainc.gitops.companions import FOLDER
+from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Source
 from trainc.pipeline.context import Executor
 from trainc.project.config import Config
-from trainc.project.foreign import Kind, unmanaged
+from trainc.project.files import Kind, unmanaged
 from trainc.project.read import merge, name_below, read_platform, read_tree
 from trainc.project.write import OUT, Plan, foreign_files, look, plan
 
@@ -83,6 +83,18 @@ def plan_request(
     ours = {*todo.unchanged, *todo.remove, *todo.leftovers, *(file.name for file in (*todo.create, *todo.change))}
     foreign = frozenset(name for name, kind in there.items() if kind is Kind.FILE and name not in ours)
     return Planned(_sorted((*found, *notes)), todo, sources, outcome.silenced, foreign)
+
+
+def plan_changed(root: Path, config: Config, names: Iterable[str], cache: RunCache) -> Plan | None:
+    """Return what is to be done after a change of a few files below jobs/; None where more than bytes changes."""
+    platform = read_platform(root)
+    inputs = merge([*(read_tree(root, name, cache.read) for name in names), platform])
+    outcome = compile_for(inputs, config, config.environments, (), partly=platform.sources, cache=cache)
+    if has_errors(outcome.findings) or not cache.is_contained(outcome.jobs):
+        return None
+    scopes = [f"{OUT}/{name}/{job.namespace}/{job.name}" for name, jobs in outcome.jobs.items() for job in jobs]
+    todo = plan(root, outcome.files, scopes, is_same=cache.is_same)
+    return None if todo.create or todo.remove or todo.blocked or todo.leftovers else todo
 
 
 def _plan(

@@ -15,6 +15,7 @@ from trainc.cli.reporter import Reporter, Words
 from trainc.findings import has_errors, sort_key
 
 if TYPE_CHECKING:
+    from trainc.cache.snapshot import Snapshot
     from trainc.cache.store import Store
     from trainc.cli.planning import Planned
     from trainc.parallel.mpi import Ranks
@@ -89,18 +90,30 @@ def command(
 
 def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: Mode) -> int:
     """Render, and return the exit status."""
-    store = _store(root, mode)
-    if store is not None and not paths and environment is None and _is_unchanged(root, store, mode):
-        return CLEAN
+    store, last = _store(root, mode), None
+    if store is not None and not paths and environment is None:
+        from trainc.cache.snapshot import load_last
+
+        last = load_last(root, store, str(mode.reporter.manner), by_bytes=mode.check)
+        if last is not None and not last.changed:
+            return _report_last(last, None, mode)
 
     from trainc.cache.run import RunCache, with_cache
     from trainc.cli.compiling import executor_of, load_config
-    from trainc.cli.planning import Request, plan_request
+    from trainc.cli.planning import Request, plan_changed, plan_request
+    from trainc.project.write import apply
 
     config, findings = load_config(root)
     if has_errors(findings):
         mode.reporter.findings(findings)
         return mode.reporter.status(findings)
+    if store is not None and last is not None and not mode.check:
+        small = RunCache(root, store, last)
+        todo = plan_changed(root, config, last.changed, small)
+        if todo is not None and not set(last.changed).intersection(last.reported):
+            apply(todo)
+            small.save_changes(todo)
+            return _report_last(last, todo, mode)
     request = Request.of(root, paths, config, environment)
     execute = executor_of(mode.workers, mode.ranks, quiet=mode.reporter.quiet)
     cache = None if store is None else RunCache(root, store, by_bytes=mode.check, compares=True)
@@ -111,7 +124,10 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
     if cache is not None and request.is_whole:
         cache.save_jobs()
         texts = {} if words is None or status != CLEAN else {str(mode.reporter.manner): tuple(words)}
-        cache.save_files(planned.platform, planned.plan, planned.foreign, texts)
+        reported = {
+            d.source.name for each in planned.findings for d in (each.document, *(r.document for r in each.related))
+        }
+        cache.save_files(planned.platform, planned.plan, planned.foreign, texts, sorted(reported))
     return status
 
 
@@ -123,17 +139,16 @@ def _store(root: Path, mode: Mode) -> Store | None:
     return open_store(root)
 
 
-def _is_unchanged(root: Path, store: Store, mode: Mode) -> bool:
-    """Return whether nothing changed since the last run, and if so report what that run reported."""
-    from trainc.cache.snapshot import load_unchanged
-
-    last = load_unchanged(root, store, str(mode.reporter.manner), by_bytes=mode.check)
-    if last is None:
-        return False
+def _report_last(last: Snapshot, todo: Plan | None, mode: Mode) -> int:
+    """Report what the last run reported, where only files of ``todo`` changed since. Return the exit status."""
+    changes = () if todo is None else todo.change
     mode.reporter.tell(Words(*last.texts[str(mode.reporter.manner)]))
+    for file in changes:
+        mode.reporter.detail(f"changed {file.name}")
     if not mode.check:
-        mode.reporter.remark(f"{_places(last.tops)}: {_counts(0, 0, 0)}, {last.generated} unchanged")
-    return True
+        counts = _counts(0, len(changes), 0)
+        mode.reporter.remark(f"{_places(last.tops)}: {counts}, {last.generated - len(changes)} unchanged")
+    return CLEAN
 
 
 def _carry_out(planned: Planned, mode: Mode) -> tuple[int, Words | None]:

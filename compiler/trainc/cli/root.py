@@ -13,6 +13,7 @@ import click
 from trainc import __version__
 from trainc.cli.command import INTERRUPTED, failure
 from trainc.cli.echo import allow_all_text, echo
+from trainc.upstream import JOBSET_VERSION, TRAINER_VERSION
 
 COMMANDS = {
     "render": "Compile jobs/ to out/.",
@@ -104,7 +105,7 @@ def _shown(error: click.ClickException) -> str:
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if not value or ctx.resilient_parsing:
         return
-    click.echo(f"trainc {__version__} (Trainer v2.3.0, JobSet v0.12.0)")
+    click.echo(f"trainc {__version__} (Trainer {TRAINER_VERSION}, JobSet {JOBSET_VERSION})")
     ctx.exit()
 
 

@@ -11,10 +11,9 @@ from trainc.basics.jsonvalues import JsonObject, get
 from trainc.findings import Finding, Related, Severity, report
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError, decode
-from trainc.schema.inputs import COMPANION, DEFINITION, INPUTS, POLICY, REPLACED, RUNTIME, TRAINER, kinds_of
+from trainc.schema.inputs import COMPANION, DEFINITION, INPUTS, POLICY, REPLACED, RUNTIME, kinds_of
+from trainc.upstream import TRAINER_API
 
-GROUP = TRAINER
-API_VERSION = f"{GROUP}/v1alpha1"
 TRAINJOB = "TrainJob"
 RUNTIMES = kinds_of(RUNTIME)
 POLICIES = kinds_of(POLICY)
@@ -59,11 +58,11 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Finding, .
         kind = document.data["kind"]
         if kind == TRAINJOB:
             jobs.append(document)
-        elif kind in RUNTIMES and document.data["apiVersion"] == API_VERSION:
+        elif kind in RUNTIMES and document.data["apiVersion"] == TRAINER_API:
             runtimes.append(document)
         elif (
             document.source.name.startswith(JOBS)
-            and document.data["apiVersion"] != API_VERSION
+            and document.data["apiVersion"] != TRAINER_API
             and _group_and_kind(document) not in SUPERSEDED
         ):
             findings.append(_foreign(document))
@@ -79,7 +78,7 @@ def superseded(documents: Iterable[Document], *, faithful: bool) -> Iterator[Fin
         if (instead := SUPERSEDED.get(key)) is not None:
             severity = Severity.WARNING if faithful else None
             message = f"{kind} of {group} is not compiled"
-            hint = f"replace it by {instead}"
+            hint = f"replace it with {instead}"
             path = ("kind",)
             yield report("TC019", document, path, message, severity=severity, found=kind, expected=TRAINJOB, hint=hint)
 
@@ -138,7 +137,7 @@ def identity(document: Document) -> Key:
 
 def _wrong_version(document: Document) -> Iterator[Finding]:
     kind, version = document.data["kind"], document.data["apiVersion"]
-    if kind not in (TRAINJOB, *RUNTIMES) or version == API_VERSION:
+    if kind not in (TRAINJOB, *RUNTIMES) or version == TRAINER_API:
         return
     text = f'no matches for kind "{kind}" in version "{version}"'
     message = f"{kind} of apiVersion {version}"
@@ -148,7 +147,7 @@ def _wrong_version(document: Document) -> Iterator[Finding]:
         ("apiVersion",),
         message,
         found=str(version),
-        expected=API_VERSION,
+        expected=TRAINER_API,
         stage="decode",
         upstream=text,
     )

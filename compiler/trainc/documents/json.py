@@ -2,62 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from bisect import bisect_right
-from collections.abc import Iterator
+from json.decoder import scanstring  # type: ignore[attr-defined]  # not in typeshed
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path
 from trainc.basics.regex import lazy
 from trainc.documents import scalars
-from trainc.documents.bounds import MAX_DEPTH, TOO_DEEP
-from trainc.documents.problems import Problem, Refused, duplicate_key
+from trainc.documents.problems import MAX_DEPTH, TOO_DEEP, Problem, Refused, duplicate_key
 
-_TOKEN = lazy(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.S)
+_NUMBER = lazy(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", re.A)
 _SURROGATE = lazy(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.S
 )
 _SPACE = lazy(r"[ \t\n\r]*")
+_WORDS: dict[str, Json] = {"true": True, "false": False, "null": None}
 
 
-def read_json(text: str, start: int = 0) -> tuple[Json, list[Problem], int] | None:
-    """Read one value from start on: the value, what is wrong with it, and where it ends; None if it is not JSON.
+def read_json(text: str, start: int = 0) -> tuple[Json, list[Problem], int, dict[Path, int]] | None:
+    """Read one value from start on; return None if it is not JSON.
 
+    Returns the value, what is wrong with it, where it ends, and the code point where each key or list item starts.
     Raises Refused (TC001, TC004, TC012) where a value is JSON but cannot be used.
     """
     start = skip_space(text, start)
-    duplicates: list[str] = []
-    huge: list[str] = []
-
-    def pairs(items: list[tuple[str, Json]]) -> JsonObject:
-        out = dict(items)
-        if len(out) != len(items):
-            duplicates.append("")
-        return out
-
-    def number(digits: str) -> Json:
-        value = _number(digits)
-        if value is None:
-            huge.append(digits)
-        return value
-
-    decoder = json.JSONDecoder(
-        object_pairs_hook=pairs, parse_int=number, parse_float=number, parse_constant=_no_constant
-    )
+    reader = _Reader(text)
     try:
-        data, end = decoder.raw_decode(text, start)
-    except (ValueError, RecursionError):
-        _check_depth(text, start, len(text))
+        data, end = reader.value(start)
+    except ValueError:
         return None
-    _check_depth(text, start, end)
     _check_characters(text, start, end)
-    problems = [duplicate_key(path) for path in (_repeated(text, start) if duplicates else ())]
-    problems += [
-        Problem("TC004", path, f"a number too large for 64 bits: {digits[:40]}")
-        for path, digits in (_numbers(text, start, huge) if huge else ())
-    ]
-    return data, problems, end
+    return data, reader.problems, end, reader.offsets
 
 
 def skip_space(text: str, start: int) -> int:
@@ -66,35 +41,90 @@ def skip_space(text: str, start: int) -> int:
     return match.end() if match else start
 
 
-def _no_constant(name: str) -> Json:
-    raise ValueError(f"{name} is not JSON")
+class _Reader:
+    """Reads one value; ``path`` leads to the part that is being read. Raises ValueError for what is not JSON."""
 
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.path: list[str | int] = []
+        self.offsets: dict[Path, int] = {}
+        self.problems: list[Problem] = []
+        self.repeated: set[Path] = set()
 
-def _number(digits: str) -> Json:
-    if len(digits) < 19 and digits.lstrip("-").isdigit():
-        return int(digits)
-    value = float(digits)
-    if not math.isfinite(value):
-        return None
-    if digits.lstrip("-").isdigit():
-        exact = int(digits) if len(digits) < 25 else 2**64
-        return exact if -(2**63) <= exact < 2**63 else value
-    return scalars.to_json(value)
+    def value(self, at: int) -> tuple[Json, int]:
+        """Return the value that starts at an offset, and where it ends."""
+        if not (self.path and isinstance(self.path[-1], str)):  # the offset of a field is that of its key
+            self.offsets[tuple(self.path)] = at
+        first = self.text[at : at + 1]
+        if first == '"':
+            return scanstring(self.text, at + 1)  # type: ignore[no-any-return]
+        if first in ("{", "["):
+            if len(self.path) >= MAX_DEPTH:
+                raise Refused(Problem("TC012", (), TOO_DEEP), at)
+            return self._mapping(at + 1) if first == "{" else self._sequence(at + 1)
+        for word, value in _WORDS.items():
+            if self.text.startswith(word, at):
+                return value, at + len(word)
+        if (number := _NUMBER.match(self.text, at)) is None:
+            raise ValueError(f"no JSON value at {at}")
+        return self._number(number), number.end()
 
+    def _number(self, match: re.Match[str]) -> Json:
+        digits = match[0]
+        number = float(digits)
+        if not math.isfinite(number):
+            self.problems.append(Problem("TC004", tuple(self.path), f"a number too large for 64 bits: {digits[:40]}"))
+            return None
+        if match[1] is None and match[2] is None:
+            exact = int(digits) if len(digits) < 25 else 2**64
+            return exact if -(2**63) <= exact < 2**63 else number
+        return scalars.to_json(number)
 
-def _check_depth(text: str, start: int, end: int) -> None:
-    # Counting brackets is fast and nearly always enough.
-    if text.count("{", start, end) + text.count("[", start, end) <= MAX_DEPTH:
-        return
-    depth = 0
-    for match in _TOKEN.finditer(text, start, end):
-        token = match[0]
-        if token in "{[":
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise Refused(Problem("TC012", (), TOO_DEEP), match.start())
-        elif token in "}]":
-            depth -= 1
+    def _sequence(self, at: int) -> tuple[Json, int]:
+        out: list[Json] = []
+        char, at = self._next(at)
+        while char != "]" or out:
+            self.path.append(len(out))
+            item, at = self.value(at)
+            self.path.pop()
+            out.append(item)
+            char, at = self._next(at, ",", "]")
+            if char == "]":
+                break
+            _, at = self._next(at + 1)
+        return out, at + 1
+
+    def _mapping(self, at: int) -> tuple[Json, int]:
+        out: JsonObject = {}
+        char, at = self._next(at, '"', "}")
+        while char == '"':
+            key, end = scanstring(self.text, at + 1)
+            self.path.append(key)
+            self.offsets[tuple(self.path)] = at
+            if key in out:
+                self._repeat(tuple(self.path))
+            _, at = self._next(end, ":")
+            _, at = self._next(at + 1)
+            out[key], at = self.value(at)
+            self.path.pop()
+            char, at = self._next(at, ",", "}")
+            if char == ",":
+                char, at = self._next(at + 1, '"')
+        return out, at + 1
+
+    def _repeat(self, path: Path) -> None:
+        """Report a duplicate key, once, and none below it."""
+        if not any(path[:size] in self.repeated for size in range(1, len(path) + 1)):
+            self.repeated.add(path)
+            self.problems.append(duplicate_key(path))
+
+    def _next(self, at: int, *wanted: str) -> tuple[str, int]:
+        """Return the next character that is not white space, which must be one of those wanted, and its offset."""
+        at = skip_space(self.text, at)
+        found = self.text[at : at + 1]
+        if wanted and found not in wanted:
+            raise ValueError(f"no {' or '.join(wanted)} at {at}")
+        return found, at
 
 
 def _check_characters(text: str, start: int, end: int) -> None:
@@ -108,60 +138,3 @@ def _check_characters(text: str, start: int, end: int) -> None:
             if match[1]:
                 problem = Problem("TC004", (), f"\\{match[1]} is half of a character, and text cannot hold it alone")
                 raise Refused(problem, start + match.start())
-
-
-def _positions(text: str, start: int) -> list[tuple[Path, int]]:
-    """List path and offset of each key and list item of the JSON value at start, repeated keys too."""
-    out: list[tuple[Path, int]] = []
-    path: list[str | int] = []
-    key_next = False
-    for match in _TOKEN.finditer(text, start):
-        token = match[0]
-        if token == ":":
-            continue
-        if token in ("}", "]"):
-            path.pop()
-            key_next = False
-        elif token == ",":
-            if isinstance(path[-1], int):
-                path[-1] += 1
-            else:
-                key_next = True
-        elif key_next:
-            path[-1] = json.loads(token)
-            out.append((tuple(path), match.start()))
-            key_next = False
-        else:
-            if not path or isinstance(path[-1], int):
-                out.append((tuple(path), match.start()))
-            if token in ("{", "["):
-                key_next = token == "{"
-                path.append("" if key_next else 0)
-        if not path:
-            break
-    return out
-
-
-def _numbers(text: str, start: int, wanted: list[str]) -> Iterator[tuple[Path, str]]:
-    """Yield path and digits of each wanted number of the JSON value at start; they are wanted in order."""
-    positions = _positions(text, start)
-    offsets = [offset for _, offset in positions]
-    tokens = _TOKEN.finditer(text, start)
-    for digits in wanted:
-        token = next(token for token in tokens if token[0] == digits)
-        yield positions[bisect_right(offsets, token.start()) - 1][0], digits
-
-
-def _repeated(text: str, start: int) -> list[Path]:
-    seen: set[Path] = set()
-    twice: dict[Path, None] = {}
-    for path, _ in _positions(text, start):
-        if path in seen and not any(path[:end] in twice for end in range(1, len(path))):
-            twice[path] = None
-        seen.add(path)
-    return list(twice)
-
-
-def json_offsets(text: str, start: int = 0) -> dict[Path, int]:
-    """Map each path of the JSON value at start to the code point where its key, or list item, starts."""
-    return dict(_positions(text, start))

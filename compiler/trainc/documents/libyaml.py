@@ -7,7 +7,9 @@ go-yaml is a port of libyaml. This module makes up for the differences: libyaml 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
@@ -72,7 +74,7 @@ def _slash_checked(read: Read, text: str) -> Any:
             offset = event.start_mark.index + found.end() - 2
             line = text.count("\n", 0, offset)
             upstream = f"{CONVERTING}yaml: {f'line {line + 1}: ' if line else ''}{_ESCAPE}"
-            raise Refused(Problem("TC002", (), _ESCAPE, "\\/", "write / alone", upstream), offset)
+            raise Refused(Problem("TC002", (), _ESCAPE, upstream, "\\/", hint="write / alone"), offset)
     return event
 
 
@@ -145,14 +147,6 @@ def is_bare(event: Any, text: str) -> bool:
     return text[start : start + 1] in ("!", "&") and _BARE_TAG.match(text[start : event.end_mark.index]) is not None
 
 
-_HINTS = {
-    "did not find expected key": "check how far lines are indented, and that brackets and quotes are closed",
-    "did not find expected <document start>": "kubectl cuts files at ---, so none may follow a line %YAML or %TAG",
-    "mapping values are not allowed in this context": 'quote a text that holds ": "',
-    "found invalid Unicode character escape code": "YAML has no surrogate pairs: write the character itself",
-}
-
-
 def syntax_error(error: Exception, text: str) -> Refused:
     """Turn an error of libyaml, or of encoding text for it, into a refusal with go-yaml's message."""
     if isinstance(error, UnicodeEncodeError):
@@ -162,7 +156,7 @@ def syntax_error(error: Exception, text: str) -> Refused:
     if problem is None:  # a ReaderError: no mark, but a position in bytes
         offset = len(text.encode()[: marked.position].decode(errors="ignore"))
         upstream = f"{CONVERTING}yaml: {marked.reason}"
-        return Refused(Problem("TC002", (), marked.reason, repr(text[offset : offset + 1]), upstream=upstream), offset)
+        return Refused(Problem("TC002", (), marked.reason, upstream, repr(text[offset : offset + 1])), offset)
     # go-yaml's own count: the scanner's lines are one short, and line 0 is omitted.
     line = marked.problem_mark.line
     if line:
@@ -170,13 +164,53 @@ def syntax_error(error: Exception, text: str) -> Refused:
     elif marked.context_mark is not None:
         line = marked.context_mark.line
     where = f"line {line}: " if line else ""
-    offset = min(marked.problem_mark.index, len(text))
-    hint = _HINTS.get(problem)
-    character = text[offset : offset + 1]
-    if character == "\t":
-        hint = "indent with spaces, not with tabs"
-    elif character in ("@", "`", "%"):
-        hint = f"quote a text that starts with {character}"
-    context = f" {marked.context}" if marked.context else ""
     upstream = f"{CONVERTING}yaml: {where}{problem}"
-    return Refused(Problem("TC002", (), problem + context, hint=hint, upstream=upstream), offset)
+    from trainc.documents import syntaxhints  # compiles patterns, and few texts have errors
+
+    hint = syntaxhints.explain(marked, text, lambda: _quoted(text))
+    return Refused(Problem("TC002", (), hint.message, upstream, hint.found, hint=hint.hint), hint.offset)
+
+
+def _quoted(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each quoted scalar begins and ends, up to the first error."""
+    with suppress(Refused, *ERRORS):
+        yield from ((scalar.begin, scalar.end) for scalar in scalar_events(text) if scalar.style in ("'", '"'))
+
+
+_HASH = lazy(r"(?<!\S)#")
+"""What begins a comment, unless it is inside a scalar or another comment."""
+
+_REST = lazy("[^\n\r\u0085\u2028\u2029]*")
+
+
+def may_have_comment(text: str, word: str) -> bool:
+    """Tell whether any comment could begin with word: no other text has to be parsed."""
+    return word in text and re.search(rf"#\s*{re.escape(word)}", text) is not None
+
+
+def yaml_comments(text: str, word: str) -> list[tuple[int, str]]:
+    """Return the comments of one document: the code point of each ``#``, and what follows word.
+
+    Blanks before word are skipped and those around the rest are removed.
+    """
+    if not may_have_comment(text, word):
+        return []
+    try:
+        scalars = with_masks(
+            text, lambda masked, masks: [(scalar.begin, scalar.end) for scalar in scalar_events(masked, masks)]
+        )
+    except Refused:
+        return []
+    starts = [start for start, _ in scalars]
+    found, end = [], 0
+    for match in _HASH.finditer(text):
+        at = match.start()
+        before = bisect_right(starts, at) - 1
+        if at < end or (before >= 0 and at < scalars[before][1]):
+            continue
+        rest = _REST.match(text, at + 1)
+        end = rest.end() if rest else at + 1
+        comment = text[at + 1 : end].strip()
+        if comment.startswith(word):
+            found.append((at, comment.removeprefix(word).strip()))
+    return found

@@ -14,11 +14,12 @@ import msgspec
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, existing
-from trainc.documents.bounds import MAX_DOCUMENTS, SMALL_TEXT, excess
+from trainc.documents.libyaml import may_have_comment, yaml_comments
 from trainc.documents.positions import BOM, Lines, Marks, divide
-from trainc.documents.problems import Problem, Refused
+from trainc.documents.problems import MAX_DOCUMENTS, SMALL_TEXT, Problem, Refused, excess
 from trainc.documents.yaml import offsets, read_yaml
-from trainc.findings import Finding, report
+from trainc.findings import Finding
+from trainc.findings.fault import report_fault
 from trainc.inputs.source import START, Document, Mark, Source
 from trainc.schema.inputs import INPUTS
 
@@ -85,16 +86,9 @@ def _bounded(units: Iterator[_Unit]) -> Iterator[_Unit]:
 
 def _finding(document: Document, problem: Problem) -> Finding:
     refused = problem.upstream is not None or problem.code in ("TC002", "TC006")
-    return report(
-        problem.code,
-        document,
-        existing(document.data, problem.path),  # a repeated key may have taken the rest away
-        problem.message,
-        found=problem.found,
-        hint=problem.hint,
-        stage=problem.stage if refused else None,
-        upstream=problem.upstream,
-    )
+    stage = (problem.stage or "decode") if refused else None
+    # A repeated key may have taken the rest of the path away.
+    return report_fault(replace(problem, stage=stage), document, existing(document.data, problem.path))
 
 
 def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:
@@ -160,7 +154,7 @@ def _identity(data: Json) -> list[Problem]:
         name = None
     values: dict[Path, Json] = {("apiVersion",): version, ("kind",): kind, ("metadata", "name"): name}
     wrong = [
-        Problem("TC006", path, f"{dotted(path)} is {'not a string' if value != '' else 'empty'}", str(value)[:80])
+        Problem("TC006", path, f"{dotted(path)} is {'not a string' if value != '' else 'empty'}", found=str(value)[:80])
         for path, value in values.items()
         if value is not None and not (isinstance(value, str) and value)
     ]
@@ -196,26 +190,18 @@ def _units(source: Source) -> Iterator[_Unit]:
     for first, end, junk in _chunks(text, start):
         begin = first + (first == 0 and text.startswith(BOM))
         if junk:
-            message = "only a comment may stand behind --- for kubectl"
-            problem = Problem("TC002", (), message, junk, upstream=f"invalid Yaml document separator: {junk}")
+            message = "kubectl allows only a comment after ---"
+            problem = Problem("TC002", (), message, f"invalid Yaml document separator: {junk}", junk)
             yield _refused(problem, lines.mark(begin))
         else:
             yield _yaml_unit(text[begin:end], begin, lines)
-
-
-def yaml_chunks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each YAML document of a text begins and ends; JSON at the start of the text is none."""
-    _, start = _json_units(text, Lines(text))
-    for begin, end, junk in _chunks(text, max(start, int(text.startswith(BOM)))):
-        if not junk:
-            yield begin, end
 
 
 def _json_units(text: str, lines: Lines) -> tuple[list[_Unit], int]:
     """Return the JSON values at the start of a text, one after the other, and where YAML has to go on."""
     if not text.lstrip().startswith("{"):
         return [], 0
-    from trainc.documents.json import json_offsets, read_json, skip_space
+    from trainc.documents.json import read_json, skip_space
 
     units: list[_Unit] = []
     end = 0
@@ -226,9 +212,9 @@ def _json_units(text: str, lines: Lines) -> tuple[list[_Unit], int]:
             return [*units, _refused(refusal.problem, lines.mark(refusal.offset))], len(text)
         if value is None:
             break
-        data, problems, end = value
+        data, problems, end, found = value
         large = lines.mark(start) if end - start > SMALL_TEXT else None
-        units.append(_Unit(data, problems, lines.marks(partial(json_offsets, text, start), 0), large))
+        units.append(_Unit(data, problems, lines.marks(found.copy, 0), large))
     if start < len(text) and len(units) > 1:
         problem = Problem("TC002", (), "neither JSON nor the end after several JSON values")
         return [*units, _refused(problem, lines.mark(start))], len(text)
@@ -268,3 +254,20 @@ def _chunks(text: str, start: int) -> Iterator[tuple[int, int, str]]:
 
 def _refused(problem: Problem, mark: Mark) -> _Unit:
     return _Unit(None, [replace(problem, path=())], lambda: {(): mark})
+
+
+def comments(source: Source, word: str) -> tuple[tuple[Mark, str], ...]:
+    """Return the comments of a source that begin with word: the position of each ``#``, and what follows word.
+
+    JSON has none, and neither has a document that cannot be read.
+    """
+    if not may_have_comment(source.decoded(), word):
+        return ()
+    text = source.text if isinstance(source.text, str) else source.text.decode("utf-8", "surrogateescape")
+    lines = Lines(text)
+    return tuple(
+        (lines.mark(begin + offset), rest)
+        for begin, end, junk in _chunks(text, max(_json_units(text, lines)[1], int(text.startswith(BOM))))
+        if not junk
+        for offset, rest in yaml_comments(text[begin:end], word)
+    )

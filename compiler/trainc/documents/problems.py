@@ -1,30 +1,41 @@
-"""What the readers of YAML and of JSON report."""
+"""What the readers of YAML and JSON report, and how large documents may be (TC012)."""
 
 from __future__ import annotations
 
 import json
 
-import msgspec
-
 from trainc.basics.jsonvalues import Json, Path
-from trainc.documents import scalars
-from trainc.kube.fielderror import quote
+from trainc.findings.fault import Fault
 
 CONVERTING = "error converting YAML to JSON: "
 """How sigs.k8s.io/yaml begins each of its errors."""
 
 
-class Problem(msgspec.Struct, frozen=True):
-    """Something wrong at ``path`` of one document; ``fatal`` where its value cannot be used."""
+MAX_DOCUMENTS = 100_000
+"""Documents in one text; a List counts as one."""
 
-    code: str
-    path: Path
-    message: str
-    found: str | None = None
-    hint: str | None = None
-    upstream: str | None = None
+MAX_DEPTH = 100
+"""Nested collections in one document. Go's readers stop at 10,000; no Kubernetes object comes near 100."""
+
+MAX_ALIASED = 3 * 1024 * 1024
+"""Characters that aliases may repeat in one document: the API server's limit, in bytes, for a request."""
+
+MAX_OBJECT = 3 * 1024 * 1024
+"""Bytes of one object as JSON: the API server's limit for a request."""
+
+MAX_NODES = 100_000
+"""Keys and items in one object. One of MAX_OBJECT bytes would have 30 bytes for each; real ones have fewer nodes."""
+
+SMALL_TEXT = 2 * MAX_NODES
+"""Characters of a text that cannot contain an object that is too large, unless aliases repeat parts of it."""
+
+TOO_DEEP = f"more than {MAX_DEPTH} collections inside each other"
+
+
+class Problem(Fault, frozen=True):
+    """Something wrong in a document that is being read; ``fatal`` where the value at the path cannot be used."""
+
     fatal: bool = True
-    stage: str = "decode"
 
 
 class Refused(Exception):
@@ -38,36 +49,40 @@ class Refused(Exception):
 
 def duplicate_key(path: Path, upstream: str | None = None) -> Problem:
     """Return the problem of a key that its mapping already has."""
-    return Problem("TC003", path, f'the key "{path[-1]}" stands here twice', upstream=upstream, fatal=False)
+    return Problem("TC003", path, f"duplicate key '{path[-1]}'", upstream, fatal=False)
 
 
-def ambiguous(path: Path, text: str, reading: scalars.Reading, *, key: str | None = None) -> Problem:
-    """Return the problem of a plain scalar, or a key, that readers of YAML take differently."""
-    ours = scalars.describe(reading.value) if key is None else f'the key "{key}"'
-    others = f"YAML 1.2 readers as {scalars.describe(scalars.core(text))}, PyYAML as {scalars.describe_pyyaml(text)}"
-    if key is not None or isinstance(reading.value, str):
-        hint = f"write {json.dumps(text, ensure_ascii=False)} for the string"
+def measure(value: Json) -> tuple[int, int]:
+    """Return roughly the number of characters of value as JSON, and how many collections are nested in it."""
+    if isinstance(value, dict):
+        parts = [measure(child) for child in value.values()]
+        size = 2 + sum(len(key) + 4 for key in value)
+    elif isinstance(value, list):
+        parts = [measure(child) for child in value]
+        size = 2 + len(value)
     else:
-        plain = json.dumps(reading.value)
-        hint = f'write "{text}" for the string, or {plain} for what Kubernetes reads'
-    return Problem("TC005", path, f"Kubernetes reads {text} as {ours}, {others}", text, hint, fatal=False)
+        return (len(value) + 2 if isinstance(value, str) else 4), 0
+    return size + sum(part[0] for part in parts), 1 + max((part[1] for part in parts), default=0)
 
 
-def go_syntax(value: Json) -> str | None:
-    """Write value as Go's ``%#v`` does for what go-yaml decodes; None where that is unknown."""
-    if isinstance(value, str):
-        return quote(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if value is None:
-        return "interface {}(nil)"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, list):
-        items = [go_syntax(item) for item in value]
-        return None if None in items else f"[]interface {{}}{{{', '.join(map(str, items))}}}"
-    if isinstance(value, dict) and all(scalars.resolve(key)[0] == scalars.STR for key in value):
-        fields = [(go_syntax(key), go_syntax(value[key])) for key in sorted(value)]
-        if all(None not in field for field in fields):
-            return f"map[interface {{}}]interface {{}}{{{', '.join(f'{key}:{item}' for key, item in fields)}}}"
-    return None
+def excess(value: Json) -> str | None:
+    """Return in what way an object is larger than any that a cluster could store, or None."""
+    waiting = [value]
+    nodes = 0
+    while waiting:
+        item = waiting.pop()
+        children = list(item.values()) if isinstance(item, dict) else item if isinstance(item, list) else []
+        nodes += len(children)
+        waiting += children
+    if nodes > MAX_NODES:
+        return f"more than {MAX_NODES} keys and items in one object"
+    size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="replace"))
+    return f"an object of more than {MAX_OBJECT // 1024 // 1024} MiB" if size > MAX_OBJECT else None
+
+
+def too_many_aliases(aliased: int, nodes: int) -> bool:
+    """Apply go-yaml's rule against documents that grow by aliases: ``aliased`` of the ``nodes`` are repetitions."""
+    if aliased <= 100 or nodes <= 1000:
+        return False
+    low, high = 400_000, 4_000_000
+    return aliased / nodes > 0.99 - 0.89 * min(max(nodes - low, 0) / (high - low), 1.0)

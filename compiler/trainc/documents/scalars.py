@@ -1,13 +1,13 @@
 """How each YAML reader takes a plain (unquoted) scalar.
 
 Kubernetes reads YAML 1.1 in the dialect of go.yaml.in/yaml v2 and then turns it
-into JSON (sigs.k8s.io/yaml v1.6.0); ``kubernetes`` is that reading. ``core`` is
-the core schema of YAML 1.2, and ``pyyaml_kind`` the type PyYAML gives. The
-vectors in tests/load/scalars.json were made by the real libraries.
+into JSON (sigs.k8s.io/yaml v1.6.0); ``kubernetes`` is that reading, and ``core`` the
+core schema of YAML 1.2. The vectors in tests/load/scalars.json were made by the real library.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import struct
@@ -16,8 +16,10 @@ from typing import TypeAlias
 
 import msgspec
 
+from trainc.basics.jsonvalues import Path
 from trainc.basics.regex import lazy
-from trainc.kube.digits import decimal
+from trainc.documents.problems import Problem
+from trainc.kube.gojson import decimal
 
 Scalar: TypeAlias = bool | int | float | str | None
 
@@ -173,45 +175,6 @@ def core(text: str) -> Scalar:
     return float(text) if _GO_FLOAT.fullmatch(text) else text
 
 
-_PYYAML = (
-    (BOOL, lazy(r"(?:yes|no|true|false|on|off)", re.I)),
-    (
-        FLOAT,
-        lazy(
-            r"[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?"
-            r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
-            re.A,
-        ),
-    ),
-    (
-        INT,
-        lazy(
-            r"[-+]?(?:0b[01_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+|[1-9][0-9_]*(?::[0-5]?[0-9])+)",
-            re.A,
-        ),
-    ),
-    ("merge", lazy(r"<<")),
-    (NULL, lazy(r"~|null|Null|NULL|")),
-    (
-        "timestamp",
-        lazy(
-            r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}"
-            r"(?:\.[0-9]*)?(?:[ \t]*(?:Z|[-+][0-9]{1,2}(?::[0-9]{2})?))?",
-            re.A,
-        ),
-    ),
-    ("value", lazy(r"=")),
-)
-
-
-def pyyaml_kind(text: str) -> str:
-    """Return the type that PyYAML gives an untagged plain scalar: str, bool, int, float, null, timestamp, ..."""
-    for kind, pattern in _PYYAML:
-        if pattern.fullmatch(text) and (kind != BOOL or text in (text.lower(), text.upper(), text.capitalize())):
-            return kind
-    return STR
-
-
 class Reading(msgspec.Struct, frozen=True):
     """An untagged plain scalar as Kubernetes reads it.
 
@@ -242,9 +205,6 @@ def _disagreement(text: str, value: Scalar) -> str | None:
     return describe(other)
 
 
-_WORD_OF_KIND = {BOOL: "a boolean", INT: "an integer", FLOAT: "a float", STR: "a string", NULL: "null"}
-
-
 def describe(value: Scalar) -> str:
     """Name type and value for a finding: ``the boolean true``, ``the string "yes"``."""
     if value is None:
@@ -254,7 +214,13 @@ def describe(value: Scalar) -> str:
     return f'the string "{value}"' if isinstance(value, str) else f"the number {value}"
 
 
-def describe_pyyaml(text: str) -> str:
-    """Name the type that PyYAML gives an untagged plain scalar: ``a boolean``."""
-    kind = pyyaml_kind(text)
-    return _WORD_OF_KIND.get(kind, f"a {kind}")
+def ambiguous(path: Path, text: str, reading: Reading, *, key: str | None = None) -> Problem:
+    """Return the problem of a plain scalar, or a key, that readers of YAML take differently."""
+    ours = describe(reading.value) if key is None else f'the key "{key}"'
+    others = f"YAML 1.2 readers as {describe(core(text))}"
+    if key is not None or isinstance(reading.value, str):
+        hint = f"write {json.dumps(text, ensure_ascii=False)} for the string"
+    else:
+        plain = json.dumps(reading.value)
+        hint = f'write "{text}" for the string, or {plain} for what Kubernetes reads'
+    return Problem("TC005", path, f"Kubernetes reads {text} as {ours}, {others}", found=text, hint=hint, fatal=False)

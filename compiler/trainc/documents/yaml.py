@@ -26,9 +26,19 @@ from _ruamel_yaml import (  # type: ignore[import-not-found]  # a C extension wi
 from trainc.basics.jsonvalues import Json, JsonObject, Path, copied
 from trainc.basics.memo import Remembered
 from trainc.documents import scalars
-from trainc.documents.bounds import MAX_ALIASED, MAX_DEPTH, TOO_DEEP, measure, too_many_aliases
 from trainc.documents.libyaml import ERRORS, is_bare, open_events, syntax_error, with_masks
-from trainc.documents.problems import CONVERTING, Problem, Refused, ambiguous, duplicate_key, go_syntax
+from trainc.documents.problems import (
+    CONVERTING,
+    MAX_ALIASED,
+    MAX_DEPTH,
+    TOO_DEEP,
+    Problem,
+    Refused,
+    duplicate_key,
+    measure,
+    too_many_aliases,
+)
+from trainc.kube.fielderror import quote
 
 _SCALAR_TAGS = {scalars.TAG_PREFIX + name: name for name in ("str", "int", "float", "bool", "null")}
 _COLLECTION_TAGS = frozenset((None, scalars.TAG_PREFIX + "map", scalars.TAG_PREFIX + "seq"))
@@ -123,7 +133,7 @@ class _Reader:
 
     def end(self) -> None:
         """Make sure that nothing follows: kubectl would drop it silently."""
-        message = "kubectl reads only what stands before this line"
+        message = "kubectl ignores everything from this line on"
         hint = "put a line --- between documents"
         try:
             event = self.next()
@@ -173,7 +183,7 @@ class _Reader:
             name = "NaN" if text.lower() == ".nan" else "-Inf" if text[0] == "-" else "+Inf"
             self.problem("TC004", f"JSON has no number {text}", f"json: unsupported value: {name}")
             return None
-        self.problems.append(ambiguous(tuple(self.path), text, reading))
+        self.problems.append(scalars.ambiguous(tuple(self.path), text, reading))
         return reading.value
 
     def tagged(self, event: Any) -> scalars.Scalar:
@@ -266,7 +276,7 @@ class _Reader:
             return
         upstream = None
         if type(first) is type(raw) and first == raw:
-            shown = f"{raw:g}" if isinstance(raw, float) else go_syntax(raw)
+            shown = f"{raw:g}" if isinstance(raw, float) else _go_syntax(raw)
             line = event.start_mark.line + 1
             upstream = f"{CONVERTING}yaml: unmarshal errors:\n  line {line}: key {shown} already set in map"
         self.problems.append(duplicate_key(tuple(self.path), upstream))
@@ -302,7 +312,7 @@ class _Reader:
         except ValueError as error:
             message = "null is no key in JSON" if raw is None else f"Kubernetes cannot take the number {raw} as a key"
             spelling = "<nil>" if raw is None else f"{raw:#x}"
-            shown = "<nil>" if value is None else go_syntax(value)
+            shown = "<nil>" if value is None else _go_syntax(value)
             upstream = f"unsupported map key of type: {error}, key: {spelling}, value: {shown}"
             self.problem("TC004", message, None if shown is None else upstream)
 
@@ -313,10 +323,10 @@ class _Reader:
             return
         if other != key:
             path = (*self.path[:-1], key)
-            self.problems.append(ambiguous(path, text, scalars.kubernetes(text), key=key))
+            self.problems.append(scalars.ambiguous(path, text, scalars.kubernetes(text), key=key))
 
     def refuse_key(self, event: Any, value: Json) -> NoReturn:
-        shown = go_syntax(value)
+        shown = _go_syntax(value)
         upstream = None if shown is None else f"yaml: invalid map key: {shown}"
         hint = "quote a text that starts with { or [, such as a template's {{ }}"
         self.refuse(event, "TC004", "a list or a mapping is no key in JSON", upstream, hint)
@@ -364,3 +374,23 @@ class _Reader:
 
 def _is_merge(event: Any) -> bool:
     return bool(event.value == "<<" and (event.implicit[0] or event.tag == _MERGE_TAG))
+
+
+def _go_syntax(value: Json) -> str | None:
+    """Write value as Go's ``%#v`` does for what go-yaml decodes; None where that is unknown."""
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return "interface {}(nil)"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, list):
+        items = [_go_syntax(item) for item in value]
+        return None if None in items else f"[]interface {{}}{{{', '.join(map(str, items))}}}"
+    if isinstance(value, dict) and all(scalars.resolve(key)[0] == scalars.STR for key in value):
+        fields = [(_go_syntax(key), _go_syntax(value[key])) for key in sorted(value)]
+        if all(None not in field for field in fields):
+            return f"map[interface {{}}]interface {{}}{{{', '.join(f'{key}:{item}' for key, item in fields)}}}"
+    return None

@@ -13,13 +13,12 @@ from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.data import load_text
 from trainc.gitops.summary import Summary
 from trainc.inputs.settings import Settings
+from trainc.upstream import ARGOCD_API, JOBSET_GROUP, TRAINER_GROUP
 
 # What Argo CD's objects have to know of one environment: its options, and what render makes of its jobs.
 
 IN_CLUSTER = "https://kubernetes.default.svc"
 """The address by which Argo CD knows the cluster that it runs in."""
-
-API_VERSION = "argoproj.io/v1alpha1"
 
 Kind = tuple[str, str]
 """Group and kind; the group of core kinds is empty."""
@@ -76,7 +75,7 @@ class Tree(Struct, frozen=True):
 DEFAULT = "default"
 """Argo CD's own AppProject: it is used, but never replaced."""
 
-ALWAYS: frozenset[Kind] = frozenset((("jobset.x-k8s.io", "JobSet"),))
+ALWAYS: frozenset[Kind] = frozenset(((JOBSET_GROUP, "JobSet"),))
 """Argo CD does not remove what an AppProject does not allow: the last JobSet of all would run on without its file."""
 
 
@@ -109,7 +108,7 @@ def _project(namespace: str, name: str, trees: list[Tree]) -> JsonObject:
     # Before the ApplicationSets: one whose project is missing stays in error until its next turn, minutes later.
     first: JsonObject = {"argocd.argoproj.io/sync-wave": "-1"}
     metadata: JsonObject = {"name": name, "namespace": namespace, "annotations": first}
-    return {"apiVersion": API_VERSION, "kind": "AppProject", "metadata": metadata, "spec": spec}
+    return {"apiVersion": ARGOCD_API, "kind": "AppProject", "metadata": metadata, "spec": spec}
 
 
 def _cluster(tree: Tree) -> tuple[str, str]:
@@ -155,7 +154,7 @@ def applicationset(tree: Tree) -> JsonObject:
     if options.on_delete == "keep":
         spec["syncPolicy"] = {"preserveResourcesOnDeletion": True}
     return {
-        "apiVersion": API_VERSION,
+        "apiVersion": ARGOCD_API,
         "kind": "ApplicationSet",
         "metadata": {"name": tree.name, "namespace": options.namespace},
         "spec": spec,
@@ -219,7 +218,7 @@ def _literal(text: str) -> str:
 
 # Health checks for argocd-cm. Argo CD has none for JobSet and TrainJob: a job that failed would look Healthy.
 
-CHECKS: Final[Mapping[str, str]] = {"jobset.x-k8s.io_JobSet": "jobset", "trainer.kubeflow.org_TrainJob": "trainjob"}
+CHECKS: Final[Mapping[str, str]] = {f"{JOBSET_GROUP}_JobSet": "jobset", f"{TRAINER_GROUP}_TrainJob": "trainjob"}
 """Group and kind, as Argo CD's key has them, to the name of the script."""
 
 
@@ -256,7 +255,7 @@ def plugin_definition() -> JsonObject:
     environment = _parameter(ENV, "Environment", "One of trainc.yaml; not needed where that has one only.")
     job = _parameter(JOB, "Job", "The name of one job, or 0-shared; without it: all of the namespace.")
     return {
-        "apiVersion": API_VERSION,
+        "apiVersion": ARGOCD_API,
         "kind": "ConfigManagementPlugin",
         "metadata": {"name": PLUGIN},
         "spec": {

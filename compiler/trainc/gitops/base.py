@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, existing, get
+from trainc.basics.regex import lazy
 from trainc.inputs.options import Options
+from trainc.inputs.source import Document
+from trainc.plugins.base import manifest
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
+from trainc.upstream import RBAC_GROUP, RUN
 
 JOBSET = "JobSet"
+RUN_NUMBER: Final = lazy(r"[1-9][0-9]{0,8}")
 
 
-def nothing_shaped(model: Model, objects: Objects) -> Objects:
-    """Return the objects as they are."""
+def _unchanged(model: Model, objects: Objects) -> Objects:
     return objects
 
 
@@ -23,34 +28,27 @@ def _nothing_caused(model: Model, path: Path, root: Json) -> Origin:
     raise AssertionError("a pass that changes a JobSet says why")
 
 
-def nothing_found(model: Model) -> Findings:
-    """Find nothing: what a pass checks that checks nothing."""
+def _nothing_found(model: Model) -> Findings:
     return ()
 
 
-def nothing_judged(model: Model, objects: Objects) -> Findings:
-    """Find nothing in objects."""
+def _nothing_judged(model: Model, objects: Objects) -> Findings:
     return ()
 
 
 class Pass(Struct, frozen=True):
-    """One idea of what a tree in git needs beyond the controller's objects. All its functions are pure.
+    """Something that a tree in git needs beyond the controller's objects.
 
-    ``shape`` returns the objects of a job with what the pass adds or changes, and the very objects given where there
-    is nothing to do. ``cause``, which goes with it, tells the origin of a path that it brought to the JobSet, given the
-    JobSet afterwards. ``check`` looks at the joined model before anything is built, ``judge`` at the objects after the
-    last pass; a pass may do no more than that.
+    ``shape`` returns the objects of a job with what the pass adds or changes, or the same tuple if it changes nothing.
+    ``cause`` returns the origin of a path that it brought to an object, given the object afterwards. ``check`` looks at
+    the joined model before anything is built, ``judge`` at the objects after the last pass.
     """
 
     name: str
-    shape: Callable[[Model, Objects], Objects] = nothing_shaped
+    shape: Callable[[Model, Objects], Objects] = _unchanged
     cause: Callable[[Model, Path, Json], Origin] = _nothing_caused
-    check: Callable[[Model], Findings] = nothing_found
-    judge: Callable[[Model, Objects], Findings] = nothing_judged
-
-
-History = tuple[tuple[Pass, Objects], ...]
-"""The passes that have changed the objects of a job, each with what it left."""
+    check: Callable[[Model], Findings] = _nothing_found
+    judge: Callable[[Model, Objects], Findings] = _nothing_judged
 
 
 def jobset_of(objects: Objects) -> Object | None:
@@ -77,6 +75,44 @@ def by_option(options: Options, name: str, *inside: str | int) -> Origin:
     if document is None or place is None:
         return Origin("environment", name=name)
     return Origin("environment", document, existing(document.data, (*place, *inside)), name)
+
+
+def rights(model: Model, name: str, rules: list[Json], account: str | None = None) -> tuple[JsonObject, ...]:
+    """Return Role and RoleBinding for a service account, and that account unless there is one already."""
+    made = manifest(model, "v1", "ServiceAccount", name, automountServiceAccountToken=False)
+    version = f"{RBAC_GROUP}/v1"
+    subject: JsonObject = {"kind": "ServiceAccount", "name": account or name, "namespace": model.namespace}
+    reference: JsonObject = {"apiGroup": RBAC_GROUP, "kind": "Role", "name": name}
+    return (
+        *(() if account else (made,)),
+        manifest(model, version, "Role", name, rules=rules),
+        manifest(model, version, "RoleBinding", name, roleRef=reference, subjects=[subject]),
+    )
+
+
+def name_place(model: Model) -> Path:
+    """Return the path in the TrainJob that decides the name of its objects: the run number if there is one."""
+    return ("metadata", "name") if model.options.faithful else name_path(model.job)
+
+
+def name_path(job: Document) -> Path:
+    """Return the path in a TrainJob that decides the name of its objects in default output."""
+    return ("metadata", "name") if run_of(job) == 1 else ("metadata", "annotations", RUN)
+
+
+def run_of(job: Document) -> int:
+    """Return the run number of a TrainJob; 1, which stands for the plain name, if it has none or an invalid one."""
+    value = get(job.data, "metadata", "annotations", RUN)
+    return int(value) if isinstance(value, str) and RUN_NUMBER.fullmatch(value) else 1
+
+
+def origins_of(model: Model, maker: Origin) -> dict[Path, Origin]:
+    """Return the origins of an object that trainc adds to a job: its name and namespace are the job's."""
+    return {
+        (): maker,
+        ("metadata", "name"): Origin("input", model.job, name_place(model)),
+        ("metadata", "namespace"): namespace_origin(model),
+    }
 
 
 def namespace_origin(model: Model) -> Origin:

@@ -1,24 +1,26 @@
-"""Which jobs an environment has, and what can go wrong between them."""
+"""Which jobs an environment has, and what can go wrong between them and with names in its options."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 from trainc.basics.jsonvalues import Path, as_object, get
 from trainc.findings import Finding, Related, report
-from trainc.gitops.base import option_place
+from trainc.gitops.base import Pass, name_path, option_place
 from trainc.gitops.images import rewritten
-from trainc.gitops.naming import name_path
+from trainc.gitops.naming import Placed
 from trainc.gitops.patches import place
 from trainc.gitops.summary import Summary
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings, fits
 from trainc.inputs.source import Document
+from trainc.plugins.model import Findings, Model
 
 _NAME: Path = ("metadata", "name")
 WITHOUT_TARGET: Final = "TC606"
-UNHEARD: Final = "TC613"
+UNKNOWN: Final = "TC613"
 
 
 class Split(NamedTuple):
@@ -38,17 +40,8 @@ def split(jobs: Iterable[Document], settings: Settings) -> Split:
     return Split(tuple(taken), tuple(left))
 
 
-class Placed(NamedTuple):
-    """A job in the cluster: its namespace there, its own name, the document, and what its JobSet is called."""
-
-    namespace: str
-    name: str
-    document: Document
-    jobset: str | None = None
-
-
-def meetings(placed: Iterable[Placed], options: Options) -> tuple[Finding, ...]:
-    """Return an error for every job whose namespace and name in the cluster, or JobSet, are those of one before it."""
+def name_collisions(placed: Iterable[Placed], options: Options) -> tuple[Finding, ...]:
+    """Return an error for every job whose namespace and name in the cluster, or JobSet, are those of an earlier job."""
     first: dict[tuple[str, str], Document] = {}
     jobsets: dict[tuple[str, str], Document] = {}
     found = []
@@ -70,8 +63,8 @@ def meetings(placed: Iterable[Placed], options: Options) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def idle_patches(made: Iterable[Summary], options: Options) -> tuple[Finding, ...]:
-    """Return a warning for every patch that is meant for none of the objects; none where there are no objects."""
+def patches_without_target(made: Iterable[Summary], options: Options) -> tuple[Finding, ...]:
+    """Return a warning for every patch that matches none of the objects; none if there are no objects."""
     made = tuple(made)
     found = []
     for patch in options.settings.patches if made else ():
@@ -82,8 +75,8 @@ def idle_patches(made: Iterable[Summary], options: Options) -> tuple[Finding, ..
     return tuple(found)
 
 
-def unheard(jobs: Iterable[Document], options: Options) -> tuple[Finding, ...]:
-    """Return a warning for every name in the options that none of all TrainJobs has; none where there are no jobs.
+def unknown_names(jobs: Iterable[Document], options: Options) -> tuple[Finding, ...]:
+    """Return a warning for every name in the options that no TrainJob has; none if there are no jobs.
 
     The names are patterns of ``jobs``, and the keys of ``namespaces`` and ``runtimes``.
     """
@@ -102,7 +95,7 @@ def unheard(jobs: Iterable[Document], options: Options) -> tuple[Finding, ...]:
         *((("runtimes", name), name, f"no TrainJob names runtime {name}") for name in replaced),
     ]
     return tuple(
-        report(UNHEARD, document, (*where, *path[1:]), message, found=name)
+        report(UNKNOWN, document, (*where, *path[1:]), message, found=name)
         for path, name, message in wrong
         if (where := option_place(options, str(path[0]))) is not None
     )
@@ -113,7 +106,7 @@ def _fits_any(pattern: str, jobs: Iterable[Document]) -> bool:
     return any(fits(pattern.removeprefix("!"), str(one.get("namespace")), str(one.get("name"))) for one in names)
 
 
-def idle_registries(made_of: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:
+def unused_registries(made_of: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:
     """Return a warning for every key of ``registries`` that no image begins with, in any environment that has it.
 
     ``made_of`` has every environment with its objects, whose images have been rewritten; one without images says
@@ -132,15 +125,29 @@ def idle_registries(made_of: Iterable[tuple[Options, Iterable[Summary]]]) -> tup
             if any(rewritten(key + image.removeprefix(instead), settings.registries) == image for image in moved):
                 used.add(path)
             else:
-                idle[path] = report(UNHEARD, options.config_document, path, f"no image begins with {key}", found=key)
+                idle[path] = report(UNKNOWN, options.config_document, path, f"no image begins with {key}", found=key)
     return tuple(finding for path, finding in idle.items() if path not in used)
 
 
-def nowhere(left: Iterable[Iterable[Document]]) -> tuple[Finding, ...]:
-    """Return a note for every TrainJob that every environment leaves out, from what each leaves out."""
+def jobs_without_environment(left: Iterable[Iterable[Document]]) -> tuple[Finding, ...]:
+    """Return a note for every TrainJob that no environment has, from the jobs that each leaves out."""
     sets = [{(job.source.name, job.index): job for job in jobs} for jobs in left]
     everywhere = set.intersection(*(set(jobs) for jobs in sets)) if sets else set()
     return tuple(
         report("TC603", sets[0][key], _NAME, "no environment has this job: it is not compiled")
         for key in sorted(everywhere)
     )
+
+
+def check(model: Model) -> Findings:
+    """Refuse a job in a namespace that argocd.namespaces does not name: Argo CD would refuse its objects."""
+    settings = model.options.settings
+    allowed = settings.argocd.namespaces
+    fits = any(fnmatchcase(model.namespace, pattern) for pattern in allowed)
+    if settings.target != "argocd" or not allowed or fits:
+        return ()
+    message = f"namespace {model.namespace} is not among argocd.namespaces of environment {model.options.environment}"
+    return (report("TC612", model.job, _NAME, message, found=model.namespace, expected=", ".join(allowed)),)
+
+
+ARGOCD_NAMESPACES: Final = Pass("argocd_namespaces", check=check)

@@ -11,6 +11,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object
 from trainc.gitops.base import Pass, by_environment
 from trainc.inputs.settings import Settings
 from trainc.plugins.model import Model, Objects, Origin
+from trainc.upstream import FLUX_API
 
 # What every object says to Flux's kustomize-controller, where target is flux.
 #
@@ -81,7 +82,7 @@ def kustomization(directory: str, settings: Settings) -> JsonObject:
     if options.on_delete == "keep":
         spec["deletionPolicy"] = "Orphan"
     return {
-        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+        "apiVersion": FLUX_API,
         "kind": "Kustomization",
         "metadata": {"name": _name(directory), "namespace": options.namespace},
         "spec": spec,

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects, put
 from trainc.data import load_text
-from trainc.gitops.base import Pass, by_environment, jobset_of, namespace_origin, with_jobset
-from trainc.gitops.naming import name_place
+from trainc.gitops.base import Pass, by_environment, jobset_of, origins_of, rights
+from trainc.gitops.pods import with_pods
 from trainc.inputs.settings import SshKeys
-from trainc.plugins.model import LAUNCHER, NODE, Model, Object, Objects, Origin
-from trainc.plugins.mpi.plugin import secret_name
+from trainc.plugins.base import manifest
+from trainc.plugins.model import Model, Object, Objects, Origin
+from trainc.plugins.mpi.transport import secret_name
 from trainc.plugins.origins import nearest
+from trainc.upstream import LAUNCHER, NODE
 
 # The pods of a JobSet that mount the keys, and the one that they are made for.
 
@@ -50,17 +52,9 @@ def mounting(jobset: JsonObject, secret: str) -> Iterator[tuple[int, JsonObject]
                 break
 
 
-# What the objects are called that make keys.
-
-
 def keys_name(model: Model) -> str:
-    """Return the name of what makes the keys of a job."""
+    """Return the name of the objects that make the keys of a job."""
     return f"{model.name}-mpi-ssh-keys"
-
-
-def metadata(model: Model, name: str) -> JsonObject:
-    """Return the metadata of an object of the job's namespace."""
-    return {"name": name, "namespace": model.namespace}
 
 
 # The pod that makes keys: small, without rights on its node (Pod Security's profile restricted), without disk.
@@ -150,112 +144,53 @@ def _platform(launcher: Launcher) -> JsonObject:
 #
 # Argo CD owns the Secret and sees no difference when its data comes. The Role lets the Job get and patch that one
 # name; get and patch of a name need no list, no watch and no create. Jobs cannot be changed, and the script is
-# mounted by one, so both have a hash of their content in the name (sealing.py): a new script is a new Job,
-# which finds the keys there and ends.
+# mounted by one, so both have a hash of their content in the name: a new script is a new Job, which finds the
+# keys and ends.
 
-RBAC = "rbac.authorization.k8s.io"
 DEADLINE = 3600
 """Seconds for the Job in all: time to find a node and to pull a large image; the script itself waits ten minutes."""
 
 RETRIES = 4
 
-Origins = Callable[[], Mapping[Path, Origin]]
-
 
 def made_by_job(model: Model, jobset: Object, launcher: Launcher) -> Objects:
-    """Return Secret, ServiceAccount, Role, RoleBinding, script and Job. The last two are named by sealing."""
-    name = keys_name(model)
-    plain = (_secret(model), _service_account(model), _role(model), _role_binding(model))
-    sealed = (_script(model), _job(model, launcher))
-    return (
-        *(Object(data, _origins(model)) for data in plain),
-        *(Object(data, _origins(model, jobset, launcher), stem=name) for data in sealed),
-    )
-
-
-def _secret(model: Model) -> JsonObject:
-    # Opaque: kubernetes.io/ssh-auth demands its key when it is created.
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata(model, secret_name(model)), "type": "Opaque"}
-
-
-def _service_account(model: Model) -> JsonObject:
-    return {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": metadata(model, keys_name(model)),
-        "automountServiceAccountToken": False,
-    }
-
-
-def _role(model: Model) -> JsonObject:
+    """Return Secret, ServiceAccount, Role, RoleBinding, script and Job. The last two get a hash at the end."""
+    name, secret = keys_name(model), secret_name(model)
     rule: JsonObject = {
         "apiGroups": [""],
         "resources": ["secrets"],
-        "resourceNames": [secret_name(model)],
         "verbs": ["get", "patch"],
+        "resourceNames": [secret],
     }
-    return {
-        "apiVersion": f"{RBAC}/v1",
-        "kind": "Role",
-        "metadata": metadata(model, keys_name(model)),
-        "rules": [rule],
+    script: JsonObject = {SCRIPT: load_text(f"scripts/{SCRIPT}")}
+    spec: JsonObject = {  # without ttlSecondsAfterFinished: the next commit would make a Job that is gone anew
+        "backoffLimit": RETRIES,
+        "activeDeadlineSeconds": DEADLINE,
+        "template": pod_template(name, secret, launcher, model.options.settings.ssh_keys),
     }
+    plain = (
+        manifest(model, "v1", "Secret", secret, type="Opaque"),  # kubernetes.io/ssh-auth demands its key on creation
+        *rights(model, name, [rule]),
+    )
+    hashed = (
+        manifest(model, "v1", "ConfigMap", name, immutable=True, data=script),
+        manifest(model, "batch/v1", "Job", name, spec=spec),
+    )
+    maker = Origin("plugin", model.runtime, ("spec", "mlPolicy", "mpi"), "sshKeys")
+    return (
+        *(Object(data, lambda: origins_of(model, maker)) for data in plain),
+        *(Object(data, lambda: _origins(model, maker, jobset, launcher), stem=name) for data in hashed),
+    )
 
 
-def _role_binding(model: Model) -> JsonObject:
-    name = keys_name(model)
-    return {
-        "apiVersion": f"{RBAC}/v1",
-        "kind": "RoleBinding",
-        "metadata": metadata(model, name),
-        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": model.namespace}],
-    }
-
-
-def _script(model: Model) -> JsonObject:
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": metadata(model, keys_name(model)),
-        "immutable": True,
-        "data": {SCRIPT: load_text(f"scripts/{SCRIPT}")},
-    }
-
-
-def _job(model: Model, launcher: Launcher) -> JsonObject:
-    # No ttlSecondsAfterFinished: a Job that is gone would be made anew by the next commit.
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": metadata(model, keys_name(model)),
-        "spec": {
-            "backoffLimit": RETRIES,
-            "activeDeadlineSeconds": DEADLINE,
-            "template": pod_template(keys_name(model), secret_name(model), launcher, model.options.settings.ssh_keys),
-        },
-    }
-
-
-def _origins(model: Model, jobset: Object | None = None, launcher: Launcher | None = None) -> Origins:
+def _origins(model: Model, maker: Origin, jobset: Object, launcher: Launcher) -> Mapping[Path, Origin]:
     """Return the origins of an object; the image of the Job comes from where the launcher's does."""
-
-    def origins() -> Mapping[Path, Origin]:
-        found: dict[Path, Origin] = {
-            (): Origin("plugin", model.runtime, ("spec", "mlPolicy", "mpi"), "sshKeys"),
-            ("metadata", "name"): Origin("input", model.job, name_place(model)),
-            ("metadata", "namespace"): namespace_origin(model),
-        }
-        if jobset is None or launcher is None:
-            return found
-        image: Path = ("spec", "template", "spec", "containers", 0, "image")
-        if model.options.settings.ssh_keys.image:
-            found[image] = by_environment("sshKeys", model)
-        elif (origin := nearest(jobset.origins(), (*launcher.container_path, "image"))) is not None:
-            found[image] = origin
-        return found
-
-    return origins
+    if model.options.settings.ssh_keys.image:
+        origin: Origin | None = by_environment("sshKeys", model)
+    else:
+        origin = nearest(jobset.origins(), (*launcher.container_path, "image"))
+    image = ("spec", "template", "spec", "containers", 0, "image")
+    return {**origins_of(model, maker), **({} if origin is None else {image: origin})}
 
 
 # Keys that the External Secrets Operator makes: its generator of SSH keys, and what puts them into a Secret.
@@ -270,37 +205,26 @@ _PUBLIC = "{{ .publicKey | trim }}"
 
 def made_by_operator(model: Model) -> Objects:
     """Return the generator, and the ExternalSecret of upstream's name."""
-    return tuple(Object(data, _operator_origins(model)) for data in (_generator(model), _external_secret(model)))
-
-
-def _generator(model: Model) -> JsonObject:
-    return {
-        "apiVersion": GENERATORS,
-        "kind": "SSHKey",
-        "metadata": _metadata(model, keys_name(model)),
-        "spec": {"keyType": "ed25519"},
-    }
-
-
-def _external_secret(model: Model) -> JsonObject:
-    generator: JsonObject = {"apiVersion": GENERATORS, "kind": "SSHKey", "name": keys_name(model)}
-    return {
-        "apiVersion": "external-secrets.io/v1",
-        "kind": "ExternalSecret",
-        "metadata": _metadata(model, secret_name(model)),
-        "spec": {
-            "refreshPolicy": "CreatedOnce",
-            "refreshInterval": "0s",  # the default is an hour: CreatedOnce ignores it, a reader need not know
-            "dataFrom": [{"sourceRef": {"generatorRef": generator}}],
-            "target": {
-                "name": secret_name(model),
-                "creationPolicy": "Owner",
-                "deletionPolicy": "Retain",
-                "immutable": True,
-                "template": _template(),
-            },
+    name, secret = keys_name(model), secret_name(model)
+    spec: JsonObject = {
+        "refreshPolicy": "CreatedOnce",
+        "refreshInterval": "0s",  # the default is an hour; CreatedOnce ignores it
+        "dataFrom": [{"sourceRef": {"generatorRef": {"apiVersion": GENERATORS, "kind": "SSHKey", "name": name}}}],
+        "target": {
+            "name": secret,
+            "creationPolicy": "Owner",
+            "deletionPolicy": "Retain",
+            "immutable": True,
+            "template": _template(),
         },
     }
+    objects: tuple[JsonObject, ...] = (
+        manifest(model, GENERATORS, "SSHKey", name, spec={"keyType": "ed25519"}),
+        manifest(model, "external-secrets.io/v1", "ExternalSecret", secret, spec=spec),
+    )
+    if model.options.settings.ssh_keys.skip_dry_run:
+        objects = tuple(put(data, ("metadata", "annotations"), {**SKIP_DRY_RUN}) for data in objects)
+    return tuple(Object(data, lambda: origins_of(model, by_environment("sshKeys", model))) for data in objects)
 
 
 def _template() -> JsonObject:
@@ -317,53 +241,20 @@ def _template() -> JsonObject:
     }
 
 
-def _metadata(model: Model, name: str) -> JsonObject:
-    found = metadata(model, name)
-    if model.options.settings.ssh_keys.skip_dry_run:
-        found["annotations"] = {**SKIP_DRY_RUN}
-    return found
-
-
-def _operator_origins(model: Model) -> Callable[[], Mapping[Path, Origin]]:
-    return lambda: {
-        (): by_environment("sshKeys", model),
-        ("metadata", "name"): Origin("input", model.job, name_place(model)),
-        ("metadata", "namespace"): namespace_origin(model),
-    }
-
-
 # Pods that mount keys which are in the cluster already.
 
 
 def renamed(made: Objects, secret: str, name: str) -> Objects:
     """Return the objects with the volumes of one Secret as volumes of another."""
-    jobset = jobset_of(made)
-    if jobset is None or secret == name:
-        return made
-    jobs: list[Json] = [_with_secret(job, secret, name) for job in objects(get(jobset.data, "spec", "replicatedJobs"))]
-    spec: JsonObject = {**as_object(jobset.data["spec"]), "replicatedJobs": jobs}
-    return with_jobset(made, {**jobset.data, "spec": spec})
 
+    def change(spec: JsonObject) -> JsonObject:
+        volumes: list[Json] = [
+            put(volume, ("secret", "secretName"), name) if get(volume, "secret", "secretName") == secret else volume
+            for volume in objects(spec.get("volumes"))
+        ]
+        return {**spec, "volumes": volumes} if volumes else spec
 
-def _with_secret(job: JsonObject, secret: str, name: str) -> JsonObject:
-    """Return a replicated job with another Secret; the very one where it mounts none."""
-    template = as_object(job.get("template"))
-    spec = as_object(template.get("spec"))
-    pod = as_object(spec.get("template"))
-    pod_spec = as_object(pod.get("spec"))
-    old = objects(pod_spec.get("volumes"))
-    volumes: list[Json] = [_volume(volume, secret, name) for volume in old]
-    if volumes == old:
-        return job
-    pod = {**pod, "spec": {**pod_spec, "volumes": volumes}}
-    return {**job, "template": {**template, "spec": {**spec, "template": pod}}}
-
-
-def _volume(volume: JsonObject, secret: str, name: str) -> JsonObject:
-    source = volume.get("secret")
-    if not isinstance(source, dict) or source.get("secretName") != secret:
-        return volume
-    return {**volume, "secret": {**source, "secretName": name}}
+    return made if secret == name else with_pods(made, change)
 
 
 # The pass that brings SSH keys: who makes them is sshKeys of the environment.
@@ -401,4 +292,4 @@ def cause(model: Model, path: Path, root: Json) -> Origin:
     return by_environment(OPTION, model)
 
 
-PASS = Pass(OPTION, shape, cause)
+PASS: Final = Pass(OPTION, shape, cause)

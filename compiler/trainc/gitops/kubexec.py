@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, objects, put
 from trainc.findings import Finding, report, suggest
-from trainc.gitops.base import Pass, by_environment, jobset_of, with_jobset
-from trainc.plugins.model import LAUNCHER, NODE, Findings, Model, Object, Objects, Origin
-from trainc.plugins.mpi.kubexec import kubexec_name
-from trainc.plugins.mpi.transport import ANNOTATIONS, OWN, TRANSPORT, TRANSPORTS, by_kubexec, sshd_place
+from trainc.gitops.base import Pass, by_environment, jobset_of, origins_of, rights, with_jobset
+from trainc.plugins.model import Findings, Model, Object, Objects, Origin
+from trainc.plugins.mpi.transport import ANNOTATIONS, TRANSPORTS, by_kubexec, kubexec_name, sshd_place
 from trainc.plugins.origins import blamed
+from trainc.upstream import LAUNCHER, NODE, TRAINC, TRANSPORT
 
 # What cannot work, or reaches further than meant, where a launcher runs kubectl exec.
 
@@ -22,7 +22,7 @@ DEFAULT: Final = "default"
 def check(model: Model) -> Findings:
     """Refuse a transport that is none, and one without ssh whose nodes run sshd."""
     annotations = as_object(get(model.runtime.data, *ANNOTATIONS))
-    wrong = [(key, value) for key, value in annotations.items() if key.startswith(OWN)]
+    wrong = [(key, value) for key, value in annotations.items() if key.startswith(TRAINC)]
     found = [_unknown(model, key, value) for key, value in wrong if key != TRANSPORT or value not in TRANSPORTS]
     if not found and TRANSPORT in annotations and model.policy("mpi") is None:
         message = f"{TRANSPORT} is for runtimes with mlPolicy.mpi"
@@ -117,16 +117,13 @@ def shaped(jobset: JsonObject, account: str, image: str | None) -> JsonObject:
 
 
 def _job(job: JsonObject, account: str, image: str | None) -> JsonObject:
-    template = as_object(job.get("template"))
-    spec = as_object(template.get("spec"))
-    pod = as_object(spec.get("template"))
-    pod_spec = as_object(pod.get("spec"))
+    pod_spec = as_object(get(job, *_POD))
     if job.get("name") == LAUNCHER:
         pod_spec = {TOKEN: True, **pod_spec, ACCOUNT: account}
         pod_spec = pod_spec if image is None else _with_kubectl(pod_spec, image)
     else:
         pod_spec = {TOKEN: False, **pod_spec}
-    return {**job, "template": {**template, "spec": {**spec, "template": {**pod, "spec": pod_spec}}}}
+    return put(job, _POD, pod_spec)
 
 
 def _with_kubectl(pod: JsonObject, image: str) -> JsonObject:
@@ -163,47 +160,15 @@ def _with_kubectl(pod: JsonObject, image: str) -> JsonObject:
     }
 
 
-# The rights of the launcher: service account, Role and RoleBinding.
+# The rights of the launcher: to look for pods, and to exec.
+#
+# kubectl opens the connection by WebSocket, a GET that needs verb get, or by SPDY, which needs create; from Kubernetes
+# 1.35 on both need create.
 
-RBAC: Final = "rbac.authorization.k8s.io"
-
-
-def rules() -> list[Json]:
-    """Return what kubexec.sh may do: look for pods, and exec.
-
-    kubectl opens the connection by WebSocket, a GET that asks for verb get, or by SPDY, which asks for create; from
-    Kubernetes 1.35 on both ask for create.
-    """
-    return [
-        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
-        {"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["create", "get"]},
-    ]
-
-
-def rights(model: Model, own: str | None) -> Objects:
-    """Return Role and RoleBinding, and the service account unless the runtime names its own."""
-    name = kubexec_name(model)
-    account: JsonObject = {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": _metadata(model),
-        "automountServiceAccountToken": False,
-    }
-    role: JsonObject = {
-        "apiVersion": f"{RBAC}/v1",
-        "kind": "Role",
-        "metadata": _metadata(model),
-        "rules": rules(),
-    }
-    binding: JsonObject = {
-        "apiVersion": f"{RBAC}/v1",
-        "kind": "RoleBinding",
-        "metadata": _metadata(model),
-        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": own or name, "namespace": model.namespace}],
-    }
-    made = (role, binding) if own else (account, role, binding)
-    return tuple(Object(data, lambda: _origins(model)) for data in made)
+_RULES: Final[list[Json]] = [
+    {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
+    {"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["create", "get"]},
+]
 
 
 def origin(model: Model) -> Origin:
@@ -211,18 +176,6 @@ def origin(model: Model) -> Origin:
     if get(model.runtime.data, *ANNOTATIONS, TRANSPORT) is not None:
         return Origin("plugin", model.runtime, (*ANNOTATIONS, TRANSPORT), "kubexec")
     return by_environment("transport", model, "mode")
-
-
-def _metadata(model: Model) -> JsonObject:
-    return {"name": kubexec_name(model), "namespace": model.namespace}
-
-
-def _origins(model: Model) -> Mapping[Path, Origin]:
-    return {
-        (): origin(model),
-        ("metadata", "name"): Origin("input", model.job, ("metadata", "name")),
-        ("metadata", "namespace"): Origin("input", model.job, ("metadata", "namespace")),
-    }
 
 
 # The pass that lets mpirun's launcher exec into the nodes, where that is a job's transport (docs/kubexec.md).
@@ -240,7 +193,11 @@ def shape(model: Model, objects: Objects) -> Objects:
         return objects
     own = account_of(jobset.data)
     data = shaped(jobset.data, own or kubexec_name(model), model.options.settings.transport.image or None)
-    return (*with_jobset(objects, data), *rights(model, own))
+    given = (
+        Object(each, lambda: origins_of(model, origin(model)))
+        for each in rights(model, kubexec_name(model), _RULES, own)
+    )
+    return (*with_jobset(objects, data), *given)
 
 
 def cause(model: Model, path: Path, root: Json) -> Origin:

@@ -2,70 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from trainc.gitops import (
-    accounts,
-    allowed,
-    deadline,
-    expiry,
+    environment,
     flux,
-    freezing,
     images,
+    immutable_configmaps,
     keys,
     kubexec,
-    lock,
+    lifetime,
     naming,
     patches,
     queue,
-    sealing,
+    service_accounts,
 )
-from trainc.gitops.base import History, Pass, nothing_found, nothing_judged, nothing_shaped
+from trainc.gitops.base import Pass
 from trainc.plugins.model import Findings, Model, Objects
 
 PASSES: Final[tuple[Pass, ...]] = (
     naming.PASS,
-    deadline.PASS,
+    lifetime.DEADLINE,
     keys.PASS,
     kubexec.PASS,
-    lock.PASS,
+    images.DIGESTS,
     images.PASS,
     patches.PASS,
-    freezing.PASS,
-    expiry.PASS,
-    accounts.PASS,
-    allowed.PASS,
+    immutable_configmaps.PASS,
+    lifetime.TTL,
+    service_accounts.PASS,
+    environment.ARGOCD_NAMESPACES,
     flux.PASS,
     queue.PASS,
-    sealing.PASS,
+    naming.HASH_SUFFIX,
 )
-"""One tuple, since order is part of the output. The queue's comes after all that change the JobSet: it leaves the spec
-as a server stores it. Sealing comes last: it names objects by their final content.
+"""The order is part of the output. The queue comes after everything that changes the JobSet: it leaves the spec as a
+server stores it. The hash suffix comes last: it depends on the final content.
 """
-
-
-_SHAPES: Final = tuple((step, step.shape) for step in PASSES if step.shape is not nothing_shaped)
-_CHECKS: Final = tuple(step.check for step in PASSES if step.check is not nothing_found)
-_JUDGES: Final = tuple(step.judge for step in PASSES if step.judge is not nothing_judged)
-"""What the passes do, those left out that do nothing of it."""
 
 
 def check(model: Model) -> Findings:
     """Return what the passes find in a joined model."""
-    return tuple(finding for check in _CHECKS for finding in check(model))
+    return tuple(finding for each in PASSES for finding in each.check(model))
 
 
-def shape(model: Model, objects: Objects) -> tuple[Objects, History]:
-    """Return the objects after the last pass, and what each left that has changed them."""
-    history = []
-    for step, shape in _SHAPES:
-        after = shape(model, objects)
+def steps(model: Model, objects: Objects) -> Iterator[tuple[Pass, Objects]]:
+    """Yield each pass that changes the objects of a job, with the objects after it."""
+    for each in PASSES:
+        after = each.shape(model, objects)
         if after is not objects:
-            history.append((step, after))
+            yield each, after
+            objects = after
+
+
+def shape(model: Model, objects: Objects) -> Objects:
+    """Return the objects of a job after the last pass."""
+    for _, after in steps(model, objects):
         objects = after
-    return objects, tuple(history)
+    return objects
 
 
 def judge(model: Model, objects: Objects) -> Findings:
     """Return what the passes find in the finished objects."""
-    return tuple(finding for judge in _JUDGES for finding in judge(model, objects))
+    return tuple(finding for each in PASSES for finding in each.judge(model, objects))

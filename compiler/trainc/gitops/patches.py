@@ -11,14 +11,16 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from trainc.admission.jobsetdefaults import overlay
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get, paths
+from trainc.documents.classify import CLAIM_SPEC
 from trainc.findings import Finding, report
 from trainc.gitops.base import Pass, by_environment, option_place
 from trainc.gitops.naming import titled
-from trainc.gitops.spelling import SPECS, spelt
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Patch
 from trainc.inputs.source import Document
+from trainc.kube.gotypes import JOB_SET_SPEC, GoDecodeError, decode
 from trainc.kube.merge import MergeError, merge
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
 from trainc.plugins.origins import nearest
@@ -27,6 +29,12 @@ from trainc.schema.kinds import BUILT_IN, split_version
 
 CODE: Final = "TC605"
 FIXED: Final = ("apiVersion", "kind", "status")
+SPECS: Final[Mapping[str, str]] = {
+    "JobSet": JOB_SET_SPEC,
+    "Job": "v1.JobSpec",
+    "PersistentVolumeClaim": CLAIM_SPEC,
+}
+"""Kind to the Go type of its spec."""
 METADATA: Final = ("labels", "annotations")
 """What a patch changes of an object's metadata: the rest makes it that one, or is the server's."""
 
@@ -151,7 +159,7 @@ def _patched(made: Object, options: Options) -> Object:
     for patch in _meant(made, options):
         merged = _merged(data, patch.patch)
         data = data if isinstance(merged, str) else _without_nothing(merged)
-    return made if data == made.data else replace(made, data=spelt(data))
+    return made if data == made.data else replace(made, data=go_encoded(data))
 
 
 def _without_nothing(data: JsonObject) -> JsonObject:
@@ -231,6 +239,21 @@ def _became(item: Json, merged: Json) -> bool:
     if "name" in item:
         return item["name"] == merged.get("name")
     return all(merged.get(key) == value for key, value in item.items() if not isinstance(value, dict | list))
+
+
+def go_encoded(data: JsonObject) -> JsonObject:
+    """Return the object as Go writes it: quantities canonical, and zero values that Go's types do not omit.
+
+    A server, or a webhook that writes the whole object, then changes nothing. Other kinds, and a spec that Go cannot
+    read, stay as they are.
+    """
+    kind, spec = SPECS.get(str(data.get("kind"))), data.get("spec")
+    if kind is None or not isinstance(spec, dict):
+        return data
+    try:
+        return {**data, "spec": overlay(spec, decode(spec, kind))}
+    except GoDecodeError:  # whoever admits it says what is wrong
+        return data
 
 
 PASS: Final = Pass("patches", shape, cause, check=check, judge=judge)

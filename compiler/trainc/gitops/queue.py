@@ -11,11 +11,10 @@ from trainc.findings import report
 from trainc.gitops.base import Pass, by_environment, jobset_of, with_jobset
 from trainc.plugins.model import Findings, Model, Objects, Origin
 from trainc.plugins.origins import blamed
+from trainc.upstream import KUEUE_LABELS, QUEUE_LABEL
 
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 _SUSPEND: Path = ("spec", "suspend")
 MESSAGE = "suspend: true together with a queue: Argo CD would stop the job whenever Kueue admits it"
-KUEUE_LABELS = (QUEUE_LABEL, "kueue.x-k8s.io/priority-class", "kueue.x-k8s.io/max-exec-time-seconds")
 
 
 def check_queue(model: Model) -> Findings:

@@ -15,12 +15,20 @@ from msgspec.structs import replace
 from trainc.documents.classify import JOBS, classify, superseded
 from trainc.documents.load import load
 from trainc.findings import Finding, Silenced, has_errors, report, sort_key
-from trainc.findings.repeats import OfJob
-from trainc.gitops.accounts import still_unknown
+from trainc.findings.settling import OfJob
 from trainc.gitops.base import JOBSET
-from trainc.gitops.companions import Shared, Use, collisions, idle, left_out, placed_by_folder, share
-from trainc.gitops.environment import Placed, idle_patches, meetings, split
-from trainc.gitops.reruns import too_many
+from trainc.gitops.environment import name_collisions, patches_without_target, split
+from trainc.gitops.naming import Placed, too_many
+from trainc.gitops.runtime_resources import (
+    Shared,
+    Use,
+    collisions,
+    share,
+    unread_resources,
+    unused_resources,
+    without_namespace,
+)
+from trainc.gitops.service_accounts import still_unknown
 from trainc.gitops.summary import Summary, summarize
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
@@ -114,7 +122,7 @@ def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Ex
     findings += found
     jobs = tuple(_acquainted(job, shared) for job in jobs)
     if all(job.made for job in jobs):  # a job without any may be the one that a patch is for
-        findings += idle_patches(_summaries(jobs, shared), options)
+        findings += patches_without_target(_summaries(jobs, shared), options)
     findings += _of_companions(prepared, shared)
     build = _finished(jobs, findings, prepared)
     unused = prepared.runtimes.unused(job.document for job in jobs)
@@ -133,7 +141,7 @@ def _summaries(jobs: Iterable[Job], shared: Iterable[Shared]) -> tuple[Summary, 
 def _between(jobs: Iterable[Job], prepared: Prepared) -> tuple[Finding, ...]:
     """Return what is wrong between jobs."""
     placed = tuple(map(_placed, jobs))
-    return (*meetings(placed, prepared.options), *too_many(placed, prepared.base, prepared.options))
+    return (*name_collisions(placed, prepared.options), *too_many(placed, prepared.base, prepared.options))
 
 
 def _acquainted(job: Job, shared: Iterable[Shared]) -> Job:
@@ -153,12 +161,12 @@ def _companions(
     """Return the companions of the runtimes that jobs use, and what is to say of all companions."""
     given, options = prepared.documents, prepared.options
     uses = [Use(job.runtime, job.namespace) for job in jobs if job.runtime is not None]
-    findings = [*idle(given.cluster.values(), given.runtimes, uses, faithful=options.faithful)]
+    findings = [*unused_resources(given.cluster.values(), given.runtimes, uses, faithful=options.faithful)]
     if options.faithful:
         return (), tuple(findings)
     unknown = [finding.document for finding in prepared.companions.findings if finding.code == "TC008"]
-    findings += left_out(given.cluster.values(), given.runtimes, unknown, prepared.companions.registry.given)
-    unplaced = placed_by_folder(given.cluster.values(), documents)
+    findings += unread_resources(given.cluster.values(), given.runtimes, unknown, prepared.companions.registry.given)
+    unplaced = without_namespace(given.cluster.values(), documents)
     shared, found = share(prepared.cluster, unplaced, uses, options)
     return shared, (*findings, *found, *collisions(shared, (made for job in jobs for made in job.made)))
 
@@ -169,7 +177,7 @@ def _of_companions(prepared: Prepared, shared: Iterable[Shared]) -> Iterable[Fin
     documents = prepared.companions.documents
     others = (document for document in documents if (document.source.name, document.index) not in emitted)
     judged = (*others, *(replace(one.document, data=one.made.data) for one in shared))
-    return (finding for document in judged for finding in prepared.judges.of_input(document))
+    return (finding for document in judged for finding in prepared.judge_input(document))
 
 
 def _with_shared(build: Build, shared: tuple[Shared, ...], options: Options) -> Build:

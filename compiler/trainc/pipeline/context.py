@@ -1,7 +1,7 @@
-"""What a run has before its first job: everything that any of its jobs is compiled with.
+"""What a run has before its first job: everything that its jobs are compiled with.
 
 Jobs do not see each other, so they may be compiled in any order, in other processes, or not at all where the result
-is known. What is between them, the pipeline says afterwards.
+is known.
 """
 
 from __future__ import annotations
@@ -16,25 +16,24 @@ from msgspec.structs import replace
 from trainc.admission.base_revision import Base
 from trainc.admission.companions import Companions, admit_companions
 from trainc.documents.classify import Documents, Key, identity
-from trainc.documents.comments import comments
+from trainc.documents.load import comments
 from trainc.findings import Finding
 from trainc.findings.settling import Ruling
 from trainc.gitops.summary import summarize
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
-from trainc.pipeline.job import Job, JobCompiler
-from trainc.pipeline.judges import Judges
+from trainc.pipeline.job import Job, compile_job
 from trainc.pipeline.layout import files
-from trainc.pipeline.policies import Policing
+from trainc.pipeline.policies import Policies
 from trainc.pipeline.runtimes import Runtimes
-from trainc.schema.kinds import Registry
+from trainc.plugins.model import Model, Objects
 
 if TYPE_CHECKING:
-    from trainc.pipeline.update_rules import Transitions
+    from trainc.pipeline.update_rules import UpdateRules
 
 
 class Keep(Enum):
-    """What stays of a job's objects: all of them, their files, or only what the rest of the run has to know."""
+    """What a run keeps of a job's objects: all of them, their files, or only their summaries."""
 
     OBJECTS = "objects"
     FILES = "files"
@@ -42,39 +41,57 @@ class Keep(Enum):
 
 
 class Prepared(msgspec.Struct, frozen=True, eq=False):
-    """The documents of a run, and what jobs are compiled with. ``findings`` are those of all but the jobs."""
+    """The documents of a run, and what jobs are compiled with. ``findings`` are those of everything but the jobs.
+
+    ``cluster`` holds the documents that stand for objects in the cluster, as it would store them where that is known.
+    """
 
     documents: Documents
     companions: Companions
     cluster: Mapping[Key, Document]
     base: Base
-    judges: Judges
+    policies: Policies | None
+    update_rules: UpdateRules | None
     runtimes: Runtimes
     ruling: Ruling
     options: Options
     keep: Keep
-    findings: tuple[Finding, ...]
-    compiler: JobCompiler
+    findings: tuple[Finding, ...] = ()
 
     @classmethod
     def of(
         cls, given: Documents, loaded: Iterable[Document], sources: Iterable[Source], options: Options, keep: Keep
     ) -> Prepared:
-        """Admit everything that is no job. ``given`` are the documents ``loaded`` from ``sources``, sorted out."""
+        """Admit everything that is not a job. ``given`` are the documents ``loaded`` from ``sources``, by kind."""
         companions = admit_companions(given.cluster.values(), options.crds, faithful=options.faithful)
-        cluster = _cluster(given.cluster, companions.documents)
+        cluster = {**given.cluster, **{identity(document): document for document in companions.documents}}
         base = Base.of(options.base, options.environment)
-        policing = Policing.of(given.cluster.values(), cluster, companions.registry, base, options)
-        judges = Judges(policing, _transitions(base, companions.registry))
-        runtimes = Runtimes.admit(given.runtimes, options, base).judged(judges.of_input)
+        policies = Policies.of(given.cluster.values(), cluster, companions.registry, base, options)
+        update_rules = None
+        if base.is_given:
+            from trainc.pipeline.update_rules import UpdateRules
+
+            update_rules = UpdateRules(base, companions.registry)
+        runtimes = Runtimes.admit(given.runtimes, options, base)
         ruling = Ruling.of((*sources, *options.crds), loaded, options, comments)
-        findings = (*companions.findings, *judges.findings, *runtimes.findings)
-        compiler = JobCompiler(runtimes, given.cluster, options, ruling, judges)
-        return cls(given, companions, cluster, base, judges, runtimes, ruling, options, keep, findings, compiler)
+        run = cls(given, companions, cluster, base, policies, update_rules, runtimes, ruling, options, keep)
+        run = replace(run, runtimes=runtimes.judged(run.judge_input))
+        rules = (finding for rules in (policies, update_rules) if rules is not None for finding in rules.findings)
+        return replace(run, findings=(*companions.findings, *rules, *run.runtimes.findings))
+
+    def judge_input(self, document: Document) -> tuple[Finding, ...]:
+        """Return what policies and the base revision say about an input; ``document`` is as a cluster stores it."""
+        rules = (rules for rules in (self.policies, self.update_rules) if rules is not None)
+        return tuple(dict.fromkeys(finding for each in rules for finding in each.of_input(document)))
+
+    def judge_objects(self, model: Model, objects: Objects) -> tuple[Finding, ...]:
+        """Return what policies and the base revision say about the objects of a job, at the lines that caused it."""
+        rules = (rules for rules in (self.policies, self.update_rules) if rules is not None)
+        return tuple(dict.fromkeys(finding for each in rules for finding in each.of_objects(model, objects)))
 
     def compile(self, document: Document) -> Job:
         """Compile one job, and keep of it what the run keeps."""
-        job = self.compiler.compile(document)
+        job = compile_job(self, document)
         made = tuple(map(summarize, job.objects))
         if self.keep is Keep.OBJECTS:
             return replace(job, made=made)
@@ -83,23 +100,9 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
 
 
 Executor = Callable[[Prepared, Iterable[Document]], Iterable[Job]]
-"""Compiles jobs, each once, and gives them in any order."""
+"""Compiles jobs, each once, and yields them in any order."""
 
 
 def in_order(prepared: Prepared, documents: Iterable[Document]) -> Iterable[Job]:
     """Compile one job after the other, in this process."""
     return map(prepared.compile, documents)
-
-
-def _transitions(base: Base, registry: Registry) -> Transitions | None:
-    """Return the comparison with the base revision, which is loaded only where there is one."""
-    if not base.is_given:
-        return None
-    from trainc.pipeline.update_rules import Transitions
-
-    return Transitions(base, registry)
-
-
-def _cluster(given: Mapping[Key, Document], stored: Iterable[Document]) -> Mapping[Key, Document]:
-    """Return the documents that stand for objects in the cluster, as it would hold them where that is known."""
-    return {**given, **{identity(document): document for document in stored}}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from trainc.basics.jsonvalues import get, objects
 from trainc.findings import Finding, report
-from trainc.gitops import content
+from trainc.gitops import naming
 from trainc.plugins.jobset import runs_already
 from trainc.plugins.model import Model
+from trainc.upstream import MULTIKUEUE
 
 
 def check_controller(model: Model) -> list[Finding]:
@@ -18,13 +19,13 @@ def static_limits(model: Model) -> list[Finding]:
     """Warn of what only a running controller does (K3)."""
     spec = model.job.data["spec"]
     findings = []
-    if get(spec, "managedBy") == "kueue.x-k8s.io/multikueue":
+    if get(spec, "managedBy") == MULTIKUEUE:
         message = "managed by MultiKueue: these are the objects that the worker cluster's controller would create"
         findings.append(report("TC311", model.job, ("spec", "managedBy"), message))
     if model.options.faithful and get(spec, "activeDeadlineSeconds") is not None:  # else gitops/deadline.py
         message = "activeDeadlineSeconds has no static equivalent: only a running Trainer controller enforces it"
         findings.append(report("TC312", model.job, ("spec", "activeDeadlineSeconds"), message))
-    if runs_already(model) and not content.is_by_content(model):
+    if runs_already(model) and not naming.is_by_content(model):
         message = f"JobSet {model.namespace}/{model.name} runs already: no JobSet is emitted"
         findings.append(report("TC313", model.job, ("metadata", "name"), message))
     return findings

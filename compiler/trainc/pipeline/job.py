@@ -1,36 +1,35 @@
-"""Compiles one TrainJob: a fold over stages, from the document as it is written to the objects that are applied."""
+"""Compiles one TrainJob: a fold over stages, from the document as written to the objects as applied."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
+from trainc import plugins
 from trainc.admission.crd import admit_document
 from trainc.admission.trainer import warn_deprecated
 from trainc.basics.jsonvalues import Path, get
 from trainc.checks import check_model, check_result
-from trainc.documents.classify import Key
 from trainc.findings import Finding, Severity, report
-from trainc.findings.settling import Ruling
 from trainc.gitops import passes
 from trainc.gitops.naming import numbered
 from trainc.gitops.summary import Summary
-from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
 from trainc.kube.merge import MergeError
 from trainc.kube.quantity import QuantityError
 from trainc.pipeline.content import Content
 from trainc.pipeline.controller import check_controller
-from trainc.pipeline.join import join
-from trainc.pipeline.judges import Judges
-from trainc.pipeline.lookup import check_kind
 from trainc.pipeline.objects import build
-from trainc.pipeline.runtimes import Runtimes
-from trainc.plugins import CHECKS
+from trainc.pipeline.runtimes import check_kind
+from trainc.plugins.join import join
 from trainc.plugins.model import Model, Objects
+
+if TYPE_CHECKING:
+    from trainc.pipeline.context import Prepared
 
 PANIC = "panic: runtime error: invalid memory address or nil pointer dereference [recovered]"
 
@@ -45,14 +44,14 @@ REFUSALS = (
     "jobset-webhook",
     "policy",
 )
-"""Where a cluster refuses, in its order. The first one that does ends the case."""
+"""Where a cluster refuses, in its order."""
 
 
 class Job(Struct, frozen=True):
     """A compiled TrainJob. It has no objects if any of its findings, or of its runtime's, is an error.
 
-    ``namespace`` is that of its objects. A run that keeps no objects keeps ``made``, what the rest of the run has to
-    know of each, and ``files``, whose paths start at the root of the repository.
+    ``namespace`` is that of its objects. A run that keeps no objects keeps ``made``, their summaries, and ``files``,
+    whose paths start at the root of the repository.
     """
 
     namespace: str
@@ -66,10 +65,9 @@ class Job(Struct, frozen=True):
 
 
 class State(Struct, frozen=True):
-    """What is known of a job between two stages. ``stopped``: no further stage can say anything about it.
+    """A job between two stages. ``job`` and ``runtime`` are as a cluster would store them.
 
-    ``job`` and ``runtime`` are as a cluster would store them. ``by_policies`` are findings of policies about the
-    TrainJob itself; they stop no stage, so that one run reports all there is.
+    ``by_policies`` are findings of policies about the TrainJob itself; they stop no stage.
     """
 
     job: Document
@@ -80,106 +78,81 @@ class State(Struct, frozen=True):
     by_policies: tuple[Finding, ...] = ()
     stopped: bool = False
 
-
-class JobCompiler(Struct, frozen=True):
-    """Compiles jobs: what all jobs of a run have in common."""
-
-    runtimes: Runtimes
-    cluster: Mapping[Key, Document]
-    options: Options
-    ruling: Ruling = field(default_factory=Ruling)
-    judges: Judges = field(default_factory=Judges)
-
-    def compile(self, document: Document) -> Job:
-        """Compile one job. A fault of ours becomes a finding, so that the other jobs are still compiled."""
-        home, name = (str(get(document.data, "metadata", key)) for key in ("namespace", "name"))
-        job = Job(self.options.settings.namespaces.get(home, home), name, document)
-        state = State(document)
-        try:
-            for stage in STAGES:
-                state = stage(self, state)
-                if state.stopped:
-                    break
-        except QuantityError:
-            return replace(job, findings=(_immense(document),))
-        except Exception as error:  # noqa: BLE001 - named TC902, and tests fail on it
-            message = f"{type(error).__name__}: {error}"
-            return replace(job, findings=(report("TC902", document, ("metadata", "name"), message),))
-        findings = (*state.findings, *state.by_policies)
-        if state.stopped and self.options.faithful:
-            findings = _of_first_refusal(findings)
-        objects = () if state.stopped or self.ruling.stops(findings) else state.objects
-        return replace(job, runtime=state.runtime, objects=objects, findings=findings)
+    def then(self, findings: Iterable[Finding] = (), **changes: Any) -> State:
+        """Return the state with more findings, and other changes."""
+        return replace(self, findings=(*self.findings, *findings), **changes)
 
 
-def _admit_job(compiler: JobCompiler, state: State) -> State:
-    """Prune, default and validate the TrainJob. An unknown field is an error, but does not end the stages."""
-    admitted = admit_document(state.job, "crd", "webhook", faithful=compiler.options.faithful)
-    stopped = any(f.severity is Severity.ERROR and f.code != "TC101" for f in admitted.findings)
-    return replace(state, job=admitted.document, findings=tuple(admitted.findings), stopped=stopped)
-
-
-def _ask_policies_about_job(compiler: JobCompiler, state: State) -> State:
-    return replace(state, by_policies=compiler.judges.of_input(state.job))
-
-
-def _find_runtime(compiler: JobCompiler, state: State) -> State:
-    if refused := check_kind(state.job):
-        return replace(state, findings=(*state.findings, *refused), stopped=True)
-    found = compiler.runtimes.find(state.job)
-    if isinstance(found, Finding):
-        return replace(state, findings=(*state.findings, found), stopped=True)
-    stopped = compiler.ruling.stops(found.findings)
-    return replace(state, runtime=found.document, findings=(*state.findings, *found.findings), stopped=stopped)
-
-
-def _join(compiler: JobCompiler, state: State) -> State:
-    """Merge the runtime, its patches and the TrainJob's trainer into one model."""
-    assert state.runtime is not None
-    findings = (*state.findings, *warn_deprecated(state.job, state.runtime))
+def compile_job(run: Prepared, document: Document) -> Job:
+    """Compile one job. A bug in trainc becomes a finding, so that the other jobs are still compiled."""
+    home, name = (str(get(document.data, "metadata", key)) for key in ("namespace", "name"))
+    job = Job(run.options.settings.namespaces.get(home, home), name, document)
+    state = State(document)
     try:
-        model = numbered(join(state.job, state.runtime, compiler.cluster, compiler.options))
+        for stage in STAGES:
+            state = stage(run, state)
+            if state.stopped:
+                break
+    except QuantityError:
+        return replace(job, findings=(_immense(document),))
+    except Exception as error:  # noqa: BLE001 - named TC902, and tests fail on it
+        message = f"{type(error).__name__}: {error}"
+        return replace(job, findings=(report("TC902", document, ("metadata", "name"), message),))
+    findings = (*state.findings, *state.by_policies)
+    if state.stopped and run.options.faithful:
+        findings = _of_first_refusal(findings)
+    objects = () if state.stopped or run.ruling.stops(findings) else state.objects
+    return replace(job, runtime=state.runtime, objects=objects, findings=findings)
+
+
+def _admit(run: Prepared, state: State) -> State:
+    """Prune, default and validate the TrainJob, and ask the policies. An unknown field ends nothing."""
+    admitted = admit_document(state.job, "crd", "webhook", faithful=run.options.faithful)
+    if any(f.severity is Severity.ERROR and f.code != "TC101" for f in admitted.findings):
+        return state.then(admitted.findings, job=admitted.document, stopped=True)
+    policies = run.judge_input(admitted.document)
+    return state.then(admitted.findings, job=admitted.document, by_policies=policies)
+
+
+def _find_runtime(run: Prepared, state: State) -> State:
+    if refused := check_kind(state.job):
+        return state.then(refused, stopped=True)
+    found = run.runtimes.find(state.job)
+    if isinstance(found, Finding):
+        return state.then((found,), stopped=True)
+    return state.then(found.findings, runtime=found.document, stopped=run.ruling.stops(found.findings))
+
+
+def _join(run: Prepared, state: State) -> State:
+    """Merge the runtime, its patches and the TrainJob's trainer into one model."""
+    job, runtime = state.job, state.runtime
+    assert runtime is not None
+    state = state.then(warn_deprecated(job, runtime))
+    try:
+        return state.then(model=numbered(join(job, runtime, run.documents.cluster, run.options)))
     except (GoDecodeError, MergeError) as error:
-        return replace(state, findings=(*findings, _unmergeable(state.job, error)), stopped=True)
-    return replace(state, model=model, findings=findings)
+        return state.then((_unmergeable(state.job, error),), stopped=True)
 
 
-def _check(compiler: JobCompiler, state: State) -> State:
-    """Ask plugins, checks and GitOps passes about the model, before anything is built."""
-    assert state.model is not None
+def _check(run: Prepared, state: State) -> State:
+    """Check the model, before anything is built."""
     model = state.model
-    found = [finding for plugin in CHECKS for finding in plugin.check(model)]
-    found += (*check_controller(model), *check_model(model))
-    if not model.options.faithful:
-        found += passes.check(model)
-    findings = (*state.findings, *found)
-    return replace(state, findings=findings, stopped=compiler.ruling.stops(findings))
+    assert model is not None
+    found = (*plugins.check(model), *check_controller(model), *check_model(model))
+    state = state.then(found if model.options.faithful else (*found, *passes.check(model)))
+    return state.then(stopped=run.ruling.stops(state.findings))
 
 
-def _build(compiler: JobCompiler, state: State) -> State:
-    """Build the objects: plugins, GitOps passes and the admission of the JobSet."""
-    assert state.model is not None
-    objects, found = build(state.model)
-    return replace(state, objects=objects, findings=(*state.findings, *found, *check_result(state.model, objects)))
+def _build(run: Prepared, state: State) -> State:
+    """Build the objects, and ask the policies about them."""
+    model = state.model
+    assert model is not None
+    objects, found = build(model)
+    state = state.then((*found, *check_result(model, objects)), objects=objects)
+    return state if run.ruling.stops(state.findings) else state.then(run.judge_objects(model, objects))
 
 
-def _ask_policies_about_objects(compiler: JobCompiler, state: State) -> State:
-    if state.model is None or compiler.ruling.stops(state.findings):
-        return state
-    return replace(state, findings=(*state.findings, *compiler.judges.of_made(state.model, state.objects)))
-
-
-Stage = Callable[[JobCompiler, State], State]
-
-STAGES: tuple[Stage, ...] = (
-    _admit_job,
-    _ask_policies_about_job,
-    _find_runtime,
-    _join,
-    _check,
-    _build,
-    _ask_policies_about_objects,
-)
+STAGES: tuple[Callable[[Prepared, State], State], ...] = (_admit, _find_runtime, _join, _check, _build)
 """The way of a job. A stage that sets ``stopped`` is the last one."""
 
 
@@ -193,13 +166,12 @@ def _of_first_refusal(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 
 def _immense(document: Document) -> Finding:
-    """Return the finding of resource requests that are quantities each, but whose sum nobody can write."""
+    """Return the finding of resource requests whose sum nobody can write."""
     path: Path = ("spec", "trainer", "resourcesPerNode")
     if get(document.data, *path) is None:
         path = ("spec", "runtimeRef")
-    return report(
-        "TC109", document, path, "the sum of the pods' resource requests has more than 100,000 digits", stage="build"
-    )
+    message = "the sum of the pods' resource requests has more than 100,000 digits"
+    return report("TC109", document, path, message, stage="build")
 
 
 def _unmergeable(document: Document, error: Exception) -> Finding:

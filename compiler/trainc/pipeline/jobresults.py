@@ -18,8 +18,7 @@ from trainc.inputs.source import Document
 from trainc.pipeline.content import Content
 from trainc.pipeline.context import Prepared
 from trainc.pipeline.job import Job
-from trainc.pipeline.lookup import BUILTIN, builtin_names
-from trainc.pipeline.runtimes import admit_builtin
+from trainc.pipeline.runtimes import BUILTIN, admit_builtin, builtin_names
 
 Place: TypeAlias = tuple[str, int]
 """The name of a document's source, and its index there."""

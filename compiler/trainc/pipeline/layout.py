@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from trainc.documents.emit import emit_file, visible
-from trainc.gitops.companions import FOLDER, Shared
+from trainc.gitops.runtime_resources import FOLDER, Shared
 from trainc.inputs.options import Options
 from trainc.pipeline.content import HEADER
 from trainc.pipeline.job import Job
-from trainc.pipeline.lookup import BUILTIN
+from trainc.pipeline.runtimes import BUILTIN
 from trainc.plugins.model import Object, Objects
 
 

@@ -1,4 +1,4 @@
-"""Asks the admission policies given about every object of a run, and turns what they say into findings."""
+"""Evaluates the admission policies of a run for every object, and turns their decisions into findings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FAILED = frozenset(("denied", "error"))
 _HINT: Final = "give the Namespace, with its labels, in policies/"
 _PARAMS_HINT: Final = "give the params in policies/, or bind with parameterNotFoundAction: Deny"
 _OF_NAMESPACE: Final = ("namespaceObject.metadata.labels.", "namespaceObject.metadata.annotations")
-"""How reasons begin that a Namespace document does away with."""
+"""How reasons begin that a Namespace document removes."""
 
 _PARAM_KIND: Final = ("spec", "paramKind")
 _NAME: Path = ("metadata", "name")
@@ -49,13 +49,13 @@ _NOT_FOR_POLICIES: Final = ("jobs/", "runtimes/")
 """The folders in which neither Namespaces nor params of policies are read."""
 
 Place = Callable[[Path], tuple[Document, Path]]
-"""Tells where in the inputs a path of an object comes from."""
+"""Returns where in the inputs a path of an object comes from."""
 
 
-class Policing(Struct, frozen=True, eq=False):
-    """The policies of a run; without any, nothing is asked and nothing is loaded for it."""
+class Policies(Struct, frozen=True, eq=False):
+    """The policies of a run. ``earlier`` are those of another revision, which judge as well."""
 
-    policies: PolicySet | None = None
+    policies: PolicySet
     registry: Registry = BUILT_IN
     previous: Previous = field(default_factory=Previous)
     namespaces: Mapping[str, str] = field(default_factory=dict)
@@ -71,29 +71,26 @@ class Policing(Struct, frozen=True, eq=False):
         registry: Registry,
         base: Base,
         options: Options,
-    ) -> Policing:
-        """Load the policies and bindings among documents; ``cluster`` holds namespaces and params.
+    ) -> Policies | None:
+        """Load the policies and bindings among documents; None without any. ``cluster`` holds namespaces and params.
 
-        What is there at ``base`` is updated, all else is created. Of ``options`` count those for policies.
+        An object that exists at ``base`` is updated, any other is created.
         """
         given = tuple(document for document in documents if is_policy(document))
-        facts = {key: document for key, document in cluster.items() if _counts(document)}
+        facts = {key: each for key, each in cluster.items() if not each.source.name.startswith(_NOT_FOR_POLICIES)}
         earlier = Earlier.of(options, given, facts, registry)
         if not given and earlier is None:
-            return cls()
+            return None
         from trainc.admission.policy import PolicySet
 
         settings = options.settings
         pods = settings.pods or (earlier is not None and earlier.pods)
-        previous = Previous(base, registry)
         policies = PolicySet.load(given, facts, registry)
-        return cls(policies, registry, previous, settings.namespaces, earlier, pods, options.faithful)
+        return cls(policies, registry, Previous(base, registry), settings.namespaces, earlier, pods, options.faithful)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What a server refuses of the policies themselves, and Deny bindings whose params are not given."""
-        if self.policies is None:
-            return ()
         return (*self.policies.findings, *(self._without_params(*pair) for pair in self.policies.without_params()))
 
     def _without_params(self, policy: Document, binding: Document) -> Finding:
@@ -102,23 +99,21 @@ class Policing(Struct, frozen=True, eq=False):
         return report(LACKING, binding, ("spec", "paramRef"), message, hint=_PARAMS_HINT, severity=severity)
 
     def of_input(self, document: Document) -> tuple[Finding, ...]:
-        """Return what policies say of a document given, as a cluster stores it."""
-        if self.policies is None or is_policy(document):
+        """Return what policies say about an input, as a cluster stores it."""
+        if is_policy(document):
             return ()
         old = self.previous.input(document.data)
         data = moved(document.data, self.namespaces)
-        return self._said(data, old, lambda path: (document, existing(document.data, path) or _NAME))
+        return self._decided(data, old, lambda path: (document, existing(document.data, path) or _NAME))
 
-    def of_made(self, model: Model, objects: Iterable[Object]) -> tuple[Finding, ...]:
-        """Return what policies say of objects that trainc makes, at the lines that caused it.
+    def of_objects(self, model: Model, objects: Iterable[Object]) -> tuple[Finding, ...]:
+        """Return what policies say about the objects of a job, at the lines that caused it.
 
-        With ``policies: {pods: true}`` in trainc.yaml, also of the Jobs and pods that controllers make of a JobSet.
+        With ``policies: {pods: true}`` in trainc.yaml, also about the Jobs and pods that a JobSet creates.
         """
-        if self.policies is None:
-            return ()
         found: list[Finding] = []
         for made in objects:
-            found += self._said(made.data, self.previous.emitted(made.data), partial(blamed, model, made))
+            found += self._decided(made.data, self.previous.emitted(made.data), partial(blamed, model, made))
             if self.pods and made.kind == "JobSet":
                 from trainc.checks.created_pods import created_objects
 
@@ -127,18 +122,19 @@ class Policing(Struct, frozen=True, eq=False):
         return tuple(found)
 
     def _of_child(self, model: Model, made: Object, child: CreatedObject) -> tuple[Finding, ...]:
-        place = partial(_through, model, made, child.template)
-        return self._said(child.data, None, place, child.unknown)
+        def place(path: Path) -> tuple[Document, Path]:
+            return blamed(model, made, existing(made.data, (*child.template, *path)))
 
-    def _said(
+        return self._decided(child.data, None, place, child.unknown)
+
+    def _decided(
         self,
         data: JsonObject,
         old: JsonObject | Finding | None,
         place: Place,
         unknown: tuple[Path, ...] = (),
     ) -> tuple[Finding, ...]:
-        """Return what policies say of an object; where the old one is not known, of its creation, and that note."""
-        assert self.policies is not None, "its callers ask only where there are policies"
+        """Return what policies say about an object. ``old`` is a note where no cluster could hold the old one."""
         request = creation(data, self.registry, unknown)
         if request is None:
             return ()
@@ -147,26 +143,23 @@ class Policing(Struct, frozen=True, eq=False):
             notes = (old,)
         elif old is not None:
             request = replace(request, operation="UPDATE", old_object=old)
-        said = self.policies.decide(request)
-        before = self.earlier.decide(request, said) if self.earlier is not None else ()
-        if not said and not before:
+        decisions = self.policies.decide(request)
+        earlier = self.earlier.decide(request, decisions) if self.earlier is not None else ()
+        if not decisions and not earlier:
             return notes
         from trainc.admission.policy import without_secrets
 
         found: list[Finding] = [*notes]
-        for decision in without_secrets(request, said, self.policies.decide) if said else ():
+        for decision in without_secrets(request, decisions, self.policies.decide) if decisions else ():
             found += _findings(decision, request.kind, place, self.faithful)
-        if before and self.earlier is not None:
-            for decision in without_secrets(request, before, self.earlier.policies.decide):
+        if earlier and self.earlier is not None:
+            for decision in without_secrets(request, earlier, self.earlier.policies.decide):
                 found += _findings(decision, request.kind, place, self.faithful, self.earlier.revision)
         return tuple(found)
 
 
 class Earlier(Struct, frozen=True, eq=False):
-    """The policies of another revision, which judge as well where they are not those given.
-
-    ``pods``: they are asked about Jobs and pods, too.
-    """
+    """The policies of another revision, where they differ from those given. ``pods``: they judge Jobs and pods, too."""
 
     revision: str
     policies: PolicySet
@@ -176,10 +169,10 @@ class Earlier(Struct, frozen=True, eq=False):
     def of(
         cls, options: Options, given: tuple[Document, ...], facts: Mapping[Key, Document], registry: Registry
     ) -> Earlier | None:
-        """Load the policies of the revision that judges as well; None where it has none, or the same ones.
+        """Load the policies of the revision; None where it has none, or the same ones.
 
-        ``given`` are the policies of today and ``facts`` their Namespaces and params, which count where the revision
-        has none of the name.
+        ``given`` are the current policies and ``facts`` their Namespaces and params, which count where the revision has
+        none of the name.
         """
         revision = options.policies_from
         documents = tuple(Base.of(revision, "").inputs.values())
@@ -198,20 +191,15 @@ class Earlier(Struct, frozen=True, eq=False):
 
         return cls(revision.name, PolicySet.load(policies, {**facts, **own}, registry), pods)
 
-    def decide(self, request: Request, said: Iterable[Decision]) -> tuple[Decision, ...]:
-        """Return what these policies find fault with, and those given do not as ``said``."""
-        known = {(_name(each.policy), each.message, each.action) for each in said}
+    def decide(self, request: Request, current: Iterable[Decision]) -> tuple[Decision, ...]:
+        """Return the failures of these policies that are not among the ``current`` decisions."""
+        known = {(_name(each.policy), each.message, each.action) for each in current}
         return tuple(
             each
             for each in self.policies.decide(request)
             if each.outcome in _FAILED
             and known.isdisjoint((_name(each.policy), each.message, action) for action in ("Deny", each.action))
         )
-
-
-def _counts(document: Document) -> bool:
-    """Tell whether a document is read as a Namespace or params of policies: not from where jobs and runtimes lie."""
-    return not document.source.name.startswith(_NOT_FOR_POLICIES)
 
 
 def moved(data: JsonObject, namespaces: Mapping[str, str]) -> JsonObject:
@@ -227,13 +215,8 @@ def is_policy(document: Document) -> bool:
     return document.data["kind"] in POLICIES
 
 
-def _through(model: Model, made: Object, template: Path, path: Path) -> tuple[Document, Path]:
-    """Return where a path of an object comes from that a controller makes of a template in a JobSet."""
-    return blamed(model, made, existing(made.data, (*template, *path)))
-
-
 def creation(data: JsonObject, registry: Registry, unknown: tuple[Path, ...] = ()) -> Request | None:
-    """Return the request that creates an object; None of a kind that nothing here knows."""
+    """Return the request that creates an object; None for an unknown kind."""
     from trainc.admission.policy import Request
 
     resource = _resource(registry, str(data["apiVersion"]), str(data["kind"]))
@@ -291,9 +274,9 @@ def _findings(decision: Decision, kind: str, place: Place, faithful: bool, revis
 
 
 def _undecided(decision: Decision, faithful: bool) -> Finding:
-    """Return a finding at the policy, so that it is the same for every object that meets it.
+    """Return a finding at the policy, so that it is the same for every object.
 
-    A Deny that a document could decide is an error: until that is given, nobody knows what the policy forbids.
+    A Deny that a document could decide is an error: without it nobody knows what the policy forbids.
     """
     helps = decision.path[-1:] == ("namespaceSelector",) or decision.message.startswith(_OF_NAMESPACE)
     denies = decision.action == "Deny"

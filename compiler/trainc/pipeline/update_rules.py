@@ -1,7 +1,7 @@
-"""What a cluster refuses to change: objects of this run against those of the base revision.
+"""What a cluster refuses to change: objects of this run compared with those of the base revision.
 
-Rules that compare with oldSelf (x-kubernetes-validations) and the webhooks' rules for updates. An object of another
-name is another object: nothing is said of it, nor of one that is gone.
+Rules that compare with oldSelf (x-kubernetes-validations) and the webhooks' rules for updates. Objects that are new,
+renamed or removed are not compared.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.compare import Change, changes, contains, counterpart, holds, is_text_of, same, undone
 from trainc.findings import Finding, Related, Severity, report
 from trainc.findings.redaction import concealed
-from trainc.gitops.naming import run_of, way_forward
+from trainc.gitops.base import run_of
+from trainc.gitops.naming import way_forward
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
 from trainc.plugins.model import Model, Object
@@ -58,7 +59,7 @@ class _Refusal(NamedTuple):
     changes: tuple[Change, ...]
 
 
-class Transitions(msgspec.Struct, frozen=True, eq=False):
+class UpdateRules(msgspec.Struct, frozen=True, eq=False):
     """The comparison with a base revision."""
 
     base: Base
@@ -92,7 +93,7 @@ class Transitions(msgspec.Struct, frozen=True, eq=False):
         respelt = stored != before or document.data != new
         return tuple(self._of_input(document, old, (new, before), refusal, respelt=respelt) for refusal in refusals)
 
-    def of_made(self, model: Model, objects: Iterable[Object]) -> tuple[Finding, ...]:
+    def of_objects(self, model: Model, objects: Iterable[Object]) -> tuple[Finding, ...]:
         """Return the changes of a job's JobSet and ConfigMaps that a cluster refuses, at the lines that caused them."""
         found: list[Finding] = []
         for made in objects:

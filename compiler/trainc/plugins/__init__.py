@@ -1,37 +1,40 @@
-"""The plugins of Trainer v2.3.0, in the order in which they run.
+"""The plugins of Trainer, in the order in which they run.
 
 Upstream runs them in Go's random map order; here the order is that of the bytes of
 upstream's names, and it is part of the output contract.
 """
 
-from typing import cast
-
-from trainc.plugins.base import Builds, Checks, Plugin, Shapes
-from trainc.plugins.coscheduling import CoScheduling
-from trainc.plugins.flux import Flux
-from trainc.plugins.jax import Jax
-from trainc.plugins.jobset import JobSet
-from trainc.plugins.mpi import Mpi
-from trainc.plugins.plainml import PlainML
-from trainc.plugins.torch import Torch
-from trainc.plugins.volcano import Volcano
-from trainc.plugins.xgboost import XGBoost
+from trainc.plugins import coscheduling, flux, jax, jobset, mpi, plainml, torch, volcano, xgboost
+from trainc.plugins.base import Plugin
+from trainc.plugins.model import Findings, Model, Object
 
 PLUGINS: tuple[Plugin, ...] = (
-    CoScheduling(),
-    Flux(),
-    Jax(),
-    JobSet(),
-    Mpi(),
-    PlainML(),
-    Torch(),
-    Volcano(),
-    XGBoost(),
+    coscheduling.PLUGIN,
+    flux.PLUGIN,
+    jax.PLUGIN,
+    jobset.PLUGIN,
+    mpi.PLUGIN,
+    plainml.PLUGIN,
+    torch.PLUGIN,
+    volcano.PLUGIN,
+    xgboost.PLUGIN,
 )
 
-# isinstance() would ask the same, and load inspect for it.
-CHECKS = cast("tuple[Checks, ...]", tuple(plugin for plugin in PLUGINS if hasattr(plugin, "check")))
-SHAPES = cast("tuple[Shapes, ...]", tuple(plugin for plugin in PLUGINS if hasattr(plugin, "shape")))
-BUILDS = cast("tuple[Builds, ...]", tuple(plugin for plugin in PLUGINS if hasattr(plugin, "build")))
+__all__ = ["PLUGINS", "Plugin", "built", "check", "shaped"]
 
-__all__ = ["BUILDS", "CHECKS", "PLUGINS", "SHAPES", "Builds", "Checks", "Plugin", "Shapes"]
+
+def check(model: Model) -> Findings:
+    """Return what the plugins find in a joined model."""
+    return tuple(finding for plugin in PLUGINS for finding in plugin.check(model))
+
+
+def shaped(model: Model) -> Model:
+    """Return the model after every plugin."""
+    for plugin in PLUGINS:
+        model = plugin.shape(model)
+    return model
+
+
+def built(model: Model) -> tuple[tuple[str, Object], ...]:
+    """Return the objects of a shaped model, with the name of the plugin, in the order in which they are emitted."""
+    return tuple((plugin.name, made) for plugin in PLUGINS for made in plugin.build(model))

@@ -2,51 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import Struct
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects
 from trainc.findings import Finding, report
-from trainc.inputs.options import FIXES
 from trainc.inputs.source import Document
-from trainc.kube.goorder import typed
+from trainc.kube.gotypes import typed
 from trainc.kube.quantity import Quantity, from_json
-from trainc.plugins.model import ANCESTOR_LABEL, NODE, TRAINER, Findings, Model, Object, Objects
-
-JOB_COMPLETION_INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
-
-
-class Plugin(Protocol):
-    """Anything with upstream's name; what it can do, it says by having the methods below."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
+from trainc.plugins.model import Findings, Model, Object, Objects
+from trainc.upstream import ANCESTOR_LABEL, FIXES, NODE, TRAINER, TRAINER_VERSION
 
 
-@runtime_checkable
-class Checks(Plugin, Protocol):
-    """Looks at a joined model and reports; never changes it."""
-
-    def check(self, model: Model) -> Findings:
-        """Return what the webhook or the build would refuse, and what is worth a warning."""
-        ...
+def _nothing(model: Model) -> tuple[()]:
+    return ()
 
 
-@runtime_checkable
-class Shapes(Plugin, Protocol):
-    """Applies a policy to the model; applying it twice changes nothing more."""
-
-    def shape(self, model: Model) -> Model:
-        """Return the model with the policy applied."""
-        ...
+def _unchanged(model: Model) -> Model:
+    return model
 
 
-@runtime_checkable
-class Builds(Plugin, Protocol):
-    """Makes the objects that a capability owns."""
+class Plugin(Struct, frozen=True):
+    """A plugin of Trainer, under upstream's name.
 
-    def build(self, model: Model) -> Objects:
-        """Return the objects, in the order in which they are emitted."""
-        ...
+    ``check`` returns what webhook or build would refuse, and what is worth a warning. ``shape`` applies the policy;
+    applying it twice changes nothing more. ``build`` returns the objects, in the order in which they are emitted.
+    """
+
+    name: str
+    check: Callable[[Model], Findings] = _nothing
+    shape: Callable[[Model], Model] = _unchanged
+    build: Callable[[Model], Objects] = _nothing
 
 
 def literal(name: str, value: str) -> JsonObject:
@@ -159,7 +147,7 @@ def known_bug(fix: str, document: Document, path: Path, message: str, remedy: st
 
 def fix_hint(fix: str) -> str:
     """Return the hint that names a fix."""
-    return f"known bug of Trainer v2.3.0: see fix {fix!r} in docs/fixes.md"
+    return f"known bug of Trainer {TRAINER_VERSION}: see fix {fix!r} in docs/fixes.md"
 
 
 def secret_must_exist(model: Model, name: str, keys: str) -> Findings:
@@ -170,13 +158,12 @@ def secret_must_exist(model: Model, name: str, keys: str) -> Findings:
     return (report("TC408", model.job, ("metadata", "name"), message, hint=keys),)
 
 
-def config_map(model: Model, name: str, data: dict[str, str]) -> Object:
+def manifest(model: Model, api_version: str, kind: str, name: str, **fields: Json) -> JsonObject:
+    """Return an object of the job's namespace."""
+    metadata: JsonObject = {"name": name, "namespace": model.namespace}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}
+
+
+def config_map(model: Model, name: str, data: Mapping[str, str]) -> Object:
     """Return a ConfigMap of the job's namespace."""
-    return Object(
-        {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": name, "namespace": model.namespace},
-            "data": dict(data),
-        }
-    )
+    return Object(manifest(model, "v1", "ConfigMap", name, data={**data}))

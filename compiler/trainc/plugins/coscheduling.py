@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject
+from trainc.plugins.base import Plugin
 from trainc.plugins.model import Findings, Model, Objects
 from trainc.plugins.podgroup import check_members, members, pod_group, pod_group_exists, ungrouped
-
-POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
-API_VERSION = "scheduling.x-k8s.io/v1alpha1"
+from trainc.upstream import COSCHEDULING_API, POD_GROUP_LABEL
 
 
-class CoScheduling(Struct, frozen=True):
-    """Runs where podGroupPolicy.coscheduling is set."""
+def check(model: Model) -> Findings:
+    """Warn of a gang that waits for pods which do not exist yet (S1)."""
+    return check_members(model) if model.pod_group("coscheduling") is not None else ()
 
-    name: str = "CoScheduling"
 
-    def check(self, model: Model) -> Findings:
-        """Warn of a gang that waits for pods which do not exist yet (S1)."""
-        return check_members(model) if model.pod_group("coscheduling") is not None else ()
+def shape(model: Model) -> Model:
+    """Put every pod into the group; with the fix those that run at another time stay out."""
+    if model.pod_group("coscheduling") is None:
+        return model
+    labels = {**model.pod_labels, POD_GROUP_LABEL: model.name}
+    return replace(model, pod_labels=labels, ungrouped=ungrouped(model))
 
-    def shape(self, model: Model) -> Model:
-        """Put every pod into the group; with the fix those that run at another time stay out."""
-        if model.pod_group("coscheduling") is None:
-            return model
-        labels = {**model.pod_labels, POD_GROUP_LABEL: model.name}
-        return replace(model, pod_labels=labels, ungrouped=ungrouped(model))
 
-    def build(self, model: Model) -> Objects:
-        """Return the PodGroup."""
-        policy = model.pod_group("coscheduling")
-        if policy is None or pod_group_exists(model, API_VERSION):
-            return ()
-        count, resources = members(model)
-        spec: JsonObject = {
-            "minMember": count,
-            "minResources": resources,
-            "scheduleTimeoutSeconds": policy["scheduleTimeoutSeconds"],
-        }
-        return (pod_group(model, API_VERSION, spec),)
+def build(model: Model) -> Objects:
+    """Return the PodGroup."""
+    policy = model.pod_group("coscheduling")
+    if policy is None or pod_group_exists(model, COSCHEDULING_API):
+        return ()
+    count, resources = members(model)
+    spec: JsonObject = {
+        "minMember": count,
+        "minResources": resources,
+        "scheduleTimeoutSeconds": policy["scheduleTimeoutSeconds"],
+    }
+    return (pod_group(model, COSCHEDULING_API, spec),)
+
+
+PLUGIN = Plugin("CoScheduling", check, shape, build)

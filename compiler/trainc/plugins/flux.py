@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
 from trainc.findings import Finding
-from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid
-from trainc.kube.gojson import trim_space
+from trainc.kube.gojson import int32, trim_space
 from trainc.plugins.base import (
+    Plugin,
     config_map,
     gpu_count,
     known_bug,
@@ -21,8 +20,9 @@ from trainc.plugins.base import (
     refused,
     secret_must_exist,
 )
-from trainc.plugins.model import NODE, Container, Findings, Model, Objects, PodSet, replace_named
+from trainc.plugins.model import Container, Findings, Model, Objects, PodSet, replace_named
 from trainc.plugins.templates import filled
+from trainc.upstream import NODE, TRAINER_VERSION
 
 # The two scripts of a Flux job.
 #
@@ -145,45 +145,42 @@ def _runtime_args(model: Model) -> list[Json]:
     return as_list(get(container, "args"))
 
 
-class Flux(Struct, frozen=True):
-    """Runs where mlPolicy.flux is set."""
+def check(model: Model) -> Findings:
+    """Refuse what the webhook refuses, and where upstream panics (T2)."""
+    policy = model.policy("flux")
+    if policy is None:
+        return ()
+    findings = [*_check_processes(model, policy), *_check_installer(model), *_check_panics(model)]
+    findings += secret_must_exist(model, certificate_name(model), "key curve.cert, as flux keygen makes it")
+    return (*findings, *_check_args(model))
 
-    name: str = "Flux"
 
-    def check(self, model: Model) -> Findings:
-        """Refuse what the webhook refuses, and where upstream panics (T2)."""
-        policy = model.policy("flux")
-        if policy is None:
-            return ()
-        findings = [*_check_processes(model, policy), *_check_installer(model), *_check_panics(model)]
-        findings += secret_must_exist(model, certificate_name(model), "key curve.cert, as flux keygen makes it")
-        return (*findings, *_check_args(model))
+def shape(model: Model) -> Model:
+    """Wrap the command, and add the installer, volumes and mounts to job node."""
+    if model.policy("flux") is None:
+        return model
+    command = ("/bin/bash", f"{CONFIG_DIRECTORY}/entrypoint.sh", wrapped_command(model))
+    shaped = (_pod_set(model, p) if p.name == NODE else p for p in model.pod_sets)
+    args = () if model.fixed(FIX) else None  # nothing is left behind the new command; None leaves the runtime's
+    return replace(model, command=command, args=args, pod_sets=tuple(shaped))
 
-    def shape(self, model: Model) -> Model:
-        """Wrap the command, and add the installer, volumes and mounts to job node."""
-        if model.policy("flux") is None:
-            return model
-        command = ("/bin/bash", f"{CONFIG_DIRECTORY}/entrypoint.sh", wrapped_command(model))
-        shaped = (_pod_set(model, p) if p.name == NODE else p for p in model.pod_sets)
-        args = () if model.fixed(FIX) else None  # nothing is left behind the new command; None leaves the runtime's
-        return replace(model, command=command, args=args, pod_sets=tuple(shaped))
 
-    def build(self, model: Model) -> Objects:
-        """Return the ConfigMap with the scripts."""
-        policy = model.policy("flux")
-        if policy is None:
-            return ()
-        nodes = model.num_nodes or 0
-        processes = model.num_proc_per_node
-        if processes is None:
-            own = policy["numProcPerNode"]
-            assert isinstance(own, int)
-            processes = own
-        scripts = {
-            "entrypoint.sh": entrypoint_script(model, nodes, processes),
-            "init.sh": init_script(model, nodes),
-        }
-        return (config_map(model, scripts_name(model), scripts),)
+def build(model: Model) -> Objects:
+    """Return the ConfigMap with the scripts."""
+    policy = model.policy("flux")
+    if policy is None:
+        return ()
+    nodes = model.num_nodes or 0
+    processes = model.num_proc_per_node
+    if processes is None:
+        own = policy["numProcPerNode"]
+        assert isinstance(own, int)
+        processes = own
+    scripts = {
+        "entrypoint.sh": entrypoint_script(model, nodes, processes),
+        "init.sh": init_script(model, nodes),
+    }
+    return (config_map(model, scripts_name(model), scripts),)
 
 
 def _pod_set(model: Model, pod_set: PodSet) -> PodSet:
@@ -247,7 +244,7 @@ def _check_panics(model: Model) -> list[Finding]:
     if model.num_nodes is not None:
         return []
     missing = "spec.trainer" if model.trainer is None else "spec.trainer.numNodes"
-    detail = f"Flux needs {missing}: Trainer v2.3.0 panics without it"
+    detail = f"Flux needs {missing}: Trainer {TRAINER_VERSION} panics without it"
     path = ("spec",) if model.trainer is None else ("spec", "trainer")
     hint = "set spec.trainer.numNodes; mlPolicy.numNodes does not help"
     return [refused("TC405", model.job, path, PANIC, detail, stage="build", hint=hint)]
@@ -265,3 +262,6 @@ def _check_args(model: Model) -> Findings:
                 "the runtime's args stay behind the command that Trainer replaces, and are handed to Flux' entrypoint",
             )
     return ()
+
+
+PLUGIN = Plugin("Flux", check, shape, build)

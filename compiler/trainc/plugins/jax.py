@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from trainc.basics.jsonvalues import Path
 from trainc.findings import report
-from trainc.plugins.base import JOB_COMPLETION_INDEX, env_names, from_field, known_bug, literal
-from trainc.plugins.model import TRAINER_PORT, Findings, Model
+from trainc.plugins.base import Plugin, env_names, from_field, known_bug, literal
+from trainc.plugins.model import Findings, Model
+from trainc.upstream import JOB_COMPLETION_INDEX, TRAINER_PORT
 
 VARIABLES = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
 
 
-class Jax(Struct, frozen=True):
-    """Upstream validates nothing here."""
+def check(model: Model) -> Findings:
+    """Warn of variables that the user's own would replace (J1); with the fix refuse them."""
+    if model.policy("jax") is None:
+        return ()
+    found = ((index, name) for index, name in enumerate(env_names(model)) if name in VARIABLES)
+    return tuple(finding for index, name in found for finding in _reserved(model, index, name))
 
-    name: str = "JAX"
 
-    def check(self, model: Model) -> Findings:
-        """Warn of variables that the user's own would replace (J1); with the fix refuse them."""
-        if model.policy("jax") is None:
-            return ()
-        found = ((index, name) for index, name in enumerate(env_names(model)) if name in VARIABLES)
-        return tuple(finding for index, name in found for finding in _reserved(model, index, name))
-
-    def shape(self, model: Model) -> Model:
-        """Add the three variables and the port to the trainer's container."""
-        if model.policy("jax") is None:
-            return model
-        model = model.counted()
-        trainer_set, container = model.trainer_set, model.trainer_container
-        if trainer_set is None or container is None:
-            return model
-        return model.with_trainer_container(
-            container.with_env(
-                literal("JAX_NUM_PROCESSES", str(trainer_set.count)),
-                from_field("JAX_PROCESS_ID", JOB_COMPLETION_INDEX),
-                literal("JAX_COORDINATOR_ADDRESS", f"{model.master}:{TRAINER_PORT}"),
-            ).with_port(TRAINER_PORT, by_number=model.fixed("unnamed-ports"))
-        )
+def shape(model: Model) -> Model:
+    """Add the three variables and the port to the trainer's container."""
+    if model.policy("jax") is None:
+        return model
+    model = model.counted()
+    trainer_set, container = model.trainer_set, model.trainer_container
+    if trainer_set is None or container is None:
+        return model
+    return model.with_trainer_container(
+        container.with_env(
+            literal("JAX_NUM_PROCESSES", str(trainer_set.count)),
+            from_field("JAX_PROCESS_ID", JOB_COMPLETION_INDEX),
+            literal("JAX_COORDINATOR_ADDRESS", f"{model.master}:{TRAINER_PORT}"),
+        ).with_port(TRAINER_PORT, by_number=model.fixed("unnamed-ports"))
+    )
 
 
 def _reserved(model: Model, index: int, name: str) -> Findings:
@@ -47,3 +42,6 @@ def _reserved(model: Model, index: int, name: str) -> Findings:
         return (report("TC401", model.job, place, f"{name} is reserved for the JAX runtime", found=name),)
     message = f"{name} replaces the value that Trainer sets; nothing refuses it"
     return known_bug("jax-reserved-env", model.job, place, message)
+
+
+PLUGIN = Plugin("JAX", check, shape)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-
-from msgspec import Struct
+from collections.abc import Callable, Collection, Iterator
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.findings import Finding, Severity, report, suggest
-from trainc.inputs.options import FIXES
 from trainc.kube.fielderror import invalid
-from trainc.kube.goorder import typed
+from trainc.kube.gotypes import typed
 from trainc.kube.names import is_domain_prefixed_path
 from trainc.plugins.base import (
+    Plugin,
     environment,
     fix_hint,
     is_gpu,
@@ -22,23 +20,18 @@ from trainc.plugins.base import (
     pod_containers,
     refused,
 )
-from trainc.plugins.model import (
+from trainc.plugins.model import Container, Findings, Model, Object, Objects, PodSet, upsert_mounts, upsert_named
+from trainc.plugins.ports import upsert_ports, upsert_ports_by_number
+from trainc.upstream import (
     ANCESTOR_LABEL,
     DATASET_INITIALIZER,
+    FIXES,
+    JOBSET_API,
     MODEL_INITIALIZER,
     NODE,
     TRAINER,
     TRAINER_PORT,
-    Container,
-    Findings,
-    Model,
-    Object,
-    Objects,
-    PodSet,
-    upsert_mounts,
-    upsert_named,
 )
-from trainc.plugins.ports import upsert_ports, upsert_ports_by_number
 
 # What Trainer's webhook refuses of initializers and runtime patches, and what it misses.
 
@@ -273,51 +266,38 @@ def _detail(text: str) -> str:
 
 # The JobSet plugin: assembles the JobSet from the shaped model.
 
-API_VERSION = "jobset.x-k8s.io/v1alpha2"
 INITIALIZERS = {DATASET_INITIALIZER: "dataset", MODEL_INITIALIZER: "model"}
 """Ancestor label and container name to the field of spec.initializer."""
 
 _SINGLE = frozenset((TRAINER, *INITIALIZERS))
 """Ancestors of which the JobSet has one replica, whatever the template says."""
 
-Upsert = Callable[[Iterable[JsonObject], Iterable[JsonObject]], tuple[JsonObject, ...]]
-"""Puts items into those that there are."""
-
 
 def runs_already(model: Model) -> bool:
     """Tell whether the cluster has the JobSet and neither it nor the TrainJob is suspended: it is then left alone."""
-    there = model.cluster.get((f"{API_VERSION}/JobSet", model.home, model.name))
+    there = model.cluster.get((f"{JOBSET_API}/JobSet", model.home, model.name))
     return there is not None and not any(get(d.data, "spec", "suspend") is True for d in (model.job, there))
 
 
-class JobSet(Struct, frozen=True):
-    """Runs always."""
-
-    name: str = "JobSet"
-
-    def check(self, model: Model) -> Findings:
-        """Refuse what the webhook refuses of initializers and patches."""
-        return check(model)
-
-    def build(self, model: Model) -> Objects:
-        """Return the JobSet; none if the cluster runs one of that name (K4)."""
-        if runs_already(model):
-            return ()
-        metadata: JsonObject = {"name": model.name, "namespace": model.namespace}
-        if model.labels:
-            metadata["labels"] = dict(model.labels)
-        if model.annotations:
-            metadata["annotations"] = dict(model.annotations)
-        spec: JsonObject = {**model.spec, "suspend": get(model.job.data, "spec", "suspend") is True}
-        if model.pod_sets:
-            jobs = model.spec["replicatedJobs"]
-            assert isinstance(jobs, list)
-            spec["replicatedJobs"] = [
-                _replicated_job(model, job, pod_set)
-                for job, pod_set in zip(jobs, model.pod_sets, strict=True)
-                if isinstance(job, dict)
-            ]
-        return (Object({"apiVersion": API_VERSION, "kind": "JobSet", "metadata": metadata, "spec": spec}),)
+def build(model: Model) -> Objects:
+    """Return the JobSet; none if the cluster runs one of that name (K4)."""
+    if runs_already(model):
+        return ()
+    metadata: JsonObject = {"name": model.name, "namespace": model.namespace}
+    if model.labels:
+        metadata["labels"] = dict(model.labels)
+    if model.annotations:
+        metadata["annotations"] = dict(model.annotations)
+    spec: JsonObject = {**model.spec, "suspend": get(model.job.data, "spec", "suspend") is True}
+    if model.pod_sets:
+        jobs = model.spec["replicatedJobs"]
+        assert isinstance(jobs, list)
+        spec["replicatedJobs"] = [
+            _replicated_job(model, job, pod_set)
+            for job, pod_set in zip(jobs, model.pod_sets, strict=True)
+            if isinstance(job, dict)
+        ]
+    return (Object({"apiVersion": JOBSET_API, "kind": "JobSet", "metadata": metadata, "spec": spec}),)
 
 
 def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObject:
@@ -337,7 +317,7 @@ def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObjec
 def _pod_spec(model: Model, spec: JsonObject, pod_set: PodSet) -> JsonObject:
     out = {**spec}
     if pod_set.volumes:
-        out["volumes"] = _with(spec.get("volumes"), pod_set.volumes, upsert_named)
+        out["volumes"] = [*upsert_named(objects(spec.get("volumes")), pod_set.volumes)]
     finish = _finisher(model, pod_set)
     by_number = model.fixed("unnamed-ports")
     for kind, containers in (("containers", pod_set.containers), ("initContainers", pod_set.init_containers)):
@@ -367,18 +347,13 @@ def _container(template: JsonObject, container: Container, by_number: bool) -> J
     if container.image:
         out["image"] = container.image
     if container.env:
-        out["env"] = _with(template.get("env"), container.env, upsert_named)
+        out["env"] = [*upsert_named(objects(template.get("env")), container.env)]
     if container.ports:
         upsert = upsert_ports_by_number if by_number else upsert_ports
-        out["ports"] = _with(template.get("ports"), container.ports, upsert)
+        out["ports"] = [*upsert(objects(template.get("ports")), container.ports)]
     if container.volume_mounts:
-        out["volumeMounts"] = _with(template.get("volumeMounts"), container.volume_mounts, upsert_mounts)
+        out["volumeMounts"] = [*upsert_mounts(objects(template.get("volumeMounts")), container.volume_mounts)]
     return out
-
-
-def _with(given: Json, new: tuple[JsonObject, ...], upsert: Upsert) -> list[Json]:
-    """Return a template's list with new items in it."""
-    return [*upsert(objects(given), new)]
 
 
 def _finisher(model: Model, pod_set: PodSet) -> Callable[[str, JsonObject], JsonObject]:
@@ -429,3 +404,6 @@ def _with_env(container: JsonObject, *variables: JsonObject) -> JsonObject:
     if not variables:
         return container
     return {**container, "env": [*upsert_named(objects(container.get("env")), variables)]}
+
+
+PLUGIN = Plugin("JobSet", check=check, build=build)

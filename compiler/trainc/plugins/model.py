@@ -14,14 +14,7 @@ from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.kube.quantity import Quantity
 from trainc.plugins.ports import upsert_ports, upsert_ports_by_number
-
-ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
-TRAINER = "trainer"
-DATASET_INITIALIZER = "dataset-initializer"
-MODEL_INITIALIZER = "model-initializer"
-NODE = "node"
-LAUNCHER = "launcher"
-TRAINER_PORT = 29500
+from trainc.upstream import NODE, TRAINER
 
 
 class Origin(Struct, frozen=True, eq=False):

@@ -1,144 +1,17 @@
-"""Where every field of an object came from.
-
-Nothing is tagged while a job is compiled. When a finding or ``explain`` asks, the job is compiled once more and
-each step leaves a snapshot of the JobSet; comparing a snapshot with the one before tells what the step brought.
-"""
+"""Where a finding about an object belongs: the place in the inputs that a field came from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
 
-from msgspec.structs import replace
-
-from trainc.basics.jsonvalues import Json, Path, existing
-from trainc.documents.compare import key_of
+from trainc.basics.jsonvalues import Path, existing
 from trainc.inputs.source import Document
 from trainc.plugins.model import Model, Object, Origin
-
-Cause = Callable[[Path, Json], Origin]
-"""Tells the origin of a value that a step brought, by its path in the snapshot and the snapshot."""
 
 LOCK = "images.lock.yaml"
 REGISTRIES = "registries"
 REWRITES = frozenset((("lock", LOCK), ("environment", REGISTRIES)))
-"""Kinds and names of origins that only spell a value anew: a finding on it belongs where it was written."""
-
-
-class Step(NamedTuple):
-    """What an object looked like after one step, and why."""
-
-    snapshot: Json
-    cause: Cause
-
-
-def blame(steps: Iterable[Step]) -> Mapping[Path, Origin]:
-    """Return the origin of every path of the last snapshot. Each is found when it is asked for: few ever are."""
-    before: Json = None
-    tree: _Node | None = None
-    for step in steps:
-        root = step.snapshot
-        tree = _carry(before, tree, root, (), lambda path, root=root, step=step: step.cause(path, root))  # type: ignore[misc]
-        before = root
-    return _Blame(tree)
-
-
-class _Blame(Mapping[Path, Origin]):
-    """The origins of a tree, by path."""
-
-    __slots__ = ("_tree",)
-
-    def __init__(self, tree: _Node | None) -> None:
-        self._tree = tree
-
-    def get(self, path: Path, default: Any = None) -> Any:
-        """Return the origin of a path, ``default`` where there is no such path."""
-        node = self._tree
-        for step in path:
-            if node is None:
-                break
-            node = node.child(step)
-        return default if node is None else node.origin
-
-    def __getitem__(self, path: Path) -> Origin:
-        if (found := self.get(path)) is None:
-            raise KeyError(path)
-        return found  # type: ignore[no-any-return]
-
-    def __iter__(self) -> Iterator[Path]:
-        return iter(()) if self._tree is None else self._tree.paths(())
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-class _Node:
-    """A value after a step: what was there before it keeps its origin, what is new has the step's.
-
-    ``before`` is the value that it took the place of, and ``old`` that one's node; None where there was none.
-    """
-
-    __slots__ = ("_children", "_origin", "_pairs", "after", "before", "cause", "old", "path")
-
-    def __init__(
-        self, before: Json, old: _Node | None, after: Json, path: Path, cause: Callable[[Path], Origin]
-    ) -> None:
-        self.before, self.old, self.after, self.path, self.cause = before, old, after, path, cause
-        self._origin: Origin | None = None
-        self._pairs: Mapping[str | int, str | int | None] | None = None
-        self._children: dict[str | int, _Node] = {}
-
-    @property
-    def origin(self) -> Origin:
-        """Where the value came from."""
-        if self._origin is None:
-            if not isinstance(self.after, dict | list):
-                self._origin = _replacing(self.before, self.old, self.cause(self.path))
-            elif self.old is not None and type(self.before) is type(self.after):
-                self._origin = self.old.origin
-            else:
-                self._origin = self.cause(self.path)
-        return self._origin
-
-    def child(self, key: str | int) -> _Node | None:
-        """Return the node of a field or item, None where there is none."""
-        if key in self._children:
-            return self._children[key]
-        pairs = self.pairs()
-        if key not in pairs:
-            return None
-        old_key = pairs[key]
-        old = self.old.child(old_key) if self.old is not None and old_key is not None else None
-        before = self.before[old_key] if old is not None else None  # type: ignore[index]
-        made = _carry(before, old, self.after[key], (*self.path, key), self.cause)  # type: ignore[index]
-        self._children[key] = made
-        return made
-
-    def pairs(self) -> Mapping[str | int, str | int | None]:
-        """Return the keys of what is inside, and what they were before."""
-        if self._pairs is None:
-            before, after = self.before, self.after
-            if isinstance(after, dict):
-                old = before if isinstance(before, dict) else {}
-                self._pairs = {key: key if key in old else None for key in after}
-            else:
-                items = before if isinstance(before, list) else []
-                self._pairs = dict(_aligned(items, after)) if isinstance(after, list) else {}
-        return self._pairs
-
-    def paths(self, path: Path) -> Iterator[Path]:
-        """Yield the path of the value, which may have moved since the step, and those of all inside."""
-        yield path
-        for key in self.pairs():
-            if (child := self.child(key)) is not None:
-                yield from child.paths((*path, key))
-
-
-def _carry(before: Json, old: _Node | None, after: Json, path: Path, cause: Callable[[Path], Origin]) -> _Node:
-    """Return the node of a value after a step: that of before it where it is the same."""
-    if old is not None and before == after and type(before) is type(after):
-        return old
-    return _Node(before, old, after, path, cause)
+"""Kinds and names of origins that only rewrite a value: a finding about it belongs where it was written."""
 
 
 def nearest(origins: Mapping[Path, Origin], path: Path) -> Origin | None:
@@ -150,9 +23,9 @@ def nearest(origins: Mapping[Path, Origin], path: Path) -> Origin | None:
 
 
 def blamed(model: Model, made: Object, path: Path) -> tuple[Document, Path]:
-    """Return the document and the place in it that the value at a path of an object comes from.
+    """Return the document and the path in it that the value at a path of an object comes from.
 
-    Of a default, which nobody wrote, it is where that was left out; the TrainJob's name if nothing was written.
+    For a default it is where the value was left out; without any origin it is the TrainJob's name.
     """
     origins = made.origins()
     for end in range(len(path), 0, -1):
@@ -163,33 +36,9 @@ def blamed(model: Model, made: Object, path: Path) -> tuple[Document, Path]:
 
 
 def _written(origin: Origin | None) -> Origin | None:
-    """Return the origin at whose place somebody wrote a value: the one before those that spell it anew."""
+    """Return the origin at which somebody wrote the value: the one before those that only rewrite it."""
     while origin is not None and origin.earlier is not None:
         if origin.document is not None and (origin.kind, origin.name) not in REWRITES:
             break
         origin = origin.earlier
     return origin
-
-
-def _replacing(before: Json, tree: _Node | None, origin: Origin) -> Origin:
-    """Return the origin of a scalar that a step brought in place of another; a default only spells one anew."""
-    if tree is None or before is None or isinstance(before, dict | list):
-        return origin
-    return tree.origin if origin.kind == "default" else replace(origin, earlier=tree.origin)
-
-
-def _aligned(old: list[Json], new: list[Json]) -> list[tuple[str | int, str | int | None]]:
-    """Return for each index of new the index of the same item in old: by key, by equality, or by place."""
-    places = {key: index for index, item in reversed(list(enumerate(old))) if (key := key_of(item)) is not None}
-    out: list[tuple[str | int, str | int | None]] = []
-    for index, item in enumerate(new):
-        key = key_of(item)
-        if key is not None:
-            out.append((index, places.get(key)))
-        elif index < len(old) and old[index] == item:
-            out.append((index, index))
-        elif item in old:
-            out.append((index, old.index(item)))
-        else:  # with as many items as before it is the old one, changed
-            out.append((index, index if len(old) == len(new) else None))
-    return out

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
-from trainc.plugins.base import environment
+from trainc.plugins.base import Plugin, environment
 from trainc.plugins.model import Model
 
 
-class PlainML(Struct, frozen=True):
-    """Runs where the ML policy is none of torch, mpi and jax."""
-
-    name: str = "PlainML"
-
-    def shape(self, model: Model) -> Model:
-        """Apply spec.trainer.numNodes and spec.trainer.env."""
-        if any(model.policy(kind) is not None for kind in ("torch", "mpi", "jax")):
-            return model
-        model = model.counted()
-        if (container := model.trainer_container) is not None:
-            model = model.with_trainer_container(container.with_env(*environment(model.trainer_list("env"))))
+def shape(model: Model) -> Model:
+    """Apply spec.trainer.numNodes and spec.trainer.env."""
+    if any(model.policy(kind) is not None for kind in ("torch", "mpi", "jax")):
         return model
+    model = model.counted()
+    if (container := model.trainer_container) is not None:
+        model = model.with_trainer_container(container.with_env(*environment(model.trainer_list("env"))))
+    return model
+
+
+PLUGIN = Plugin("PlainML", shape=shape)

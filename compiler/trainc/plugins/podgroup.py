@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from typing import NamedTuple
 
-from trainc.basics.jsonvalues import Json, JsonObject, get
-from trainc.kube.digits import int32
+from trainc.basics.jsonvalues import Json, JsonObject, get, objects
+from trainc.kube.gojson import int32
 from trainc.kube.quantity import Quantity
-from trainc.plugins.base import known_bug
-from trainc.plugins.gang import Gang, gang
-from trainc.plugins.model import DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, Findings, Model, Object, PodSet
+from trainc.plugins.base import known_bug, manifest
+from trainc.plugins.model import Findings, Model, Object, PodSet
+from trainc.upstream import DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER
 
 FIX = "gang-min-member"
 
@@ -39,7 +40,8 @@ def _together(model: Model) -> tuple[int, dict[str, Json]]:
     """Return the number of pods that start together, and their requests summed."""
     total: dict[str, Quantity] = {}
     count = 0
-    for pod_set in _counted(model, gang(model)):
+    counted = gang(model).counted
+    for pod_set in (each for each in model.pod_sets if each.name in counted):
         pods = pod_set.count * _replicas(pod_set)
         count += pods
         for name, quantity in pod_set.requests.items():
@@ -49,10 +51,6 @@ def _together(model: Model) -> tuple[int, dict[str, Json]]:
 
 def _canonical(total: Mapping[str, Quantity]) -> dict[str, Json]:
     return {name: total[name].canonical() for name in sorted(total)}
-
-
-def _counted(model: Model, found: Gang) -> Iterable[PodSet]:
-    return (pod_set for pod_set in model.pod_sets if pod_set.name in found.counted)
 
 
 def _replicas(pod_set: PodSet) -> int:
@@ -67,8 +65,7 @@ def ungrouped(model: Model) -> frozenset[str]:
 
 def pod_group(model: Model, api_version: str, spec: JsonObject) -> Object:
     """Return a PodGroup with the job's name."""
-    metadata: JsonObject = {"name": model.name, "namespace": model.namespace}
-    return Object({"apiVersion": api_version, "kind": "PodGroup", "metadata": metadata, "spec": spec})
+    return Object(manifest(model, api_version, "PodGroup", model.name, spec=spec))
 
 
 def pod_group_exists(model: Model, api_version: str) -> bool:
@@ -104,3 +101,54 @@ def check_members(model: Model) -> Findings:
     else:
         return ()
     return known_bug(FIX, model.runtime, ("spec", "podGroupPolicy"), f"minMember {what}: {effect}")
+
+
+# The gang: the pods that a scheduler must place all at once.
+#
+# A gang is satisfied when as many of its pods exist and fit as minMember says. So pods that are created only when
+# others are ready, or complete, can never be counted with those others.
+
+IN_ORDER = "InOrder"
+READY = "Ready"
+
+
+class Gang(NamedTuple):
+    """Names of pod sets. ``counted`` start together with the trainer, or with what the trainer waits to be ready;
+    ``outside`` have to run at another time. What is in neither joins the gang once that runs.
+    """
+
+    counted: frozenset[str]
+    outside: frozenset[str]
+
+
+def gang(model: Model) -> Gang:
+    """Return the gang of a joined model, by the jobs' dependsOn and the startup policy."""
+    ready, before = _waits(model)
+    trainer = model.trainer_set or (model.pod_sets[-1] if model.pod_sets else None)
+    if trainer is None:
+        return Gang(frozenset(), frozenset())
+    start = trainer.name
+    while ready[start]:  # the first one of a chain of readiness is the one that starts
+        start = min(ready[start], key=list(ready).index)
+    counted = frozenset(name for name in before if before[name] == before[start])
+    return Gang(counted, frozenset(name for name in before if name not in counted and not before[name] & counted))
+
+
+def _waits(model: Model) -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]]]:
+    """Return for each job the jobs that it waits to be ready, and all jobs that it waits for in any way."""
+    ready: dict[str, frozenset[str]] = {}
+    before: dict[str, frozenset[str]] = {}
+    in_order = get(model.spec, "startupPolicy", "startupPolicyOrder") == IN_ORDER
+    for job in model.jobs:
+        waits = _dependencies(job, before)
+        named = frozenset(waits) | (frozenset(before) if in_order else frozenset())
+        name = str(job.get("name"))
+        ready[name] = frozenset(other for other in named if waits.get(other, READY) == READY)
+        before[name] = named.union(*(before[other] for other in named))
+    return ready, before
+
+
+def _dependencies(job: JsonObject, known: Mapping[str, object]) -> dict[str, str]:
+    """Return a job's dependencies with their status; only those on jobs before it are real ones."""
+    found = {str(wait.get("name")): str(wait.get("status")) for wait in objects(job.get("dependsOn"))}
+    return {name: status for name, status in found.items() if name in known}

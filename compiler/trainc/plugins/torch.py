@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject, get
 from trainc.findings import Finding
-from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid, quote
-from trainc.kube.goorder import typed
+from trainc.kube.gojson import int32
+from trainc.kube.gotypes import typed
 from trainc.plugins import torchtune
 from trainc.plugins.base import (
-    JOB_COMPLETION_INDEX,
+    Plugin,
     env_names,
     environment,
     from_field,
@@ -25,7 +25,8 @@ from trainc.plugins.base import (
     refused,
     typed_env,
 )
-from trainc.plugins.model import TRAINER_PORT, Container, Findings, Model, PodSet
+from trainc.plugins.model import Container, Findings, Model, PodSet
+from trainc.upstream import JOB_COMPLETION_INDEX, TRAINER_PORT
 
 VARIABLES = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
 
@@ -73,52 +74,48 @@ def find_target(model: Model, target: Target) -> tuple[PodSet, Container] | None
     return (pod_set, found) if found else None
 
 
-class Torch(Struct, frozen=True):
-    """Runs where mlPolicy.torch is set."""
+def check(model: Model) -> Findings:
+    """Refuse unknown targets, reserved variables, and what torchtune cannot do."""
+    if model.policy("torch") is None:
+        return ()
+    findings = [_unknown_target(model, t) for t in targets(model) if find_target(model, t) is None]
+    names = env_names(model)
+    if reserved := sorted({name for name in names if name in VARIABLES}):
+        detail = f"must not have reserved envs, invalid envs configured: [{' '.join(reserved)}]"
+        text = invalid("spec.trainer.env", typed_env(model), detail)
+        first = next(index for index, name in enumerate(names) if name in VARIABLES)
+        findings.append(refused("TC401", model.job, ("spec", "trainer", "env", first, "name"), text, detail))
+    if torchtune.is_entrypoint(model):
+        findings += torchtune.check(model, processes_given(model))
+    return tuple(findings)
 
-    name: str = "Torch"
 
-    def check(self, model: Model) -> Findings:
-        """Refuse unknown targets, reserved variables, and what torchtune cannot do."""
-        if model.policy("torch") is None:
-            return ()
-        findings = [_unknown_target(model, t) for t in targets(model) if find_target(model, t) is None]
-        names = env_names(model)
-        if reserved := sorted({name for name in names if name in VARIABLES}):
-            detail = f"must not have reserved envs, invalid envs configured: [{' '.join(reserved)}]"
-            text = invalid("spec.trainer.env", typed_env(model), detail)
-            first = next(index for index, name in enumerate(names) if name in VARIABLES)
-            findings.append(refused("TC401", model.job, ("spec", "trainer", "env", first, "name"), text, detail))
-        if torchtune.is_entrypoint(model):
-            findings += torchtune.check(model, processes_given(model))
-        return tuple(findings)
-
-    def shape(self, model: Model) -> Model:
-        """Add the variables, the port and torchtune's command."""
-        if model.policy("torch") is None:
-            return model
-        model = model.counted()
-        nodes = model.trainer_set.count if model.trainer_set is not None else 1
-        rank = (
-            literal("PET_NNODES", str(nodes)),
-            literal("PET_NPROC_PER_NODE", str(processes(model))),
-            from_field("PET_NODE_RANK", JOB_COMPLETION_INDEX),
-        )
-        master = (literal("PET_MASTER_ADDR", model.master), literal("PET_MASTER_PORT", str(TRAINER_PORT)))
-        if (container := model.trainer_container) is not None:
-            variables = (*environment(model.trainer_list("env")), *rank)
-            if torchtune.is_entrypoint(model):
-                model = replace(model, command=torchtune.command(model, nodes, processes(model)))
-            else:
-                variables += master
-            container = container.with_env(*variables)
-            by_number = model.fixed("unnamed-ports")
-            model = model.with_trainer_container(container.with_port(TRAINER_PORT, by_number=by_number))
-        for target in targets(model):
-            if (found := find_target(model, target)) is not None:
-                pod_set, container = found
-                model = model.with_pod_set(pod_set.with_container(container.with_env(*rank, *master)))
+def shape(model: Model) -> Model:
+    """Add the variables, the port and torchtune's command."""
+    if model.policy("torch") is None:
         return model
+    model = model.counted()
+    nodes = model.trainer_set.count if model.trainer_set is not None else 1
+    rank = (
+        literal("PET_NNODES", str(nodes)),
+        literal("PET_NPROC_PER_NODE", str(processes(model))),
+        from_field("PET_NODE_RANK", JOB_COMPLETION_INDEX),
+    )
+    master = (literal("PET_MASTER_ADDR", model.master), literal("PET_MASTER_PORT", str(TRAINER_PORT)))
+    if (container := model.trainer_container) is not None:
+        variables = (*environment(model.trainer_list("env")), *rank)
+        if torchtune.is_entrypoint(model):
+            model = replace(model, command=torchtune.command(model, nodes, processes(model)))
+        else:
+            variables += master
+        container = container.with_env(*variables)
+        by_number = model.fixed("unnamed-ports")
+        model = model.with_trainer_container(container.with_port(TRAINER_PORT, by_number=by_number))
+    for target in targets(model):
+        if (found := find_target(model, target)) is not None:
+            pod_set, container = found
+            model = model.with_pod_set(pod_set.with_container(container.with_env(*rank, *master)))
+    return model
 
 
 def processes_given(model: Model) -> int | str:
@@ -133,3 +130,6 @@ def _unknown_target(model: Model, target: Target) -> Finding:
     )
     text = invalid("spec.runtimeRef", typed(target.policy, "v1alpha1.EnvInjectionTarget"), detail)
     return refused("TC403", model.runtime, target.path, text, detail, found=f"{target.job}/{target.container}")
+
+
+PLUGIN = Plugin("Torch", check, shape)

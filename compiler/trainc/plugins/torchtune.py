@@ -9,9 +9,10 @@ from trainc.basics.jsonvalues import Json, Path, dotted, existing, get
 from trainc.findings import Finding
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.gojson import trim_space
-from trainc.kube.goorder import typed
+from trainc.kube.gotypes import typed
 from trainc.plugins.base import gpu_count, known_bug, node_resources, pod_containers, refused
-from trainc.plugins.model import ANCESTOR_LABEL, NODE, TRAINER, TRAINER_PORT, Findings, Model
+from trainc.plugins.model import Findings, Model
+from trainc.upstream import ANCESTOR_LABEL, NODE, TRAINER, TRAINER_PORT
 
 ENTRYPOINT = ["tune", "run"]
 LLAMA_1B, LLAMA_3B, LLAMA_70B, QWEN = "llama3_2/1B", "llama3_2/3B", "llama3_3/70B", "qwen2_5/1.5B"

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, get
 from trainc.inputs.source import Document
 from trainc.kube.fielderror import invalid, quote
-from trainc.plugins.base import refused
+from trainc.plugins.base import Plugin, refused
 from trainc.plugins.model import Findings, Model, Objects
 from trainc.plugins.podgroup import check_members, members, pod_group, pod_group_exists, ungrouped
+from trainc.upstream import COSCHEDULING_API, VOLCANO_API, VOLCANO_GROUP, VOLCANO_QUEUE
 
-API_VERSION = "scheduling.volcano.sh/v1beta1"
-COSCHEDULING = "scheduling.x-k8s.io/v1alpha1"
-GROUP_NAME = "scheduling.k8s.io/group-name"
-QUEUE = "scheduling.volcano.sh/queue-name"
 SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 
 
@@ -31,7 +27,7 @@ def priority_classes(model: Model) -> list[tuple[Path, str]]:
 
 def _queue_place(model: Model) -> tuple[Document, Path]:
     """Return where the queue is named: by the last runtime patch that names one, else by the runtime."""
-    annotation = ("template", "metadata", "annotations", QUEUE)
+    annotation = ("template", "metadata", "annotations", VOLCANO_QUEUE)
     patches = as_list(get(model.job.data, "spec", "runtimePatches"))
     for index in reversed(range(len(patches))):
         if get(patches[index], "trainingRuntimeSpec", *annotation) is not None:
@@ -39,56 +35,54 @@ def _queue_place(model: Model) -> tuple[Document, Path]:
     return model.runtime, ("spec", *annotation)
 
 
-class Volcano(Struct, frozen=True):
-    """Runs where podGroupPolicy.volcano is set."""
+def check(model: Model) -> Findings:
+    """Refuse an empty queue and unknown priority classes (S3)."""
+    if model.pod_group("volcano") is None:
+        return ()
+    findings = list(check_members(model))
+    if model.annotations.get(VOLCANO_QUEUE) == "":
+        detail = "Volcano queue name must not be empty"
+        text = invalid(f"spec.annotations[{VOLCANO_QUEUE}]", "", detail)
+        findings.append(refused("TC406", *_queue_place(model), text, detail))
+    for path, name in priority_classes(model):
+        if name in SYSTEM_CLASSES:
+            return tuple(findings)  # upstream ends its check here
+        if ("scheduling.k8s.io/v1/PriorityClass", "", name) in model.cluster:
+            continue
+        detail = f"PriorityClass {quote(name)} doesn't exist: PriorityClass.scheduling.k8s.io {quote(name)} not found"
+        text = invalid("spec.templateSpec.priorityClassName", name, detail)
+        hint = "give the PriorityClass as a document, such as in the runtime's file"
+        findings.append(refused("TC406", model.runtime, path, text, detail, found=name, hint=hint))
+    return tuple(findings)
 
-    name: str = "Volcano"
 
-    def check(self, model: Model) -> Findings:
-        """Refuse an empty queue and unknown priority classes (S3)."""
-        if model.pod_group("volcano") is None:
-            return ()
-        findings = list(check_members(model))
-        if model.annotations.get(QUEUE) == "":
-            detail = "Volcano queue name must not be empty"
-            text = invalid(f"spec.annotations[{QUEUE}]", "", detail)
-            findings.append(refused("TC406", *_queue_place(model), text, detail))
-        for path, name in priority_classes(model):
-            if name in SYSTEM_CLASSES:
-                return tuple(findings)  # upstream ends its check here
-            if ("scheduling.k8s.io/v1/PriorityClass", "", name) in model.cluster:
-                continue
-            detail = (
-                f"PriorityClass {quote(name)} doesn't exist: PriorityClass.scheduling.k8s.io {quote(name)} not found"
-            )
-            text = invalid("spec.templateSpec.priorityClassName", name, detail)
-            hint = "give the PriorityClass as a document, such as in the runtime's file"
-            findings.append(refused("TC406", model.runtime, path, text, detail, found=name, hint=hint))
-        return tuple(findings)
+def shape(model: Model) -> Model:
+    """Put every pod into the group; with the fix those that run at another time stay out."""
+    if model.pod_group("volcano") is None:
+        return model
+    annotations = {**model.pod_annotations, VOLCANO_GROUP: model.name}
+    return replace(model, pod_annotations=annotations, ungrouped=ungrouped(model))
 
-    def shape(self, model: Model) -> Model:
-        """Put every pod into the group; with the fix those that run at another time stay out."""
-        if model.pod_group("volcano") is None:
-            return model
-        annotations = {**model.pod_annotations, GROUP_NAME: model.name}
-        return replace(model, pod_annotations=annotations, ungrouped=ungrouped(model))
 
-    def build(self, model: Model) -> Objects:
-        """Return the PodGroup."""
-        policy = model.pod_group("volcano")
-        if policy is None or pod_group_exists(model, API_VERSION):
-            return ()
-        second = model.pod_group("coscheduling") is not None and not pod_group_exists(model, COSCHEDULING)
-        count, resources = members(model, after_another=second)
-        spec: JsonObject = {"minMember": count, "minResources": resources}
-        if QUEUE in model.annotations:
-            spec["queue"] = model.annotations[QUEUE]
-        for _, name in priority_classes(model):
-            spec["priorityClassName"] = name
-        topology = policy.get("networkTopology")
-        if isinstance(topology, dict):
-            spec["networkTopology"] = {
-                "mode": topology["mode"],
-                "highestTierAllowed": topology["highestTierAllowed"],
-            }
-        return (pod_group(model, API_VERSION, spec),)
+def build(model: Model) -> Objects:
+    """Return the PodGroup."""
+    policy = model.pod_group("volcano")
+    if policy is None or pod_group_exists(model, VOLCANO_API):
+        return ()
+    second = model.pod_group("coscheduling") is not None and not pod_group_exists(model, COSCHEDULING_API)
+    count, resources = members(model, after_another=second)
+    spec: JsonObject = {"minMember": count, "minResources": resources}
+    if VOLCANO_QUEUE in model.annotations:
+        spec["queue"] = model.annotations[VOLCANO_QUEUE]
+    for _, name in priority_classes(model):
+        spec["priorityClassName"] = name
+    topology = policy.get("networkTopology")
+    if isinstance(topology, dict):
+        spec["networkTopology"] = {
+            "mode": topology["mode"],
+            "highestTierAllowed": topology["highestTierAllowed"],
+        }
+    return (pod_group(model, VOLCANO_API, spec),)
+
+
+PLUGIN = Plugin("Volcano", check, shape, build)

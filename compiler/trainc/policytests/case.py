@@ -21,7 +21,7 @@ from msgspec import Meta, Struct
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get
 from trainc.findings import Finding, has_errors, report
 from trainc.inputs.source import Document, Mark, Source
-from trainc.project.typedfiles import convert, read_document
+from trainc.project.config import convert, read_document
 
 PASS: Final = "pass"
 _INVALID: Final = "TC507"

@@ -17,7 +17,7 @@ from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get,
 from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB, Key, classify, identity
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, has_errors, report, suggest
-from trainc.findings.repeats import collapse
+from trainc.findings.settling import collapse
 from trainc.inputs.source import Document, Source
 from trainc.kube.gotypes import GoDecodeError
 from trainc.pipeline.policies import creation, is_policy

@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-TRAINER: Final = "trainer.kubeflow.org"
-RBAC: Final = "rbac.authorization.k8s.io"
+from trainc.upstream import RBAC_GROUP, TRAINER_GROUP
+
 ADMISSION: Final = "admissionregistration.k8s.io"
 TRAINING_OPERATOR: Final = "kubeflow.org"
 
@@ -42,14 +42,16 @@ class InputKind(msgspec.Struct, frozen=True):
 
 
 INPUTS: Final = (
-    InputKind(TRAINER, "TrainJob", JOB, True, "v1alpha1.TrainJob", "crd"),
-    InputKind(TRAINER, "TrainingRuntime", RUNTIME, True, "v1alpha1.TrainingRuntime", "runtime-crd"),
-    InputKind(TRAINER, "ClusterTrainingRuntime", RUNTIME, False, "v1alpha1.ClusterTrainingRuntime", "runtime-crd"),
+    InputKind(TRAINER_GROUP, "TrainJob", JOB, True, "v1alpha1.TrainJob", "crd"),
+    InputKind(TRAINER_GROUP, "TrainingRuntime", RUNTIME, True, "v1alpha1.TrainingRuntime", "runtime-crd"),
+    InputKind(
+        TRAINER_GROUP, "ClusterTrainingRuntime", RUNTIME, False, "v1alpha1.ClusterTrainingRuntime", "runtime-crd"
+    ),
     InputKind("", "ServiceAccount", COMPANION),
-    InputKind(RBAC, "Role", COMPANION),
-    InputKind(RBAC, "RoleBinding", COMPANION),
-    InputKind(RBAC, "ClusterRole", COMPANION, False),
-    InputKind(RBAC, "ClusterRoleBinding", COMPANION, False),
+    InputKind(RBAC_GROUP, "Role", COMPANION),
+    InputKind(RBAC_GROUP, "RoleBinding", COMPANION),
+    InputKind(RBAC_GROUP, "ClusterRole", COMPANION, False),
+    InputKind(RBAC_GROUP, "ClusterRoleBinding", COMPANION, False),
     InputKind("", "ConfigMap", COMPANION),
     InputKind("", "PersistentVolumeClaim", COMPANION),
     InputKind(ADMISSION, "ValidatingAdmissionPolicy", POLICY, False),

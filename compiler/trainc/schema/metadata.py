@@ -9,9 +9,9 @@ resources calls it. managedFields are not looked at: a server replaces what a re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -122,24 +122,30 @@ def object_meta_violations(
     ``namespaced``: the object lies in a namespace; one that is not said is the request's, and taken as good.
     ``name_rules``: for a name, and for the beginning of one.
     """
-    text = dotted(path)
     found: list[Violation] = []
-    if prefix := metadata.get("generateName"):
-        details = name_rules[1](str(prefix))
-        found += _invalid((*path, "generateName"), str(prefix), details, "is not the beginning of a valid name")
-    if name := metadata.get("name"):
-        found += _invalid((*path, "name"), str(name), name_rules[0](str(name)), "is not a valid name")
-    else:
+
+    def check(key: str, rule: NameRule, message: str) -> None:
+        value = str(metadata.get(key) or "")
+        for detail in rule(value) if value else ():
+            here = (*path, key)
+            found.append(_violation(here, message, invalid(dotted(here), value, detail), value, detail))
+
+    check("generateName", name_rules[1], "is not the beginning of a valid name")
+    check("name", name_rules[0], "is not a valid name")
+    if not metadata.get("name"):
         found.append(_nameless(path))
-    found += _namespace_violations(metadata, path, namespaced=namespaced)
+    if namespaced:
+        check("namespace", validate_namespace_name, "is not a valid name of a namespace")
+    elif namespace := metadata.get("namespace"):
+        upstream = f"{dotted(path)}.namespace: Forbidden: not allowed on this type"
+        found.append(_violation((*path, "namespace"), "is not allowed on this kind", upstream, namespace))
     generation: Any = metadata.get("generation", 0)
     if generation < 0:
-        upstream = invalid(f"{text}.generation", generation, "must be greater than or equal to 0")
+        upstream = invalid(f"{dotted(path)}.generation", generation, "must be greater than or equal to 0")
         found.append(_violation((*path, "generation"), "must not be negative", upstream, generation))
-    found += _label_violations(metadata.get("labels", {}), (*path, "labels"))
-    found += _annotation_violations(metadata.get("annotations", {}), (*path, "annotations"))
-    found += _owner_violations(metadata.get("ownerReferences", []), (*path, "ownerReferences"))
-    found += _finalizer_violations(metadata.get("finalizers", []), (*path, "finalizers"))
+    for field, violations_of in _FIELDS.items():
+        if field in metadata:
+            found += violations_of(metadata[field], (*path, field))
     return tuple(found)
 
 
@@ -147,32 +153,14 @@ def _violation(path: Path, message: str, upstream: str, value: Any, expected: st
     return Violation("TC108", path, f"{dotted(path)} {message}", upstream, found=show(value), expected=expected)
 
 
-def _invalid(path: Path, value: str, details: Iterable[str], message: str) -> Iterator[Violation]:
-    for detail in details:
-        yield _violation(path, message, invalid(dotted(path), value, detail), value, detail)
-
-
 def _nameless(path: Path) -> Violation:
     upstream = f"{dotted((*path, 'name'))}: Required value: name or generateName is required"
     return Violation("TC103", path, f"{dotted(path)} lacks name", upstream, expected="name", blocking=True)
 
 
-def _namespace_violations(metadata: JsonObject, path: Path, *, namespaced: bool) -> Iterator[Violation]:
-    namespace = metadata.get("namespace")
-    if not namespace:
-        return
-    path = (*path, "namespace")
-    if namespaced:
-        details = validate_namespace_name(str(namespace))
-        yield from _invalid(path, str(namespace), details, "is not a valid name of a namespace")
-    else:
-        upstream = f"{dotted(path)}: Forbidden: not allowed on this type"
-        yield _violation(path, "is not allowed on this kind", upstream, namespace)
-
-
 def _label_violations(labels: Any, path: Path) -> Iterator[Violation]:
     for key in sorted(labels):
-        for number, upstream in enumerate(_label_errors(key, labels[key], dotted(path))):
+        for number, upstream in enumerate(_label_errors(key, labels[key], path)):
             expected = upstream.partition('": ')[2]
             at_fault = key if number < len(is_qualified_name(key)) else labels[key]
             yield _keyed(path, key, "is not a valid label", upstream, value=at_fault, expected=expected)
@@ -182,7 +170,7 @@ def _annotation_violations(annotations: Any, path: Path) -> Iterator[Violation]:
     size = 0
     for key in sorted(annotations):
         size += len(key.encode()) + len(annotations[key].encode())
-        for upstream in _annotation_errors(key, dotted(path)):
+        for upstream in _annotation_errors(key, path):
             expected = upstream.partition('": ')[2]
             yield _keyed(path, key, "is not a valid key of an annotation", upstream, value=key, expected=expected)
     if size > TOTAL_ANNOTATION_SIZE_LIMIT:
@@ -193,13 +181,13 @@ def _annotation_violations(annotations: Any, path: Path) -> Iterator[Violation]:
 
 
 @lru_cache(_MANY)
-def _label_errors(key: str, value: str, field: str) -> tuple[str, ...]:
-    return tuple(validate_labels({key: value}, field))
+def _label_errors(key: str, value: str, path: Path) -> tuple[str, ...]:
+    return tuple(validate_labels({key: value}, dotted(path)))
 
 
 @lru_cache(_MANY)
-def _annotation_errors(key: str, field: str) -> tuple[str, ...]:
-    return tuple(validate_annotations({key: ""}, field))
+def _annotation_errors(key: str, path: Path) -> tuple[str, ...]:
+    return tuple(validate_annotations({key: ""}, dotted(path)))
 
 
 def _keyed(path: Path, key: str, message: str, upstream: str, *, value: Any, expected: str) -> Violation:
@@ -255,6 +243,15 @@ def _finalizer_violations(finalizers: Any, path: Path) -> Iterator[Violation]:
         yield _violation(path, f"hold both {_ORPHAN} and {_FOREGROUND}", upstream, finalizers)
 
 
+_FIELDS: Final[dict[str, Callable[[Any, Path], Iterator[Violation]]]] = {
+    "labels": _label_violations,
+    "annotations": _annotation_violations,
+    "ownerReferences": _owner_violations,
+    "finalizers": _finalizer_violations,
+}
+"""What is wrong with a field of metadata, by the field."""
+
+
 class EmbeddedError(ValueError):
     """An embedded object that cannot be decoded: ``violation`` says why."""
 
@@ -302,7 +299,9 @@ def embedded_violations(schema: Structural, data: Json) -> tuple[Violation, ...]
             named = {"name": "fakename", **metadata}  # an embedded object needs no name
             spaced, inner = "namespace" in metadata, (*path, "metadata")
             wrong = object_meta_violations(named, namespaced=spaced, path=inner, name_rules=SEGMENT)
-            found.extend(replace(v, upstream=v.upstream.replace(dotted(inner), f"{text}.metadata", 1)) for v in wrong)
+            found.extend(
+                replace(v, upstream=str(v.upstream).replace(dotted(inner), f"{text}.metadata", 1)) for v in wrong
+            )
         return value
 
     _visit_embedded(schema, data, ((), ""), check)

@@ -203,7 +203,7 @@ def list_errors(keywords: Mapping[str, Any], items: Sequence[Json]) -> list[List
     if keywords.get("x-kubernetes-list-type") == "set":
         return [ListError(index, items[index], duplicate=True) for index in _repeated(items)]
     keys = keywords.get("x-kubernetes-list-map-keys", ())
-    if len(keys) == 1 and _are_different(items, keys[0]):
+    if _are_different(items, keys):
         return []
     for index, item in enumerate(items):
         if item is not None and not isinstance(item, dict):
@@ -215,11 +215,15 @@ def list_errors(keywords: Mapping[str, Any], items: Sequence[Json]) -> list[List
     return [ListError(index, _entry(items[index], keys), duplicate=True) for index in _repeated(values)]
 
 
-def _are_different(items: Sequence[Any], key: str) -> bool:
-    """Tell whether all items are mappings with the key, whose values are plainly different: the usual case."""
+def _are_different(items: Sequence[Any], keys: Sequence[str]) -> bool:
+    """Tell whether all items are mappings whose keys are plainly different: the usual case."""
+    if not {dict}.issuperset(map(type, items)):
+        return False
+    if len(items) < 2:
+        return True
     try:
-        return {dict}.issuperset(map(type, items)) and len({item[key] for item in items}) == len(items)
-    except (KeyError, TypeError):
+        return len({tuple(map(item.get, keys)) for item in items}) == len(items)
+    except TypeError:
         return False
 
 

@@ -31,25 +31,12 @@ def case_files_of_etc(bench: Bench) -> None:
     )
     bench.succeeds(pod)
     assert bench.log(pod) == f"{_HOSTS}{pod.ip}\tp-0.sub.default.svc.cluster.local\tp-0\np-0\np-0\np-0\n"
-    aliases = [{"ip": "192.0.2.1", "hostnames": ["a", "b.example"]}]
-    pod = bench.start("alone", "cat /etc/hosts", hostAliases=aliases)
-    bench.succeeds(pod)
-    added = "\n# Entries added by HostAliases.\n192.0.2.1\ta\tb.example\n"
-    assert bench.log(pod) == f"{_HOSTS}{pod.ip}\talone\n{added}"
-    qualified = bench.run("q", "hostname", hostname="p", subdomain="sub", setHostnameAsFQDN=True)
-    assert qualified == "p.sub.default.svc.cluster.local\n"
     assert bench.run("l" * 62 + "-x", "hostname") == "l" * 62 + "\n", "63 characters, and no hyphen at the end"
 
 
 def case_resolv_conf(bench: Bench) -> None:
     own = "default.svc.cluster.local svc.cluster.local cluster.local"
     assert bench.run("a", "cat /etc/resolv.conf") == f"search {own}\nnameserver 10.96.0.10\noptions ndots:5\n"
-    added = {"searches": ["x.example"], "options": [{"name": "ndots", "value": "2"}, {"name": "edns0"}]}
-    found = bench.run("b", "cat /etc/resolv.conf", dnsConfig=added)
-    assert found == f"search {own} x.example\nnameserver 10.96.0.10\noptions ndots:2 edns0\n"
-    alone = {"nameservers": ["192.0.2.1"], "searches": ["x.example"]}
-    found = bench.run("c", "cat /etc/resolv.conf", dnsPolicy="None", dnsConfig=alone)
-    assert found == "search x.example\nnameserver 192.0.2.1\n"
 
 
 def case_names_of_pods(bench: Bench) -> None:

@@ -119,54 +119,6 @@ def case_shared_memory_by_default(bench: Bench) -> None:
     ]
 
 
-def case_projected_and_downward(bench: Bench) -> None:
-    bench.add("ConfigMap", "m", data={"a": "one"})
-    bench.add("Secret", "s", data={"k": encoded("two")})
-    fields = [
-        {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}},
-        {"path": "notes", "fieldRef": {"fieldPath": "metadata.annotations"}, "mode": 0o400},
-        {"path": "cpu", "resourceFieldRef": {"containerName": "c", "resource": "limits.cpu", "divisor": "1m"}},
-    ]
-    sources = [
-        {"configMap": {"name": "m", "items": [{"key": "a", "path": "x/a"}]}},
-        {"secret": {"name": "s"}},
-        {"configMap": {"name": "not-there", "optional": True}},
-        {"downwardAPI": {"items": fields[:2]}},
-    ]
-    volumes = [
-        {"name": "v", "projected": {"sources": sources, "defaultMode": 0o444}},
-        {"name": "w", "downwardAPI": {"items": fields[2:]}},
-    ]
-    script = f"cd /v; cat x/a k; echo; cat labels; echo; cat notes; echo; cat /w/cpu; echo; {_STAT} -L . x/a k notes /w"
-    container = mounted({"name": "v", "mountPath": "/v"}, {"name": "w", "mountPath": "/w"})
-    found = bench.run("p", script, container={**container, "resources": {"limits": {"cpu": "1500m"}}}, volumes=volumes)
-    assert found.splitlines() == [
-        *("onetwo", 'app="p"', 'role="test"', 'example.com/note="a \\"note\\""', "1500"),
-        *("drwxrwxrwt 0:0 .", "-r--r--r-- 0:0 x/a", "-r--r--r-- 0:0 k", "-r-------- 0:0 notes", "drwxrwxrwt 0:0 /w"),
-    ]
-
-
-def case_sub_path(bench: Bench) -> None:
-    bench.add("ConfigMap", "m", data={"conf": "text\n", "other": "x"})
-    volumes = [{"name": "v", "configMap": {"name": "m", "defaultMode": 0o555}}, {"name": "e", "emptyDir": {}}]
-    mounts = [
-        {"name": "v", "mountPath": "/etc/passwd", "subPath": "conf"},
-        {"name": "e", "mountPath": "/e", "subPath": "deep/er"},
-        {"name": "e", "mountPath": "/named", "subPathExpr": "of-$(NAME)"},
-        {"name": "e", "mountPath": "/all"},
-    ]
-    container = {
-        **mounted(*mounts),
-        "env": [{"name": "NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
-    }
-    script = f"cat /etc/passwd; {_STAT} /etc/passwd /e; echo > /e/f; find /all | sort"
-    found = bench.run("p", script, container=container, volumes=volumes)
-    assert found.splitlines() == [
-        *("text", "-r-xr-xr-x 0:0 /etc/passwd", "drwxrwxrwx 0:0 /e"),
-        *("/all", "/all/deep", "/all/deep/er", "/all/deep/er/f", "/all/of-p"),
-    ]
-
-
 def case_claim(bench: Bench) -> None:
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
     bench.run("one", "echo kept > /v/f", container=mounted(), volumes=volumes)
@@ -191,29 +143,6 @@ def case_a_secret_that_is_filled_later(bench: Bench) -> None:
     bench.until(lambda: bool(stuck.ip), "an address")
     stuck.delete()
     bench.until(lambda: stuck.gone, "deletion of a pod that waits")
-
-
-def case_objects_that_change(bench: Bench) -> None:
-    bench.add("ConfigMap", "m", data={"a": "one", "gone": "x"})
-    volumes = [{"name": "v", "configMap": {"name": "m"}}]
-    mounts = mounted({"name": "v", "mountPath": "/v"}, {"name": "v", "mountPath": "/fixed", "subPath": "a"})
-    script = "until grep -q two /v/a; do sleep 0.05; done; ls /v; cat /v/a /fixed; ls -a /v | wc -l"
-    pod = bench.start("p", script, container=mounts, volumes=volumes)
-    bench.until(lambda: pod.phase == "Running", "start")
-    bench.add("ConfigMap", "m", data={"a": "two", "b": "x"})
-    bench.succeeds(pod)
-    assert bench.log(pod) == "a\nb\ntwoone6\n", "what is mounted by subPath stays"
-
-
-def case_optional(bench: Bench) -> None:
-    bench.add("ConfigMap", "m", data={"a": "one"})
-    items = [{"key": "a", "path": "a"}, {"key": "none", "path": "none"}]
-    volumes = [
-        {"name": "v", "configMap": {"name": "m", "items": items, "optional": True}},
-        {"name": "w", "secret": {"secretName": "none", "optional": True}},
-    ]
-    mounts = mounted({"name": "v", "mountPath": "/v"}, {"name": "w", "mountPath": "/w"})
-    assert bench.run("p", "ls /v /w", container=mounts, volumes=volumes) == "/v:\na\n\n/w:\n"
 
 
 def case_token(bench: Bench) -> None:

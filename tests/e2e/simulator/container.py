@@ -1,4 +1,4 @@
-"""One container of a pod over all its runs: start, exit, restart after a pause, probes, hooks, stop."""
+"""One container of a pod over all its runs: start, exit, restart after a pause, readiness, stop."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from .environment import ConfigError
-from .probes import Result, act, watch
+from .probes import watch
 from .process import Process, StartError
 from .rootfs import Root
 from .run import Run, now
@@ -24,7 +23,6 @@ _DRAIN: Final = 5.0
 """Seconds in which the last output of a container that has ended must have been read."""
 _RETRY: Final = 0.1
 """Seconds between two tries to make what a container needs."""
-_MESSAGE: Final = 4096
 _MOST_DOUBLINGS: Final = 5
 
 
@@ -37,7 +35,6 @@ class Owner(Protocol):
     output: Output
     sandbox: Handle
     ip: str
-    share_processes: bool
     back_off: float
 
     def prepare(self, spec: Mapping[str, Any], folder: Path) -> tuple[Root, Process, str]:
@@ -60,12 +57,9 @@ class State:
 
 
 class Container:
-    """Only its pod's thread changes it, but for what probes and hooks tell.
+    """Only its pod's thread changes it, but for what probes tell. ``policy`` is Always, OnFailure or Never."""
 
-    ``policy`` is Always, OnFailure or Never; ``grace`` the pod's grace period in seconds.
-    """
-
-    def __init__(self, owner: Owner, spec: Mapping[str, Any], folder: Path, policy: str, grace: float) -> None:
+    def __init__(self, owner: Owner, spec: Mapping[str, Any], folder: Path, policy: str) -> None:
         self.spec = spec
         self.name: str = spec["name"]
         self.policy = policy
@@ -75,10 +69,9 @@ class Container:
         self.exit_code: int | None = None
         """That of the last run, None before the first has ended."""
         self.threads: list[threading.Thread] = []
-        """Threads of probes and hooks; each ends with the run that it is for."""
+        """Threads of probes; each ends with the run that it is for."""
         self._owner = owner
         self._folder = folder
-        self._grace = grace
         self._runs = 0
         self._due = 0.0
 
@@ -93,13 +86,8 @@ class Container:
         return self.run is not None or self.exit_code is not None
 
     @property
-    def started(self) -> bool:
-        """Whether it runs and its startup probe, if any, has succeeded."""
-        return self.run is not None and self.run.started
-
-    @property
     def ready(self) -> bool:
-        """Whether it is ready: started, and so its readiness probe says if there is one."""
+        """Whether it runs and its readiness probe, if there is one, has succeeded."""
         return self.run is not None and self.run.ready
 
     @property
@@ -120,7 +108,7 @@ class Container:
         return 0.0 if self.has_run else _RETRY
 
     def stop(self, grace: float) -> None:
-        """Begin to end it: the preStop hook, the stop signal, and SIGKILL when the grace period (seconds) is over."""
+        """Begin to end it: the stop signal, and SIGKILL when the grace period (seconds) is over."""
         run = self.run
         if run is None or (run.stopping and run.kill_at is not None and run.kill_at <= time.monotonic() + grace):
             return
@@ -128,10 +116,7 @@ class Container:
         if run.stopping:
             return
         run.stopping = True
-        hook = (self.spec.get("lifecycle") or {}).get("preStop")
-        if hook and grace > 0:
-            self._begin_thread("preStop hook", self._stop_after, run, hook, grace)
-        elif grace > 0:
+        if grace > 0:
             self._owner.runtime.signal(run.handle, run.stop_signal)
 
     def retire(self) -> None:
@@ -152,7 +137,7 @@ class Container:
             "image": self.spec["image"],
             "imageID": self.spec["image"],
             "ready": self.ready,
-            "started": self.started,
+            "started": self.running,
             "restartCount": self.state.restarts,
             "state": self.state.now,
             "lastState": self.state.before,
@@ -165,8 +150,6 @@ class Container:
         folder = self._folder / str(self._runs)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / "message").touch(mode=0o666)
-            (folder / "message").chmod(0o666)
             root, process, stop_signal = self._owner.prepare(self.spec, folder)
         except ConfigError as error:
             self._wait("CreateContainerConfigError", str(error), _RETRY)
@@ -176,16 +159,13 @@ class Container:
         self._runs += 1
         output, written = os.pipe()
         try:
-            handle = self._owner.runtime.container(
-                self._owner.sandbox, root, process, written, own_processes=not self._owner.share_processes
-            )
+            handle = self._owner.runtime.container(self._owner.sandbox, root, process, written)
         finally:
             os.close(written)
         drained = self._owner.output.follow(output, f"{self._owner.name}/{self.name}", self.log)
         run = Run(
             *(self._owner.runtime, handle, process, signal.Signals[stop_signal], folder, drained),
             *(now(), self._owner.ip),
-            {port["name"]: port["containerPort"] for port in self.spec.get("ports") or () if port.get("name")},
         )
         try:
             handle.started()
@@ -198,57 +178,21 @@ class Container:
     def _begin(self, run: Run) -> None:
         self.run = run
         self.state.now = {"running": {"startedAt": run.began}}
-        hook = (self.spec.get("lifecycle") or {}).get("postStart")
-        if hook:
-            self._begin_thread("postStart hook", self._go_after, run, hook)
-        else:
-            self._go(run)
+        probe = self.spec.get("readinessProbe")
+        run.ready = probe is None
+        if probe is not None:
+            self.threads.append(watch(probe, run, lambda success: self._probed(run, success)))
         self._owner.changed()
 
-    def _go_after(self, run: Run, hook: Mapping[str, Any]) -> None:
-        if act(hook, run, None):
-            self._go(run)
-        elif not run.over():
-            run.unhealthy = "PostStartHook failed"
-        self._owner.changed()
-
-    def _go(self, run: Run) -> None:
-        """Begin to probe it; it is started, and ready, where no probe has to say so."""
-        if self.spec.get("startupProbe") is not None:
-            self._watch("startup", run)
-        else:
-            self._probed(run, Result("startup", success=True))
-
-    def _watch(self, kind: str, run: Run) -> None:
-        if self.spec.get(f"{kind}Probe") is not None:
-            thread = watch(kind, self.spec[f"{kind}Probe"], run, lambda result: self._probed(run, result))
-            self.threads.append(thread)
-
-    def _begin_thread(self, name: str, work: Callable[..., None], *arguments: Any) -> None:
-        thread = threading.Thread(target=work, args=arguments, name=name, daemon=True)
-        self.threads.append(thread)
-        thread.start()
-
-    def _probed(self, run: Run, result: Result) -> None:
+    def _probed(self, run: Run, success: bool) -> None:
         """Take what a probe has come to; called by the probe's thread."""
-        if result.kind == "readiness":
-            run.ready = result.success
-        elif not result.success:
-            run.unhealthy = f"{result.kind} probe failed"
-        elif result.kind == "startup":
-            run.started = True
-            run.ready = self.spec.get("readinessProbe") is None
-            for kind in ("liveness", "readiness"):
-                self._watch(kind, run)
+        run.ready = success
         self._owner.changed()
 
     def _look_after(self, run: Run) -> float | None:
         if run.handle.code is not None:
             self._end(run, run.handle.code, "Completed" if run.handle.code == 0 else "Error", "")
             return 0.0
-        if run.unhealthy and not run.stopping:
-            self._owner.say(f"{self.name}: {run.unhealthy}, container will be restarted")
-            self.stop(self._grace_after_probe(run))
         if run.kill_at is None:
             return None
         left = run.kill_at - time.monotonic()
@@ -257,20 +201,9 @@ class Container:
             return _RETRY
         return left
 
-    def _grace_after_probe(self, run: Run) -> float:
-        probe = self.spec.get(f"{run.unhealthy.partition(' ')[0]}Probe") or {}
-        own = probe.get("terminationGracePeriodSeconds")
-        return float(own if own is not None else self._grace)
-
-    def _stop_after(self, run: Run, hook: Mapping[str, Any], grace: float) -> None:
-        act(hook, run, grace)
-        self._owner.runtime.signal(run.handle, run.stop_signal)
-
     def _end(self, run: Run, code: int, reason: str, message: str) -> None:
         if not run.drained.wait(_DRAIN):
             self._owner.say(f"{self.name}: something still holds its output")
-        if not message:
-            message = self._message(run, code)
         ended: dict[str, Any] = {"exitCode": code, "reason": reason, "startedAt": run.began, "finishedAt": now()}
         if message:
             ended["message"] = message
@@ -285,14 +218,6 @@ class Container:
             self.state.now = {"terminated": ended}
         shutil.rmtree(run.folder, ignore_errors=True)
         self._owner.changed()
-
-    def _message(self, run: Run, code: int) -> str:
-        with suppress(OSError):
-            found = (run.folder / "message").read_bytes()[:_MESSAGE]
-            if not found and code and self.spec.get("terminationMessagePolicy") == "FallbackToLogsOnError":
-                found = b"\n".join(bytes(self.log[-_MESSAGE // 2 :]).split(b"\n")[-81:])
-            return found.decode(errors="replace")
-        return ""
 
     def _wait(self, reason: str, message: str, seconds: float) -> None:
         waiting = {"waiting": {"reason": reason, "message": message}}

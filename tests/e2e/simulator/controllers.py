@@ -101,8 +101,6 @@ class Controllers:
         for made in plan.create:
             if self._objects.get(*identity(made)) is None:
                 self._objects.add(made)
-        for job, suspended in plan.suspend.items():
-            self._suspend(namespace, job, suspended)
         for job in plan.delete:
             self._objects.change("Job", namespace, job, _marked)
         old = (jobset.get("status") or {}).get("conditions") or []
@@ -110,12 +108,6 @@ class Controllers:
             self._set("JobSet", namespace, name, plan.status)
             for condition in plan.status["conditions"][len(old) :]:
                 self._log(f"JobSet {name}: {condition['type']}: {condition['reason']}: {condition['message']}")
-
-    def _suspend(self, namespace: str, name: str, suspended: bool) -> None:
-        def changed(job: Object) -> Object:
-            return {**job, "spec": {**job["spec"], "suspend": suspended}}
-
-        self._objects.change("Job", namespace, name, changed)
 
     def _reconcile_job(self, job: Object) -> None:
         namespace, name, uid = (job["metadata"][field] for field in ("namespace", "name", "uid"))
@@ -128,7 +120,7 @@ class Controllers:
             return
         failed = sum((each.get("status") or {}).get("phase") == "Failed" for each in pods)
         since = self._clock.since((uid, failed))
-        plan = jobs.plan(job, pods, self._clock.since((uid, job["spec"].get("suspend") is True)), since)
+        plan = jobs.plan(job, pods, self._clock.since(uid), since)
         for index in plan.create:
             self._create(pod(job, index))
         for each in pods:

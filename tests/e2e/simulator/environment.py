@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from .downward import Facts, field_value, resource_value
+from .downward import Facts, field_value
 from .images import Image
 
 _REFERENCE: Final = re.compile(r"\$(?:\$|\(([^)]*)\))?")
@@ -48,20 +48,12 @@ def service_variables(address: str, port: int) -> dict[str, str]:
     }
 
 
-def container_variables(container: Mapping[str, Any], facts: Facts, lookup: Lookup) -> dict[str, str]:
-    """Return what the kubelet gives a container: envFrom, env, and the service variables that these leave.
-
-    Raises:
-        ConfigError: A ConfigMap, a Secret or a key that is not optional is not there.
-    """
+def container_variables(container: Mapping[str, Any], facts: Facts) -> dict[str, str]:
+    """Return what the kubelet gives a container: env, and the service variables that it leaves."""
     made: dict[str, str] = {}
-    for source in container.get("envFrom") or ():
-        made.update({(source.get("prefix") or "") + key: value for key, value in _whole(source, facts, lookup).items()})
     for entry in container.get("env") or ():
         if entry.get("valueFrom"):
-            value = _from(entry["valueFrom"], container, facts, lookup)
-            if value is not None:
-                made[entry["name"]] = value
+            made[entry["name"]] = field_value(entry["valueFrom"]["fieldRef"]["fieldPath"], facts)
         else:
             made[entry["name"]] = expand(str(entry.get("value") or ""), {**facts.services, **made})
     return {**facts.services, **made}
@@ -101,40 +93,3 @@ def config_value(found: Mapping[str, Any], key: str) -> bytes | None:
 def config_keys(found: Mapping[str, Any]) -> list[str]:
     """Return the keys of a ConfigMap or Secret, sorted."""
     return sorted({key for part in ("data", "binaryData", "stringData") for key in found.get(part) or {}})
-
-
-def _whole(source: Mapping[str, Any], facts: Facts, lookup: Lookup) -> dict[str, str]:
-    kind, reference = ("ConfigMap", "configMapRef") if source.get("configMapRef") else ("Secret", "secretRef")
-    wanted = source.get(reference) or {}
-    found = lookup(kind, facts.namespace, str(wanted.get("name")))
-    if found is None:
-        if wanted.get("optional"):
-            return {}
-        raise ConfigError(f'{kind.lower()} "{wanted.get("name")}" not found')
-    return _texts(kind, found)
-
-
-def _from(source: Mapping[str, Any], container: Mapping[str, Any], facts: Facts, lookup: Lookup) -> str | None:
-    if source.get("fieldRef"):
-        return field_value(source["fieldRef"]["fieldPath"], facts)
-    if source.get("resourceFieldRef"):
-        return resource_value(source["resourceFieldRef"], container, facts)
-    kind, reference = ("ConfigMap", "configMapKeyRef") if source.get("configMapKeyRef") else ("Secret", "secretKeyRef")
-    wanted = source[reference]
-    found = lookup(kind, facts.namespace, wanted["name"])
-    value = None if found is None else _texts(kind, found).get(wanted["key"])
-    if value is not None:
-        return value
-    if wanted.get("optional"):
-        return None
-    if found is None:
-        raise ConfigError(f'{kind.lower()} "{wanted["name"]}" not found')
-    raise ConfigError(f"couldn't find key {wanted['key']} in {kind} {facts.namespace}/{wanted['name']}")
-
-
-def _texts(kind: str, found: Mapping[str, Any]) -> dict[str, str]:
-    """Return what variables may come from: of a ConfigMap its data, and not its binaryData."""
-    if kind == "ConfigMap":
-        return dict(found.get("data") or {})
-    secret = {"kind": kind, **found}
-    return {key: (config_value(secret, key) or b"").decode(errors="replace") for key in config_keys(secret)}

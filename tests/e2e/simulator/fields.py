@@ -23,24 +23,12 @@ _METADATA: Final = {
 }
 _TEMPLATE_METADATA: Final = {"labels": ANY, "annotations": ANY, "finalizers": ANY}
 _OBJECT: Final = {"apiVersion": ANY, "kind": ANY, "metadata": _METADATA}
-_EXIT_CODES: Final = {"containerName": ANY, "operator": ("In", "NotIn"), "values": ANY}
 _JOB_SPEC: Final = {
     "parallelism": ANY,
     "completions": ANY,
     "completionMode": ("Indexed", "NonIndexed"),
     "backoffLimit": ANY,
     "activeDeadlineSeconds": ANY,
-    "podFailurePolicy": {
-        "rules": [
-            {
-                "action": ("FailJob", "Ignore", "Count"),
-                "onExitCodes": _EXIT_CODES,
-                "onPodConditions": [{"type": ANY, "status": ANY}],
-            }
-        ]
-    },
-    "podReplacementPolicy": ("TerminatingOrFailed", "Failed"),
-    "suspend": ANY,
     "selector": ANY,
     "manualSelector": (False,),
     "ttlSecondsAfterFinished": ANY,
@@ -48,24 +36,15 @@ _JOB_SPEC: Final = {
 }
 _JOBSET_SPEC: Final = {
     "network": {"enableDNSHostnames": ANY, "subdomain": ANY, "publishNotReadyAddresses": ANY},
-    "successPolicy": {"operator": ("All", "Any"), "targetReplicatedJobs": ANY},
+    "successPolicy": {"operator": ("All",), "targetReplicatedJobs": ANY},
     "failurePolicy": {
         "maxRestarts": ANY,
-        "restartStrategy": ("Recreate", "BlockingRecreate"),
-        "rules": [
-            {
-                "name": ANY,
-                "action": ("FailJobSet", "RestartJobSet", "RestartJobSetAndIgnoreMaxRestarts"),
-                "onJobFailureReasons": ANY,
-                "onJobFailureMessagePatterns": ANY,
-                "targetReplicatedJobs": ANY,
-            }
-        ],
+        "restartStrategy": ("Recreate",),
     },
-    "startupPolicy": {"startupPolicyOrder": ("AnyOrder", "InOrder")},
+    "startupPolicy": {"startupPolicyOrder": ("AnyOrder",)},
     "coordinator": {"replicatedJob": ANY, "jobIndex": ANY, "podIndex": ANY},
     "managedBy": ("jobset.sigs.k8s.io/jobset-controller",),
-    "suspend": ANY,
+    "suspend": (False,),
     "ttlSecondsAfterFinished": ANY,
     "volumeClaimPolicies": [
         {

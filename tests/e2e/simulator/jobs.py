@@ -1,12 +1,11 @@
 """What the Job controller does next, as a pure function of a Job and its pods.
 
-Source: Kubernetes 1.34 pkg/controller/job (syncJob, manageJob, pod_failure_policy.go). The wait before a failed pod is
+Source: Kubernetes 1.34 pkg/controller/job (syncJob, manageJob). The wait before a failed pod is
 replaced is 10 s, 20 s, ... there, and FIRST_WAIT, twice that, ... here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -39,9 +38,8 @@ def plan(job: Object, pods: list[Object], active_for: float, since_failure: floa
     old = job.get("status") or {}
     if job_ended(job) is not None:
         return Plan(old)
-    spec = job["spec"]
     active = [pod for pod in pods if _phase(pod) in ("Pending", "Running") and not _leaving(pod)]
-    failures = [pod for pod in pods if _phase(pod) == "Failed" and _counts(job, pod)]
+    failures = [pod for pod in pods if _phase(pod) == "Failed"]
     succeeded = _succeeded(job, pods)
     status: Object = {
         "startTime": old.get("startTime", now()),
@@ -57,8 +55,6 @@ def plan(job: Object, pods: list[Object], active_for: float, since_failure: floa
         found.delete = [pod["metadata"]["name"] for pod in active]
         if not active and not any(_leaving(pod) and _phase(pod) in ("Pending", "Running") for pod in pods):
             _end(status, "Failed", *failure)
-    elif spec.get("suspend") is True:
-        found.delete = [pod["metadata"]["name"] for pod in active]
     elif _complete(job, succeeded, len(active)):
         _end(status, "Complete", "CompletionsReached", "Reached expected number of succeeded pods")
     else:
@@ -100,16 +96,12 @@ def _complete(job: Object, succeeded: int, active: int) -> bool:
 def _failure(job: Object, pods: list[Object], failed: int, active_for: float) -> tuple[str, str] | None:
     """Return reason and message where the Job is to fail."""
     spec = job["spec"]
-    for pod in pods:
-        rule = _rule(job, pod)
-        if rule is not None and rule[0] == "FailJob":
-            return "PodFailurePolicy", rule[1]
     limit = int(spec.get("backoffLimit", 6))
     restarts = _restarts(job, pods)
     if failed > limit or (restarts > 0 and restarts >= limit):
         return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
     deadline = spec.get("activeDeadlineSeconds")
-    if deadline is not None and spec.get("suspend") is not True and active_for >= deadline:
+    if deadline is not None and active_for >= deadline:
         return "DeadlineExceeded", "Job was active longer than specified deadline"
     return None
 
@@ -122,42 +114,8 @@ def _restarts(job: Object, pods: list[Object]) -> int:
     return sum(int(each.get("restartCount", 0)) for status in running for each in _containers(status))
 
 
-def _counts(job: Object, pod: Object) -> bool:
-    rule = _rule(job, pod)
-    return rule is None or rule[0] != "Ignore"
-
-
-def _rule(job: Object, pod: Object) -> tuple[str, str] | None:
-    """Return action and message of the first rule of the pod failure policy that a failed pod matches."""
-    if _phase(pod) != "Failed":
-        return None
-    name = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
-    for index, rule in enumerate((job["spec"].get("podFailurePolicy") or {}).get("rules") or []):
-        action = str(rule["action"])
-        end = f"matching {action} rule at index {index}"
-        codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or []
-        for container, code in _exits(pod.get("status") or {}) if codes else ():
-            if codes.get("containerName") in (None, container) and (code in codes["values"]) == (
-                codes["operator"] == "In"
-            ):
-                return action, f"Container {container} for pod {name} failed with exit code {code} {end}"
-        held = {(each["type"], each["status"]) for each in (pod.get("status") or {}).get("conditions") or []}
-        for pattern in conditions:
-            if (pattern["type"], pattern.get("status", "True")) in held:
-                return action, f"Pod {name} has condition {pattern['type']} {end}"
-    return None
-
-
 def _containers(status: Object) -> list[Any]:
     return [*(status.get("containerStatuses") or []), *(status.get("initContainerStatuses") or [])]
-
-
-def _exits(status: Object) -> Iterator[tuple[str, int]]:
-    """Yield containers that ended with another code than 0, the ordinary ones first."""
-    for each in _containers(status):
-        code = ((each.get("state") or {}).get("terminated") or {}).get("exitCode", 0)
-        if code:
-            yield each["name"], code
 
 
 def _fill(job: Object, pods: list[Object], active: list[Object], succeeded: int, found: Plan) -> None:
@@ -175,18 +133,12 @@ def _fill(job: Object, pods: list[Object], active: list[Object], succeeded: int,
         found.delete = [pod["metadata"]["name"] for pod in active[wanted:]]
         return
     room = wanted - len(active)
-    if spec.get("podReplacementPolicy", _replacement(spec)) == "Failed":
-        room -= sum(_leaving(pod) and _phase(pod) in ("Pending", "Running") for pod in pods)
     if not indexed(job):
         found.create = [None] * max(room, 0)
         return
     taken = {index_of(pod) for pod in pods if pod in active or _phase(pod) == "Succeeded"}
     free = [index for index in range(int(completions if completions is not None else parallel)) if index not in taken]
     found.create = [*free[: max(room, 0)]]
-
-
-def _replacement(spec: Object) -> str:
-    return "Failed" if spec.get("podFailurePolicy") else "TerminatingOrFailed"
 
 
 def _end(status: Object, kind: str, reason: str, message: str) -> None:

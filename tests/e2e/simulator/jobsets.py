@@ -1,35 +1,25 @@
 """What the JobSet controller does next, as a pure function of a JobSet and its Jobs.
 
-Source: JobSet v0.12.0 pkg/controllers (jobset_controller.go, depends_on.go, startup_policy.go, success_policy.go,
-failure_policy.go) with its feature gates as they are by default.
+Source: JobSet v0.12.0 pkg/controllers (jobset_controller.go, depends_on.go, success_policy.go, failure_policy.go) with
+its feature gates as they are by default.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from .expansion import REPLICATED_JOB, RESTARTS, claims, jobs, replicas, service
 from .objects import Object, now
 
-_MESSAGES: Final = {
-    "FailedJobs": "jobset failed due to one or more job failures",
-    "ReachedMaxRestarts": "jobset failed due to reaching max number of restarts",
-    "FailJobSetFailurePolicyAction": "applying FailJobSet failure policy action",
-    "RestartJobSet": "applying RestartJobSet failure policy action",
-    "RestartJobSetAndIgnoreMaxRestarts": "applying RestartJobSetAndIgnoreMaxRestarts failure policy action",
-}
-
 
 @dataclass
 class Plan:
-    """What to do: objects to make, names of Jobs to delete, names of Jobs to suspend or resume, the new status."""
+    """What to do: objects to make, names of Jobs to delete, the new status."""
 
     status: Object
     create: list[Object] = field(default_factory=list)
     delete: list[str] = field(default_factory=list)
-    suspend: dict[str, bool] = field(default_factory=dict)
 
 
 @dataclass
@@ -93,7 +83,7 @@ def _counted(name: str, children: _Children) -> dict[str, int]:
         "succeeded": len(of(children.successful)),
         "failed": len(of(children.failed)),
         "active": sum((job.get("status") or {}).get("active", 0) > 0 for job in active),
-        "suspended": sum(job["spec"].get("suspend") is True for job in active),
+        "suspended": 0,
     }
 
 
@@ -106,29 +96,14 @@ def _ready(job: Object) -> bool:
 
 
 def _start(jobset: Object, children: _Children, counts: dict[str, dict[str, int]], found: Plan) -> None:
-    """Make the Jobs that may begin now, and suspend or resume those that are there."""
-    spec = jobset["spec"]
-    suspended = spec.get("suspend") is True
-    in_order = (spec.get("startupPolicy") or {}).get("startupPolicyOrder") == "InOrder"
+    """Make the Jobs that may begin now."""
+    replicated = jobset["spec"]["replicatedJobs"]
     headless = service(jobset)
     found.create = [*([headless] if headless else []), *claims(jobset)]
     there = {job["metadata"]["name"] for group in vars(children).values() for job in group}
-    blocking = (spec.get("failurePolicy") or {}).get("restartStrategy") == "BlockingRecreate"
-    for job in children.active:
-        found.suspend |= {job["metadata"]["name"]: True} if suspended else {}
-    for each in spec["replicatedJobs"]:
-        if not _may_start(each, spec["replicatedJobs"], counts):
-            continue
-        started = _begun(counts[each["name"]]) == replicas(each)
-        if not suspended and in_order and started:
-            continue
-        if not (blocking and children.previous):
+    for each in replicated:
+        if _may_start(each, replicated, counts):
             found.create += [job for job in jobs(jobset, each) if job["metadata"]["name"] not in there]
-        if not suspended:
-            mine = (job for job in children.active if job["metadata"]["labels"][REPLICATED_JOB] == each["name"])
-            found.suspend |= {job["metadata"]["name"]: False for job in mine}
-            if in_order:
-                return
 
 
 def _begun(count: dict[str, int]) -> int:
@@ -152,7 +127,7 @@ def _succeeded(jobset: Object, successful: list[Object], status: Object) -> bool
     targets = policy.get("targetReplicatedJobs") or [each["name"] for each in jobset["spec"]["replicatedJobs"]]
     matching = sum(job["metadata"]["labels"][REPLICATED_JOB] in targets for job in successful)
     every = sum(replicas(each) for each in jobset["spec"]["replicatedJobs"] if each["name"] in targets)
-    if matching < (1 if policy.get("operator") == "Any" else every):
+    if matching < every:
         return False
     _end(status, "Completed", "AllJobsCompleted", "jobset completed successfully")
     return True
@@ -161,44 +136,15 @@ def _succeeded(jobset: Object, successful: list[Object], status: Object) -> bool
 def _fail(jobset: Object, failed: list[Object], status: Object) -> None:
     """Fail the JobSet or have it begin anew, as its failure policy says."""
     policy = jobset["spec"].get("failurePolicy")
-    rule, job = _matching((policy or {}).get("rules") or [], failed)
+    job = min(failed, key=lambda job: str((job_ended(job) or {}).get("lastTransitionTime", "")))
     first = f" (first failed job: {job['metadata']['name']})"
     if policy is None:
-        _end(status, "Failed", "FailedJobs", _MESSAGES["FailedJobs"] + first)
-        return
-    action = rule["action"] if rule else "RestartJobSet"
-    if action == "FailJobSet":
-        reason = "FailJobSetFailurePolicyAction"
-        _end(status, "Failed", reason, _MESSAGES[reason] + first)
-    elif action == "RestartJobSet" and status["restartsCountTowardsMax"] >= policy.get("maxRestarts", 0):
-        _end(status, "Failed", "ReachedMaxRestarts", _MESSAGES["ReachedMaxRestarts"] + first)
+        _end(status, "Failed", "FailedJobs", f"jobset failed due to one or more job failures{first}")
+    elif status["restartsCountTowardsMax"] >= policy.get("maxRestarts", 0):
+        _end(status, "Failed", "ReachedMaxRestarts", f"jobset failed due to reaching max number of restarts{first}")
     else:
         status["restarts"] += 1
-        status["restartsCountTowardsMax"] += action == "RestartJobSet"
-
-
-def _matching(rules: list[Any], failed: list[Object]) -> tuple[Object | None, Object]:
-    """Return the first rule that a failed Job matches, or None, and the first such Job to fail."""
-
-    def when(job: Object) -> str:
-        return str((job_ended(job) or {}).get("lastTransitionTime", ""))
-
-    for rule in rules:
-        matching = [job for job in failed if _applies(rule, job)]
-        if matching:
-            return rule, min(matching, key=when)
-    return None, min(failed, key=when)
-
-
-def _applies(rule: Object, job: Object) -> bool:
-    condition = job_ended(job) or {}
-    reasons, patterns = rule.get("onJobFailureReasons"), rule.get("onJobFailureMessagePatterns")
-    targets = rule.get("targetReplicatedJobs")
-    return (
-        (not reasons or condition["reason"] in reasons)
-        and (not patterns or any(re.search(pattern, condition["message"]) for pattern in patterns))
-        and (not targets or job["metadata"]["labels"][REPLICATED_JOB] in targets)
-    )
+        status["restartsCountTowardsMax"] += 1
 
 
 def _end(status: Object, kind: str, reason: str, message: str) -> None:

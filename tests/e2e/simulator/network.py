@@ -71,12 +71,6 @@ def host_name(pod: Mapping[str, Any]) -> tuple[str, str]:
     return name, f"{subdomain}.{namespace}.svc.{CLUSTER}" if subdomain else ""
 
 
-def kernel_host_name(pod: Mapping[str, Any]) -> str:
-    """Return what `hostname` says in a pod."""
-    name, domain = host_name(pod)
-    return f"{name}.{domain}" if pod["spec"].get("setHostnameAsFQDN") and domain else name
-
-
 def hosts(pod: Mapping[str, Any], address: str) -> str:
     """Return /etc/hosts (pkg/kubelet, managedHostsFileContent)."""
     name, domain = host_name(pod)
@@ -90,37 +84,14 @@ def hosts(pod: Mapping[str, Any], address: str) -> str:
         "fe00::2\tip6-allrouters",
         f"{address}\t{name}.{domain}\t{name}" if domain else f"{address}\t{name}",
     ]
-    aliases = pod["spec"].get("hostAliases") or ()
-    if aliases:
-        lines += ["", "# Entries added by HostAliases."]
-        lines += ["\t".join((alias["ip"], *(alias.get("hostnames") or ()))) for alias in aliases]
     return "\n".join(lines) + "\n"
 
 
 def resolv_conf(pod: Mapping[str, Any]) -> str:
-    """Return /etc/resolv.conf (pkg/kubelet/network/dns): the cluster's, with dnsConfig added and repeats left out.
-
-    The simulated node itself has no resolver, so dnsPolicy Default gives no name server.
-    """
-    spec = pod["spec"]
+    """Return /etc/resolv.conf (pkg/kubelet/network/dns)."""
     namespace = pod["metadata"].get("namespace") or "default"
-    servers: list[str] = []
-    searches: list[str] = []
-    options: dict[str, str | None] = {}
-    if spec.get("dnsPolicy", "ClusterFirst") in ("ClusterFirst", "ClusterFirstWithHostNet"):
-        servers = [DNS_ADDRESS]
-        searches = [f"{namespace}.svc.{CLUSTER}", f"svc.{CLUSTER}", CLUSTER]
-        options = {"ndots": "5"}
-    added = spec.get("dnsConfig") or {}
-    servers = [*dict.fromkeys((*servers, *(added.get("nameservers") or ())))]
-    searches = [*dict.fromkeys((*searches, *(added.get("searches") or ())))]
-    options |= {option["name"]: option.get("value") for option in added.get("options") or ()}
-    lines = [f"search {' '.join(searches)}"] if searches else []
-    lines += [f"nameserver {server}" for server in servers]
-    if options:
-        written = (name if value is None else f"{name}:{value}" for name, value in options.items())
-        lines.append(f"options {' '.join(written)}")
-    return "\n".join(lines) + "\n"
+    searches = f"{namespace}.svc.{CLUSTER} svc.{CLUSTER} {CLUSTER}"
+    return f"search {searches}\nnameserver {DNS_ADDRESS}\noptions ndots:5\n"
 
 
 def _ip(*commands: str, inside: int | None = None) -> None:

@@ -19,10 +19,9 @@ from .errors import Unsupported
 from .images import Image, resolve
 from .network import API_ADDRESS, DNS_ADDRESS, Network
 from .payload import Tokens
-from .pod import RunningPod
+from .pod import RunningPod, Surroundings
 from .runtime import Output, Runtime
 from .security import identity
-from .worker import Surroundings, Worker
 
 __all__ = ["Image", "Node", "Objects", "RunningPod", "Unsupported"]
 
@@ -114,7 +113,7 @@ class Node:
         name = pod["metadata"]["name"]
         if passed_over:
             self._log(f"pod {name}: without effect here: {', '.join(passed_over)}")
-        made = RunningPod(Worker(pod, next(self._numbers), self._around), self._changes, self._network.host_ip)
+        made = RunningPod(pod, next(self._numbers), self._around)
         self._pods.append(made)
         self._changes.tell()
         return made

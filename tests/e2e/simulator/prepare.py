@@ -8,9 +8,9 @@ from typing import Any
 
 from . import kernel
 from .downward import Facts
-from .environment import Lookup, command_line, container_variables, with_image
+from .environment import command_line, container_variables, with_image
 from .images import Image
-from .network import hosts, kernel_host_name, resolv_conf
+from .network import host_name, hosts, resolv_conf
 from .process import Process
 from .rootfs import Mount, Root
 from .security import identity
@@ -33,7 +33,7 @@ class Preparation:
         self._etc.mkdir()
         for name, text in (
             ("hosts", hosts(pod, address)),
-            ("hostname", kernel_host_name(pod) + "\n"),
+            ("hostname", host_name(pod)[0] + "\n"),
             ("resolv.conf", resolv_conf(pod)),
         ):
             (self._etc / name).write_text(text, encoding="utf-8")
@@ -47,22 +47,21 @@ class Preparation:
         if self._shared_memory.is_mount():
             kernel.unmount(str(self._shared_memory))
 
-    def run(self, spec: Mapping[str, Any], folder: Path, image: Image, facts: Facts, lookup: Lookup) -> Prepared:
-        """Return what a run of a container needs; it may write below ``folder``, which has its termination message.
+    def run(self, spec: Mapping[str, Any], folder: Path, image: Image, facts: Facts) -> Prepared:
+        """Return what a run of a container needs; it may write below ``folder``.
 
         Raises:
             ConfigError: Something that it names is not there (yet).
         """
         who = identity(facts.pod, spec, image)
-        variables = container_variables(spec, facts, lookup)
+        variables = container_variables(spec, facts)
         argv = command_line(spec, image, variables)
         upper = folder / "root"
         upper.mkdir(exist_ok=True)
-        mounts = self._mounts(spec, folder, variables)
-        root = Root(str(image.root), str(upper), who.read_only, who.privileged, mounts)
+        root = Root(str(image.root), str(upper), who.read_only, self._mounts(spec))
         process = Process(
             argv,
-            with_image(variables, image, kernel_host_name(facts.pod)),
+            with_image(variables, image, host_name(facts.pod)[0]),
             spec.get("workingDir") or image.working_dir,
             who.user,
             who.group,
@@ -72,16 +71,14 @@ class Preparation:
         )
         return root, process, image.stop_signal
 
-    def _mounts(self, spec: Mapping[str, Any], folder: Path, variables: Mapping[str, str]) -> tuple[Mount, ...]:
-        message = spec.get("terminationMessagePath") or "/dev/termination-log"
+    def _mounts(self, spec: Mapping[str, Any]) -> tuple[Mount, ...]:
         read_only = bool((spec.get("securityContext") or {}).get("readOnlyRootFilesystem"))
         own = [
             Mount(str(self._etc / "hosts"), "/etc/hosts", read_only),
             Mount(str(self._etc / "hostname"), "/etc/hostname", read_only),
             Mount(str(self._etc / "resolv.conf"), "/etc/resolv.conf", read_only),
             Mount(str(self._shared_memory), "/dev/shm", read_only=False),
-            Mount(str(folder / "message"), message, read_only=False),
         ]
-        given = tuple(self._volumes.mounts(spec, variables))
+        given = tuple(self._volumes.mounts(spec))
         taken = {mount.target.rstrip("/") for mount in given}
         return (*(mount for mount in own if mount.target not in taken), *given)

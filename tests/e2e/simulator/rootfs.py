@@ -52,7 +52,6 @@ class Root:
     image: str
     upper: str
     read_only: bool
-    privileged: bool
     mounts: tuple[Mount, ...]
 
 
@@ -69,12 +68,11 @@ def enter(root: Root) -> None:
     kernel.pivot(base, base + OLD)
     os.chdir("/")  # from here on links in the image cannot lead out of it
     os.umask(0o022)
-    _system(root.privileged)
+    _system()
     _devices()
     for mount in sorted(root.mounts, key=lambda mount: mount.target.rstrip("/").count("/")):
         _place(mount)
-    if not root.privileged:
-        _restrict()
+    _restrict()
     kernel.unmount(OLD)
     Path(OLD).rmdir()
     if root.read_only:
@@ -95,12 +93,12 @@ def _escaped(path: str) -> str:
     return path.replace("\\", "\\\\").replace(",", "\\,").replace(":", "\\:")
 
 
-def _system(privileged: bool) -> None:
+def _system() -> None:
     secure = NO_SUID | NO_DEVICES | NO_EXEC
     for folder in ("/proc", "/sys", "/dev"):
         Path(folder).mkdir(mode=0o755, exist_ok=True)
     kernel.mount("proc", "/proc", "proc", secure)
-    kernel.mount("sysfs", "/sys", "sysfs", secure | (0 if privileged else READ_ONLY))
+    kernel.mount("sysfs", "/sys", "sysfs", secure | READ_ONLY)
     kernel.mount("tmpfs", "/dev", "tmpfs", NO_SUID, "mode=755,size=65536k")
 
 

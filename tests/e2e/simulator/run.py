@@ -1,4 +1,4 @@
-"""One run of a container, from its start to its exit: what probes, hooks and `kubectl exec` act upon."""
+"""One run of a container, from its start to its exit: what probes and `kubectl exec` act upon."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -34,10 +33,7 @@ class Run:
     drained: threading.Event
     began: str
     address: str
-    ports: Mapping[str, int]
-    started: bool = False
     ready: bool = False
-    unhealthy: str = ""
     kill_at: float | None = None
     stopping: bool = False
     began_at: float = field(default_factory=time.monotonic)

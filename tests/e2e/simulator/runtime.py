@@ -97,14 +97,14 @@ class Runtime:
         self._reader = threading.Thread(target=self._read, name="reports of the shim", daemon=True)
         self._reader.start()
 
-    def sandbox(self, hostname: str, *, share_processes: bool, sysctls: Mapping[str, str]) -> Handle:
+    def sandbox(self, hostname: str) -> Handle:
         """Start a pod's pause process."""
-        return self._ask(do="sandbox", hostname=hostname, share_processes=share_processes, sysctls=dict(sysctls))
+        return self._ask(do="sandbox", hostname=hostname)
 
-    def container(self, pod: Handle, root: Root, process: Process, log: int, *, own_processes: bool) -> Handle:
+    def container(self, pod: Handle, root: Root, process: Process, log: int) -> Handle:
         """Start a container; ``log`` is the descriptor that its output goes to (the caller still closes its own)."""
         plan = self._plan(process, root)
-        return self._ask([log], do="container", pod=pod.name, plan=plan, own_processes=own_processes)
+        return self._ask([log], do="container", pod=pod.name, plan=plan)
 
     def command(self, container: Handle, process: Process, streams: Sequence[int]) -> Handle:
         """Start a command in a container, with three descriptors (the caller still closes its own)."""

@@ -27,7 +27,6 @@ class Identity:
     groups: tuple[int, ...]
     capabilities: frozenset[int]
     no_new_privileges: bool
-    privileged: bool
     read_only: bool
 
 
@@ -47,24 +46,20 @@ def identity(pod: Mapping[str, Any], container: Mapping[str, Any], image: Image)
         of = f"{metadata['name']}_{metadata.get('namespace') or 'default'}({metadata.get('uid') or ''})"
         where = f'(pod: "{of}", container: {container.get("name")})'
         _refuse_root(user, where, given=merged.get("runAsUser") is not None)
-    groups = [*(of_pod.get("supplementalGroups") or ())]
-    if of_pod.get("fsGroup") is not None:
-        groups.append(of_pod["fsGroup"])
-    privileged = bool(own.get("privileged"))
+    groups = () if of_pod.get("fsGroup") is None else (of_pod["fsGroup"],)
     return Identity(
         user,
         merged.get("runAsGroup"),
-        tuple(groups),
-        _capabilities(own.get("capabilities") or {}, privileged),
+        groups,
+        _capabilities(own.get("capabilities") or {}),
         own.get("allowPrivilegeEscalation") is False,
-        privileged,
         bool(own.get("readOnlyRootFilesystem")),
     )
 
 
-def _capabilities(changes: Mapping[str, Any], privileged: bool) -> frozenset[int]:
+def _capabilities(changes: Mapping[str, Any]) -> frozenset[int]:
     """Return containerd's set with the changes: ALL first, then what is added, then what is dropped."""
-    names = set(CAPABILITIES if privileged else DEFAULT_CAPABILITIES)
+    names = set(DEFAULT_CAPABILITIES)
     dropped, added = (
         [str(name).upper().removeprefix("CAP_") for name in changes.get(kind) or ()] for kind in ("drop", "add")
     )

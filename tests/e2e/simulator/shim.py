@@ -2,10 +2,10 @@
 
 Its other end is runtime.py. Messages are JSON, one a packet; descriptors travel beside them. Requests name an `id`:
 
-    sandbox   hostname, share_processes, sysctls   a pause process that holds a pod's net, uts and ipc namespaces
-    container pod, plan, own_processes, [log]      a container of a pod; plan: a file with a Root and a Process
-    exec      container, plan, [0, 1, 2]           a command in a running container; plan: a file with a Process
-    signal    number                               to the process of an id, if it still runs
+    sandbox   hostname                     a pause process that holds a pod's net, uts and ipc namespaces
+    container pod, plan, [log]             a container of a pod; plan: a file with a Root and a Process
+    exec      container, plan, [0, 1, 2]   a command in a running container; plan: a file with a Process
+    signal    number                       to the process of an id, if it still runs
 
 Reports: `started` (with pid; for containers and commands once the program runs), `failed` (with message) and `exited`
 (with code, negative for a signal; also after failed). When the other end closes, everything is killed.
@@ -93,18 +93,11 @@ class Shim:
                 with contextlib.suppress(ProcessLookupError):
                     signal.pidfd_send_signal(child.handle, request["number"])
         elif kind == "sandbox":
-            new = kernel.NEW_PID if request["share_processes"] else 0
-            self._fork(name, lambda ready: _pause(request, ready), new=new)
+            self._fork(name, lambda ready: _pause(request, ready))
         elif kind == "container":
             pod = self._alive(request["pod"])
             plan = _read_plan(request["plan"])
-            own = request["own_processes"]
-            self._fork(
-                name,
-                lambda _: _become_container(pod.pid, plan, descriptors),
-                new=kernel.NEW_PID if own else 0,
-                inside=None if own else pod.pid,
-            )
+            self._fork(name, lambda _: _become_container(pod.pid, plan, descriptors), new=kernel.NEW_PID)
         elif kind == "exec":
             container = self._alive(request["container"])
             plan = _read_plan(request["plan"])
@@ -188,12 +181,9 @@ def _run_child(main: Callable[[int], None], told: int) -> NoReturn:
 
 
 def _pause(request: dict[str, Any], told: int) -> None:
-    """Hold a pod's namespaces and, where they are shared, reap its processes, until killed."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    """Hold a pod's namespaces until killed."""
     kernel.unshare(kernel.NEW_NET | kernel.NEW_UTS | kernel.NEW_IPC)
     kernel.set_hostname(request["hostname"])
-    for name, value in request["sysctls"].items():
-        Path("/proc/sys", name.replace(".", "/")).write_text(value)
     os.chdir("/")
     for descriptor in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
         if descriptor != told:

@@ -14,18 +14,18 @@ from mpijob import build, of_kind, the
 from trainc import Build, Options, Source, compile
 from trainc.admission.companions import admit_companions
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
-from trainc.checks.fields import Field
-from trainc.checks.jobs import job_problems
-from trainc.checks.pods import pod_problems, template_problems
+from trainc.checks.fields import faults_in
+from trainc.checks.jobs import validate_job_spec
+from trainc.checks.pods import validate_pod, validate_pod_template
 from trainc.data import load_text
 from trainc.documents.emit import emit
 from trainc.documents.load import load
-from trainc.gitops import sealing
+from trainc.gitops import naming
 from trainc.gitops.base import jobset_of
 from trainc.gitops.keys import launcher_of
 from trainc.inputs import source
 from trainc.kube.names import is_dns1123_label
-from trainc.kube.poddefaults import default_job
+from trainc.kube.pods import default_job
 from trainc.plugins.model import Object
 from trainc.plugins.origins import nearest
 from trainc.schema import admit
@@ -100,12 +100,12 @@ def test_a_wrong_shape_is_seen_by_the_crds() -> None:
 def test_the_job_can_have_pods(mode: str) -> None:
     job = the(build(MODES[mode]), "Job")
     spec = as_object(default_job(job)["spec"])
-    assert list(job_problems(Field("TC803", ("spec",), "spec"), spec)) == []
+    assert faults_in(validate_job_spec, spec) == []
     template = as_object(spec["template"])
-    assert list(template_problems(Field("TC803", ("t",), "t"), template)) == []
-    assert list(pod_problems(Field("TC803", ("p",), "p"), as_object(template["spec"]))) == []
+    assert faults_in(validate_pod_template, template) == []
+    assert faults_in(validate_pod, as_object(template["spec"])) == []
     broken: JsonObject = {**template, "spec": {**pod_of(job), "containers": []}}
-    assert list(template_problems(Field("TC803", ("t",), "t"), broken))
+    assert faults_in(validate_pod_template, broken)
 
 
 def test_the_pod_is_restricted() -> None:
@@ -351,7 +351,7 @@ DATA = st.dictionaries(st.sampled_from("abc"), st.text(max_size=3), max_size=3)
 def test_sealed_names(name: str, one: dict[str, str], other: dict[str, str]) -> None:
     def sealed(data: Any) -> str:
         given = Object({"kind": "ConfigMap", "metadata": {"name": name}, "data": data}, stem=name)
-        (found,) = sealing.shape(None, (given,))  # type: ignore[arg-type]  # the model is not looked at
+        (found,) = naming.suffixed(None, (given,))  # type: ignore[arg-type]  # the model is not looked at
         assert found.stem == name
         assert found.data["data"] == data
         return found.name
@@ -363,7 +363,7 @@ def test_sealed_names(name: str, one: dict[str, str], other: dict[str, str]) -> 
 
 def test_what_has_no_stem_is_left_alone() -> None:
     given = (Object({"kind": "ConfigMap", "metadata": {"name": "a"}}),)
-    assert sealing.shape(None, given) is given  # type: ignore[arg-type]  # the model is not looked at
+    assert naming.suffixed(None, given) is given  # type: ignore[arg-type]  # the model is not looked at
 
 
 def test_a_long_name_is_cut_off() -> None:

@@ -8,18 +8,19 @@ from typing import Any
 import pytest
 from kubexecjob import ANNOTATED, build, of_kind, the
 
+from builders import runtime, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.admission.companions import admit_companions
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
 from trainc.checks.created_pods import created_objects
-from trainc.checks.fields import Field
-from trainc.checks.pods import pod_problems, template_problems
+from trainc.checks.fields import faults_in
+from trainc.checks.pods import validate_pod, validate_pod_template
 from trainc.data import load_text
 from trainc.documents.emit import emit
-from trainc.kube.poddefaults import default_pod
+from trainc.kube.pods import default_pod
 from trainc.plugins.model import Object
 from trainc.plugins.mpi.implementations import IMPLEMENTATIONS, PRRTE
-from trainc.plugins.mpi.sshd import runs_sshd
+from trainc.plugins.mpi.transport import runs_sshd
 from trainc.plugins.origins import nearest
 from trainc.schema import admit
 from trainc.schema.kinds import split_version
@@ -85,8 +86,8 @@ def test_a_server_takes_them_and_adds_nothing(case: str) -> None:
     for name in ("launcher", "node"):
         pod = default_pod(pod_of(made, name))
         template: JsonObject = {"spec": pod}
-        assert list(pod_problems(Field("TC803", ("p",), "p"), pod)) == []
-        assert list(template_problems(Field("TC803", ("t",), "t"), template)) == []
+        assert faults_in(validate_pod, pod) == []
+        assert faults_in(validate_pod_template, template) == []
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -181,23 +182,7 @@ def test_faithful_knows_nothing_of_it() -> None:
 
 
 def test_jobs_without_mpi_are_left_alone() -> None:
-    runtime = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: rt}
-spec:
-  mlPolicy: {numNodes: 1}
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec: {template: {spec: {containers: [{name: node, image: "i:1"}]}}}
-"""
-    head = "apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob"
-    job = f"{{{head}, metadata: {{name: j}}, spec: {{runtimeRef: {{name: rt}}}}}}"
-    sources = [Source("rt.yaml", runtime), Source("job.yaml", job)]
+    sources = [Source("rt.yaml", runtime(policy="{numNodes: 1}")), Source("job.yaml", trainjob())]
     made = [compile(sources, Options(config={"environments": {"prod": own}})) for own in ({}, {"transport": "kubexec"})]
     assert made[0].files == made[1].files
     assert made[0].files
@@ -336,4 +321,4 @@ def test_where_fields_come_from() -> None:
     ],
 )
 def test_who_runs_sshd(words: list[str], expected: bool) -> None:
-    assert runs_sshd(words) is expected
+    assert runs_sshd(tuple(words)) is expected

@@ -12,14 +12,13 @@ from typing import Final, NamedTuple
 
 from trainc.admission.policy.expressions import Expressions
 from trainc.basics.jsonvalues import JsonObject, Path, existing, get
-from trainc.cel.ast import Call, Comprehension, Ident, Literal, Node, Select
+from trainc.cel.ast import Call, Comprehension, Ident, Literal, Node, Select, children
 from trainc.cel.checker import Checked
 from trainc.cel.composition import Compiled, Problem, Variable, Variables
 from trainc.cel.program import Outcome, PlanError, Program, plan
 from trainc.cel.rules import selections
 from trainc.cel.types import DYN
 from trainc.cel.values import Value
-from trainc.cel.walk import children
 
 STEPS: Final = 20_000
 """So many parts are looked at."""

@@ -1,5 +1,5 @@
 """MPI: hostfile, SSH volumes and the launcher's variables."""
 
-from trainc.plugins.mpi.plugin import Mpi
+from trainc.plugins.mpi.plugin import PLUGIN
 
-__all__ = ["Mpi"]
+__all__ = ["PLUGIN"]

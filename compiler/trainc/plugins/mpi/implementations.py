@@ -1,18 +1,22 @@
-"""What differs between MPI implementations, in one table.
+"""The MPI implementations: their variables and hostfiles, in one table, and the hosts of a job.
 
-OpenMPI is upstream's, which speaks to Open MPI 4 alone; PRRTE is what Open MPI 5 starts its daemons with. Intel and
-MPICH are extensions: their variables are those that Intel MPI's and MPICH's Hydra read today
+OpenMPI is upstream's, which supports Open MPI 4 alone; PRRTE is what Open MPI 5 starts its daemons with. Intel and
+MPICH are extensions: their variables are those that Intel MPI's and MPICH's Hydra read
 (HYDRA_LAUNCHER_EXTRA_ARGS, not the old HYDRA_LAUNCH_EXTRA_ARGS).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject
 from trainc.plugins.base import literal
-from trainc.plugins.model import Container
+from trainc.plugins.model import Container, Model, PodSet
+from trainc.upstream import LAUNCHER, NODE
 
 HOSTFILE_DIRECTORY = "/etc/mpi"
 HOSTFILE = "hostfile"
@@ -29,10 +33,10 @@ IMPLEMENTATION_PATH = ("spec", "mlPolicy", "mpi", "mpiImplementation")
 class Implementation(Struct, frozen=True):
     """One MPI implementation.
 
-    ``line`` is a line of the hostfile. ``variables`` are set on the launcher, in this order; ``{slots}``
-    stands for the processes of a node, ``{ssh}`` for the arguments of ssh. ``defaults`` are set only where the
-    runtime does not. ``forwards``: its mpirun hands all of its own variables to every rank. ``agent``: what makes it
-    start its daemons by kubexec.sh, and every one from the launcher, since workers may not exec into pods.
+    ``line`` is a line of the hostfile. ``variables`` are set on the launcher, in this order; ``{slots}`` stands for the
+    processes per node, ``{ssh}`` for the arguments of ssh. ``defaults`` are set unless the runtime sets them.
+    ``forwards``: its mpirun hands all of its own variables to every rank. ``agent``: the variables that make it start
+    all daemons from the launcher, by kubexec.sh, since workers may not exec into pods.
     """
 
     line: str
@@ -129,3 +133,45 @@ def implementation_of(policy: JsonObject, *, prrte: bool = False, kubexec: bool 
 
 
 EXTENSIONS = tuple(name for name, entry in IMPLEMENTATIONS.items() if not entry.upstream)
+
+
+# The hostfile: which pods run ranks, and how many each.
+
+MAX_HOSTS = 100_000
+"""The most lines of a hostfile: with more, upstream runs out of memory (M9)."""
+
+
+class Address(NamedTuple):
+    """A host, and the pod that has the name: replicated job, index of its Job, completion index."""
+
+    host: str
+    job: str
+    job_index: int
+    completion_index: int
+
+
+def host_sets(model: Model) -> tuple[PodSet, ...]:
+    """Return the pod sets in the hostfile, in the runtime's order (M2)."""
+    policy = model.policy("mpi")
+    with_launcher = policy is not None and policy.get("runLauncherAsNode") is True
+    return tuple(p for p in model.pod_sets if p.name == NODE or (with_launcher and p.name == LAUNCHER))
+
+
+def host_count(model: Model) -> int:
+    """Return the number of lines of the hostfile."""
+    return sum(max(p.replicas, 0) * max(p.count, 0) for p in host_sets(model))
+
+
+def addresses(model: Model) -> Iterator[Address]:
+    """Yield the hosts by pod set, replica and index."""
+    for pod_set in host_sets(model):
+        for replica in range(pod_set.replicas):
+            for index in range(pod_set.count):
+                host = f"{model.name}-{pod_set.name}-{replica}-{index}.{model.subdomain}"
+                yield Address(host, pod_set.name, replica, index)
+
+
+def hostfile(model: Model, implementation: Implementation, slots: int) -> str:
+    """Return the hostfile's text."""
+    lines = (implementation.line.format(host=address.host, slots=slots) for address in addresses(model))
+    return "".join(f"{line}\n" for line in lines)

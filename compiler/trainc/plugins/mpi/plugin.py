@@ -1,42 +1,57 @@
-"""The MPI plugin."""
+"""The MPI plugin: hostfile, volumes and the launcher's variables; what Trainer refuses, and its known bugs."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, get
+from trainc.basics.jsonvalues import Json, JsonObject, as_list, get, objects
+from trainc.basics.regex import lazy
 from trainc.findings import report
-from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid
+from trainc.kube.gojson import int32
 from trainc.plugins.base import (
+    Plugin,
     config_map,
     env_names,
+    environment,
     gpu_count,
+    known_bug,
+    literal,
     node_resources,
+    pod_containers,
     refused,
     secret_must_exist,
     typed_env,
 )
-from trainc.plugins.model import LAUNCHER, NODE, Container, Findings, Model, Objects, PodSet
-from trainc.plugins.mpi.forwarding import forwarded
-from trainc.plugins.mpi.hosts import MAX_HOSTS, host_count, hostfile
+from trainc.plugins.model import Container, Findings, Model, Objects, PodSet
 from trainc.plugins.mpi.implementations import (
     HOSTFILE,
     HOSTFILE_DIRECTORY,
     IMPLEMENTATION_PATH,
     IMPLEMENTATIONS,
+    MAX_HOSTS,
     Implementation,
+    host_count,
+    hostfile,
     implementation_of,
 )
-from trainc.plugins.mpi.kubexec import VOLUME, kubexec_map, kubexec_volume
-from trainc.plugins.mpi.ssh import SSH_VOLUME, check_known_hosts, secret_keys, secret_name, ssh_arguments, ssh_volume
-from trainc.plugins.mpi.transport import by_kubexec
-from trainc.plugins.mpi.warnings import counts_launchers, known_bugs
-
-__all__ = ["Mpi", "secret_name"]
+from trainc.plugins.mpi.transport import (
+    KUBEXEC_VOLUME,
+    SSH_VOLUME,
+    by_kubexec,
+    check_known_hosts,
+    kubexec_map,
+    kubexec_volume,
+    roots_alone,
+    secret_keys,
+    secret_name,
+    ssh_arguments,
+    ssh_volume,
+    strict,
+)
+from trainc.upstream import LAUNCHER, NODE, TRAINER
 
 HOSTFILE_VOLUME = "mpi-hostfile"
 _ITEMS: Final[list[Json]] = [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}]
@@ -82,50 +97,47 @@ def nodes(model: Model) -> int | None:
     return own
 
 
-class Mpi(Struct, frozen=True):
-    """Runs where mlPolicy.mpi is set."""
+def check(model: Model) -> Findings:
+    """Refuse what the webhook and the build refuse, and warn of known bugs."""
+    policy = model.policy("mpi")
+    if policy is None:
+        return ()
+    findings = [*_check_launcher(model, policy), *_check_reserved(model, policy)]
+    findings += _check_implementation(model, policy)
+    findings += check_known_hosts(model, policy)
+    if (count := host_count(counted(model, policy))) > MAX_HOSTS:
+        detail = f"the hostfile would have {count} lines, more than {MAX_HOSTS}"
+        path = ("spec", "trainer", "numNodes")
+        findings.append(refused("TC407", model.job, path, detail, detail, stage="build"))
+    if model.options.faithful:  # else gitops/keys brings the Secret
+        findings += secret_must_exist(model, secret_name(model), secret_keys(model, policy))
+    return (*findings, *known_bugs(model, policy))
 
-    name: str = "MPI"
 
-    def check(self, model: Model) -> Findings:
-        """Refuse what the webhook and the build refuse, and warn of known bugs."""
-        policy = model.policy("mpi")
-        if policy is None:
-            return ()
-        findings = [*_check_launcher(model, policy), *_check_reserved(model, policy)]
-        findings += _check_implementation(model, policy)
-        findings += check_known_hosts(model, policy)
-        if (count := host_count(counted(model, policy))) > MAX_HOSTS:
-            detail = f"the hostfile would have {count} lines, more than {MAX_HOSTS}"
-            path = ("spec", "trainer", "numNodes")
-            findings.append(refused("TC407", model.job, path, detail, detail, stage="build"))
-        if model.options.faithful:  # else gitops/keys brings the Secret
-            findings += secret_must_exist(model, secret_name(model), secret_keys(model, policy))
-        return (*findings, *known_bugs(model, policy))
+def shape(model: Model) -> Model:
+    """Set counts and slots; add volumes, mounts and the launcher's variables."""
+    policy = model.policy("mpi")
+    if policy is None:
+        return model
+    model = counted(model, policy)
+    policy = {**policy, "numProcPerNode": slots(model, policy)}
+    model = replace(model, ml_policy={**(model.ml_policy or {}), "mpi": policy})
+    shaped = (_pod_set(model, policy, p) if p.name in (NODE, LAUNCHER) else p for p in model.pod_sets)
+    return replace(model, pod_sets=tuple(shaped))
 
-    def shape(self, model: Model) -> Model:
-        """Set counts and slots; add volumes, mounts and the launcher's variables."""
-        policy = model.policy("mpi")
-        if policy is None:
-            return model
-        model = counted(model, policy)
-        policy = {**policy, "numProcPerNode": slots(model, policy)}
-        model = replace(model, ml_policy={**(model.ml_policy or {}), "mpi": policy})
-        shaped = (_pod_set(model, policy, p) if p.name in (NODE, LAUNCHER) else p for p in model.pod_sets)
-        return replace(model, pod_sets=tuple(shaped))
 
-    def build(self, model: Model) -> Objects:
-        """Return the ConfigMap with the hostfile; for kubectl exec also with its scripts."""
-        policy = model.policy("mpi")
-        if policy is None:
-            return ()
-        implementation = implementation_of(policy)
-        count = policy["numProcPerNode"]
-        assert isinstance(count, int)
-        text = hostfile(model, implementation, count) if implementation else ""
-        if by_kubexec(model):
-            return (kubexec_map(model, text, count),)
-        return (config_map(model, f"{model.name}-mpi-hostfile", {HOSTFILE: text}),)
+def build(model: Model) -> Objects:
+    """Return the ConfigMap with the hostfile; for kubectl exec also with its scripts."""
+    policy = model.policy("mpi")
+    if policy is None:
+        return ()
+    implementation = implementation_of(policy)
+    count = policy["numProcPerNode"]
+    assert isinstance(count, int)
+    text = hostfile(model, implementation, count) if implementation else ""
+    if by_kubexec(model):
+        return (kubexec_map(model, text, count),)
+    return (config_map(model, f"{model.name}-mpi-hostfile", {HOSTFILE: text}),)
 
 
 def _pod_set(model: Model, policy: JsonObject, pod_set: PodSet) -> PodSet:
@@ -141,7 +153,7 @@ def _pod_set(model: Model, policy: JsonObject, pod_set: PodSet) -> PodSet:
 
 def _container(model: Model, policy: JsonObject, job: str, container: Container) -> Container:
     if by_kubexec(model):
-        container = container.with_mounts({"name": VOLUME, "mountPath": HOSTFILE_DIRECTORY})
+        container = container.with_mounts({"name": KUBEXEC_VOLUME, "mountPath": HOSTFILE_DIRECTORY})
     else:
         container = container.with_mounts({"name": SSH_VOLUME, "mountPath": str(policy["sshAuthMountPath"])})
     if job != LAUNCHER:
@@ -224,3 +236,184 @@ def _check_implementation(model: Model, policy: JsonObject) -> Findings:
             expected=expected,
         ),
     )
+
+
+# The known bugs.
+
+POLICY = ("spec", "mlPolicy", "mpi")
+
+
+def known_bugs(model: Model, policy: JsonObject) -> Findings:
+    """Return a warning for every known bug that this job meets."""
+    general = (*_launcher_as_node(model, policy), *_num_nodes(model), *_env_to_workers(model, policy))
+    if by_kubexec(model):  # without ssh, and Open MPI 5 gets its variables
+        return general
+    return (*_openmpi5(model, policy), *general, *_key_mode(model), *_known_hosts(model, policy))
+
+
+def counts_launchers(model: Model) -> bool:
+    """Tell whether mlPolicy.numNodes is the number of launchers: they are what the trainer's label marks."""
+    launcher = model.pod_set(LAUNCHER)
+    return launcher is not None and launcher.ancestor == TRAINER
+
+
+def _openmpi5(model: Model, policy: JsonObject) -> Findings:
+    if policy.get("mpiImplementation") != "OpenMPI" or model.fixed("openmpi5-variables"):
+        return ()
+    return known_bug(
+        "openmpi5-variables",
+        model.runtime,
+        (*POLICY, "mpiImplementation"),
+        "Open MPI 5 and newer ignore the OMPI_MCA_orte_* variables: with such an image every rank runs in the"
+        " launcher's pod and the job still succeeds",
+    )
+
+
+def _launcher_as_node(model: Model, policy: JsonObject) -> Findings:
+    fixed = model.fixed("launcher-counts-as-node")
+    if policy.get("runLauncherAsNode") is not True or model.num_nodes != 1 or fixed:
+        return ()
+    return known_bug(
+        "launcher-counts-as-node",
+        model.job,
+        ("spec", "trainer", "numNodes"),
+        "with runLauncherAsNode one node becomes two hosts: the launcher and one worker",
+    )
+
+
+def _num_nodes(model: Model) -> Findings:
+    nodes = model.ml_policy.get("numNodes") if model.ml_policy else None
+    if nodes in (None, 1) or not counts_launchers(model) or model.fixed("mpi-num-nodes"):
+        return ()
+    return known_bug(
+        "mpi-num-nodes",
+        model.runtime,
+        ("spec", "mlPolicy", "numNodes"),
+        f"mlPolicy.numNodes goes to the launcher, which gets {nodes} pods, and not to job node",
+    )
+
+
+def _env_to_workers(model: Model, policy: JsonObject) -> Findings:
+    implementation = implementation_of(policy)
+    if implementation is None or not (left := left_behind(model, implementation)):
+        return ()
+    these = "these variables reach" if left == env_names(model) else f"of these variables {' and '.join(left)} reach"
+    where = "launcher's and the node's containers" if policy.get("runLauncherAsNode") is True else "launcher only"
+    shell = "kubectl exec" if by_kubexec(model) else "ssh"
+    message = f"{these} the {where}; {shell} and mpirun do not hand them to the ranks on other hosts"
+    remedy = "name them on mpirun's command line: -x NAME" if model.fixed("env-to-workers") else None
+    return known_bug("env-to-workers", model.job, ("spec", "trainer", "env"), message, remedy)
+
+
+def _key_mode(model: Model) -> Findings:
+    rooted = next((name for name in (LAUNCHER, NODE) if roots_alone(model, name)), None)
+    if rooted is None or model.fixed("ssh-key-mode"):
+        return ()
+    index = next(index for index, job in enumerate(model.jobs) if job.get("name") == rooted)
+    return known_bug(
+        "ssh-key-mode",
+        model.runtime,
+        ("spec", "template", "spec", "replicatedJobs", index),
+        "id_rsa is mounted with mode 0640, which ssh refuses where the container runs as root without fsGroup",
+    )
+
+
+def _known_hosts(model: Model, policy: JsonObject) -> Findings:
+    if strict(model, policy):
+        return ()
+    message = "no known_hosts is mounted: ssh either skips the check of host keys (StrictHostKeyChecking no) or fails"
+    if not model.fixed("ssh-known-hosts"):
+        return known_bug("ssh-known-hosts", model.runtime, POLICY, message)
+    message += "; the nodes' command line does not say that sshd serves the job's key (-h .../id_rsa)"
+    mount = str(policy.get("sshAuthMountPath")).rstrip("/")
+    remedy = f"give sshd of job {NODE} in the runtime the argument -h {mount}/id_rsa, and ssh will check host keys"
+    return known_bug("ssh-known-hosts", model.runtime, POLICY, message, remedy)
+
+
+# Which variables of a TrainJob reach ranks on other hosts, and how mpirun is told to forward them.
+#
+# Hydra's mpiexec (MPICH 5.0, Intel MPI 2021.18) hands every rank all of its own variables; mpirun of Open MPI (4.1,
+# 5.0) only those that -x or the parameter mca_base_env_list names. All of it was run.
+
+ENV_FIX: Final = "env-to-workers"
+LIST: Final = "OMPI_MCA_mca_base_env_list"
+SEPARATOR: Final = ";"
+_EXPORTED = lazy(r"(?:^|[\s'\"])-x[\s'\"]+([^\s=;&|'\"]+)")
+_PLAIN = lazy(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
+
+
+def forwarded(model: Model, implementation: Implementation, container: Container) -> Container:
+    """Return the launcher's container that tells mpirun to forward the TrainJob's variables; the fix is its switch.
+
+    Kubernetes expands $(NAME) only behind the variable itself, so those of the TrainJob come first.
+    """
+    names = _told(model) if model.fixed(ENV_FIX) and not implementation.forwards else ()
+    if not names:
+        return container
+    return container.with_env(*environment(model.trainer_list("env")), literal(LIST, SEPARATOR.join(names)))
+
+
+def left_behind(model: Model, implementation: Implementation) -> list[str]:
+    """Return the variables of the TrainJob that ranks on other hosts do not get."""
+    names = env_names(model)
+    if not names or implementation.forwards or LIST in names or LIST.partition("_MCA_")[2] in _command_line(model):
+        return []
+    told = _told(model) if model.fixed(ENV_FIX) else ()
+    listed = str(_own_list(model) or "").split(SEPARATOR)
+    reached = {entry.partition("=")[0] for entry in (*told, *listed, *_exported(model))}
+    return [name for name in names if name not in reached]
+
+
+def _told(model: Model) -> tuple[str, ...]:
+    """Return the entries of the list that the fix sets; none where job or runtime say themselves what is forwarded.
+
+    mpirun of Open MPI 4 ends at once where it finds both -x and the list.
+    """
+    if LIST in env_names(model) or _own_list(model) is not None or _exported(model):
+        return ()
+    launcher = model.pod_set(LAUNCHER)
+    if LIST.partition("_MCA_")[2] in _command_line(model) or launcher is None or launcher.ancestor != TRAINER:
+        return ()
+    entries = (_entry(variable) for variable in objects(model.trainer_list("env")))
+    return tuple(entry for entry in entries if entry is not None)
+
+
+def _entry(variable: JsonObject) -> str | None:
+    """Return what hands over one variable, or None where nothing can.
+
+    mpirun takes NAME from its own environment, but an empty text for a value with = in it; with NAME=VALUE the value
+    ends at the first semicolon.
+    """
+    name, value = str(variable.get("name")), variable.get("value")
+    if not _PLAIN.fullmatch(name):
+        return None
+    if not isinstance(value, str) or SEPARATOR not in value:
+        return f"{name}=$({name})"
+    return name if "=" not in value else None
+
+
+def _own_list(model: Model) -> Json:
+    """Return the list that the runtime sets for the launcher, or None."""
+    for job in model.jobs:
+        for container in pod_containers(job) if job.get("name") == LAUNCHER else ():
+            for variable in objects(container.get("env")) if container.get("name") == NODE else ():
+                if variable.get("name") == LIST:
+                    return variable.get("value") or ""
+    return None
+
+
+def _exported(model: Model) -> list[str]:
+    """Return the variables that the launcher's command line forwards itself; -x NAME, -x NAME=VALUE."""
+    return _EXPORTED.findall(_command_line(model))
+
+
+def _command_line(model: Model) -> str:
+    """Return command and arguments of the launcher, the TrainJob's or the runtime's."""
+    job = next((job for job in model.jobs if job.get("name") == LAUNCHER), None)
+    own = next((c for c in pod_containers(job) if c.get("name") == NODE), {})
+    given = (("command", model.command), ("args", model.args))
+    words = (word for key, value in given for word in (value if value is not None else as_list(own.get(key))))
+    return " ".join(map(str, words))
+
+
+PLUGIN = Plugin("MPI", check, shape, build)

@@ -1,19 +1,20 @@
-"""How mpirun reaches the nodes of a job: ssh, or kubectl exec."""
+"""How mpirun reaches the nodes of a job: by ssh, with its keys, or by kubectl exec, with its scripts."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
-from trainc.basics.jsonvalues import Path, as_list, get
-from trainc.plugins.base import pod_containers
-from trainc.plugins.model import NODE, Model
-from trainc.plugins.mpi.sshd import runs_sshd
-
-OWN: Final = "trainc.dev/"
-"""The prefix of annotations that trainc reads."""
-
-TRANSPORT: Final = f"{OWN}transport"
-"""The annotation of a runtime that goes before the environment's ``transport``."""
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get
+from trainc.data import load_text
+from trainc.findings import report
+from trainc.plugins.base import config_map, pod_containers
+from trainc.plugins.model import Findings, Model, Object
+from trainc.plugins.mpi.implementations import HOSTFILE, SSH_ARGUMENTS, addresses
+from trainc.plugins.mpi.implementations import KUBEXEC as KUBEXEC_SCRIPT
+from trainc.upstream import LAUNCHER, NODE, TRANSPORT
 
 SSH: Final = "ssh"
 KUBEXEC: Final = "kubexec"
@@ -34,11 +35,215 @@ def by_kubexec(model: Model) -> bool:
     return model.policy("mpi") is not None and transport_of(model) == KUBEXEC
 
 
+def command_line(container: JsonObject) -> tuple[str, ...]:
+    """Return the command and the arguments of a container."""
+    return tuple(str(word) for key in ("command", "args") for word in as_list(container.get(key)))
+
+
 def sshd_place(model: Model) -> Path | None:
     """Return the path in the JobSet of the first container of job node whose command line runs sshd, or None."""
     for index, job in enumerate(model.jobs):
         for number, container in enumerate(pod_containers(job) if job.get("name") == NODE else ()):
-            if runs_sshd([str(word) for key in ("command", "args") for word in as_list(container.get(key))]):
+            if runs_sshd(command_line(container)):
                 pod: Path = ("spec", "replicatedJobs", index, "template", "spec", "template", "spec")
                 return (*pod, "containers", number)
     return None
+
+
+# ssh: the volume with its keys, and whether host keys can be checked.
+
+FIX = "ssh-known-hosts"
+SSH_VOLUME = "mpi-ssh-auth"
+SECRET_KEYS = "keys ssh-privatekey and ssh-publickey, as ssh-keygen makes them"
+PRIVATE_KEY = "id_rsa"
+KNOWN_HOSTS = "known_hosts"
+_SSHD_OPTIONS = "46DdeGiqrtTVc:C:E:f:g:h:k:o:p:u:"
+"""The options of OpenSSH's sshd, as getopt has them: a colon follows those with a value."""
+
+
+def secret_name(model: Model) -> str:
+    """Return the name of the Secret with the SSH keys."""
+    return f"{model.name}-mpi-ssh-auth"
+
+
+def secret_keys(model: Model, policy: JsonObject) -> str:
+    """Return what the Secret has to hold, for people."""
+    return f"{SECRET_KEYS}; key {KNOWN_HOSTS} with that public key" if strict(model, policy) else SECRET_KEYS
+
+
+def ssh_volume(model: Model, policy: JsonObject, job: str) -> JsonObject:
+    """Return the volume with the keys for a replicated job, in upstream's modes (M7)."""
+    mode = 0o600 if model.fixed("ssh-key-mode") and roots_alone(model, job) else 0o640
+    items: list[Json] = [
+        {"key": "ssh-privatekey", "path": PRIVATE_KEY, "mode": mode},
+        {"key": "ssh-publickey", "path": f"{PRIVATE_KEY}.pub", "mode": 0o644},
+        {"key": "ssh-publickey", "path": "authorized_keys", "mode": 0o644},
+    ]
+    if strict(model, policy):
+        items.append({"key": KNOWN_HOSTS, "path": KNOWN_HOSTS, "mode": 0o644})
+    return {
+        "name": SSH_VOLUME,
+        "secret": {"secretName": secret_name(model), "defaultMode": 0o400, "items": items},
+    }
+
+
+def ssh_arguments(model: Model, policy: JsonObject) -> str:
+    """Return the arguments of the launcher's ssh; the last ones hold, whatever the image's ssh_config says."""
+    if not strict(model, policy):
+        return SSH_ARGUMENTS
+    known = f"{_mount(policy)}/{KNOWN_HOSTS}"
+    return f"{SSH_ARGUMENTS} -o StrictHostKeyChecking=yes -o UserKnownHostsFile={known}"
+
+
+def strict(model: Model, policy: JsonObject) -> bool:
+    """Tell whether ssh checks host keys: with the fix, where the nodes' sshd serves the Secret's own key."""
+    return model.fixed(FIX) and serves_own_key(model) and not any(map(str.isspace, _mount(policy)))
+
+
+def check_known_hosts(model: Model, policy: JsonObject) -> Findings:
+    """Warn of a Secret among the documents without the item that is mounted: no pod starts before it is there."""
+    name = model.options.settings.ssh_keys.secret or secret_name(model)
+    secret = model.cluster.get(("v1/Secret", model.namespace, name))
+    if secret is None or not strict(model, policy):
+        return ()
+    if any(KNOWN_HOSTS in as_object(secret.data.get(field)) for field in ("data", "stringData")):
+        return ()
+    message = f"Secret {model.namespace}/{name} has no key {KNOWN_HOSTS}, which fix {FIX!r} mounts: no pod will start"
+    return (report("TC408", secret, ("metadata", "name"), message, hint=secret_keys(model, policy)),)
+
+
+def _mount(policy: JsonObject) -> str:
+    return str(policy.get("sshAuthMountPath")).rstrip("/")
+
+
+def roots_alone(model: Model, job: str) -> bool:
+    """Tell whether container node of a replicated job may run as root, without a group for its volumes.
+
+    ssh refuses root a key that its group may read. With an fsGroup the kubelet makes it readable to that group whatever
+    the mode says; another user than root is no owner of the file, and ssh looks at modes of the owner's files only.
+    """
+    found = _replicated(model, job)
+    context = get(found, "template", "spec", "template", "spec", "securityContext")
+    if found is None or get(context, "fsGroup") is not None:
+        return False
+    users = [get(c, "securityContext", "runAsUser") for c in pod_containers(found) if c.get("name") == NODE]
+    return any((user if user is not None else get(context, "runAsUser")) in (None, 0) for user in users)
+
+
+def serves_own_key(model: Model) -> bool:
+    """Tell whether the command line of the nodes' sshd names the Secret's private key, or a copy, as its host key."""
+    nodes = (c for c in pod_containers(_replicated(model, NODE)) if c.get("name") == NODE)
+    words = tuple(word for container in nodes for word in command_line(container))
+    return any(key.rpartition("/")[2] == PRIVATE_KEY for key in _host_keys(words))
+
+
+def _replicated(model: Model, name: str) -> JsonObject | None:
+    return next((job for job in model.jobs if job.get("name") == name), None)
+
+
+@lru_cache(maxsize=256)
+def _host_keys(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the host keys that a command line, or a shell's script in it, gives sshd."""
+    import getopt  # loads gettext, which only the arguments of sshd are worth
+
+    found = []
+    tokens = _shell_words(words)
+    for index, token in enumerate(tokens):
+        if not _is_sshd(token):
+            continue
+        end = next((i for i, other in enumerate(tokens) if i > index and not other.strip(OPERATORS)), len(tokens))
+        try:
+            options, _ = getopt.getopt(tokens[index + 1 : end], _SSHD_OPTIONS)
+        except getopt.GetoptError:
+            continue
+        for name, value in options:
+            keyword, _, key = value.replace("=", " ", 1).partition(" ")
+            if name == "-h":
+                found.append(value)
+            elif name == "-o" and keyword.lower() == "hostkey":
+                found.append(key.strip())
+    return tuple(found)
+
+
+# Whether a command line runs sshd; scripts in it are read as a shell reads them.
+
+OPERATORS = ";&|()\n"
+"""What ends a command in a shell's script."""
+
+_BEFORE_COMMANDS = ("exec", "--", "then", "do", "else", "{")
+
+
+@lru_cache(maxsize=256)
+def runs_sshd(words: tuple[str, ...]) -> bool:
+    """Tell whether a command line, or a shell's script in it, runs sshd: by a path of programs, or as a command."""
+    tokens = _shell_words(words)
+    return any(_runs(tokens[index - 1] if index else "", token) for index, token in enumerate(tokens))
+
+
+def _runs(before: str, word: str) -> bool:
+    folder, slash, _ = word.rpartition("/")
+    if not _is_sshd(word) or slash:
+        return _is_sshd(word) and folder.endswith("bin")  # not /run/sshd, its folder
+    return before in _BEFORE_COMMANDS or not before.strip(OPERATORS)
+
+
+def _is_sshd(word: str) -> bool:
+    """Tell whether a word is the name of OpenSSH's server, or a path of it."""
+    return word.rpartition("/")[2] == "sshd"
+
+
+def _shell_words(words: Sequence[str]) -> Sequence[str]:
+    """Return the words of a command line, those of shell scripts in it one by one."""
+    if words and _is_sshd(words[0]):
+        return words
+    return [token for word in words for token in _tokens(word)]
+
+
+def _tokens(word: str) -> list[str]:
+    """Return the words of a shell's script, and its operators; a word without blanks is no script."""
+    if not any(map(str.isspace, word)):
+        return [word]
+    lexer = shlex.shlex(word.replace("\\\n", " "), posix=True, punctuation_chars=OPERATORS)
+    lexer.whitespace = " \t\r"
+    lexer.whitespace_split = True
+    try:
+        return list(lexer)
+    except ValueError:  # a quote that nobody closes
+        return []
+
+
+# kubectl exec: scripts, and a table of hosts; no keys, no sshd.
+#
+# mpirun calls kubexec.sh as it would call ssh, with a host and a command. The name of a pod ends in random letters, so
+# the script finds it by labels, which the table gives for every line of the hostfile. Folder and file name are those of
+# mpi-operator's v1 jobs, which Horovod looks for.
+
+KUBEXEC_VOLUME: Final = "mpi-kubexec"
+DISCOVER: Final = "discover_hosts.sh"
+JOBSET: Final = "jobset"
+TABLE: Final = "hosts"
+_MODES: Final = {HOSTFILE: 0o444, TABLE: 0o444, JOBSET: 0o444, KUBEXEC_SCRIPT: 0o555, DISCOVER: 0o555}
+
+
+def kubexec_name(model: Model) -> str:
+    """Return the name of what a job has for kubectl exec: ConfigMap, service account, role."""
+    return f"{model.name}-mpi-kubexec"
+
+
+def kubexec_volume(model: Model, job: str) -> JsonObject:
+    """Return the volume of a replicated job's pods.
+
+    All but the launcher's hold the script alone, never to be run: Open MPI's daemon looks whether its agent is there.
+    """
+    keys = tuple(_MODES) if job == LAUNCHER else (KUBEXEC_SCRIPT,)
+    items: list[Json] = [{"key": key, "path": key, "mode": _MODES[key]} for key in keys]
+    return {"name": KUBEXEC_VOLUME, "configMap": {"name": kubexec_name(model), "items": items}}
+
+
+def kubexec_map(model: Model, hostfile: str, slots: int) -> Object:
+    """Return the ConfigMap. A line of the table: host, replicated job, job index, completion index, slots."""
+    table = "".join(f"{' '.join(map(str, address))} {slots}\n" for address in addresses(model))
+    scripts = {name: load_text(f"scripts/{name}") for name in (KUBEXEC_SCRIPT, DISCOVER)}
+    return config_map(
+        model, kubexec_name(model), {HOSTFILE: hostfile, TABLE: table, JOBSET: f"{model.name}\n", **scripts}
+    )

@@ -1,0 +1,98 @@
+"""How long a JobSet may run, and how long it stays: activeDeadlineSeconds and ttlSecondsAfterFinished.
+
+Trainer (pkg/controller/trainjob_controller.go, reconcileDeadline) counts the deadline of a TrainJob from its creation,
+or from when it was last resumed; then the TrainJob fails and its JobSet is deleted. A Job's own activeDeadlineSeconds
+counts from its start, anew after each resume, and a Job that fails by it fails the JobSet, whose other Jobs are
+removed. Both are the same if every Job starts with the JobSet and none is started twice; otherwise there is no static
+equivalent.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects, put
+from trainc.findings import Severity, report
+from trainc.gitops.base import Pass, jobset_of, with_jobset
+from trainc.inputs.settings import Settings
+from trainc.plugins.model import Findings, Model, Objects, Origin
+from trainc.plugins.origins import blamed
+
+FIELD: Final = "activeDeadlineSeconds"
+_PLACE: Path = ("spec", FIELD)
+_ENDING: Final = frozenset(("FailJobSet", "RestartJobSet"))
+"""Actions of a failure policy after which, without restarts, a JobSet has failed."""
+
+
+def _with_deadline(model: Model, made: Objects) -> Objects:
+    """Return the objects with the TrainJob's deadline in every Job of the JobSet; a shorter one of a Job stays."""
+    seconds, jobset = get(model.job.data, *_PLACE), jobset_of(made)
+    if not isinstance(seconds, int) or jobset is None or _unequal(jobset.data) is not None:
+        return made
+    spec = as_object(jobset.data["spec"])
+    jobs: list[Json] = [_limited(job, seconds) for job in objects(spec.get("replicatedJobs"))]
+    return with_jobset(made, {**jobset.data, "spec": {**spec, "replicatedJobs": jobs}})
+
+
+def _limited(job: JsonObject, seconds: int) -> JsonObject:
+    own = get(job, "template", "spec", FIELD)
+    return put(job, ("template", "spec", FIELD), min(own, seconds) if isinstance(own, int) else seconds)
+
+
+def _unequal(jobset: JsonObject) -> str | None:
+    """Return why deadlines of a JobSet's Jobs are not a deadline of the whole, or None where they are."""
+    spec = as_object(jobset["spec"])
+    if get(spec, "startupPolicy", "startupPolicyOrder") == "InOrder":
+        return "its Jobs start one after the other (startupPolicy)"
+    for job in objects(spec.get("replicatedJobs")):
+        if job.get("dependsOn"):
+            return f"job {str(job.get('name'))!r} starts later than the JobSet (dependsOn)"
+    restarts = get(spec, "failurePolicy", "maxRestarts")
+    if isinstance(restarts, int) and restarts > 0:
+        return "after a failure all Jobs start anew, each with its own time (failurePolicy.maxRestarts)"
+    for rule in objects(get(spec, "failurePolicy", "rules")):
+        if rule.get("action") not in _ENDING:
+            return f"after a failure Jobs start anew, with their own time (action {rule.get('action')})"
+    return None
+
+
+def _judge_deadline(model: Model, made: Objects) -> Findings:
+    """Refuse a deadline that the finished JobSet cannot keep."""
+    jobset = jobset_of(made)
+    reason = _unequal(jobset.data) if jobset is not None and get(model.job.data, *_PLACE) is not None else None
+    if reason is None:
+        return ()
+    message = f"{FIELD} cannot be kept without a Trainer controller: {reason}"
+    hint = "leave it out; or take away that reason in the runtime; TC312: warning in trainc.yaml goes on without it"
+    return (report("TC312", model.job, _PLACE, message, severity=Severity.ERROR, hint=hint),)
+
+
+def _cause(model: Model, path: Path, root: Json) -> Origin:
+    """Return the origin of a Job's deadline: the TrainJob's."""
+    return Origin("input", model.job, _PLACE)
+
+
+# A finished JobSet that removes itself is missing, and Argo CD or Flux creates it again.
+
+_TTL: Path = ("spec", "ttlSecondsAfterFinished")
+
+
+def syncs_by_itself(settings: Settings) -> bool:
+    """Tell whether an object that is missing in the cluster is created again automatically."""
+    return settings.target == "flux" or settings.argocd.automated
+
+
+def _judge_ttl(model: Model, objects: Objects) -> Findings:
+    """Refuse a JobSet that removes itself from a tree that is synced automatically."""
+    jobset = jobset_of(objects)
+    value = get(jobset.data, *_TTL) if jobset is not None else None
+    if jobset is None or value is None or not syncs_by_itself(model.options.settings):
+        return ()
+    who = "Flux" if model.options.settings.target == "flux" else "Argo CD"
+    message = f"the JobSet removes itself {value} s after it has finished, and {who} runs the job again"
+    hint = "leave it out" if who == "Flux" else "leave it out, or set argocd.automated: false in trainc.yaml"
+    return (report("TC610", *blamed(model, jobset, _TTL), message, found=str(value), hint=hint),)
+
+
+DEADLINE: Final = Pass("deadline", _with_deadline, _cause, judge=_judge_deadline)
+TTL: Final = Pass("ttl", judge=_judge_ttl)

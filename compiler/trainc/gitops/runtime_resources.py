@@ -1,0 +1,230 @@
+"""What stands beside a runtime in its file because its jobs need it: emitted once a namespace, in a folder of its own.
+
+A companion that names no namespace goes to every namespace that has a job of its runtime, one that names a namespace
+to that one. What the whole cluster has, a ClusterRole, is for an administrator to apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from trainc.admission.base_revision import Identity, identify
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, paths
+from trainc.documents.classify import (
+    CLUSTER_SCOPED,
+    COMPANIONS,
+    POLICIES,
+    RUNTIMES,
+    SUPERSEDED,
+    TRAINJOB,
+    Key,
+    identity,
+)
+from trainc.findings import Finding, Related, report
+from trainc.gitops import flux
+from trainc.gitops.base import by_option
+from trainc.gitops.patches import go_encoded, patched_companion, problems
+from trainc.gitops.summary import Summary
+from trainc.inputs.options import Options
+from trainc.inputs.source import Document, Source
+from trainc.plugins.model import Object, Origin
+from trainc.upstream import RBAC_GROUP
+
+FOLDER: Final = "0-shared"
+"""The folder of a namespace's companions; no job is called so, since names of jobs begin with a letter."""
+
+KEPT: Final[Mapping[str, str]] = {
+    "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+    "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+}
+"""Annotations of claims: their data outlives their file. Argo CD reads the first from the live object, so they are
+there from the first day. Flux has words of its own."""
+
+IDLE: Final = "TC015"
+LEFT_OUT: Final = "TC834"
+BELOW: Final = "runtimes/"
+READ: Final = frozenset(
+    (
+        *(TRAINJOB, *RUNTIMES, *COMPANIONS, *POLICIES, "CustomResourceDefinition"),
+        *("Namespace", "PriorityClass", "Secret", "JobSet", "PodGroup"),
+    )
+)
+"""The kinds of which a document says something: what is compiled, emitted or judged by, and what a cluster has."""
+
+_NAME: Path = ("metadata", "name")
+
+
+class Use(NamedTuple):
+    """A compiled job, as companions see it: its runtime, and its namespace in the cluster."""
+
+    runtime: Document
+    namespace: str
+
+
+class Shared(NamedTuple):
+    """A companion to emit: the object, its namespace in the cluster, and the document."""
+
+    made: Object
+    namespace: str
+    document: Document
+
+
+def share(
+    stored: Mapping[Key, Document], unplaced: frozenset[Key], uses: Iterable[Use], options: Options
+) -> tuple[tuple[Shared, ...], tuple[Finding, ...]]:
+    """Return the companions of the runtimes in use, and what is wrong with them.
+
+    ``stored`` holds the documents given as a cluster stores them, ``unplaced`` names those without a namespace of
+    their own.
+    """
+    used: dict[Source, set[str]] = {}
+    for use in uses:
+        used.setdefault(use.runtime.source, set()).add(use.namespace)
+    found: dict[Identity, Shared] = {}
+    findings: list[Finding] = []
+    for key, document in stored.items():
+        if document.data["kind"] not in COMPANIONS or document.source not in used:
+            continue
+        if document.data["kind"] in CLUSTER_SCOPED:
+            findings.append(_for_administrators(document))
+            continue
+        own = str(get(document.data, "metadata", "namespace"))
+        places = used[document.source] if key in unplaced else {options.settings.namespaces.get(own, own)}
+        for place in sorted(places):
+            made = Shared(patched_companion(_made(document, place, own, options), options), place, document)
+            first = found.setdefault(identify(made.made.data), made)
+            if first.made.data != made.made.data:
+                findings.append(_twice(made, first.document))
+            elif first is made:
+                findings += problems(options, document, made.made)
+    return tuple(found[key] for key in sorted(found)), tuple(findings)
+
+
+def collisions(shared: Iterable[Shared], objects: Iterable[Summary]) -> tuple[Finding, ...]:
+    """Return an error for every companion that is also an object of a job: no object is in two folders."""
+    made = {one.identity for one in objects}
+    return tuple(
+        report(
+            "TC608",
+            one.document,
+            _NAME,
+            f"{one.made.kind} {one.namespace}/{one.made.name} is also made for a job",
+            found=one.made.name,
+        )
+        for one in shared
+        if identify(one.made.data) in made
+    )
+
+
+def unused_resources(
+    documents: Iterable[Document], runtimes: Iterable[Document], uses: Iterable[Use], *, faithful: bool
+) -> tuple[Finding, ...]:
+    """Return one note for each file whose companions are read, and not emitted: no job uses its runtimes.
+
+    Under faithful nothing is emitted for them at all.
+    """
+    used = frozenset() if faithful else frozenset(use.runtime.source for use in uses)
+    files = {runtime.source for runtime in runtimes} - used
+    found: dict[Source, list[Document]] = {}
+    for document in documents:
+        if document.data["kind"] in COMPANIONS and document.source in files:
+            found.setdefault(document.source, []).append(document)
+    return tuple(_idle(companions) for companions in found.values())
+
+
+def unread_resources(
+    documents: Iterable[Document],
+    runtimes: Iterable[Document],
+    unknown: Iterable[Document],
+    defined: Container[tuple[str, str]],
+) -> tuple[Finding, ...]:
+    """Return a warning for each document beside a runtime, or below runtimes/, that is neither read nor emitted.
+
+    ``unknown`` are those of kinds that do not exist, which have a finding already, as have v1 jobs. ``defined`` holds
+    group and kind of the CRDs given: an object in a file without a runtime is there to be checked by its CRD.
+    """
+    given, files = tuple(documents), {runtime.source for runtime in runtimes}
+    named = {(document.source.name, document.index) for document in unknown}
+    params = {
+        get(document.data, "spec", "paramKind", "kind") for document in given if document.data["kind"] in POLICIES
+    }
+    found = []
+    for document in given:
+        kind = document.data["kind"]
+        key = str(document.data["apiVersion"]).rpartition("/")[0], str(kind)
+        below = document.source.name.startswith(BELOW) and key not in defined
+        told = (document.source.name, document.index) in named or key in SUPERSEDED
+        if (document.source in files or below) and not told and kind not in READ and kind not in params:
+            message = f"trainc does not emit {kind} {get(document.data, *_NAME)}"
+            found.append(report(LEFT_OUT, document, ("kind",), message, found=str(kind)))
+    return tuple(found)
+
+
+def _idle(companions: list[Document]) -> Finding:
+    kinds = ", ".join(dict.fromkeys(str(document.data["kind"]) for document in companions))
+    return report(IDLE, companions[0], ("kind",), f"{kinds} beside a runtime: read, not emitted")
+
+
+def _for_administrators(document: Document) -> Finding:
+    kind, name = document.data["kind"], get(document.data, *_NAME)
+    message = f"{kind} {name} is for the whole cluster: not emitted, an administrator must apply it"
+    return report("TC607", document, _NAME, message, found=str(name))
+
+
+def _twice(one: Shared, first: Document) -> Finding:
+    message = f"{one.made.kind} {one.namespace}/{one.made.name} is there twice, and differently"
+    return report("TC608", one.document, _NAME, message, related=(Related("the first one", first, _NAME),))
+
+
+def _made(document: Document, namespace: str, own: str, options: Options) -> Object:
+    """Return a companion as it is emitted: with its namespace, and with what a server would add."""
+    data = document.data
+    metadata = {**as_object(data["metadata"]), "namespace": namespace}
+    if data["kind"] == "PersistentVolumeClaim":
+        if options.settings.target == "argocd":
+            metadata["annotations"] = {**KEPT, **as_object(metadata.get("annotations"))}
+        data = go_encoded({**data, "spec": {"volumeMode": "Filesystem", **as_object(data.get("spec"))}})
+    if data["kind"] == "RoleBinding":
+        data = _bound(data, namespace, own, options.settings.namespaces)
+    whole: JsonObject = {key: value for key, value in data.items() if key != "status"}
+    made: JsonObject = {**whole, "metadata": metadata}
+    if options.settings.target == "flux":
+        made = flux.annotated(made)
+    return Object(made, lambda: _origins(document, made, namespace != own, options))
+
+
+def _origins(document: Document, made: JsonObject, moved: bool, options: Options) -> Mapping[Path, Origin]:
+    """Return the origin of every field: the same of the document, but for the namespace and what is added here."""
+    found = {path: Origin("input", document, path) for path in paths(made)}
+    for path in found:
+        if get(document.data, *path) is None and path[:2] == ("metadata", "annotations"):
+            added = by_option(options, "target") if options.settings.target == "flux" else Origin("plugin")
+            found[path] = replace(added, name=added.name or "companions")
+    if moved:
+        home = str(get(document.data, "metadata", "namespace"))
+        found["metadata", "namespace"] = by_option(options, "namespaces", home)
+    return found
+
+
+def _bound(data: JsonObject, namespace: str, own: str, elsewhere: Mapping[str, str]) -> JsonObject:
+    """Return a RoleBinding whose service accounts are those of its namespace in the cluster."""
+    subjects: list[Json] = []
+    for subject in map(as_object, as_list(data.get("subjects"))):
+        place = subject.get("namespace")
+        if subject.get("kind") != "ServiceAccount":
+            subjects.append({"apiGroup": RBAC_GROUP, **subject})
+        elif place is None or place == own:
+            subjects.append({**subject, "namespace": namespace})
+        else:
+            subjects.append({**subject, "namespace": elsewhere.get(str(place), str(place))})
+    reference = {"apiGroup": RBAC_GROUP, **as_object(data.get("roleRef"))}
+    return {**data, "roleRef": reference, **({"subjects": subjects} if subjects else {})}
+
+
+def without_namespace(documents: Iterable[Document], given: Iterable[Document]) -> frozenset[Key]:
+    """Return the identities of documents that got a namespace because they had none of their own."""
+    bare = {(d.source.name, d.index) for d in given if not get(d.data, "metadata", "namespace")}
+    return frozenset(identity(document) for document in documents if (document.source.name, document.index) in bare)

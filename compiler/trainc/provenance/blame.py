@@ -1,0 +1,155 @@
+"""Which step brought each field of an object: snapshots after every step, compared as git blame compares commits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from trainc.basics.jsonvalues import Json, Path
+from trainc.documents.compare import key_of
+from trainc.plugins.model import Origin
+
+Cause = Callable[[Path, Json], Origin]
+"""Returns the origin of a value that a step brought, given its path in the snapshot and the snapshot."""
+
+
+class Step(NamedTuple):
+    """What an object looked like after one step, and why."""
+
+    snapshot: Json
+    cause: Cause
+
+
+def blame(steps: Iterable[Step]) -> Mapping[Path, Origin]:
+    """Return the origin of every path of the last snapshot. Each is computed when it is looked up: few ever are."""
+    before: Json = None
+    tree: _Node | None = None
+    for step in steps:
+        root = step.snapshot
+        tree = _carry(before, tree, root, (), lambda path, root=root, step=step: step.cause(path, root))  # type: ignore[misc]
+        before = root
+    return _Blame(tree)
+
+
+class _Blame(Mapping[Path, Origin]):
+    """The origins of a tree, by path."""
+
+    __slots__ = ("_tree",)
+
+    def __init__(self, tree: _Node | None) -> None:
+        self._tree = tree
+
+    def get(self, path: Path, default: Any = None) -> Any:
+        """Return the origin of a path, ``default`` where there is no such path."""
+        node = self._tree
+        for step in path:
+            if node is None:
+                break
+            node = node.child(step)
+        return default if node is None else node.origin
+
+    def __getitem__(self, path: Path) -> Origin:
+        if (found := self.get(path)) is None:
+            raise KeyError(path)
+        return found  # type: ignore[no-any-return]
+
+    def __iter__(self) -> Iterator[Path]:
+        return iter(()) if self._tree is None else self._tree.paths(())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class _Node:
+    """A value after a step: what the step kept has its old origin, what is new has the step's.
+
+    ``before`` is the value that it replaced, and ``old`` the node of that; None where there was none.
+    """
+
+    __slots__ = ("_children", "_origin", "_pairs", "after", "before", "cause", "old", "path")
+
+    def __init__(
+        self, before: Json, old: _Node | None, after: Json, path: Path, cause: Callable[[Path], Origin]
+    ) -> None:
+        self.before, self.old, self.after, self.path, self.cause = before, old, after, path, cause
+        self._origin: Origin | None = None
+        self._pairs: Mapping[str | int, str | int | None] | None = None
+        self._children: dict[str | int, _Node] = {}
+
+    @property
+    def origin(self) -> Origin:
+        """Where the value came from."""
+        if self._origin is None:
+            if not isinstance(self.after, dict | list):
+                self._origin = _replacing(self.before, self.old, self.cause(self.path))
+            elif self.old is not None and type(self.before) is type(self.after):
+                self._origin = self.old.origin
+            else:
+                self._origin = self.cause(self.path)
+        return self._origin
+
+    def child(self, key: str | int) -> _Node | None:
+        """Return the node of a field or item, or None."""
+        if key in self._children:
+            return self._children[key]
+        pairs = self.pairs()
+        if key not in pairs:
+            return None
+        old_key = pairs[key]
+        old = self.old.child(old_key) if self.old is not None and old_key is not None else None
+        before = self.before[old_key] if old is not None else None  # type: ignore[index]
+        made = _carry(before, old, self.after[key], (*self.path, key), self.cause)  # type: ignore[index]
+        self._children[key] = made
+        return made
+
+    def pairs(self) -> Mapping[str | int, str | int | None]:
+        """Return the keys of the value, each with its key before the step."""
+        if self._pairs is None:
+            before, after = self.before, self.after
+            if isinstance(after, dict):
+                old = before if isinstance(before, dict) else {}
+                self._pairs = {key: key if key in old else None for key in after}
+            else:
+                items = before if isinstance(before, list) else []
+                self._pairs = dict(_aligned(items, after)) if isinstance(after, list) else {}
+        return self._pairs
+
+    def paths(self, path: Path) -> Iterator[Path]:
+        """Yield the path of the value, which may have moved since the step, and those of everything below it."""
+        yield path
+        for key in self.pairs():
+            if (child := self.child(key)) is not None:
+                yield from child.paths((*path, key))
+
+
+def _carry(before: Json, old: _Node | None, after: Json, path: Path, cause: Callable[[Path], Origin]) -> _Node:
+    """Return the node of a value after a step: the old node where the value is the same."""
+    if old is not None and before == after and type(before) is type(after):
+        return old
+    return _Node(before, old, after, path, cause)
+
+
+def _replacing(before: Json, tree: _Node | None, origin: Origin) -> Origin:
+    """Return the origin of a scalar that replaces another; a default only writes the same value in another form."""
+    if tree is None or before is None or isinstance(before, dict | list):
+        return origin
+    return tree.origin if origin.kind == "default" else replace(origin, earlier=tree.origin)
+
+
+def _aligned(old: list[Json], new: list[Json]) -> list[tuple[str | int, str | int | None]]:
+    """Return for each index of new the index of the same item in old: by key, by equality, or by position."""
+    places = {key: index for index, item in reversed(list(enumerate(old))) if (key := key_of(item)) is not None}
+    out: list[tuple[str | int, str | int | None]] = []
+    for index, item in enumerate(new):
+        key = key_of(item)
+        if key is not None:
+            out.append((index, places.get(key)))
+        elif index < len(old) and old[index] == item:
+            out.append((index, index))
+        elif item in old:
+            out.append((index, old.index(item)))
+        else:  # with as many items as before it is the old one, changed
+            out.append((index, index if len(old) == len(new) else None))
+    return out

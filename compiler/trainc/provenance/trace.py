@@ -1,0 +1,289 @@
+"""Where every field of a job's objects came from: the job's steps once more, with a snapshot after each.
+
+``attributed`` is all that the pipeline knows of it: nothing is computed until a finding or ``trainc explain`` asks for
+an origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import Final
+
+from msgspec.structs import replace
+
+from trainc.admission.jobset import admit_jobset
+from trainc.basics.jsonvalues import Json, JsonObject, Path, existing, get
+from trainc.documents.compare import counterpart
+from trainc.gitops import passes
+from trainc.gitops.base import JOBSET, name_place, namespace_origin
+from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration
+from trainc.plugins import PLUGINS, built, shaped
+from trainc.plugins.jobset import build as build_jobset
+from trainc.plugins.join import join, patched
+from trainc.plugins.model import Model, Object, Objects, Origin
+from trainc.plugins.origins import nearest
+from trainc.provenance.blame import Cause, Step, blame
+from trainc.schema import admit, resource
+from trainc.upstream import JOBSET_API, VOLCANO_QUEUE
+
+POLICIES = {
+    "CoScheduling": ("podGroupPolicy", "coscheduling"),
+    "Volcano": ("podGroupPolicy", "volcano"),
+    "Flux": ("mlPolicy", "flux"),
+    "JAX": ("mlPolicy", "jax"),
+    "MPI": ("mlPolicy", "mpi"),
+    "Torch": ("mlPolicy", "torch"),
+    "XGBoost": ("mlPolicy", "xgboost"),
+    "PlainML": ("mlPolicy",),
+    "JobSet": ("template",),
+}
+"""The policy in the runtime's spec that switches each plugin on."""
+
+TYPES = "JobSet API types"
+"""Trainer reads the template into Go's types, which write some fields that nobody gave."""
+
+TEMPLATE = ("spec", "template")
+CONTAINER_STEPS = 8
+"""Steps to a container: spec replicatedJobs i template spec template spec containers."""
+
+_NODES: Final[Path] = ("spec", "trainer", "numNodes")
+_PROCESSES: Final[Path] = ("spec", "trainer", "numProcPerNode")
+_RESOURCES: Final[Path] = ("spec", "trainer", "resourcesPerNode")
+
+COUNTED: Final[Mapping[Path, tuple[Path, ...]]] = {
+    ("data", "hostfile"): (_NODES, _PROCESSES),
+    ("spec", "minMember"): (_NODES,),
+    ("spec", "minResources"): (_RESOURCES, _NODES),
+}
+"""What plugins count, and the fields of a TrainJob that decide it, the most important first."""
+
+COPIED: Final[Mapping[Path, Path]] = {
+    ("spec", "scheduleTimeoutSeconds"): ("spec", "podGroupPolicy", "coscheduling", "scheduleTimeoutSeconds"),
+    ("spec", "networkTopology"): ("spec", "podGroupPolicy", "volcano", "networkTopology"),
+}
+"""What plugins copy from the runtime, and from where."""
+
+
+def attributed(model: Model, objects: Objects) -> Objects:
+    """Return the objects of a job with the origins of their fields."""
+    trace = cache(partial(_trace, model))
+    return tuple(replace(made, origins=partial(_at, trace, index)) for index, made in enumerate(objects))
+
+
+def _at(trace: Callable[[], list[Mapping[Path, Origin]]], index: int) -> Mapping[Path, Origin]:
+    return trace()[index]
+
+
+def _trace(model: Model) -> list[Mapping[Path, Origin]]:
+    """Build the objects of a job once more, and return the origins of the fields of each."""
+    chosen = model.options.chosen()
+    variants = [shaped(_joined(model, chosen[:count])) for count in range(len(chosen) + 1)]
+    jobset = cache(lambda: blame(_steps_of_jobset(model, variants)))
+    histories: list[list[Step]] = []
+    objects: Objects = ()
+    for plugin, made in built(shaped(model)):
+        if made.kind == JOBSET:
+            steps = _steps_of_jobset(model, variants)
+        else:
+            steps = _steps_of_owned(variants, plugin, made, partial(_owned, model, plugin, jobset))
+        histories.append(steps)
+        objects += (replace(made, origins=cache(partial(blame, [*steps]))),)
+    for step, after in () if model.options.faithful else passes.steps(model, objects):
+        for index, one in enumerate(after):
+            if index >= len(histories):
+                histories.append([Step(one.data, partial(_by_maker, one))])
+            elif one.data != objects[index].data:
+                histories[index].append(Step(one.data, partial(step.cause, model)))
+        objects = after
+    for history, one in zip(histories, objects, strict=True):
+        if one.kind == JOBSET:
+            history.append(_admission(one.data))
+    return [blame(history) for history in histories]
+
+
+def _by_maker(one: Object, path: Path, root: Json) -> Origin:
+    """Return the origin of a field of an object that a pass made: the object says itself where its fields come from."""
+    return nearest(one.origins(), path) or Origin("plugin", name="trainc")
+
+
+def _joined(model: Model, fixes: tuple[str, ...]) -> Model:
+    """Return the model as it is with only these fixes, before plugins shape it."""
+    if model.options.chosen() == fixes:
+        return model
+    other = join(model.job, model.runtime, model.cluster, model.options.with_fixes(fixes))
+    return replace(other, name=model.name, namespace=model.namespace)
+
+
+def _steps_of_jobset(model: Model, variants: Sequence[Model]) -> list[Step]:
+    """Return the JobSet after every step from the template to the last fix. ``variants``: without fixes, then each."""
+    fixed, model = model, _joined(model, ())
+    found = [_template(model), *_patches(model)]
+    found.append(Step(_bare(model, model.spec), lambda path, root: _resources(model, path)))
+    found.append(Step(_jobset(model), partial(_shaped, model, "JobSet")))
+    for plugin in PLUGINS:
+        before, model = model, plugin.shape(model)
+        if model is not before:
+            found.append(Step(_jobset(model), partial(_shaped, model, plugin.name)))
+    fixes = zip(fixed.options.chosen(), variants[1:], strict=True)
+    return [*found, *(Step(_jobset(variant), _by_fix(variant, name)) for name, variant in fixes)]
+
+
+def _jobset(model: Model) -> Json:
+    objects = build_jobset(model)
+    return objects[0].data if objects else None
+
+
+def _steps_of_owned(variants: Sequence[Model], plugin: str, made: Object, cause: Cause) -> list[Step]:
+    """Return an object that one plugin builds whole, such as a ConfigMap: without fixes, then with each."""
+    steps = []
+    for count, variant in enumerate(variants):
+        names = variant.options.chosen()
+        for maker, one in built(variant):
+            if (maker, one.kind, one.name) == (plugin, made.kind, made.name):
+                steps.append(Step(one.data, _by_fix(variant, names[-1]) if count else cause))
+    return [*steps, Step(made.data, cause)]
+
+
+def _by_fix(model: Model, name: str) -> Cause:
+    origin = Origin("fix", model.runtime, ("spec",), name)
+    return lambda path, root: origin
+
+
+def _by_policy(model: Model, plugin: str) -> Origin:
+    return Origin("plugin", model.runtime, ("spec", *POLICIES[plugin]), plugin)
+
+
+def _shaped(model: Model, plugin: str, path: Path, root: Json) -> Origin:
+    """Return the origin of a value that a plugin brought to the JobSet."""
+    return _from_job(model, path, root) or _by_policy(model, plugin)
+
+
+def _resources(model: Model, path: Path) -> Origin:
+    """Return the origin of a value that resourcesPerNode brought: the entry of the resource, if the path names one."""
+    place = ("spec", "trainer", "resourcesPerNode", *path[CONTAINER_STEPS + 2 :])
+    return Origin("input", model.job, existing(model.job.data, place))
+
+
+def _template(model: Model) -> Step:
+    def cause(path: Path, root: Json) -> Origin:
+        if path == ("metadata", "name"):
+            return Origin("input", model.job, name_place(model))
+        if path == ("metadata", "namespace"):
+            return namespace_origin(model)
+        if path in ((), ("metadata",)):
+            return Origin("input", model.job, path)
+        if path in (("apiVersion",), ("kind",)):
+            return _by_policy(model, "JobSet")
+        place = (*TEMPLATE, *path)
+        if get(model.runtime.data, *place) is None:
+            return Origin("default", name=TYPES)
+        return Origin("input", model.runtime, place)
+
+    spec = apply_configuration(model.unpatched, JOB_SET_SPEC)
+    template = get(model.runtime.data, *TEMPLATE)
+    return Step(_bare(model, spec, template), cause)
+
+
+def _patches(model: Model) -> list[Step]:
+    patches = get(model.job.data, "spec", "runtimePatches")
+    found = []
+    for index, patch in enumerate(patches if isinstance(patches, list) else []):
+        upto: JsonObject = {"runtimePatches": patches[: index + 1]} if isinstance(patches, list) else {}
+        spec = apply_configuration(patched(model.unpatched, upto), JOB_SET_SPEC)
+        found.append(Step(_bare(model, spec), _by_patch(model, index, patch)))
+    return found
+
+
+def _by_patch(model: Model, index: int, patch: Json) -> Cause:
+    place = ("spec", "runtimePatches", index, "trainingRuntimeSpec", "template")
+    template = get(patch, "trainingRuntimeSpec", "template")
+    manager = str(get(patch, "manager"))
+    return lambda path, root: Origin("patch", model.job, (*place, *counterpart(template, root, path)), manager)
+
+
+def _bare(model: Model, spec: Json, template: Json = None) -> JsonObject:
+    metadata: JsonObject = {"name": model.name, "namespace": model.namespace}
+    for kind, values in (("labels", model.labels), ("annotations", model.annotations)):
+        own: Json = get(template, "metadata", kind) if template is not None else {**values}
+        if own:
+            metadata[kind] = own
+    return {"apiVersion": JOBSET_API, "kind": "JobSet", "metadata": metadata, "spec": spec}
+
+
+NUM_NODES: Path = ("spec", "mlPolicy", "numNodes")
+_COUNTS = frozenset(("PET_NNODES", "JAX_NUM_PROCESSES"))
+"""Variables whose value is the number of nodes."""
+
+
+def _from_job(model: Model, path: Path, root: Json) -> Origin | None:
+    """Return the origin of a value of the JobSet that was copied or counted from a field, or None."""
+    place = _job_path(path, root)
+    if place is not None and get(model.job.data, *place) is not None:
+        return Origin("input", model.job, place)
+    if path[-1:] in (("parallelism",), ("completions",)):
+        return Origin("input", model.runtime, NUM_NODES)
+    if len(path) > CONTAINER_STEPS + 2 and path[CONTAINER_STEPS + 1] == "env":
+        return _variable(model, get(root, *path[: CONTAINER_STEPS + 3], "name"), path[CONTAINER_STEPS + 3 :])
+    return None
+
+
+def _job_path(path: Path, root: Json) -> Path | None:
+    if path == ("spec", "suspend"):
+        return path
+    if path[-1:] in (("parallelism",), ("completions",)):
+        return ("spec", "trainer", "numNodes")
+    field = path[CONTAINER_STEPS + 1] if len(path) > CONTAINER_STEPS + 1 else None
+    if field in ("image", "command", "args") and path[CONTAINER_STEPS - 1] == "containers":
+        return ("spec", "trainer", field, *path[CONTAINER_STEPS + 2 :])
+    if field == "envFrom":
+        kind = str(get(root, *path[: CONTAINER_STEPS + 1], "name")).removesuffix("-initializer")
+        return ("spec", "initializer", kind, "secretRef")
+    return None
+
+
+def _variable(model: Model, name: Json, inside: Path) -> Origin | None:
+    for place in (("spec", "trainer"), ("spec", "initializer", "dataset"), ("spec", "initializer", "model")):
+        variables = get(model.job.data, *place, "env")
+        for index, variable in enumerate(variables if isinstance(variables, list) else []):
+            if get(variable, "name") == name:
+                return Origin("input", model.job, existing(model.job.data, (*place, "env", index, *inside)))
+        if name == "STORAGE_URI" and get(model.job.data, *place, "storageUri") is not None:
+            return Origin("input", model.job, (*place, "storageUri"))
+    if name in _COUNTS and inside == ("value",):
+        for document, count in ((model.job, ("spec", "trainer", "numNodes")), (model.runtime, NUM_NODES)):
+            if get(document.data, *count) is not None:
+                return Origin("input", document, count)
+    return None
+
+
+def _admission(jobset: JsonObject) -> Step:
+    """Return the JobSet as a cluster stores it; the object as the CRD alone leaves it tells who set a field."""
+    by_crd = cache(lambda: admit(resource("JobSet"), jobset).data)
+
+    def cause(path: Path, root: Json) -> Origin:
+        return Origin("default", name="JobSet CRD" if existing(by_crd(), path) == path else "JobSet webhook")
+
+    return Step(admit_jobset(jobset, {})[0], cause)
+
+
+def _owned(model: Model, plugin: str, jobset: Callable[[], Mapping[Path, Origin]], path: Path, root: Json) -> Origin:
+    """Return the origin of a field of an object that a plugin builds: the input that it was copied or counted from."""
+    maker = _by_policy(model, plugin)
+    if path == ("metadata", "name"):
+        return Origin("input", model.job, name_place(model))
+    if path == ("metadata", "namespace"):
+        return namespace_origin(model)
+    if path == ("spec", "queue"):
+        return nearest(jobset(), ("metadata", "annotations", VOLCANO_QUEUE)) or maker
+    for place, source in COPIED.items():
+        if path[: len(place)] == place and get(model.runtime.data, *source) is not None:
+            return Origin("input", model.runtime, (*source, *path[len(place) :]))
+    for place, fields in COUNTED.items():
+        if path[: len(place)] == place:
+            given = next((field for field in fields if get(model.job.data, *field) is not None), None)
+            if given is not None:
+                return Origin("plugin", model.job, given, plugin)
+            if fields[0] == _NODES and plugin != "MPI":
+                return Origin("plugin", model.runtime, ("spec", "mlPolicy", "numNodes"), plugin)
+    return maker
