@@ -90,6 +90,17 @@ def test_imports_go_down() -> None:
     assert broken == {}, "module, what it must not import, and the line"
 
 
+def test_cel_needs_little() -> None:
+    known = frozenset(modules())
+    trees = [tree for name, tree in modules().items() if room(name) == "cel"]
+    assert {room(imported) for tree in trees for _, imported in imports(tree, known)} == {
+        "basics",
+        "cel",
+        "data",
+        "kube",
+    }
+
+
 def test_nothing_is_owed_that_is_paid() -> None:
     assert set(OWED) <= set(offences())
 

@@ -135,24 +135,19 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
 
     def input(self, data: JsonObject) -> JsonObject | Finding | None:
         """Return the object as it was given, None if it is new, or the note that no cluster could hold it."""
-        if not self.base.is_given:
-            return None
         old = self.base.input(*identify(data))
-        found = self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
-        if old is None or found is None:
-            return None
-        held = as_stored(found, old)
-        return _extended(held, old.data) if isinstance(held, dict) else held
+        held = self._stored(data, old, created=False)
+        return _extended(held, old.data) if old is not None and isinstance(held, dict) else held
 
     def emitted(self, data: JsonObject) -> JsonObject | Finding | None:
         """Return the object as it was emitted, None if it is new, or the note that no cluster could hold it."""
-        if not self.base.is_given:
+        return self._stored(data, self.base.emitted(*identify(data)), created=data["kind"] == _WITH_WEBHOOK)
+
+    def _stored(self, data: JsonObject, old: Document | None, *, created: bool) -> JsonObject | Finding | None:
+        if old is None:
             return None
-        old = self.base.emitted(*identify(data))
-        found = self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
-        if old is None or found is None:
-            return None
-        return as_stored(found, old, created=found.kind == _WITH_WEBHOOK)
+        resource = self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
+        return as_stored(resource, old, created=created) if resource is not None else None
 
 
 def as_stored(resource: Resource, old: Document, *, created: bool = False) -> JsonObject | Finding:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.admission.crd import UNCHECKED, rule_finding, unknown_field, violation_finding
+from trainc.admission.crd import UNCHECKED, broken_rules, rule_finding, unknown_field, violation_finding
 from trainc.admission.refused import Refused
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing
 from trainc.documents.classify import RUNTIMES, TRAINJOB
@@ -19,7 +19,7 @@ from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report, suggest
 from trainc.findings.reporting import secrets_in_plain_text
 from trainc.inputs.source import Document, Source
-from trainc.schema import Admitted, Resource, admit, has_rules
+from trainc.schema import Resource, admit
 from trainc.schema.definitions import KIND, Definition, define
 from trainc.schema.kinds import BUILT_IN, KINDS, GroupKind, Registry, all_kinds, split_version
 from trainc.schema.structural import difference
@@ -155,7 +155,8 @@ def admit_object(document: Document, registry: Registry) -> tuple[Document, tupl
     stored = replace(document, data=result.data)
     if (refused := oversized(result.data)) is not None:
         findings.append(refused.finding(document))
-    return stored, (*findings, *_broken_rules(stored, resource, result))
+    findings += [rule_finding(stored, failure, None) for failure in broken_rules(resource, result)]
+    return stored, tuple(findings)
 
 
 def _no_match(document: Document, registry: Registry, group: str, kind: str) -> Iterator[Finding]:
@@ -178,17 +179,6 @@ def _no_match(document: Document, registry: Registry, group: str, kind: str) -> 
         yield report(
             "TC008", document, ("kind",), message, severity=Severity.WARNING, found=kind, hint=hint, upstream=upstream
         )
-
-
-def _broken_rules(document: Document, resource: Resource, result: Admitted) -> Iterator[Finding]:
-    """Yield the rules of its CRD that an admitted object does not meet; ``document`` holds the object as admitted."""
-    if resource.native or not has_rules(resource.schema) or any(v.decode for v in result.violations):
-        return
-    from trainc.admission.rules import failures
-
-    blocking = tuple(violation.path for violation in result.violations if violation.blocking)
-    for failure in failures(resource.schema, result.data, skip=blocking):
-        yield rule_finding(document, failure, None)
 
 
 def oversized(data: JsonObject) -> Refused | None:

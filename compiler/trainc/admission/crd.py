@@ -39,34 +39,35 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
     result = admit(resource(kind), document.data, TYPES[kind], reads=True)
     severity = Severity.WARNING if faithful else None
     findings = [unknown_field(document, path, resource(kind), severity) for path in result.dropped]
-    violations = result.violations if faithful else _telling(result.violations)
+    violations = result.violations if faithful else _without_repeats(result.violations)
     findings += [violation_finding(document, v, "decode" if v.decode else stage) for v in violations]
     stored = replace(document, data=result.data)
-    findings += [rule_finding(stored, failure, stage) for failure in broken_rules(kind, result, faithful=faithful)]
+    findings += [
+        rule_finding(stored, failure, stage) for failure in broken_rules(resource(kind), result, faithful=faithful)
+    ]
     if not result.violations and not result.readable:
         findings += _undecodable(stored, TYPES[kind], webhook)
     return Admitted(stored, tuple(findings))
 
 
-def _telling(violations: tuple[Violation, ...]) -> tuple[Violation, ...]:
-    """Leave out what adds nothing to another violation of its place, and that rules are not checked: they are."""
-    told = {violation.path for violation in violations if not violation.secondary}
-    return tuple(v for v in violations if v.code != UNCHECKED and not (v.secondary and v.path in told))
+def _without_repeats(violations: tuple[Violation, ...]) -> tuple[Violation, ...]:
+    """Leave out what adds nothing to another violation of its path, and that rules are not checked: they are."""
+    reported = {violation.path for violation in violations if not violation.secondary}
+    return tuple(v for v in violations if v.code != UNCHECKED and not (v.secondary and v.path in reported))
 
 
-def broken_rules(kind: str, result: Result, *, faithful: bool) -> tuple[RuleFailure, ...]:
+def broken_rules(resource: Resource, result: Result, *, faithful: bool = False) -> tuple[RuleFailure, ...]:
     """Return the rules of the CRD that an admitted object does not meet.
 
     After an error that makes it pointless, such as a missing field, the server evaluates none. Beyond faithful those
     are evaluated that do not look at such an error, so that all is said in one run.
     """
-    schema = resource(kind).schema
-    if any(violation.decode for violation in result.violations):
+    if resource.native or any(violation.decode for violation in result.violations):
         return ()
     blocking = tuple(violation.path for violation in result.violations if violation.blocking)
     if blocking and faithful:
         return ()
-    return failures(schema, result.data, skip=blocking)
+    return failures(resource.schema, result.data, skip=blocking)
 
 
 def rule_finding(document: Document, failure: RuleFailure, stage: str | None) -> Finding:

@@ -1,22 +1,20 @@
 """The rules of a CRD, x-kubernetes-validations: which hold, which fail, on create and on update.
 
 Source: k8s.io/apiextensions-apiserver v0.34 pkg/apiserver/schema/cel/validation.go and compilation.go. A rule is
-compiled when there is a value that it looks at. On create only the parts of an object are visited that have rules which
-run then (most compare with the old value and do not), and that all rules of a part hold is remembered for parts that
-many objects share (memo.py).
+compiled when there is a value for it. On create only those parts of an object are visited that have rules which run
+then: most compare with the old value and do not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache, cached_property, partial
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted
-from trainc.basics.memo import LASTING
 from trainc.cel.program import Program
 from trainc.cel.rules import OLD_SELF, SELF, CompiledRule, common_selection, compile_rule
 from trainc.cel.schemas import reader
@@ -25,14 +23,14 @@ from trainc.kube.fielderror import NO_FIELD, quote
 from trainc.schema import Structural, has_rules
 from trainc.schema.structural import compiled
 
-# Where the rules of a schema are
+# The rules of a schema
 
 _OPAQUE = frozenset("'\"/")
 """What strings and comments begin with."""
 
 
 class Rule(msgspec.Struct, frozen=True, eq=False):
-    """A rule at its place in a schema."""
+    """A rule of a schema."""
 
     spec: JsonObject
     compiled: Callable[[], CompiledRule]
@@ -51,56 +49,54 @@ class Rule(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return str(self.spec.get("message") or self.spec.get("rule", "")).strip()
 
     @property
     def message(self) -> str:
-        """What is said when it fails, unless an expression says it."""
+        """Its message, where no messageExpression gives one."""
         text = str(self.spec.get("message", ""))
         return text.strip() if text else f"failed rule: {self.label}"
 
 
 class Site:
-    """A place of a schema at or below which rules stand."""
+    """A part of a schema that has rules, itself or below. ``rules`` has the rules, ``node`` the types."""
 
     def __init__(self, rules: Structural, node: Structural, root: bool) -> None:
         self.node = node
         self.root = root
         self._source = rules
-        self.holding_texts: dict[str, int] = {}
-        """Short texts for which the rules hold without an old value, and what that costs: a fleet repeats a few."""
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """Return the rules of the place itself."""
+        """The rules of this schema itself."""
         node, root = self.node, self.root
         return tuple(Rule(spec, cache(partial(compile_rule, spec, node, root))) for spec in self._source.rules)
 
     @cached_property
     def runs_on_create(self) -> bool:
-        """Whether a rule of the place, or of one below it, may run without an old value."""
+        """Whether a rule here or below may run without an old value."""
         below = (*self.nested, *self.properties.values(), self.items, self.additional)
         return bool(self.create_rules) or any(sub is not None and sub.runs_on_create for sub in below)
 
     @cached_property
     def create_rules(self) -> tuple[Rule, ...]:
-        """Return the rules of the place itself that may run without an old value."""
+        """The rules of this schema itself that may run without an old value."""
         return tuple(rule for rule in self.rules if rule.optional_old or not rule.plainly_compares)
 
     @cached_property
     def create_properties(self) -> Mapping[str, Site]:
-        """Return the places below, by field, at or below which a rule may run without an old value."""
+        """The fields with rules that may run without an old value, at any depth."""
         return {name: site for name, site in self.properties.items() if site.runs_on_create}
 
     @cached_property
     def read(self) -> Callable[[Json], Value]:
-        """Return what reads a value of the place."""
+        """The function that makes CEL's value of JSON."""
         return reader(self.node, self.root)
 
     @cached_property
     def properties(self) -> Mapping[str, Site]:
-        """Return the places below, by field."""
+        """The fields with rules, at any depth."""
         found = {}
         for name, rules in self._source.properties.items():
             node = self.node.properties.get(name)
@@ -110,25 +106,25 @@ class Site:
 
     @cached_property
     def items(self) -> Site | None:
-        """Return the place of a list's items."""
+        """The items of a list, if they have rules."""
         rules, node = self._source.items, self.node.items
         return _site(rules, node, node.embedded) if rules is not None and node is not None else None
 
     @cached_property
     def additional(self) -> Site | None:
-        """Return the place of a map's values."""
+        """The values of a map, if they have rules."""
         rules, node = self._source.additional, self.node.additional
         return _site(rules, node, node.embedded) if rules is not None and node is not None else None
 
     @cached_property
     def nested(self) -> tuple[Site, ...]:
-        """Return the same place as the parts of allOf see it."""
+        """The parts of allOf that have rules."""
         parts = (_site(part, self.node, self.root) for part in self._source.alternatives("allOf"))
         return tuple(part for part in parts if part is not None)
 
 
 def root_site(schema: Structural) -> Site | None:
-    """Return the place of a whole object, or None if nothing in it has rules."""
+    """Return the site of a whole object, or None if nothing in it has rules."""
     site: Site | None = compiled(_make_root, schema)
     return site
 
@@ -139,19 +135,6 @@ def _make_root(schema: Structural) -> Site | None:
 
 def _site(rules: Structural, node: Structural, root: bool) -> Site | None:
     return Site(rules, node, root) if has_rules(rules) else None
-
-
-def entries(site: Site, value: JsonObject, *, created: bool) -> Iterator[tuple[str, Json, Site]]:
-    """Yield the entries of an object at or below which rules stand: name, value and place.
-
-    ``created``: there is no old value, so only rules that may run without one count.
-    """
-    properties = site.create_properties if created else site.properties
-    for key, sub in value.items():
-        if site.additional is not None:
-            yield key, sub, site.additional
-        if (below := properties.get(key)) is not None:
-            yield key, sub, below
 
 
 class Partners:
@@ -208,11 +191,6 @@ class RuleFailure(NamedTuple):
     upstream: str
 
 
-_SHORT: Final = 200
-_MANY: Final = 1024
-"""How long texts are, and how many of a place, for which it is remembered that the rules hold."""
-
-
 class _Stop(Exception):
     """The budget is spent: no further rule is run."""
 
@@ -235,7 +213,7 @@ def failures(
 
 
 class _Place(NamedTuple):
-    """A rule that looks at a value."""
+    """A rule, and the path of the value that it is evaluated for."""
 
     site: Site
     path: Path
@@ -254,31 +232,6 @@ class _Run(msgspec.Struct):
         """Evaluate the rules at path, then those below it."""
         if value is None or (old is None and not site.runs_on_create):
             return
-        created = old is None and not self.skip
-        if created and value.__class__ is str:
-            self._visit_text(site, path, str(value))
-            return
-        remembered = LASTING.get(id(value)) if created else None
-        if remembered is not None and remembered.get(site, self.budget) < self.budget:
-            self.budget -= remembered[site]
-            return
-        count, budget = len(self.found), self.budget
-        self._visit(site, path, value, old)
-        if remembered is not None and len(self.found) == count:
-            remembered[site] = budget - self.budget
-
-    def _visit_text(self, site: Site, path: Path, text: str) -> None:
-        """Evaluate the rules of a text that is created, unless it is known that they hold."""
-        known = site.holding_texts
-        if known.get(text, self.budget) < self.budget:
-            self.budget -= known[text]
-            return
-        count, budget = len(self.found), self.budget
-        self._visit(site, path, text, None)
-        if len(self.found) == count and len(text) <= _SHORT and len(known) < _MANY:
-            known[text] = budget - self.budget
-
-    def _visit(self, site: Site, path: Path, value: Json, old: Json) -> None:
         if site.rules and not any(error[: len(path)] == path for error in self.skip):
             self._evaluate(site, path, value, old)
         for nested in site.nested:
@@ -290,20 +243,25 @@ class _Run(msgspec.Struct):
                     self.visit(site.items, (*path, index), item, partners.find(item))
         elif isinstance(value, dict):
             before = old if isinstance(old, dict) else {}
-            for key, sub, below in entries(site, value, created=old is None):
-                self.visit(below, (*path, key), sub, before.get(key))
+            properties = site.properties if old is not None else site.create_properties
+            for key, sub in value.items():
+                for below in (site.additional, properties.get(key)):
+                    if below is not None:
+                        self.visit(below, (*path, key), sub, before.get(key))
 
     def _evaluate(self, site: Site, path: Path, value: Json, old: Json) -> None:
         variables: dict[str, Value] | None = None
         for rule in site.rules if old is not None else site.create_rules:
-            optional = rule.optional_old
             place = _Place(site, path, rule, rule.compiled())
             if self.budget <= 0:
                 self._stop(place, _OUT_OF_BUDGET)
             if place.made.problem is not None:
-                self._add(place, f"{_trouble(place.made)} error: {place.made.problem.text}")
-            elif place.made.rule is not None and (old is not None or optional or not place.made.compares):
-                variables = variables or _read(site, value, old)
+                what = "rule compile" if place.made.typed else "rule compiler initialization"
+                self._add(place, f"{what} error: {place.made.problem.text}")
+            elif place.made.rule is not None and (old is not None or rule.optional_old or not place.made.compares):
+                if variables is None:
+                    variables = {SELF: _read(site, value)}
+                    variables.update({OLD_SELF: _read(site, old)} if old is not None else {})
                 self._run(place, place.made.rule.program, variables)
 
     def _run(self, place: _Place, program: Program, variables: dict[str, Value]) -> None:
@@ -363,10 +321,6 @@ class _Run(msgspec.Struct):
         self.found.append(RuleFailure(path, about, place.rule.spec, made.compares, text, upstream))
 
 
-def _trouble(made: CompiledRule) -> str:
-    return "rule compile" if made.typed else "rule compiler initialization"
-
-
 def message_text(value: Value) -> str | None:
     """Return what a message expression gave, or None where the server falls back on the message."""
     if not isinstance(value, str):
@@ -385,14 +339,7 @@ def _field_error(name: str, kind: str, reason: str, text: str) -> str:
     return f'{name}: Invalid value: "{kind}": {text}'
 
 
-def _read(site: Site, value: Json, old: Json) -> dict[str, Value]:
-    variables = {SELF: _value(site, value)}
-    if old is not None:
-        variables[OLD_SELF] = _value(site, old)
-    return variables
-
-
-def _value(site: Site, value: Json) -> Value:
+def _read(site: Site, value: Json) -> Value:
     try:
         return site.read(value)
     except EvalError as error:

@@ -18,10 +18,10 @@ from trainc.cel.ast import Call, Comprehension, Entry, Ident, ListLiteral, Liter
 from trainc.cel.declarations import Declared, Environment, qualified
 from trainc.cel.issues import CompileError, Issue
 from trainc.cel.judging import Judge, Reference
-from trainc.cel.messages import constructed
 from trainc.cel.types import Type
 from trainc.cel.unification import TooLarge
 from trainc.cel.values import Uint
+from trainc.cel.wellknown import constructed
 
 __all__ = ["Checked", "Reference", "check", "unchecked"]
 

@@ -2,7 +2,7 @@
 
 Sources: k8s.io/kubernetes v1.34 pkg/apis/admissionregistration/validation/validation.go; k8s.io/apimachinery v0.34
 pkg/apis/meta/v1/validation and pkg/util/validation/field/errors.go. Metadata is judged with that of all kinds
-(schema/metarules.py).
+(schema/metadata.py).
 """
 
 from __future__ import annotations
