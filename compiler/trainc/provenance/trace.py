@@ -16,8 +16,7 @@ from trainc.admission.generated import admit_jobset
 from trainc.basics.jsonvalues import Json, JsonObject, Path, existing, get
 from trainc.documents.compare import counterpart
 from trainc.gitops import passes
-from trainc.gitops.base import JOBSET, namespace_origin
-from trainc.gitops.base import name_place
+from trainc.gitops.base import JOBSET, name_place, namespace_origin
 from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration
 from trainc.plugins import PLUGINS, built, shaped
 from trainc.plugins.jobset import build as build_jobset
