@@ -18,7 +18,7 @@ from trainc.basics.jsonvalues import JsonObject
 from trainc.cli.root import trainc
 from trainc.documents.emit import emit
 from trainc.gitops.argocd import applicationset
-from trainc.pipeline.applications import objects
+from trainc.pipeline.layout import argocd_objects
 
 ORACLE = Path(__file__).parents[1] / "oracle" / "argocd"
 BINARY = ORACLE / "argocd"
@@ -149,7 +149,7 @@ def validate(root: Path, crds: str, made: list[JsonObject]) -> tuple[int, str]:
 
 def every_object() -> list[JsonObject]:
     """All objects, and the Applications that Argo CD makes of them."""
-    made = [data for name in OPTIONS for data in objects([tree(name)])[:-1]]
+    made = [data for name in OPTIONS for data in argocd_objects([tree(name)])[:-1]]
     head: JsonObject = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
     applications = [each for name in OPTIONS for each in expand(applicationset(tree(name)))["Applications"]]
     assert len(applications) == 10

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from trainc.basics.jsonvalues import JsonObject, get
 from trainc.documents.emit import emit
 from trainc.gitops.argocd import Tree, applicationset, health_checks, plugin_definition, projects
-from trainc.pipeline.applications import files, objects
+from trainc.pipeline.layout import argocd_files, argocd_objects
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -23,7 +23,7 @@ def text(made: tuple[JsonObject, ...]) -> str:
 
 
 SHOWN = {
-    **{name: lambda name=name: objects([tree(name)])[:-1] for name in OPTIONS},
+    **{name: lambda name=name: argocd_objects([tree(name)])[:-1] for name in OPTIONS},
     "health": lambda: (health_checks("argocd"),),
     "plugin": lambda: (plugin_definition(),),
 }
@@ -42,7 +42,7 @@ def test_every_golden_is_shown() -> None:
 
 
 def test_all_objects_in_the_order_of_applying() -> None:
-    made = objects([tree("plain"), tree("all")])
+    made = argocd_objects([tree("plain"), tree("all")])
     named = [f"{data['kind']} {get(data, 'metadata', 'namespace')}/{get(data, 'metadata', 'name')}" for data in made]
     assert named == [
         "AppProject argocd/trainc-plain",
@@ -144,7 +144,7 @@ def test_the_project_of_argo_cd_itself_is_used_and_not_replaced() -> None:
 
 def test_without_a_repository() -> None:
     found = tree("prod", {})
-    for make in (lambda: applicationset(found), lambda: projects([found]), lambda: objects([found])):
+    for make in (lambda: applicationset(found), lambda: projects([found]), lambda: argocd_objects([found])):
         with pytest.raises(ValueError, match=r"environment prod has no argocd\.repoURL"):
             make()
 
@@ -152,7 +152,7 @@ def test_without_a_repository() -> None:
 def test_files_lie_where_each_environment_says() -> None:
     one = {"argocd": {"repoURL": REPOSITORY, "write": "deploy/argocd"}}
     two = {"argocd": {"repoURL": REPOSITORY, "write": "elsewhere"}}
-    made = files([tree("one", one), tree("two", two), tree("three", {"argocd": {"repoURL": REPOSITORY}})])
+    made = argocd_files([tree("one", one), tree("two", two), tree("three", {"argocd": {"repoURL": REPOSITORY}})])
     assert list(made) == [
         "deploy/argocd/appproject-trainc-one.yaml",
         "deploy/argocd/applicationset-trainc-one.yaml",
@@ -168,7 +168,7 @@ def test_files_lie_where_each_environment_says() -> None:
 def test_two_argo_cds_in_one_folder_do_not_meet() -> None:
     options = {"repoURL": REPOSITORY, "project": "same", "write": "argocd"}
     one, two = ({"argocd": {**options, "namespace": place}} for place in ("a", "b"))
-    made = files([tree("one", one), tree("two", two)])
+    made = argocd_files([tree("one", one), tree("two", two)])
     assert len(made) == 6
     assert "argocd/appproject-a.same.yaml" in made
     assert "argocd/argocd-cm/configmap-b.argocd-cm.yaml" in made
@@ -180,5 +180,5 @@ NAMES = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,6}[a-z0-9])?", fullmatch=True)
 @given(NAMES, st.sets(NAMES, max_size=4), st.booleans(), st.sampled_from(["job", "namespace"]))
 def test_what_is_printed_is_plain_yaml(name: str, namespaces: set[str], create: bool, per: str) -> None:
     argocd: JsonObject = {"repoURL": REPOSITORY, "per": per, "namespaces": sorted(namespaces)}
-    made = objects([tree(name, {"argocd": argocd, "createNamespace": create})])
+    made = argocd_objects([tree(name, {"argocd": argocd, "createNamespace": create})])
     assert list(yaml.safe_load_all(text(made))) == list(made)

@@ -11,7 +11,7 @@ from trainc.basics.jsonvalues import JsonObject, get
 from trainc.gitops.flux import annotated, kustomization
 from trainc.inputs.settings import Flux, Settings
 from trainc.kube.names import is_dns1123_subdomain, is_valid_label_value
-from trainc.pipeline.applications import flux_files
+from trainc.pipeline.layout import flux_files
 from trainc.plugins.model import Object
 
 PREFIX = "kustomize.toolkit.fluxcd.io/"

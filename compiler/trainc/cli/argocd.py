@@ -13,7 +13,7 @@ from trainc.cli.options import findings_options, project_option
 from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter
 from trainc.gitops.argocd import health_checks, plugin_definition
-from trainc.pipeline.applications import objects
+from trainc.pipeline.layout import argocd_objects
 from trainc.project.config import Config, without_repository
 from trainc.project.read import merge, read_platform, read_tree
 
@@ -70,7 +70,7 @@ def command(
     outcome = compile_for(merge([read_tree(root, JOBS), read_platform(root)]), config, environments, findings)
     reporter.findings(outcome.findings)
     if not reporter.fails(outcome.findings):
-        print_objects(objects(trees(config, outcome)))
+        print_objects(argocd_objects(trees(config, outcome)))
     return reporter.status(outcome.findings)
 
 

@@ -12,7 +12,7 @@ from trainc.gitops.argocd import Tree
 from trainc.gitops.flux import kustomization
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings
-from trainc.pipeline.applications import files, flux_files
+from trainc.pipeline.layout import argocd_files, flux_files
 from trainc.project.config import Config
 from trainc.project.write import OUT
 
@@ -41,7 +41,7 @@ def kustomizations(config: Config, outcome: Outcome) -> tuple[tuple[str | None, 
 
 def deployment_files(config: Config, outcome: Outcome) -> dict[str, bytes]:
     """Return path to bytes of what trainc.yaml says to write beside out/."""
-    return {**files(trees(config, outcome)), **flux_files(kustomizations(config, outcome))}
+    return {**argocd_files(trees(config, outcome)), **flux_files(kustomizations(config, outcome))}
 
 
 def deployment_folders(config: Config, environments: Iterable[str]) -> tuple[str, ...]:

@@ -1,13 +1,12 @@
 """The compiler as one function: documents in, objects and findings out. No I/O.
 
-Read it from top to bottom: load, sort, admit everything that is no job (``context.py``), then job by job admit, join,
-check, shape, build and admit again (``job.py``), then what is between the jobs, what becomes of findings, and
-the bytes.
+``run`` is all of it: sort documents by kind, admit everything that is not a job (``context.py``), compile job by job
+(``job.py``), check what concerns several jobs, settle the findings, and collect the files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,7 +34,7 @@ from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import Content
 from trainc.pipeline.context import Executor, Keep, Prepared, in_order
 from trainc.pipeline.job import Job
-from trainc.pipeline.layout import files, shared_files
+from trainc.pipeline.layout import shared_files
 from trainc.plugins.model import Object
 
 __all__ = ["Build", "Job", "Loaded", "compile", "load_all", "run"]
@@ -44,12 +43,11 @@ __all__ = ["Build", "Job", "Loaded", "compile", "load_all", "run"]
 class Build(Struct, frozen=True):
     """The result of one compilation.
 
-    ``jobs`` come in order of namespace and name. ``findings`` are sorted and hold those of every job once;
-    one that several jobs have says so, and how many.
-    ``files`` maps paths below out/ to bytes; it is empty if any finding is an error. (An executor may promise them.)
+    ``jobs`` come in order of namespace and name. ``findings`` are sorted; one that several jobs have is there once.
+    ``files`` maps paths below out/ to their content; it is empty if any finding is an error.
     ``left`` are the TrainJobs that the environment does not have: they are not compiled. ``shared`` are companions
-    of runtimes, which all jobs of a namespace have together. ``unused`` are runtimes given that no job names.
-    ``silenced`` are the findings that comments suppress. ``own`` are those of ``findings`` that no job has.
+    of runtimes, which all jobs of a namespace share. ``unused`` are runtimes that no job names.
+    ``silenced`` are the findings that comments suppress. ``own`` are those of ``findings`` that belong to no job.
     """
 
     jobs: tuple[Job, ...]
@@ -72,12 +70,8 @@ class Build(Struct, frozen=True):
         return _summaries(self.jobs, self.shared)
 
 
-Note = Callable[[Source, tuple[Document, ...], tuple[Finding, ...]], None]
-"""Takes a source with its documents and what loading it found."""
-
-
 class Loaded(Struct, frozen=True):
-    """Sources, in order of their names, their documents, and what loading them found: the same in any environment."""
+    """Sources, in order of their names, with their documents and findings: the same in any environment."""
 
     sources: tuple[Source, ...]
     documents: tuple[Document, ...]
@@ -88,8 +82,8 @@ RUNTIMES = "runtimes/"
 _EMPTY = "no document in this file: render removes what it generated from it"
 
 
-def load_all(sources: Iterable[Source], note: Note | None = None) -> Loaded:
-    """Load sources, each once, and tell ``note`` what came of each."""
+def load_all(sources: Iterable[Source]) -> Loaded:
+    """Load sources, each once."""
     given = tuple(sorted(sources, key=lambda source: (source.name, source.decoded())))
     documents: list[Document] = []
     findings: list[Finding] = []
@@ -99,8 +93,6 @@ def load_all(sources: Iterable[Source], note: Note | None = None) -> Loaded:
             found = (report("TC020", Document(Source(source.name, b""), {}), (), _EMPTY),)
         documents += loaded
         findings += found
-        if note is not None:
-            note(source, loaded, found)
     return Loaded(given, tuple(documents), tuple(findings))
 
 
@@ -110,27 +102,43 @@ def compile(sources: Iterable[Source], options: Options | None = None) -> Build:
 
 
 def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Executor = in_order) -> Build:
-    """Compile every TrainJob of what is loaded, as ``compile`` does, and keep of its objects what ``keep`` says."""
-    given, found = classify(loaded.documents)
-    findings = [*loaded.findings, *found, *superseded(loaded.documents, faithful=options.faithful)]
+    """Compile every TrainJob of what is loaded, as ``compile`` does; ``execute`` compiles the single jobs."""
+    given, findings = classify(loaded.documents)
+    findings += tuple(superseded(loaded.documents, faithful=options.faithful))
     prepared = Prepared.of(given, loaded.documents, loaded.sources, options, keep)
-    findings += prepared.findings
     chosen = split(given.jobs, options.settings)
     jobs = tuple(sorted(execute(prepared, chosen.taken), key=_order))
-    findings += _between(jobs, prepared)
-    shared, found = _companions(prepared, loaded.documents, jobs)
-    findings += found
-    jobs = tuple(_acquainted(job, shared) for job in jobs)
-    if all(job.made for job in jobs):  # a job without any may be the one that a patch is for
-        findings += patches_without_target(_summaries(jobs, shared), options)
-    findings += _of_companions(prepared, shared)
-    build = _finished(jobs, findings, prepared)
-    unused = prepared.runtimes.unused(job.document for job in jobs)
-    return replace(_with_shared(build, shared, options), left=chosen.left, unused=unused)
+    shared, of_resources = _runtime_resources(prepared, loaded.documents, jobs)
+    jobs = tuple(_with_known_accounts(job, shared) for job in jobs)
+    placed = tuple(map(_placed, jobs))
+    own = [
+        *(*loaded.findings, *findings, *prepared.findings),
+        *(*name_collisions(placed, options), *too_many(placed, prepared.base, options), *of_resources),
+        # A job without objects may be the one that a patch is for.
+        *(patches_without_target(_summaries(jobs, shared), options) if all(job.made for job in jobs) else ()),
+        *_of_others(prepared, shared),
+    ]
+    rows = [OfJob(f"{job.namespace}/{job.name}", job.findings) for job in jobs]
+    settled = prepared.ruling.finish(own, rows, _unused_sources(given.runtimes, jobs))
+    jobs = tuple(map(_with_findings, jobs, settled.jobs))
+    build = Build(
+        jobs,
+        tuple(sorted(settled.findings, key=sort_key)),
+        files={},
+        left=chosen.left,
+        unused=prepared.runtimes.unused(job.document for job in jobs),
+        silenced=settled.silenced,
+        own=settled.own,
+    )
+    if has_errors(build.findings):
+        return build
+    files = {name: content for job in jobs for name, content in job.files}
+    files |= shared_files(shared, options)
+    return replace(build, shared=shared, files=dict(sorted(files.items())))
 
 
 def _order(job: Job) -> tuple[str, str, str, int]:
-    """Order jobs by namespace and name; of two that meet there the documents decide, as their findings say."""
+    """Order jobs by namespace and name; of two with the same ones by document, as their findings say."""
     return job.namespace, job.name, job.document.source.name, job.document.index
 
 
@@ -138,14 +146,8 @@ def _summaries(jobs: Iterable[Job], shared: Iterable[Shared]) -> tuple[Summary, 
     return (*(summarize(one.made) for one in shared), *(made for job in jobs for made in job.made))
 
 
-def _between(jobs: Iterable[Job], prepared: Prepared) -> tuple[Finding, ...]:
-    """Return what is wrong between jobs."""
-    placed = tuple(map(_placed, jobs))
-    return (*name_collisions(placed, prepared.options), *too_many(placed, prepared.base, prepared.options))
-
-
-def _acquainted(job: Job, shared: Iterable[Shared]) -> Job:
-    """Return a job that knows the accounts of its namespace; not one that a finding, made an error, has ended."""
+def _with_known_accounts(job: Job, shared: Iterable[Shared]) -> Job:
+    """Return a job without findings about accounts that runtimes bring to its namespace, unless they ended the job."""
     if not job.made or not job.findings:
         return job
     return replace(job, findings=still_unknown(job.findings, job.namespace, (one.made for one in shared)))
@@ -155,10 +157,10 @@ def _placed(job: Job) -> Placed:
     return Placed(job.namespace, job.name, job.document, next((o.name for o in job.made if o.kind == JOBSET), None))
 
 
-def _companions(
+def _runtime_resources(
     prepared: Prepared, documents: Iterable[Document], jobs: tuple[Job, ...]
 ) -> tuple[tuple[Shared, ...], tuple[Finding, ...]]:
-    """Return the companions of the runtimes that jobs use, and what is to say of all companions."""
+    """Return the companions of the runtimes that jobs use, and the findings about all companions."""
     given, options = prepared.documents, prepared.options
     uses = [Use(job.runtime, job.namespace) for job in jobs if job.runtime is not None]
     findings = [*unused_resources(given.cluster.values(), given.runtimes, uses, faithful=options.faithful)]
@@ -171,33 +173,13 @@ def _companions(
     return shared, (*findings, *found, *collisions(shared, (made for job in jobs for made in job.made)))
 
 
-def _of_companions(prepared: Prepared, shared: Iterable[Shared]) -> Iterable[Finding]:
-    """Return what is said of everything that stands beside jobs: as it is emitted, if it is."""
+def _of_others(prepared: Prepared, shared: Iterable[Shared]) -> Iterable[Finding]:
+    """Return what policies and the base revision say about other documents: as they are emitted, if they are."""
     emitted = {(one.document.source.name, one.document.index) for one in shared}
     documents = prepared.companions.documents
     others = (document for document in documents if (document.source.name, document.index) not in emitted)
     judged = (*others, *(replace(one.document, data=one.made.data) for one in shared))
     return (finding for document in judged for finding in prepared.judge_input(document))
-
-
-def _with_shared(build: Build, shared: tuple[Shared, ...], options: Options) -> Build:
-    if has_errors(build.findings):
-        return build
-    files = {**build.files, **shared_files(shared, options)}
-    return replace(build, shared=shared, files=dict(sorted(files.items())))
-
-
-def _finished(jobs: Sequence[Job], own: Sequence[Finding], prepared: Prepared) -> Build:
-    """Return the build of compiled jobs, with all findings settled; ``own`` are those on the inputs themselves."""
-    rows = [OfJob(f"{job.namespace}/{job.name}", job.findings) for job in jobs]
-    settled = prepared.ruling.finish(own, rows, _untried(prepared.documents.runtimes, jobs))
-    jobs = tuple(map(_with_findings, jobs, settled.jobs))
-    written: dict[str, Content] = {}
-    if not has_errors(settled.findings):
-        for job in jobs:
-            written.update(files(job, prepared.options) if prepared.keep is Keep.OBJECTS else job.files)
-    findings = tuple(sorted(settled.findings, key=sort_key))
-    return Build(jobs, findings, written, silenced=settled.silenced, own=settled.own)
 
 
 def _with_findings(job: Job, findings: tuple[Finding, ...]) -> Job:
@@ -207,7 +189,7 @@ def _with_findings(job: Job, findings: tuple[Finding, ...]) -> Job:
     return replace(job, findings=findings) if findings or job.findings else job
 
 
-def _untried(runtimes: Iterable[Document], jobs: Iterable[Job]) -> Collection[Source]:
-    """Return the sources of runtimes of which no job uses any: most of what there is to find shows through jobs."""
+def _unused_sources(runtimes: Iterable[Document], jobs: Iterable[Job]) -> Collection[Source]:
+    """Return the sources of runtimes that no job uses: most findings in a runtime appear only through jobs."""
     used = {job.runtime.source for job in jobs if job.runtime is not None}
     return frozenset(runtime.source for runtime in runtimes).difference(used)

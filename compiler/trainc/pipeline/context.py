@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Keep(Enum):
-    """What a run keeps of a job's objects: all of them, their files, or only their summaries."""
+    """What a run keeps of a job's objects: everything, their files and summaries, or only summaries."""
 
     OBJECTS = "objects"
     FILES = "files"
@@ -93,10 +93,8 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
         """Compile one job, and keep of it what the run keeps."""
         job = compile_job(self, document)
         made = tuple(map(summarize, job.objects))
-        if self.keep is Keep.OBJECTS:
-            return replace(job, made=made)
-        written = tuple(files(job, self.options)) if self.keep is Keep.FILES else ()
-        return replace(job, objects=(), made=made, files=written)
+        written = () if self.keep is Keep.SUMMARIES else tuple(files(job, self.options))
+        return replace(job, objects=job.objects if self.keep is Keep.OBJECTS else (), made=made, files=written)
 
 
 Executor = Callable[[Prepared, Iterable[Document]], Iterable[Job]]

@@ -50,8 +50,8 @@ REFUSALS = (
 class Job(Struct, frozen=True):
     """A compiled TrainJob. It has no objects if any of its findings, or of its runtime's, is an error.
 
-    ``namespace`` is that of its objects. A run that keeps no objects keeps ``made``, their summaries, and ``files``,
-    whose paths start at the root of the repository.
+    ``namespace`` is that of its objects, ``made`` are their summaries, and ``files`` their paths from the root of the
+    repository and contents. A run may keep no objects, or no files either.
     """
 
     namespace: str

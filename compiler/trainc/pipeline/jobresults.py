@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import msgspec
+from msgspec.structs import asdict
 
 from trainc.basics.jsonvalues import Path
 from trainc.documents.positions import Moved, within
@@ -120,19 +121,8 @@ def encode(job: Job, documents: Documents, store: Callable[[Content], bytes]) ->
 
     def finding(one: Finding) -> StoredFinding:
         related = tuple(StoredRelated(other.message, place(other.document), other.path) for other in one.related)
-        return StoredFinding(
-            code=one.code,
-            severity=one.severity,
-            message=one.message,
-            place=place(one.document),
-            path=one.path,
-            found=one.found,
-            expected=one.expected,
-            hint=one.hint,
-            related=related,
-            stage=one.stage,
-            upstream=one.upstream,
-        )
+        fields = asdict(one) | {"related": related, "place": place(one.document)}
+        return StoredFinding(**{name: fields[name] for name in StoredFinding.__struct_fields__})
 
     if job.runtime is not None:
         place(job.runtime)
@@ -162,19 +152,8 @@ def decode(
 
     def finding(one: StoredFinding) -> Finding:
         related = tuple(Related(other.message, find(other.place), other.path) for other in one.related)
-        return Finding(
-            code=one.code,
-            severity=one.severity,
-            message=one.message,
-            document=find(one.place),
-            path=one.path,
-            found=one.found,
-            expected=one.expected,
-            hint=one.hint,
-            related=related,
-            stage=one.stage,
-            upstream=one.upstream,
-        )
+        fields = asdict(one) | {"related": related, "document": find(one.place)}
+        return Finding(**{name: fields[name] for name in Finding.__struct_fields__})
 
     return Job(
         namespace=result.namespace,

@@ -1,10 +1,12 @@
-"""Where objects go below out/, and the bytes of their files."""
+"""The files that render writes: where objects go below out/, and what Argo CD or Flux needs to find them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
+from trainc.basics.jsonvalues import JsonObject, get
 from trainc.documents.emit import emit_file, visible
 from trainc.gitops.runtime_resources import FOLDER, Shared
 from trainc.inputs.options import Options
@@ -12,6 +14,11 @@ from trainc.pipeline.content import HEADER
 from trainc.pipeline.job import Job
 from trainc.pipeline.runtimes import BUILTIN
 from trainc.plugins.model import Object, Objects
+
+if TYPE_CHECKING:
+    from trainc.gitops.argocd import Tree
+
+DO_NOT_EDIT = "Do not edit: change the sources and run 'make render'."
 
 
 def files(job: Job, options: Options) -> Iterator[tuple[str, bytes]]:
@@ -47,10 +54,7 @@ def header(job: Job) -> tuple[str, ...]:
 
 
 def _lines(sources: Iterable[str]) -> tuple[str, ...]:
-    return (
-        f"{HEADER}{visible(' and '.join(dict.fromkeys(sources)))}",
-        "Do not edit: change the sources and run 'make render'.",
-    )
+    return f"{HEADER}{visible(' and '.join(dict.fromkeys(sources)))}", DO_NOT_EDIT
 
 
 def file_names(objects: Objects) -> list[str]:
@@ -72,3 +76,57 @@ def _plain(made: Object) -> str:
 def _grouped(made: Object) -> str:
     group = str(made.data["apiVersion"]).rpartition("/")[0]
     return f"{made.kind.lower()}.{group}-{made.plain}"
+
+
+# The objects by which Argo CD or Flux finds out/: what `trainc argocd` prints, and the files that render writes.
+
+_SETTINGS_HEADER = (f"{HEADER}trainc.yaml and jobs/", DO_NOT_EDIT)
+
+
+def argocd_objects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
+    """Return AppProjects, ApplicationSets and the part of argocd-cm, in the order in which they can be applied.
+
+    Raises ValueError for a tree without argocd.repoURL.
+    """
+    from trainc.gitops.argocd import applicationset, health_checks, projects
+
+    trees = tuple(trees)
+    namespaces = sorted({tree.settings.argocd.namespace for tree in trees})
+    return (*projects(trees), *map(applicationset, trees), *map(health_checks, namespaces))
+
+
+def argocd_files(trees: Iterable[Tree]) -> dict[str, bytes]:
+    """Return the files of the trees that have a folder to be written to (argocd.write).
+
+    The part of argocd-cm has its own folder: whoever syncs the others must not sync it as the whole ConfigMap.
+    Raises ValueError as ``argocd_objects`` does.
+    """
+    folders: dict[str, list[Tree]] = {}
+    for tree in trees:
+        if tree.settings.argocd.write:
+            folders.setdefault(tree.settings.argocd.write, []).append(tree)
+    return {
+        f"{folder}/{name}": emit_file(data, _SETTINGS_HEADER)
+        for folder, found in sorted(folders.items())
+        for name, data in _named(argocd_objects(found))
+    }
+
+
+def flux_files(made: Iterable[tuple[str | None, JsonObject]]) -> dict[str, bytes]:
+    """Return the files of Kustomizations that have a folder to be written to."""
+    return {
+        f"{folder}/kustomization-{get(data, 'metadata', 'name')}.yaml": emit_file(data, _SETTINGS_HEADER)
+        for folder, data in made
+        if folder is not None
+    }
+
+
+def _named(made: tuple[JsonObject, ...]) -> list[tuple[str, JsonObject]]:
+    """Return a file name for each object, with the namespace only if there are several."""
+    several = len({get(data, "metadata", "namespace") for data in made}) > 1
+    named = []
+    for data in made:
+        kind, place = str(data["kind"]).lower(), str(get(data, "metadata", "namespace"))
+        name = f"{place}.{get(data, 'metadata', 'name')}" if several else str(get(data, "metadata", "name"))
+        named.append((f"{'argocd-cm/' if kind == 'configmap' else ''}{kind}-{name}.yaml", data))
+    return named

@@ -42,7 +42,7 @@ _NAME: Final = "name"
 
 
 class Miss(NamedTuple):
-    """A field that is not there: the path that is, the step that leads nowhere, and the steps that do."""
+    """A field that was not found: the path that exists, the next step, and the steps that exist there."""
 
     at: Path
     step: str
@@ -75,31 +75,30 @@ def _named(root: JsonObject, name: str) -> list[Path]:
 def _walk(value: Json, path: Path, rest: str) -> tuple[Path, ...] | Miss:
     if not rest:
         return (path,)
+    found: list[Path] = []
+    misses: list[Miss] = []
+    for key, end in _children(value, rest, 1 if path and rest.startswith(".") else 0):
+        below = _walk(get(value, key), (*path, key), rest[end:])
+        if isinstance(below, Miss):
+            misses.append(below)
+            continue
+        found += below
+        if isinstance(value, dict):
+            break  # keys may hold dots: the longest one that fits
+    if found:
+        return tuple(found)
+    return misses[0] if misses else _miss(value, path, rest)
+
+
+def _children(value: Json, rest: str, start: int) -> list[tuple[str | int, int]]:
+    """Return the keys or indexes that the text may begin with, each with the end of that in the text."""
     if isinstance(value, dict):
-        return _into_object(value, path, rest)
-    if isinstance(value, list):
-        return _into_list(value, path, rest)
-    return Miss(path, rest.removeprefix("."), ())
-
-
-def _into_object(value: JsonObject, path: Path, rest: str) -> tuple[Path, ...] | Miss:
-    if quoted := _QUOTED.match(rest):
-        keys, end = [quoted[2]] if quoted[2] in value else [], {quoted[2]: quoted.end()}
-        step = quoted[2]
-    else:
-        start = 1 if path and rest.startswith(".") else 0
-        # Keys may hold dots: the longest that fits is tried first.
+        if quoted := _QUOTED.match(rest):
+            return [(quoted[2], quoted.end())] if quoted[2] in value else []
         fitting = [key for key in value if key and _fits(rest, start, key)]
-        keys, end = sorted(fitting, key=len, reverse=True), {key: start + len(key) for key in fitting}
-        matched = _STEP.match(rest)
-        step = (matched[1] if matched else "") or rest
-    misses = []
-    for key in keys:
-        found = _walk(value[key], (*path, key), rest[end[key] :])
-        if not isinstance(found, Miss):
-            return found
-        misses.append(found)
-    return misses[0] if misses else Miss(path, step, tuple(value))
+        return [(key, start + len(key)) for key in sorted(fitting, key=len, reverse=True)]
+    matched = _ITEM.match(rest) if isinstance(value, list) else None
+    return [(index, matched.end()) for index in _indexes(as_list(value), matched[1])] if matched else []
 
 
 def _fits(rest: str, start: int, key: str) -> bool:
@@ -107,22 +106,13 @@ def _fits(rest: str, start: int, key: str) -> bool:
     return rest.startswith(key, start) and (end == len(rest) or rest[end] in ".[")
 
 
-def _into_list(value: list[Json], path: Path, rest: str) -> tuple[Path, ...] | Miss:
-    matched = _ITEM.match(rest)
-    if matched is None:
-        return Miss(path, rest.removeprefix("."), _items(value))
-    indexes = _indexes(value, matched[1])
-    found: list[Path] = []
-    misses: list[Miss] = []
-    for index in indexes:
-        below = _walk(value[index], (*path, index), rest[matched.end() :])
-        if isinstance(below, Miss):
-            misses.append(below)
-        else:
-            found += below
-    if found:
-        return tuple(found)
-    return misses[0] if misses else Miss(path, matched[0], _items(value))
+def _miss(value: Json, path: Path, rest: str) -> Miss:
+    step = rest.removeprefix(".")
+    if isinstance(value, dict):
+        quoted, matched = _QUOTED.match(rest), _STEP.match(rest)
+        return Miss(path, quoted[2] if quoted else (matched[1] if matched else "") or rest, tuple(value))
+    item = _ITEM.match(rest) if isinstance(value, list) else None
+    return Miss(path, item[0] if item else step, _items(as_list(value)))
 
 
 def _indexes(value: list[Json], text: str) -> list[int]:
@@ -149,7 +139,7 @@ def spelt(path: Path) -> str:
     return dotted(path) or "the whole object"
 
 
-# What an origin is called, and where it stands.
+# Names and places of origins.
 
 _NAMESPACE: Final[Path] = ("metadata", "namespace")
 
@@ -160,7 +150,7 @@ class Provenance(msgspec.Struct, frozen=True):
     ``kind`` is trainjob, runtime, companion, folder (below jobs/), patch, default, plugin, fix, environment or lock.
     ``name`` says which: what the document is called, the patch's manager, the schema or webhook that defaulted, the
     plugin, the fix, the option of trainc.yaml. ``file``, ``line`` and ``column`` are where it is written, or where that
-    is written which made it; None where nobody wrote anything. Lines and columns count from 1.
+    is written which caused it; None where nothing is written. Lines and columns count from 1.
     """
 
     kind: str
@@ -181,7 +171,7 @@ class Provenance(msgspec.Struct, frozen=True):
 
 
 def provenances(origin: Origin, options: Options) -> tuple[Provenance, ...]:
-    """Return where a value came from, and then where those came from that it has replaced, the last one first."""
+    """Return where a value came from, then where the values came from that it replaced, the last one first."""
     return tuple(dict.fromkeys(_each(origin, options)))
 
 
@@ -218,7 +208,7 @@ def _input(document: Document, path: Path) -> Provenance:
 
 @lru_cache(maxsize=16)
 def _written(source: Source, index: int) -> JsonObject:
-    """Return a document as its text has it, before anything was defaulted."""
+    """Return a document as its text has it, before defaults."""
     return next((document.data for document in load(source)[0] if document.index == index), {})
 
 
@@ -240,7 +230,7 @@ def _placed(kind: str, name: str, document: Document, path: Path) -> Provenance:
 
 
 class Row(msgspec.Struct, frozen=True):
-    """A scalar, or an empty mapping or list: where it is, what it is, and where it came from, the last origin first."""
+    """A scalar, or an empty mapping or list, with its path and its origins, the last one first."""
 
     path: Path
     value: Json
@@ -304,22 +294,22 @@ def _masked(value: Json, path: Path, part: str | None) -> Json:
     return {key: _masked(child, rest, part) if key == step else child for key, child in as_object(value).items()}
 
 
-# Which object of a job is meant: ``KIND/NAME:FIELD``, ``KIND:FIELD`` where it has one of the kind, else the JobSet.
+# The object of a job that a text names: ``KIND/NAME:FIELD``, ``KIND:FIELD`` if it has one of the kind, else the JobSet.
 
 JOBSET = "JobSet"
 
 
 class Unknown(NamedTuple):
-    """An object that is not there: what is wrong, and a hint."""
+    """An object that was not found: the message, and a hint."""
 
     message: str
     hint: str | None
 
 
 def choose(objects: Objects, text: str) -> tuple[Objects, str] | Unknown:
-    """Return the objects that are meant, and the rest of the text: the field in them.
+    """Return the objects that a text names, and the rest of the text: the field in them.
 
-    All objects for an empty text. A name may be that of the file, without run number and hash.
+    An empty text names all objects. A name may be that of the file, without run number and hash.
     """
     if not text:
         return objects, ""
@@ -371,7 +361,7 @@ class _Line(NamedTuple):
 
 
 def as_text(tables: Iterable[Table]) -> str:
-    """Return the tables as text: for one field its value and all its origins, else a line a field, aligned."""
+    """Return the tables as text: one field with all its origins, or a line per field, aligned."""
     return "\n".join(_one(table) if _is_one(table) else _many(table) for table in tables)
 
 
@@ -406,16 +396,16 @@ def _padded(text: str, columns: int) -> str:
 
 
 def _said(row: Row | None) -> tuple[str, str]:
-    """Return what is said of a row: its last origin, and the place of that."""
+    """Return the last origin of a row, and its place."""
     if row is None or not row.origins:
         return "", ""
     return one_line(row.origins[0].word), one_line(row.origins[0].place)
 
 
 def _lines(table: Table) -> Iterator[_Line]:
-    """Yield the lines of an object as its file has them: one a row, before it one for each mapping on the way to it.
+    """Yield the lines of an object as its file has them: one per row, after one for each mapping above it.
 
-    The first key of a mapping in a list stands behind its dash; a text of several lines is told by their number.
+    The first key of a mapping in a list follows its dash; a text of several lines shows how many.
     """
     before: Path = ()
     for row in table.rows:
@@ -435,7 +425,7 @@ def _lines(table: Table) -> Iterator[_Line]:
 
 
 def _column(path: Path, depth: int) -> int:
-    """Return the column from 0 at which a step of a path stands: a list moves what it holds by none."""
+    """Return the column, from 0, of a step of a path: lists are not indented."""
     return 2 * sum(1 for at in range(depth) if isinstance(path[at], int) or isinstance(path[at + 1], str))
 
 
@@ -464,7 +454,7 @@ def _short(value: Json) -> str:
 
 
 def as_json(tables: Iterable[Table]) -> str:
-    """Return the tables as a JSON array, an object a field."""
+    """Return the tables as a JSON array with one object per field."""
     found = [_entry(table, row) for table in tables for row in table.rows]
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
