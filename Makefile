@@ -34,8 +34,8 @@ check: $(READY) ## lint, check the format, check the types
 	$(BIN)/mypy
 	$(BIN)/mypy --explicit-package-bases compiler/tools compiler/trainc/data/scripts
 
-e2e: $(READY) ## run rendered jobs as real pods, once or N times (needs root, Linux, mmdebstrap, Go; else it says what is missing)
-	$(BIN)/python tests/e2e/suite.py $(if $(filter command% environment%,$(origin N)),--repeat $(N)) $(ARGS)
+e2e: $(READY) ## run rendered jobs as real pods (needs root, Linux, mmdebstrap, Go; else it says what is missing)
+	$(BIN)/python tests/e2e/suite.py $(ARGS)
 
 image: $(READY) ## build the images of images/ as OCI layouts in build/images/ and print their digests (needs mmdebstrap, root)
 	$(BIN)/trainc image build $(ARGS)

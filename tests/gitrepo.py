@@ -16,8 +16,7 @@ def git(root: Path, *args: str) -> str:
     """Run git in a folder and return what it prints."""
     somebody = {f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     nowhere = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environment = {**clean, **somebody, **nowhere}
+    environment = {**os.environ, **somebody, **nowhere}
     return subprocess.run(
         ["git", *args], cwd=root, check=True, env=environment, capture_output=True, text=True
     ).stdout.strip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import pytest
@@ -10,19 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.basics import memo
-from trainc.basics.memo import LASTING, Held, Once, Recurring, Remembered, known, last, remembering
-
-
-def test_keys_compare_by_identity() -> None:
-    @lru_cache
-    def size(held: Held) -> int:
-        return len(held.value)
-
-    one, other = {"a": 1}, {"a": 1}
-    assert Held(one) == Held(one) != Held(other)
-    assert Held(one) != one
-    assert [size(Held(value)) for value in (one, other, one)] == [1, 1, 1]
-    assert size.cache_info().misses == 2
+from trainc.basics.memo import LASTING, Once, Remembered, known, last, remembering
 
 
 @given(st.lists(st.integers(0, 9)), st.integers(1, 5))
@@ -129,14 +116,3 @@ def test_what_is_made_of_what_lasts_may_last_itself() -> None:
     assert doubled(one) is doubled(one)
     assert is_held(doubled(one))
     assert doubled([1]) is not doubled([1])
-
-
-def test_what_is_met_once_does_not_last() -> None:
-    values = [1], {"a": [2]}
-    recurring = Recurring(*values)
-    recurring.meet()
-    assert not LASTING
-    for _ in range(2):
-        recurring.meet()
-        assert all(is_held(each) for value in values for each in collections(value))
-        LASTING.clear()

@@ -96,14 +96,6 @@ def put_config(root: Path, rng: Random) -> None:
     _put(root / "trainc.yaml", texts.config(rng))
 
 
-def put_fit_config(root: Path, rng: Random) -> None:
-    """Write a trainc.yaml that says nothing of jobs by their names."""
-    options = [each for each in texts.OPTIONS if not each.startswith(("{patches", "{jobs", "{naming"))]
-    names = rng.choice((("prod",), ("prod", "dev")))
-    text = "environments:\n" + "".join(f"  {name}: {rng.choice(options)}\n" for name in names)
-    _put(root / "trainc.yaml", text)
-
-
 def put_lock(root: Path, rng: Random) -> None:
     _put(root / "images.lock.yaml", texts.lock(rng))
 
@@ -232,54 +224,6 @@ def calm(root: Path, rng: Random) -> None:
         _put(root / "runtimes" / f"{name}.yaml", texts.runtime(Random(3), name))
 
 
-def edit_job(root: Path, rng: Random) -> None:
-    """Change a job, or add one; nothing is wrong with it."""
-    name = rng.choice((*texts.NAMES, "four", "five"))
-    space = rng.choice((*texts.NAMESPACES, "a", "new"))
-    seeds = (Random(f"{rng.random()}{number}") for number in range(1000))
-    text = next(text for seed in seeds if _is_fine(text := texts.job(seed, name)))
-    if rng.random() < 0.1:
-        text += f"---\n{text.replace(f'name: {name}', f'name: {name}-b', 1)}"
-    _save(root / "jobs" / space / f"{name}.yaml", text, rng)
-
-
-def edit_runtime(root: Path, rng: Random) -> None:
-    """Change a runtime that jobs may use; nothing is wrong with it."""
-    name = rng.choice(("plain", "torch", "mpi"))
-    seeds = (Random(f"{rng.random()}{number}") for number in range(1000))
-    text = next(text for seed in seeds if "nonsense" not in (text := texts.runtime(seed, name)))
-    _save(root / "runtimes" / f"{name}.yaml", text, rng)
-    if rng.random() < 0.1:
-        _save(root / "jobs" / "a" / "runtime.yaml", texts.runtime(rng, "own"), rng)
-
-
-def _save(path: Path, text: str, rng: Random) -> None:
-    """Write a file as editors do: in place, or another one in its place."""
-    if rng.random() < 0.5 or not path.parent.is_dir():
-        _put(path, text)
-    else:
-        _put(path.with_name(".new"), text)
-        path.with_name(".new").replace(path)
-
-
-def remove_job(root: Path, rng: Random) -> None:
-    """Remove a job, if some are left, and perhaps the last one's folder."""
-    if len(files := _files(root, "jobs")) > 2:
-        path = rng.choice(files)
-        path.unlink()
-        if not any(path.parent.iterdir()) and rng.random() < 0.5:
-            path.parent.rmdir()
-
-
-def move_job(root: Path, rng: Random) -> None:
-    """Give a job's file another name, or another namespace."""
-    if files := _files(root, "jobs"):
-        path = rng.choice(files)
-        place = root / "jobs" / rng.choice((path.parent.name, *texts.NAMESPACES))
-        place.mkdir(exist_ok=True)
-        path.rename(place / rng.choice((path.name, f"moved-{path.name.removeprefix('moved-')}")))
-
-
 def _is_fine(text: str) -> bool:
     return not any(word in text for word in ("missing", "nonsense", "again", "yes", "broken", "own", "mpi", "run: x"))
 
@@ -305,16 +249,8 @@ EDITS: dict[str, Callable[[Path, Random], None]] = {
         unlink_links,
         misplace,
         calm,
-        put_fit_config,
-        edit_job,
-        edit_runtime,
-        remove_job,
-        move_job,
     )
 }
-SMALL = {"edit_job": 6, "edit_runtime": 2, "remove_job": 1, "move_job": 1, "touch": 1, "same_again": 1}
-"""The edits of a walk whose runs find little changed, and how often each comes."""
-
 WEIGHTS = {
     "put_job": 6,
     "put_lock": 2,
@@ -359,8 +295,6 @@ class Walk:
             time.sleep(1.3 * TICK / 1e9)
         elif step.name == "run":
             self.compare(self.arguments(Random(step.seed)))
-        elif step.name == "render":
-            self.compare(plain_arguments(Random(step.seed)))
         elif step.name == "during":
             self.during(Random(step.seed))
         elif step.name == "undo":
@@ -469,32 +403,6 @@ def difference(args: Sequence[str], found: Told, wanted: Told) -> str:
     return "\n".join(lines)
 
 
-def plain_arguments(rng: Random) -> list[str]:
-    """Choose how everything is rendered."""
-    args = ["render", "--format", rng.choice(("text", "json"))]
-    if rng.random() < 0.2:
-        args += rng.choice((["--check"], ["--jobs", "2"], ["-q"], ["-v"], ["--fail-on=warning"]))
-    return args
-
-
-def small_steps(rng: Random, count: int) -> list[Step]:
-    """Choose the steps of a walk on which little changes between two runs."""
-    found = [Step("calm", rng.getrandbits(32)), Step("run", 0)]
-    for number in range(count):
-        if number == count // 2:
-            found += [Step("put_fit_config", rng.getrandbits(32)), Step("render", rng.getrandbits(32))]
-        names = rng.choices(list(SMALL), list(SMALL.values()), k=rng.choice((0, 1, 1, 1, 2)))
-        found += [Step(name, rng.getrandbits(32)) for name in names]
-        if rng.random() < 0.1:
-            found.append(Step("during", rng.getrandbits(32)))
-        if rng.random() < 0.8:
-            found += [Step("pause", 0)] * 2
-        found.append(Step("render", rng.getrandbits(32)))
-        if rng.random() < 0.7:
-            found.append(Step("undo", 0))
-    return found
-
-
 def steps(rng: Random, count: int) -> list[Step]:
     """Choose the steps of a walk: edits, few at a time, and runs between them."""
     names, weights = list(EDITS), [WEIGHTS.get(name, 1) for name in EDITS]
@@ -517,7 +425,7 @@ def fault(path: Sequence[Step], folder: Path) -> str | None:
     here = Path.cwd()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(store.VARIABLE, str(folder / "memory"))
-        patch.setattr("trainc.cache.stamps.FINE", TICK)
+        patch.setattr("trainc.cache.snapshot.FINE", TICK)
         walk = Walk(folder)
         try:
             for number, step in enumerate(path):

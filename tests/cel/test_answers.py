@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from celcosts import Asking, asking
 from oracle import celgoldens
-from trainc.cel.environments import base
-from trainc.cel.library import authz, cidr, format, ip, namedformat, quantity, semver, table, urls
-from trainc.cel.library.table import OVERLOADS
+from trainc.cel.functions import STRUCTS
+from trainc.cel.library import functions
+from trainc.cel.macros import MACROS, NOT_NEW
+from trainc.cel.types import parse_signature
 
 __all__ = ["asking"]
 
@@ -46,31 +46,32 @@ def test_every_function_is_asked_for() -> None:
     text = "\n".join(
         question["expr"] for path in celgoldens.CASES.glob("library/*.jsonl") for question, _ in celgoldens.read(path)
     )
-    offline = {name for name, overloads in base(False).functions.items() if overloads[0].id in authz.OVERLOADS}
-    functions = {
-        name
-        for name, overloads in base(False).functions.items()
-        if any(overload.id in OVERLOADS for overload in overloads) and name not in offline
+    rows = [row for row in functions().values() if row.name.isidentifier() or row.name.startswith("lists.")]
+    offline = {row.name for row in rows if "kubernetes.authorization." in row.overloads[0].text}
+    elsewhere = {
+        "in",
+        "_in_",
+        "__not_strictly_false__",
+        "dyn",
+        "type",
+        "or",
+        "orValue",
+        "value",
+        "hasValue",
+        "unwrapOpt",
     }
-    constants = {name for name in functions if name.startswith("format.")}
-    asked = {name for name in functions if f"{name}(" in text}
-    assert len(functions) > 80
-    assert functions - asked <= constants | {"@sortByAssociatedKeys", "lists.range"}
+    asked = {row.name for row in rows if f"{row.name}(" in text}
+    assert len(rows) > 80
+    assert {row.name for row in rows} - asked - offline <= elsewhere | {"lists.range"}
 
 
-@pytest.mark.parametrize("library", [authz, cidr, format, ip, namedformat, quantity, semver, urls])
-def test_what_is_imported_later_is_all_there(library: ModuleType) -> None:
-    name = library.__name__.rpartition(".")[2]
-    names = next(names for load, names in table._LATER.items() if load.__name__ == f"_{name}")
-    assert sorted(names.split()) == sorted(library.OVERLOADS)
-
-
-def test_every_overload_is_implemented() -> None:
-    elsewhere = ("_", "!", "-", "@", "in", "optional.", "or", "hasValue", "value", "unwrapOpt", "cel.@")
-    missing = {
-        overload.id
-        for name, overloads in base(False).functions.items()
-        for overload in overloads
-        if overload.id not in OVERLOADS and not name.startswith(elsewhere)
-    }
-    assert not missing
+def test_functions_are_those_of_kubernetes() -> None:
+    """Functions, overloads and types are declared as the API server's own code declares them, in its order."""
+    declared = json.loads((celgoldens.HERE / "cel" / "declared.json").read_text(encoding="utf-8"))
+    rows = functions()
+    assert rows.keys() == declared["functions"].keys()
+    for name, overloads in declared["functions"].items():
+        wanted = [(identifier, *parse_signature(text, STRUCTS)) for identifier, text in overloads]
+        assert [(each.id, *each.signature[:3]) for each in rows[name].overloads] == wanted
+    assert {each.id for row in rows.values() if row.stored for each in row.overloads} == set(declared["stored_only"])
+    assert sorted(declared["macros"]) == sorted([*macro, *(["stored"] if macro in NOT_NEW else [])] for macro in MACROS)

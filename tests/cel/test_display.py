@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trainc.cel.display import display, location
-from trainc.cel.issues import Issue
+from trainc.cel.issues import Issue, display, location
 
 
 @pytest.mark.parametrize(

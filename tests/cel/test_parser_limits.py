@@ -6,11 +6,10 @@ import sys
 
 import pytest
 
-from trainc.cel.ast import Call, Ident, Literal, Node
+from trainc.cel.ast import Call, Ident, Literal, Node, children, postorder
 from trainc.cel.issues import CompileError
 from trainc.cel.macros import COPIED_NODES
 from trainc.cel.parser import parse
-from trainc.cel.walk import children, postorder
 
 RULES = "expression recursion limit exceeded: 250"
 OPERATORS = "max recursion depth exceeded"

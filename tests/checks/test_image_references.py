@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import pods_oracle
 import pytest
 
+from builders import role, runtime, trainjob
 from trainc import Options, Severity, Source, compile
 
 HEX = "0123456789abcdef" * 4
@@ -74,33 +75,14 @@ BROKEN = (
     "tr\u00e4in",
 )
 
-RUNTIME = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {{name: rt}}
-spec:
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          spec:
-            template:
-              spec:
-                containers: {containers}
-"""
-JOB = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: job}
-spec: {runtimeRef: {name: rt}}
-"""
+RUNTIME = runtime(role(containers="CONTAINERS"))
+JOB = trainjob()
 
 
 def refused(images: Iterable[str]) -> set[str]:
     """Return the images that are errors."""
     containers = [{"name": f"c{index}", "image": image} for index, image in enumerate(images)]
-    runtime = RUNTIME.format(containers=json.dumps(containers, ensure_ascii=False))
+    runtime = RUNTIME.replace("CONTAINERS", json.dumps(containers, ensure_ascii=False))
     findings = compile([Source("rt.yaml", runtime), Source("jobs/team/job.yaml", JOB)], Options()).findings
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     assert {finding.code for finding in errors} <= {"TC821"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -49,9 +48,6 @@ def trainjob(nodes: int = 2, extra: str = "") -> str:
 @pytest.fixture(autouse=True)
 def base(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> str:
     """Render one job and commit everything."""
-    for name in [name for name in os.environ if name.startswith("GIT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(repository.parent))
     for name in ("a/two", "b/three"):
         (repository / f"jobs/{name}.yaml").unlink()
     put(repository, PATH, trainjob())

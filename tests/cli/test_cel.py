@@ -8,16 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from builders import trainjob
 from trainc.cli.root import trainc
 
-JOB = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: %s}
-spec:
-  runtimeRef: {name: torch-distributed}
-  trainer: {numNodes: %d}
-"""
+JOB = trainjob("%s", runtime="torch-distributed", trainer="{numNodes: %d}")
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,6 @@ ONE = "out/prod/a/one/jobset-one.yaml"
 @pytest.fixture(autouse=True)
 def base(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Render everything and commit it."""
-    for name in [name for name in os.environ if name.startswith("GIT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(repository.parent))
     assert run("render").exit_code == 0
     commit(repository)
     return repository
@@ -127,7 +123,7 @@ def test_options_of_the_environment_count(base: Path, run: Run) -> None:
 
 def test_it_is_told_in_a_process_of_its_own(base: Path, run: Run, process: Process) -> None:
     change(base, run)
-    result = process("diff", "-o", "markdown", cwd=base, GIT_CEILING_DIRECTORIES=str(base.parent))
+    result = process("diff", "-o", "markdown", cwd=base)
     assert result.returncode == 0
     assert result.stderr == b""
     assert result.stdout.startswith(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 from xml.etree.ElementTree import fromstring
@@ -144,8 +143,6 @@ def test_cel(name: str, repository: Path, run: Run) -> None:
 @pytest.mark.parametrize("output", ["text", "markdown", "json"])
 @pytest.mark.parametrize("name", NAMES)
 def test_diff(name: str, output: str, repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in [variable for variable in os.environ if variable.startswith("GIT_")]:
-        monkeypatch.delenv(variable)
     run("render")
     commit(repository)
     value = json.dumps(name)

@@ -7,14 +7,9 @@ from pathlib import Path
 import pytest
 from small import Run
 
-JOB = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata:
-  name: job
-spec:
-  runtimeRef: {name: NAME}
-"""
+from builders import trainjob
+
+JOB = trainjob(runtime="NAME")
 
 
 @pytest.mark.parametrize(

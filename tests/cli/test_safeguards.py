@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
@@ -37,9 +36,6 @@ BIG = job("big").replace("  trainer: {}\n", "  trainer: {numNodes: 8}\n")
 @pytest.fixture(autouse=True)
 def base(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Commit a repository with a policy."""
-    for name in [name for name in os.environ if name.startswith("GIT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(repository.parent))
     put(repository, FILE, POLICY)
     put(repository, "trainc.yaml", "environments: {prod: {}}\nseverities:\n  TC412: {level: error, locked: true}\n")
     assert run("render").exit_code == 0

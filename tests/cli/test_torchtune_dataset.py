@@ -7,19 +7,14 @@ from pathlib import Path
 import pytest
 from small import Run
 
+from builders import trainjob
+
 RUNTIMES_OWN = (
     "dataset=torchtune.datasets.instruct_dataset",
     "dataset.source=parquet",
     "dataset.data_dir=/workspace/dataset/data",
 )
-JOB = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: job}
-spec:
-  runtimeRef: {name: torchtune-llama3.2-1b}
-  trainer: {command: [tune, run], args: [ARGUMENT]}
-"""
+JOB = trainjob(runtime="torchtune-llama3.2-1b", trainer="{command: [tune, run], args: [ARGUMENT]}")
 
 
 @pytest.fixture

@@ -22,8 +22,7 @@ from typing import Any, Final
 from runtimes import IMAGES, KUBECTL
 from trainc.findings import Finding
 from trainc.images.build import Built, build, update
-from trainc.images.inputs import read_image
-from trainc.images.process import BuildError
+from trainc.images.definition import BuildError, read_image
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CACHE: Final = Path(os.environ.get("TRAINC_E2E_CACHE") or ROOT / "build" / "e2e")
@@ -52,6 +51,7 @@ def images() -> dict[str, dict[str, Any]]:
     """
     with locked(), ThreadPoolExecutor(2) as together:  # mmdebstrap is busy with one core
         names = [reference.split("/")[-1].split(":")[0] for reference in IMAGES.values()]
+        read_image(ROOT / "images" / names[0])  # msgspec may not look at a type in two threads for the first time
         found = dict(zip(IMAGES.values(), together.map(_image, names), strict=True))
         first = found[IMAGES["openmpi4"]]
         found |= dict.fromkeys(STAND_INS, first)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from findings_samples import document, findings, handful
+from findings_samples import document, findings
 from hypothesis import given
 
 from trainc.findings import CODES, Finding, Severity, report
@@ -23,21 +23,6 @@ def read(line: str) -> tuple[str, dict[str, str], str]:
     assert found is not None, line
     properties = dict(part.split("=", 1) for part in found[2].split(","))
     return found[1], {name: unescape(value) for name, value in properties.items()}, unescape(found[3])
-
-
-def test_a_handful_in_full() -> None:
-    assert render(handful()) == (
-        "::error file=jobs/a/j.yaml,line=5,col=5,title=TC101 unknown field::unknown field 'numNods'"
-        "%0Aexpected: numNodes%0Ahint: did you mean 'numNodes'?"
-        "%0Aalso here: runtimes/r.yaml:2:1: the schema is used here\n"
-        "::notice file=runtimes/r.yaml,line=1,col=1,title=TC015 companion of a runtime::"
-        "ServiceAccount 'r' is not written\n"
-        "::warning file=runtimes/r.yaml,line=2,col=1,title=TC303 deprecated runtime::runtime 'r' is deprecated\n"
-    )
-
-
-def test_nothing() -> None:
-    assert render([]) == ""
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter
 from xml.etree.ElementTree import Element, fromstring
 
-from findings_samples import FIELD, document, findings, handful
+from findings_samples import FIELD, document, findings
 from hypothesis import given
 
 from trainc.findings import Finding, Severity, report
@@ -17,55 +17,6 @@ def parse(report: str) -> Element:
 
 def names(report: str) -> list[str]:
     return [case.attrib["name"] for case in parse(report).iter("testcase")]
-
-
-def test_a_handful_in_full() -> None:
-    assert render(handful()) == (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        '<testsuites name="trainc" tests="3" failures="1" errors="0" skipped="1">\n'
-        '  <testsuite name="jobs/a/j.yaml" tests="1" failures="1" errors="0" skipped="0">\n'
-        '    <testcase classname="jobs/a/j.yaml" name="TC101 spec.trainer.numNods: unknown field \'numNods\'"'
-        ' file="jobs/a/j.yaml" line="5">\n'
-        '      <failure type="TC101" message="unknown field \'numNods\'">'
-        "jobs/a/j.yaml:5:5: error[TC101]: unknown field 'numNods'\n"
-        "   |\n"
-        " 5 |     numNods: 2\n"
-        "   |     ^^^^^^^ spec.trainer.numNods\n"
-        "   = found: numNods\n"
-        "   = expected: numNodes\n"
-        "   = hint: did you mean 'numNodes'?\n"
-        "  ::: runtimes/r.yaml:2:1\n"
-        "   |\n"
-        " 2 | b: 2\n"
-        "   | - the schema is used here\n"
-        "</failure>\n"
-        "    </testcase>\n"
-        "  </testsuite>\n"
-        '  <testsuite name="runtimes/r.yaml" tests="2" failures="0" errors="0" skipped="1">\n'
-        '    <testcase classname="runtimes/r.yaml" name="TC015: ServiceAccount \'r\' is not written"'
-        ' file="runtimes/r.yaml" line="1">\n'
-        "      <system-out>runtimes/r.yaml:1:1: note[TC015]: ServiceAccount 'r' is not written\n"
-        "   |\n"
-        " 1 | a: 1\n"
-        "   | ^\n"
-        "</system-out>\n"
-        "    </testcase>\n"
-        '    <testcase classname="runtimes/r.yaml" name="TC303 b: runtime \'r\' is deprecated"'
-        ' file="runtimes/r.yaml" line="2">\n'
-        '      <skipped type="TC303" message="runtime \'r\' is deprecated">'
-        "runtimes/r.yaml:2:1: warning[TC303]: runtime 'r' is deprecated\n"
-        "   |\n"
-        " 2 | b: 2\n"
-        "   | ^ b\n"
-        "</skipped>\n"
-        "    </testcase>\n"
-        "  </testsuite>\n"
-        "</testsuites>\n"
-    )
-
-
-def test_the_order_of_findings_is_that_of_their_places() -> None:
-    assert render(reversed(handful())) == render(handful())
 
 
 def test_nothing_is_one_case_that_passes() -> None:

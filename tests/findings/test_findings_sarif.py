@@ -6,14 +6,15 @@ from typing import Any
 
 import jsonschema
 import pytest
-from findings_samples import DATA, FIELD, TEXT, document, findings, handful
+from findings_samples import DATA, FIELD, TEXT, document, findings
 from hypothesis import given
 
 import trainc
 from trainc.basics.jsonvalues import Json
 from trainc.findings import CODES, Finding, Related, Severity, report
 from trainc.findings.codes import anchor, markdown, page
-from trainc.findings.sarif import FINGERPRINT, ROOT, SCHEMA, VERSION, render
+from trainc.findings.formats import FINGERPRINT, ROOT, SCHEMA, VERSION
+from trainc.findings.formats import as_sarif as render
 
 
 def closed(required: dict[str, Json], **optional: Json) -> Json:
@@ -99,76 +100,6 @@ def fingerprint(finding: Finding) -> str:
     (result,) = results([finding])
     made: str = result["partialFingerprints"][FINGERPRINT]
     return made
-
-
-def place(uri: str, line: int, column: int) -> Json:
-    return {
-        "artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"},
-        "region": {"startLine": line, "startColumn": column},
-    }
-
-
-def test_a_handful_in_full() -> None:
-    codes = sorted(CODES)
-    shown = results(handful())
-    assert [result.pop("partialFingerprints").keys() for result in shown] == [{FINGERPRINT}] * 3
-    assert shown == [
-        {
-            "ruleId": "TC101",
-            "ruleIndex": codes.index("TC101"),
-            "level": "error",
-            "message": {
-                "text": "unknown field 'numNods'\nfound: numNods\nexpected: numNodes\nhint: did you mean 'numNodes'?"
-            },
-            "locations": [
-                {
-                    "physicalLocation": place("jobs/a/j.yaml", 5, 5),
-                    "logicalLocations": [{"fullyQualifiedName": "spec.trainer.numNods"}],
-                }
-            ],
-            "relatedLocations": [
-                {
-                    "id": 1,
-                    "physicalLocation": place("runtimes/r.yaml", 2, 1),
-                    "logicalLocations": [{"fullyQualifiedName": "b"}],
-                    "message": {"text": "the schema is used here"},
-                }
-            ],
-            "properties": {
-                "path": ["spec", "trainer", "numNods"],
-                "stage": "crd",
-                "upstream": 'unknown field "spec.trainer.numNods"',
-                "found": "numNods",
-                "expected": "numNodes",
-                "hint": "did you mean 'numNodes'?",
-            },
-        },
-        {
-            "ruleId": "TC015",
-            "ruleIndex": codes.index("TC015"),
-            "level": "note",
-            "message": {"text": "ServiceAccount 'r' is not written"},
-            "locations": [{"physicalLocation": place("runtimes/r.yaml", 1, 1)}],
-            "properties": {"path": []},
-        },
-        {
-            "ruleId": "TC303",
-            "ruleIndex": codes.index("TC303"),
-            "level": "warning",
-            "message": {"text": "runtime 'r' is deprecated"},
-            "locations": [
-                {
-                    "physicalLocation": place("runtimes/r.yaml", 2, 1),
-                    "logicalLocations": [{"fullyQualifiedName": "b"}],
-                }
-            ],
-            "properties": {"path": ["b"]},
-        },
-    ]
-
-
-def test_the_order_of_findings_is_that_of_their_places() -> None:
-    assert render(reversed(handful())) == render(handful())
 
 
 def test_nothing_is_a_run_without_results() -> None:

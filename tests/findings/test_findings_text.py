@@ -31,35 +31,6 @@ def document(text: str | bytes, marks: dict[Path, Mark] | None = None, name: str
     return Document(Source(name, text), {}, 0, lambda: marks or {})
 
 
-def test_one_finding_in_full() -> None:
-    text = "kind: TrainJob\nspec:\n  trainer:\n    numNods: 2\n"
-    place = document(text, {("spec", "trainer", "numNods"): Mark(4, 5)})
-    other = document("a: 1\nb: 2\n", {("b",): Mark(2, 1)}, "runtimes/r.yaml")
-    finding = report(
-        "TC101",
-        place,
-        ("spec", "trainer", "numNods"),
-        "unknown field 'numNods'",
-        found="numNods",
-        expected="numNodes",
-        hint="did you mean 'numNodes'?",
-        related=(Related("the schema is used here", other, ("b",)),),
-    )
-    assert render([finding]) == (
-        "jobs/a/j.yaml:4:5: error[TC101]: unknown field 'numNods'\n"
-        "   |\n"
-        " 4 |     numNods: 2\n"
-        "   |     ^^^^^^^ spec.trainer.numNods\n"
-        "   = found: numNods\n"
-        "   = expected: numNodes\n"
-        "   = hint: did you mean 'numNodes'?\n"
-        "  ::: runtimes/r.yaml:2:1\n"
-        "   |\n"
-        " 2 | b: 2\n"
-        "   | - the schema is used here\n"
-    )
-
-
 def test_colour_adds_escapes_and_nothing_else() -> None:
     place = document("a: 1\n", {("a",): Mark(1, 1)})
     findings = [

@@ -9,48 +9,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import role, runtime, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.gitops.images import begins
 from trainc.gitops.pods import images
-from trainc.images.lockfile import lock_text, parse_lock
 from trainc.inputs.imagelock import FILE, Lock, key_of
 from trainc.plugins.origins import blamed, nearest
+from trainc.project.config import lock_text, parse_lock
 
 ONE = "sha256:" + "1" * 64
 TWO = "sha256:" + "2" * 64
 OTHER = "sha256:" + "3" * 64
 
-RUNTIME = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: rt}
-spec:
-  mlPolicy: {mpi: {mpiImplementation: OpenMPI}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: launcher
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec:
-            template:
-              spec:
-                initContainers: [{name: wait, image: busybox}]
-                containers: [{name: node, image: "ghcr.io/team/mpi:1"}]
-      - name: node
-        template:
-          spec:
-            template:
-              spec:
-                containers: [{name: node, image: "ghcr.io/team/mpi:1"}]
-"""
-JOB = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: j, namespace: team}
-spec: {runtimeRef: {name: rt}, trainer: {numNodes: 2}}
-"""
+RUNTIME = runtime(
+    role(
+        "launcher",
+        trainer=True,
+        pod="initContainers: [{name: wait, image: busybox}]",
+        image="ghcr.io/team/mpi:1",
+    ),
+    role(image="ghcr.io/team/mpi:1"),
+    policy="{mpi: {mpiImplementation: OpenMPI}}",
+)
+JOB = trainjob("j", metadata=", namespace: team", trainer="{numNodes: 2}")
 DIGESTS = {"docker.io/library/busybox:latest": TWO, "ghcr.io/team/mpi:1": ONE}
 
 

@@ -9,37 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import role, trainjob
+from builders import runtime as runtime_text
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import as_object, get, objects
 from trainc.project.config import parse
 from trainc.upstream import RUN
 
-RUNTIME = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: plain}
-spec:
-  template:
-    metadata: {labels: {tier: a}}
-    spec:
-      %s
-      replicatedJobs:
-      - name: node
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec:
-            template:
-              spec:
-                containers: [{name: node, image: 'example.com/img:1'}]
-"""
+RUNTIME = runtime_text(role(trainer=True), name="plain", template="{labels: {tier: a}}", spec="%s")
 
 
 def job(runtime: str = "mlx-distributed", *, run: str | None = None, name: str = "j", extra: str = "{}") -> Source:
     notes = f", annotations: {{trainc.dev/run: '{run}'}}" if run is not None else ""
-    head = (
-        f"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {{name: {name}, namespace: a{notes}}}\n"
-    )
-    return Source(f"jobs/a/{name}.yaml", f"{head}spec:\n  runtimeRef: {{name: {runtime}}}\n  trainer: {extra}\n")
+    text = trainjob(name, runtime=runtime, metadata=f", namespace: a{notes}", trainer=extra)
+    return Source(f"jobs/a/{name}.yaml", text)
 
 
 def built(*sources: Source, config: str = "environments: {prod: {}}", faithful: bool = False) -> Build:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from builders import role, runtime, trainjob
 from trainc import Options, Source, compile
 from trainc.basics.jsonvalues import JsonObject, as_object
 from trainc.gitops.immutable_configmaps import reads
@@ -23,36 +24,21 @@ HERE = Path(__file__).parent / "output"
 OUTPUTS = (1,)
 NUMBERED = {"run": "2"}
 TUNED = "{args: [dtype=bf16], numProcPerNode: 2}"
-EXTRA = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: flux-and-gang}
-spec:
-  mlPolicy: {numNodes: 2, flux: {}}
-  podGroupPolicy: {coscheduling: {scheduleTimeoutSeconds: 60}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec: {template: {spec: {containers: [{name: node, image: 'example.com/flux:1', command: [lmp]}]}}}
----
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: mpi-kubexec, annotations: {trainc.dev/transport: kubexec}}
-spec:
-  mlPolicy: {mpi: {mpiImplementation: OpenMPI, runLauncherAsNode: true}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template: {spec: {template: {spec: {containers: [{name: node, image: 'example.com/mpi:1', command: [sleep]}]}}}}
-      - name: launcher
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec: {template: {spec: {containers: [{name: node, image: 'example.com/mpi:1', command: [mpirun]}]}}}
-"""
+EXTRA = (
+    runtime(
+        role(trainer=True, image="example.com/flux:1", container=", command: [lmp]"),
+        name="flux-and-gang",
+        policy="{numNodes: 2, flux: {}}",
+    ).replace("  template:", "  podGroupPolicy: {coscheduling: {scheduleTimeoutSeconds: 60}}\n  template:", 1)
+    + "---\n"
+    + runtime(
+        role(image="example.com/mpi:1", container=", command: [sleep]"),
+        role("launcher", trainer=True, image="example.com/mpi:1", container=", command: [mpirun]"),
+        name="mpi-kubexec",
+        metadata=", annotations: {trainc.dev/transport: kubexec}",
+        policy="{mpi: {mpiImplementation: OpenMPI, runLauncherAsNode: true}}",
+    )
+)
 CASES = (
     *((name, {}) for name in builtin_names()),
     ("flux-and-gang", {}),
@@ -61,20 +47,16 @@ CASES = (
 )
 
 
-def rendered(output: int, runtime: str, notes: dict[str, str]) -> JsonObject:
+def rendered(output: int, runtime_name: str, notes: dict[str, str]) -> JsonObject:
     """Return what may not change under a number: names, and what of each object a cluster holds on to."""
     environment = "{transport: {image: 'example.com/kubectl:1'}}"
     config, findings = parse(
         Source("trainc.yaml", f"output: {output}\nfixes: recommended\nenvironments: {{prod: {environment}}}\n")
     )
     assert findings == ()
-    annotations = "".join(f"\n  annotations: {{trainc.dev/{key}: '{value}'}}" for key, value in notes.items())
-    trainer = "{numNodes: 2, env: [{name: MODE, value: fast}]}" if not runtime.startswith("torchtune") else TUNED
-    text = (
-        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
-        f"metadata:\n  name: job\n  namespace: team{annotations}\n"
-        f"spec:\n  runtimeRef: {{name: {runtime}}}\n  trainer: {trainer}\n"
-    )
+    annotations = "".join(f", annotations: {{trainc.dev/{key}: '{value}'}}" for key, value in notes.items())
+    trainer = "{numNodes: 2, env: [{name: MODE, value: fast}]}" if not runtime_name.startswith("torchtune") else TUNED
+    text = trainjob(runtime=runtime_name, metadata=f", namespace: team{annotations}", trainer=trainer)
     sources = [Source("jobs/team/job.yaml", text), Source("runtimes/extra.yaml", EXTRA)]
     build = compile(sources, Options(config=config.data, config_document=config.document))
     assert build.files, [finding.message for finding in build.findings]
@@ -90,10 +72,10 @@ def rendered(output: int, runtime: str, notes: dict[str, str]) -> JsonObject:
 
 
 @pytest.mark.parametrize("output", OUTPUTS)
-@pytest.mark.parametrize(("runtime", "notes"), CASES, ids=["-".join((name, *notes)) for name, notes in CASES])
-def test_the_immutable_part_stays(output: int, runtime: str, notes: dict[str, str], update: bool) -> None:
-    path = HERE / str(output) / f"{'-'.join((runtime, *notes))}.json"
-    made = rendered(output, runtime, notes)
+@pytest.mark.parametrize(("name", "notes"), CASES, ids=["-".join((name, *notes)) for name, notes in CASES])
+def test_the_immutable_part_stays(output: int, name: str, notes: dict[str, str], update: bool) -> None:
+    path = HERE / str(output) / f"{'-'.join((name, *notes))}.json"
+    made = rendered(output, name, notes)
     if update and not path.exists():
         path.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     assert made == json.loads(path.read_text(encoding="utf-8"))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import json
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 Json = Any
@@ -13,105 +15,18 @@ Edit = tuple[tuple[str | int, ...], Any]
 API = "admissionregistration.k8s.io/v1"
 ABSENT = object()
 RULE = {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["deployments"]}
-POLICY: Json = {
-    "apiVersion": API,
-    "kind": "ValidatingAdmissionPolicy",
-    "metadata": {"name": "p.example.com"},
-    "spec": {
-        "failurePolicy": "Fail",
-        "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
-        "matchConstraints": {
-            "resourceRules": [RULE, {**RULE, "resourceNames": ["a", "b"]}],
-            "excludeResourceRules": [RULE],
-            "namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]},
-        },
-        "matchConditions": [{"name": "one", "expression": "true"}, {"name": "two", "expression": "params == null"}],
-        "variables": [
-            {"name": "first", "expression": "object.spec.replicas"},
-            {"name": "second", "expression": "[variables.first, 2]"},
-            {"name": "third", "expression": "{'a': 1}"},
-        ],
-        "validations": [
-            {"expression": "variables.first == 1", "message": "m", "messageExpression": "'x'", "reason": "Invalid"},
-            {"expression": "variables.second.size() == 2"},
-        ],
-        "auditAnnotations": [{"key": "k", "valueExpression": "'v'"}, {"key": "l", "valueExpression": "null"}],
-    },
-}
-BINDING: Json = {
-    "apiVersion": API,
-    "kind": "ValidatingAdmissionPolicyBinding",
-    "metadata": {"name": "b"},
-    "spec": {
-        "policyName": "p",
-        "validationActions": ["Deny"],
-        "paramRef": {"name": "x", "parameterNotFoundAction": "Deny"},
-        "matchResources": {"resourceRules": [RULE], "objectSelector": {"matchLabels": {"a": "b"}}},
-    },
-}
-EXPRESSIONS = [
-    "",
-    "   ",
-    "object.spec.suspend",
-    "object.metadata.name",
-    "  object.x ==",
-    "\n  unknown == 1",
-    "1 == 1.0",
-    "variables.first == 1",
-    "variables.nothing == 1",
-    "variables.third.a == 1",
-    "variables.second[0] == 'x'",
-    "[3, 1].sort()[0] == 1",
-    "int('x') == 1",
-    "duration('1x') == duration('1s')",
-    "params.data.max == 'x'",
-    "authorizer.group('').resource('pods').check('get').allowed()",
-    "request.userInfo.username == 'x'",
-    "request.uid == 'x'",
-    "request.object == null",
-    "namespaceObject.metadata.name == 'x'",
-    "namespaceObject.metadata.managedFields == null",
-    "math.least(1, 2) == 1",
-    "'a' < 'b' && <",
-    "object.a.b.exists(x, x.y == '<&>')",
-    "'text'",
-    "null",
-    "dyn('text')",
-    "true",
-    "quantity('1x').isGreaterThan(quantity('1'))",
-    "'é' == unknown",
-    "object.spec.x[?0].orValue(1) == 1",
-    "has(object.spec)",
-]
+_POOLS: Json = json.loads((Path(__file__).with_name("policies") / "policies.json").read_text(encoding="utf-8"))
+POLICY: Json = _POOLS["policy"]
+BINDING: Json = _POOLS["binding"]
+EXPRESSIONS: Json = _POOLS["expressions"]
+TEXTS: Json = _POOLS["texts"]
+RESOURCES: Json = _POOLS["resources"]
+SELECTORS: Json = _POOLS["selectors"]
+LISTS: Json = _POOLS["lists"]
+ACTIONS: Json = _POOLS["actions"]
+NAMES: Json = _POOLS["names"]
+VERSIONS: Json = _POOLS["versions"]
 LONG = "'" + "x" * 6000 + "'"
-TEXTS = ["", " ", "a b", "UPPER", "x" * 70, "a/b", "..", ".", "%", "a.b", "-a", "*", "Deny", "é", "<b>", "a\nb"]
-RESOURCES = [
-    [],
-    [""],
-    ["*", "pods"],
-    ["*", "pods/status"],
-    ["*/*", "pods"],
-    ["pods/*", "pods/log"],
-    ["*/scale", "pods/scale"],
-    ["pods", "*"],
-    ["*", "*/*"],
-    ["pods/log", "pods/*"],
-]
-SELECTORS = [
-    {"matchLabels": {"a b": "c"}},
-    {"matchLabels": {"a": "c d"}},
-    {"matchLabels": {"a": "x" * 70}},
-    {"matchExpressions": [{"key": "a", "operator": "In"}]},
-    {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["x"]}]},
-    {"matchExpressions": [{"key": "-", "operator": "Is", "values": ["x y"]}]},
-    {"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["ok", "no no"]}]},
-    {"matchExpressions": [{}]},
-    {},
-]
-LISTS = [[], ["*"], ["*", "x"], ["", "v1"], ["x", "x"]]
-ACTIONS = [[], ["Deny", "Warn"], ["Deny", "Deny"], ["deny"], ["Audit", "Warn", "Deny", "x"], ["Audit"]]
-NAMES = ["", " ", "in", "namespace", "1a", "a-b", "first", "é", "_ok", "object", "variables", "__x__"]
-VERSIONS = ["", "v1", "apps/v1", "a/b/c", "/v1", "apps/", "Apps/v1", "apps/1", "/"]
 
 
 def questions(seed: int, count: int) -> Iterator[Json]:

@@ -2,165 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 Json = Any
 Question = dict[str, Any]
 
 API = "admissionregistration.k8s.io/v1"
-KINDS = [
-    {"group": "jobset.x-k8s.io", "version": "v1alpha2", "kind": "JobSet", "plural": "jobsets", "namespaced": True},
-    {"group": "", "version": "v1", "kind": "ConfigMap", "plural": "configmaps", "namespaced": True},
-    {"group": "", "version": "v1", "kind": "Namespace", "plural": "namespaces", "namespaced": False},
-    {"group": "example.com", "version": "v1", "kind": "Widget", "plural": "widgets", "namespaced": True},
-    {"group": "example.com", "version": "v2", "kind": "Widget", "plural": "widgets", "namespaced": True},
-    {"group": "example.com", "version": "v1", "kind": "Limit", "plural": "limits", "namespaced": True},
-    {"group": "example.com", "version": "v1", "kind": "Ceiling", "plural": "ceilings", "namespaced": False},
-]
-CONDITIONS = [
-    "true",
-    "object != null",
-    "object == null || object.spec.suspend == true",
-    "request.operation == 'CREATE'",
-    "request.namespace.startsWith('team')",
-    "namespaceObject == null",
-    "namespaceObject.metadata.name == 'team-a'",
-    "object.spec.missing == 1",
-    "object.metadata.labels['team'] == 'x'",
-    "params == null || int(params.data.max) > 2",
-    "request.resource.version == request.requestResource.version",
-    "object.spec.broken == 2",
-    "oldObject != null && oldObject.metadata.name == object.metadata.name",
-    "object.?metadata.?labels.orValue({}).all(k, v, v != 'x')",
-    "has(object.spec) || has(object.data)",
-]
-VALIDATIONS = [
-    "object == null || size(object.spec.replicatedJobs) <= 2",
-    "object.spec.replicatedJobs.all(r, r.replicas <= 3)",
-    "  object.spec.suspend == false  ",
-    "has(object.metadata.labels) && 'team' in object.metadata.labels",
-    "object.spec.nothing == 1",
-    "variables.total < 4",
-    "variables.broken == 1",
-    "oldObject == null || oldObject.spec.suspend == object.spec.suspend",
-    "request.kind.kind == 'JobSet'",
-    "!has(request.subResource)",
-    "request.options.kind == 'CreateOptions'",
-    "request.name != 'demo'",
-    "request.dryRun == false",
-    "has(namespaceObject.metadata.labels.tier) && namespaceObject.metadata.labels.tier == 'gold'",
-    "namespaceObject.metadata.labels['kubernetes.io/metadata.name'] == request.namespace",
-    "params != null && object.spec.replicatedJobs.size() <= int(params.data.max)",
-    "params.kind == 'ConfigMap'",
-    "params.metadata.name == 'first' || params.spec.max > 1",
-    "request.requestKind.version == 'v1' && request.kind.version == 'v2'",
-    "object.apiVersion == 'example.com/v2'",
-    "object.spec.values.all(x, object.spec.values.all(y, x + y >= 0))",
-    "variables.pairs.all(x, x > 5)",
-    "false",
-    "true",
-    "object.spec.replicatedJobs[7].name == ''",
-    "variables.twice > 6 || variables.broken == 1",
-    "variables.names.exists_one(n, n == 'r1')",
-    "object.?spec.?replicatedJobs.orValue([]).all(r, r.?replicas.orValue(1) < 4)",
-    "object.metadata.?labels[?'team'].orValue('none') in ['x', 'none']",
-    "quantity(string(object.spec.replicatedJobs.size())).isLessThan(quantity('3'))",
-    "object.metadata.name.matches('^(demo|o.*)$') && !has(request.requestSubResource)",
-    "request.operation in ['CREATE', 'UPDATE'] ? object.kind == request.kind.kind : oldObject.kind == 'JobSet'",
-    "dyn(object).spec.suspend || object.spec.values.size() > 3",
-    "object.spec.replicatedJobs.map(r, r.replicas).sum() < 7 && [1, 2].all(i, x, i < x)",
-    "params.data.max.size() == 1",
-    "params == null",
-]
-MESSAGES = [
-    "'no ' + object.metadata.name",
-    "'  padded  '",
-    "'two\\nlines'",
-    "''",
-    "string(object.spec.nothing)",
-    "'too long: ' + ['x'].map(x, string(variables.total) + 'x')[0]",
-    "variables.filler",
-    "'total ' + string(variables.total)",
-    "variables.names.join(', ') + ' of ' + request.namespace",
-    "'%d of %s'.format([variables.twice, variables.names])",
-    "'carriage\\rreturn'",
-    "'\u00e9\u4e2d <' + object.kind + '>'",
-]
-ANNOTATIONS = [
-    "'plain'",
-    "'  ' + request.operation",
-    "null",
-    "string(object.spec.nothing)",
-    "'p ' + params.metadata.name",
-    "''",
-]
-VARIABLES = [
-    {"name": "total", "expression": "object.spec.replicatedJobs.map(r, int(r.replicas)).sum()"},
-    {"name": "broken", "expression": "object.spec.nothing"},
-    {
-        "name": "filler",
-        "expression": "[1,2,3,4,5,6].map(x, 'abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz').join('<&>')",
-    },
-    {"name": "pairs", "expression": "object.spec.values.map(x, object.spec.values.filter(y, y > x).size())"},
-    {"name": "twice", "expression": "variables.total * 2"},
-    {"name": "names", "expression": "object.spec.replicatedJobs.map(r, string(r.name))"},
-]
-SELECTORS = [
-    {},
-    {"matchLabels": {"team": "x"}},
-    {"matchLabels": {"tier": "gold"}},
-    {"matchExpressions": [{"key": "team", "operator": "Exists"}]},
-    {"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]},
-    {"matchExpressions": [{"key": "tier", "operator": "In", "values": ["gold", "silver"]}]},
-    {"matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["gold"]}]},
-    {"matchLabels": {"kubernetes.io/metadata.name": "team-a"}},
-]
-RULES = [
-    (["jobset.x-k8s.io"], ["*"], ["jobsets"]),
-    (["jobset.x-k8s.io"], ["v1alpha2"], ["jobsets", "jobsets/status"]),
-    (["jobset.x-k8s.io"], ["v1alpha1"], ["jobsets"]),
-    (["*"], ["*"], ["*"]),
-    (["*"], ["*"], ["*/*"]),
-    (["example.com"], ["v1"], ["widgets"]),
-    (["example.com"], ["v2"], ["widgets", "widgets/*"]),
-    ([""], ["v1"], ["configmaps", "namespaces"]),
-    (["", "example.com"], ["v1"], ["*/status"]),
-]
-NAMESPACES = [
-    {"metadata": {"name": "team-a", "labels": {"team": "x", "tier": "gold"}}},
-    {"metadata": {"name": "team-b", "labels": {"tier": "silver"}}},
-    {"metadata": {"name": "other"}},
-]
+_POOLS: Json = json.loads((Path(__file__).with_name("policies") / "requests.json").read_text(encoding="utf-8"))
+KINDS: Json = _POOLS["kinds"]
+CONDITIONS: Json = _POOLS["conditions"]
+VALIDATIONS: Json = _POOLS["validations"]
+MESSAGES: Json = _POOLS["messages"]
+ANNOTATIONS: Json = _POOLS["annotations"]
+VARIABLES: Json = _POOLS["variables"]
+SELECTORS: Json = _POOLS["selectors"]
+RULES: Json = _POOLS["rules"]
+NAMESPACES: Json = _POOLS["namespaces"]
+PARAMS: Json = _POOLS["params"]
+PARAM_KINDS: Json = _POOLS["param_kinds"]
 
 
-def _param(api_version: str, kind: str, metadata: dict[str, Json], **rest: Json) -> Json:
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest}
-
-
-def _config(name: str, namespace: str, limit: str, labels: dict[str, str]) -> Json:
-    metadata = {"name": name, "namespace": namespace, "labels": labels}
-    return _param("v1", "ConfigMap", metadata, data={"max": limit})
-
-
-PARAMS = [
-    _config("first", "team-a", "1", {"team": "x"}),
-    _config("second", "team-a", "9", {"team": "y"}),
-    _config("first", "team-b", "3", {}),
-    _param(
-        "example.com/v1", "Limit", {"name": "first", "namespace": "team-a", "labels": {"team": "x"}}, spec={"max": 2}
-    ),
-    _param("example.com/v1", "Ceiling", {"name": "first", "labels": {"tier": "gold"}}, spec={"max": 1}),
-    _param("example.com/v1", "Ceiling", {"name": "third"}, spec={"max": 4}),
-]
 ANYTHING = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
-PARAM_KINDS = [
-    ("v1", "ConfigMap"),
-    ("example.com/v1", "Limit"),
-    ("example.com/v1", "Ceiling"),
-    ("example.com/v9", "Nothing"),
-]
 
 
 HEAVY = "object.spec.values.all(x, object.spec.values.all(y, x + y >= 0))"

@@ -2,8 +2,8 @@
 """Asks the API server's code about policies and writes ``policies/``: ``python tests/oracle/policygoldens.py``.
 
 ``decisions.jsonl`` and ``creation.jsonl`` hold lines ``{"question": ..., "answer": ...}``. What all questions about
-decisions have in common is left out of them: the kinds and namespaces of policygen.py. ``--live N --seed S`` writes
-nothing and compares N new questions of each kind with trainc.
+decisions have in common is left out of them: the kinds and namespaces of policygen.py. The recorded questions are
+asked again. ``--live N --seed S`` writes nothing and compares N new questions of each kind with trainc.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from oracle import celrunner, gotools, policycreation, policygen  # noqa: E402 -
 BINARY = HERE / "cel" / "policies" / "policies"
 GOLDENS = HERE / "policies"
 PROCESSES = 8
-SEED, DECISIONS, CREATIONS = 7, 400, 300
 COMMON = {"kinds": policygen.KINDS, "namespaces": policygen.NAMESPACES}
 
 Json = dict[str, Any]
@@ -99,21 +98,11 @@ def _lines(pairs: Iterable[tuple[Json, Json]], drop: Iterable[str] = ()) -> str:
 
 
 def _write() -> None:
-    asked = list(policygen.questions(SEED, DECISIONS))
-    said = [
-        pair for pair in zip(asked, ask("decide", asked), strict=True) if _says(pair[1]) or pair[0]["id"][-1] in "05"
-    ]
-    heavy = [question for question in policygen.heavy() if "conditions" in question["id"]]
-    said += zip(heavy, ask("decide", heavy), strict=True)
-    made = list(policycreation.questions(SEED, CREATIONS))
-    GOLDENS.mkdir(exist_ok=True)
-    (GOLDENS / "decisions.jsonl").write_text(_lines(said, COMMON), encoding="ascii")
-    (GOLDENS / "creation.jsonl").write_text(_lines(zip(made, ask("create", made), strict=True)), encoding="ascii")
-    print(f"{len(said)} decisions, {len(made)} creations")
-
-
-def _says(answer: Json) -> bool:
-    return bool(answer["error"] or answer["warnings"] or answer["annotations"])
+    """Ask the recorded questions again."""
+    for name, command in (("decisions", "decide"), ("creation", "create")):
+        asked = [question for question, _ in read(name)]
+        text = _lines(zip(asked, ask(command, asked), strict=True), COMMON if name == "decisions" else ())
+        (GOLDENS / f"{name}.jsonl").write_text(text, encoding="ascii")
 
 
 def live(seed: int, count: int) -> list[str]:

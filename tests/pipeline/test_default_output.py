@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import builders
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import JsonObject, get
 
@@ -18,20 +19,7 @@ def job(name: str = "j", spec: str = "", metadata: str = "", runtime: str = "tor
 
 
 def runtime(name: str, image: str) -> str:
-    return f"""
-{API}
-kind: ClusterTrainingRuntime
-metadata: {{name: {name}}}
-spec:
-  mlPolicy: {{torch: {{}}}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          metadata: {{labels: {{trainer.kubeflow.org/trainjob-ancestor-step: trainer}}}}
-          spec: {{template: {{spec: {{containers: [{{name: node, image: "{image}"}}]}}}}}}
-"""
+    return builders.runtime(builders.role(trainer=True, image=image), name=name, policy="{torch: {}}")
 
 
 def made(*texts: str, faithful: bool = False) -> Build:

@@ -6,48 +6,27 @@ from typing import Any
 
 import pytest
 
+import builders
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import JsonObject, get
 from trainc.gitops.images import rewritten
 from trainc.plugins.model import Object
 
-RUNTIME = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: {kind}
-metadata: {{name: {name}{namespace}}}
-spec:
-  mlPolicy: {{numNodes: 1}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          metadata: {{labels: {{trainer.kubeflow.org/trainjob-ancestor-step: trainer}}}}
-          spec:
-            template:
-              spec:
-                imagePullSecrets: [{{name: own}}]
-                initContainers: [{{name: first, image: "busybox:1.36"}}]
-                containers: [{{name: node, image: "{image}"}}]
-"""
-JOB = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {{name: {name}}}
-spec: {{runtimeRef: {{name: {runtime}, kind: {kind}}}, trainer: {{}}}}
-"""
 CLUSTER = "ClusterTrainingRuntime"
 
 
+PULLS = 'imagePullSecrets: [{name: own}]\n                initContainers: [{name: first, image: "busybox:1.36"}]'
+
+
 def runtime(name: str = "r", *, kind: str = CLUSTER, namespace: str = "", image: str = "ghcr.io/a/b:1") -> Source:
-    place = f", namespace: {namespace}" if namespace else ""
-    return Source(
-        f"runtimes/{name}{namespace}.yaml", RUNTIME.format(kind=kind, name=name, namespace=place, image=image)
-    )
+    metadata = f", namespace: {namespace}" if namespace else ""
+    node = builders.role(trainer=True, pod=PULLS, image=image)
+    text = builders.runtime(node, name=name, kind=kind, metadata=metadata, policy="{numNodes: 1}")
+    return Source(f"runtimes/{name}{namespace}.yaml", text)
 
 
 def job(place: str, name: str = "j", ref: str = "r", kind: str = CLUSTER) -> Source:
-    return Source(f"jobs/{place}/{name}.yaml", JOB.format(name=name, runtime=ref, kind=kind))
+    return Source(f"jobs/{place}/{name}.yaml", builders.trainjob(name, runtime=f"{ref}, kind: {kind}"))
 
 
 def build(options: JsonObject, *sources: Source) -> Build:

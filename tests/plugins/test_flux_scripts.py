@@ -12,41 +12,18 @@ from pathlib import Path
 
 import pytest
 
+from builders import role, runtime, trainjob
 from trainc import Options, Source, compile
 from trainc.basics.jsonvalues import get
 
 BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None, reason="no bash on the PATH")
 
-RUNTIME = """
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: rt}
-spec:
-  mlPolicy: {flux: {numProcPerNode: 2}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec:
-            template:
-              spec:
-                containers:
-                - name: node
-                  image: "i:1"
-                  command: [lmp]
-                  env: [{name: FLUX_NETWORK_DEVICE, value: ib0}]
-"""
-JOB = """
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: j, namespace: science}
-spec:
-  runtimeRef: {name: rt}
-  trainer: {numNodes: %s, args: ["-in", "in.lj"]%s}
-"""
+RUNTIME = runtime(
+    role(trainer=True, image="i:1", container=", command: [lmp], env: [{name: FLUX_NETWORK_DEVICE, value: ib0}]"),
+    policy="{flux: {numProcPerNode: 2}}",
+)
+JOB = trainjob("j", metadata=", namespace: science", trainer='{numNodes: %s, args: ["-in", "in.lj"]%s}')
 STUB = """#!/bin/bash
 echo "flux $*" >> "$CALLS"
 [ "$1" = R ] && echo '{"R": 1}'

@@ -54,9 +54,6 @@ def job(spec: str = "", name: str = "rt") -> str:
 TRAINER = "  trainer: {}\n"
 OPENMPI = "mpi: {runLauncherAsNode: true}"
 ROOTLESS = "securityContext: {fsGroup: 1},"
-WAITS = NODE.replace(
-    "template:\n", "dependsOn: [{name: dataset-initializer, status: Complete}]\n        template:\n", 1
-)
 GANG = "  podGroupPolicy: {coscheduling: {}}\n"
 VOLUME = NODE.replace("containers:", "volumes: [{name: w, emptyDir: {}}], containers:")
 TORCHTUNE = "torchtune-llama3.2-1b"

@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from builders import role, runtime, trainjob
 from trainc import Options, Source, compile
 from trainc.plugins.model import Object
 
-RUNTIME = """
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: rt}
-spec:
-  mlPolicy: {mpi: {mpiImplementation: %s, numProcPerNode: 3, runLauncherAsNode: true}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: launcher
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec: {template: {spec: {containers: [{name: node, image: "i:1"%s}]}}}
-      - name: node
-        template: {spec: {template: {spec: {containers: [{name: node, image: "i:1"}]}}}}
-"""
-JOB = """
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: j}
-spec: {runtimeRef: {name: rt}, trainer: {numNodes: %s%s}}
-"""
+RUNTIME = runtime(
+    role("launcher", trainer=True, image="i:1", container="%s"),
+    role(image="i:1"),
+    policy="{mpi: {mpiImplementation: %s, numProcPerNode: 3, runLauncherAsNode: true}}",
+)
+JOB = trainjob("j", trainer="{numNodes: %s%s}")
 
 
 def build(implementation: str, env: str = "", nodes: str = "3", trainer: str = "", *, faithful: bool = False):  # type: ignore[no-untyped-def]

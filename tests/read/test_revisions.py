@@ -13,14 +13,6 @@ pytestmark = needs_git
 GENERATED = OWNED + b"jobs/a/x.yaml\nkind: JobSet\n"
 
 
-@pytest.fixture(autouse=True)
-def _nothing_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Make git look at nothing above the test's folder, nor at where it would be told to by a hook."""
-    for name in [name for name in os.environ if name.startswith("GIT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-
-
 def put(root: Path, name: str, data: bytes = b"kind: X\n") -> Path:
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import format_cases
 import pytest
-from definition_cases import VECTORS, ask, cases
+from definition_cases import VECTORS, ask
 from schema_cases import answer
 
 from trainc.schema.definitions import Definition, define
@@ -18,7 +18,7 @@ TEXTS: dict[str, list[tuple[str, bool]]] = json.loads((VECTORS / "formats.json")
 
 
 def test_objects_of_a_crd_get_the_api_servers_answer() -> None:
-    assert len(ROWS) > 30
+    assert len(ROWS) >= 300
     for row in ROWS:
         assert answer(define(row["definition"]).resources[0], row["data"]) == row["answer"], json.dumps(row)
 
@@ -98,15 +98,9 @@ def test_a_spec_that_cannot_be_read(spec: dict[str, Any], code: str) -> None:
 
 @pytest.mark.go
 @pytest.mark.usefixtures("go_modules")
-def test_objects_of_new_crds_get_the_api_servers_answer() -> None:
-    made = list(cases(1999, 300))
-    compared = 0
-    replies = ask({"definition": crd, "data": data} for crd, data in made)
-    for (crd, data), reply in zip(made, replies, strict=True):
-        if "data" in reply:  # the server takes the CRD
-            compared += 1
-            assert answer(define(crd).resources[0], data) == reply, json.dumps([crd, data])
-    assert compared > 100
+def test_recorded_answers_are_those_of_today() -> None:
+    answers = ask({"definition": row["definition"], "data": row["data"]} for row in ROWS)
+    assert answers == [row["answer"] for row in ROWS]
 
 
 @pytest.mark.go

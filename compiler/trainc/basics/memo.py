@@ -52,24 +52,6 @@ class Remembered(dict[K, T]):
         return made
 
 
-class Held:
-    """A value as the key of a cache, compared by identity. The key holds the value, so that nothing else gets its id.
-
-    Only for values that never change, and that many have in common, as the jobs of a fleet their runtime's template.
-    """
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Held) and other.value is self.value
-
-
 class _Lasting(dict[int, dict[Any, Any]]):
     """What is remembered of values that last, by their ids: of each, by whom it is for, what he has found.
 
@@ -114,24 +96,6 @@ def last(value: T) -> T:
     if id(value) not in LASTING:
         LASTING.note(value)
     return value
-
-
-class Recurring:
-    """Values that last from when they are met for the second time: what one job alone has is not worth the effort."""
-
-    __slots__ = ("_met", "_values")
-
-    def __init__(self, *values: Any) -> None:
-        """Take JSON values, or tuples of some."""
-        self._values = [value for value in values if isinstance(value, dict | list | tuple)]
-        self._met = False
-
-    def meet(self) -> None:
-        """Note that the values are used once more."""
-        if self._met:
-            for value in self._values:
-                last(value)
-        self._met = True
 
 
 def remembering(make: Callable[[Any], T], *, lasts: bool = False) -> Callable[[Any], T]:

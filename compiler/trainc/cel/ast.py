@@ -6,9 +6,11 @@ Nodes compare and hash by identity: tables of types and references are keyed by 
 
 from __future__ import annotations
 
-from typing import TypeAlias, Union
+from collections.abc import Callable, Generator, Mapping
+from typing import Any, TypeAlias, TypeVar, Union
 
 import msgspec
+from msgspec.structs import replace
 
 from trainc.cel.values import Uint
 
@@ -98,3 +100,87 @@ class Comprehension(msgspec.Struct, frozen=True, eq=False):
 
 
 Node: TypeAlias = Union[Literal, Ident, Select, Call, ListLiteral, MapLiteral, Message, Comprehension]  # noqa: UP007
+
+
+# Walks that do not recurse: a tree may be deeper than Python's stack.
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+Walk: TypeAlias = Generator[Item, Any, Result]
+"""The walk of one item: it yields items below, is sent what each gave, and returns what the item itself gives."""
+
+
+def run(visit: Callable[[Item], Walk[Item, Result]], root: Item) -> Result:
+    """Return what the walk of root gives."""
+    waiting = [visit(root)]
+    value: Any = None
+    while waiting:
+        try:
+            waiting.append(visit(waiting[-1].send(value)))
+            value = None
+        except StopIteration as end:
+            value = end.value
+            waiting.pop()
+    result: Result = value
+    return result
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """Return the nodes right below, in the order of evaluation as written."""
+    match node:
+        case Select():
+            return (node.operand,)
+        case Call(target=None):
+            return node.args
+        case Call(target=target):
+            assert target is not None
+            return (target, *node.args)
+        case ListLiteral():
+            return node.elements
+        case MapLiteral() | Message():
+            return tuple(part for entry in node.entries for part in (entry.key, entry.value))
+        case Comprehension():
+            return (node.iter_range, node.accu_init, node.condition, node.step, node.result)
+    return ()
+
+
+def postorder(root: Node) -> list[Node]:
+    """Return all nodes of a tree, each after those below it, from left to right."""
+    order: list[Node] = []
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        order.append(node)
+        pending.extend(children(node))
+    order.reverse()
+    return order
+
+
+def copied(root: Node, entry_position: int) -> Node:
+    """Return a tree of new nodes, as cel-go's macros copy: positions stay, but entries of maps and messages move."""
+    made: dict[Node, Node] = {}
+    for node in postorder(root):
+        made[node] = _copy(node, made, entry_position)
+    return made[root]
+
+
+def _copy(node: Node, made: Mapping[Node, Node], entry_position: int) -> Node:
+    match node:
+        case Select():
+            return replace(node, operand=made[node.operand])
+        case Call():
+            target = None if node.target is None else made[node.target]
+            return replace(node, target=target, args=tuple(made[arg] for arg in node.args))
+        case ListLiteral():
+            return replace(node, elements=tuple(made[element] for element in node.elements))
+        case MapLiteral() | Message():
+            at = entry_position
+            entries = [replace(each, position=at, key=made[each.key], value=made[each.value]) for each in node.entries]
+            if isinstance(node, Message):
+                entries = [replace(each, key=replace(each.key, position=at)) for each in entries]
+            return replace(node, entries=tuple(entries))
+        case Comprehension():
+            parts = ("iter_range", "accu_init", "condition", "step", "result")
+            return replace(node, **{name: made[getattr(node, name)] for name in parts})
+    return replace(node)

@@ -14,9 +14,8 @@ import msgspec
 from trainc.cel import literals
 from trainc.cel.ast import Call, Constant, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
 from trainc.cel.issues import Issue
-from trainc.cel.lalr import UnexpectedToken
+from trainc.cel.lalr import Token, UnexpectedToken
 from trainc.cel.macros import RECEIVER_MACROS, Budget, MacroError, Maker, has
-from trainc.cel.tokens import Token
 
 CONTROL = ("break", "continue", "else", "for", "if", "loop", "return", "while")
 DECLARATIONS = ("as", "const", "function", "import", "let", "namespace", "package", "var", "void")

@@ -17,19 +17,17 @@ from celpy.evaluation import Annotation, CELEvalError, CELFunction, CELUnsupport
 from lark.visitors import Transformer_NonRecursive
 
 from trainc.cel import types
-from trainc.cel.ast import Ident, Node
+from trainc.cel.ast import Ident, Node, postorder
 from trainc.cel.checker import Checked, check
 from trainc.cel.declarations import Environment as Declarations
-from trainc.cel.display import display, location
 from trainc.cel.environments import base, free
-from trainc.cel.folding import PlanError
-from trainc.cel.issues import CompileError
+from trainc.cel.issues import CompileError, display, location
 from trainc.cel.maps import make_map
 from trainc.cel.parser import parse
+from trainc.cel.planner import PlanError
 from trainc.cel.program import Program, plan
 from trainc.cel.types import Kind, Type
 from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
-from trainc.cel.walk import postorder
 
 T = TypeVar("T")
 

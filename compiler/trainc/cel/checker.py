@@ -15,11 +15,10 @@ from msgspec import Struct, field
 
 from trainc.cel import types
 from trainc.cel.ast import Call, Comprehension, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
-from trainc.cel.declarations import Environment
+from trainc.cel.declarations import Declared, Environment, qualified
 from trainc.cel.issues import CompileError, Issue
 from trainc.cel.judging import Judge, Reference
 from trainc.cel.messages import constructed
-from trainc.cel.scopes import Declared, qualified
 from trainc.cel.types import Type
 from trainc.cel.unification import TooLarge
 from trainc.cel.values import Uint

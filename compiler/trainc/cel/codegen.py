@@ -16,10 +16,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-from trainc.cel import interpretable as plan
+from trainc.cel import plan
+from trainc.cel.ast import run
 from trainc.cel.cost import IDENT, LIST, MAP, MESSAGE, QUALIFIER
 from trainc.cel.runtime import NAMES
-from trainc.cel.trampoline import run
 from trainc.cel.values import Value
 from trainc.cel.work import BUDGET
 
@@ -185,7 +185,7 @@ class Writer:
             (line, NOWHERE)
             for line in (
                 "        w += B - f[1]; c += f[0]",
-                "        if c > L or w > B: raise Exceeded(c, L)",
+                "        if c > L or w > B: raise exceeded(c, L)",
                 f"        return {result}, c, w",
                 "    except FAILURES as e:",
                 "        return failed(e), c, w + B - f[1]",
@@ -541,7 +541,7 @@ def _call(writer: Writer, node: plan.Call) -> Steps:
 
 
 def _fold(writer: Writer, node: plan.Fold) -> Steps:
-    from trainc.cel.codegenloops import fold
+    from trainc.cel.codegencalls import fold
 
     return fold(writer, node)
 

@@ -1,7 +1,10 @@
-"""Calls as Python: see codegen.py.
+"""Calls and loops as Python: see codegen.py.
 
 What policies and rules use most is written out for values of the usual classes, and called for all others. The cost of
 a text that is gone over, ceil(size * 0.1), is (size + 9) // 10.
+
+A loop is what a macro expands to (macros.py), and is written by its shape. What all rounds certainly cost is added
+before the first where no round is left out. A round is work, too (work.py).
 """
 
 from __future__ import annotations
@@ -9,27 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
-from trainc.cel import interpretable as plan
-from trainc.cel.codegen import Steps, Term, Writer, plain
-from trainc.cel.cost import COMPARED
+from trainc.cel import plan
+from trainc.cel.ast import Walk
+from trainc.cel.codegen import Steps, Term, Writer, plain, require_bool
+from trainc.cel.cost import IDENT, LIST
 
 Write: TypeAlias = Callable[[Writer, plan.Call, list[Term]], Term]
 
 _ORDERS: Final = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">="}
-_KINDS: Final = {
-    **dict.fromkeys(("matches", "startsWith", "endsWith", "contains", "@in", "isQuantity", *_ORDERS), bool),
-    **dict.fromkeys(("size", "int"), int),
-    **dict.fromkeys(("string", "join", "lowerAscii", "trim"), str),
-}
-"""The class of what functions return, whatever their arguments."""
+_SMALL: Final = (bool, int, float)
+"""Classes of results that are no work to make."""
 
 
 def call(writer: Writer, node: plan.Call) -> Steps:
     """Write a call."""
     computed = not isinstance(node.cost, int)
     writer.pending += computed
-    if node.cost in COMPARED:
-        return (yield from _compared(writer, node))
     args = []
     for arg in node.args:
         term = yield arg
@@ -40,36 +38,39 @@ def call(writer: Writer, node: plan.Call) -> Steps:
     return term
 
 
-def _compared(writer: Writer, node: plan.Call) -> Steps:
-    """Write a call that panics where it fails and an argument is not a list."""
-    name, given, args = writer.temporary(), writer.temporary(), []
-    writer.put(f"{given} = UNSET")
-    with writer.block("try:"):
-        for at, arg in enumerate(node.args):
-            args.append(plain(writer, (yield arg)))
-            if at == COMPARED[node.cost]:  # type: ignore[index]  # it is one of them
-                writer.put(f"{given} = {args[-1]}")
-        _apply(writer, node, args, name)
-    writer.put(f"except EvalError as e: raise unlisted(e, {given})")
-    writer.pending -= 1
-    return Term(name, list)
-
-
 def _general(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
-    name, texts = writer.temporary(), [plain(writer, arg) for arg in args]
-    _apply(writer, node, texts, name)
+    name = writer.temporary()
+    _apply(writer, node, args, name)
     if isinstance(node.cost, int):
         writer.charge(node.cost)
-    return Term(name, _KINDS.get(node.function))
+    return Term(name, node.kind)
 
 
-def _apply(writer: Writer, node: plan.Call, args: list[str], name: str) -> None:
+def _apply(writer: Writer, node: plan.Call, args: list[Term], name: str) -> None:
     """Write the call itself, with a cost that is computed; a constant one is left to the caller."""
+    texts = [plain(writer, arg) for arg in args]
+    given = f"({''.join(f'{text}, ' for text in texts)})"
+    checks = [_check(writer, guard, arg, text) for guard, arg, text in zip(node.guards, args, texts, strict=False)]
+    if any(checks):
+        error = "EvalError(NO_OVERLOAD)" if node.terse else f"mismatch({writer.constant(node.function)}, {given})"
+        writer.put(f"if not ({' and '.join(filter(None, checks))}): raise {error}")
+    if node.work is not None:
+        writer.put(f"{writer.constant(node.work)}({given}, f)")
     meter = ["f"] if node.metered else []
-    writer.put(f"{name} = {writer.constant(node.implementation)}({', '.join(args + meter)})")
+    writer.put(f"{name} = {writer.constant(node.run)}({', '.join(texts + meter)})")
+    if node.work is not None and node.kind not in _SMALL:
+        writer.put(f"pay({name}, f)")
     if not isinstance(node.cost, int):
-        given = "".join(f"{arg}, " for arg in args)
-        writer.put(f"c += {writer.constant(node.cost)}(({given}), {name})")
+        writer.put(f"c += {writer.constant(node.cost)}({given}, {name})")
+
+
+def _check(writer: Writer, guard: plan.Guard, arg: Term, text: str) -> str:
+    """Return the condition that a guard lets an argument pass; empty where that is certain."""
+    if guard is None or (arg.kind is guard and not arg.maybe):
+        return ""
+    if isinstance(guard, type):
+        return f"{text}.__class__ is {guard.__name__}"
+    return f"{writer.constant(guard)}({text})"
 
 
 def _order(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
@@ -81,7 +82,7 @@ def _order(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
         f"if {left}.__class__ is int and {right}.__class__ is int: {name} = {left} {_ORDERS[node.function]} {right}"
     )
     with writer.block("else:"):
-        _apply(writer, node, [left, right], name)
+        _apply(writer, node, args, name)
     return Term(name, bool)
 
 
@@ -115,20 +116,20 @@ def _same(kind: type) -> Write:
         writer.charge(1)
         writer.put(f"if {text}.__class__ is {kind.__name__}: {name} = {text}")
         with writer.block("else:"):
-            _apply(writer, node, [text], name)
+            _apply(writer, node, args, name)
         return Term(name, kind)
 
     return write
 
 
 def _size(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
-    if node.cost != 1 or node.metered:
+    if node.cost != 1:
         return _general(writer, node, args)
     name, text = writer.temporary(), plain(writer, args[0])
     writer.charge(1)
     writer.put(f"if {text}.__class__ in SIZED: {name} = len({text})")
     with writer.block("else:"):
-        _apply(writer, node, [text], name)
+        _apply(writer, node, args, name)
     return Term(name, int)
 
 
@@ -163,3 +164,142 @@ _SPECIAL: Final[Mapping[str, Write]] = {
     "string": _same(str),
     "size": _size,
 }
+
+
+# Loops
+
+_CHECK: Final = "if c > L or w > B: raise exceeded(c, L)"
+_FRESH: Final[Mapping[type, str]] = {list: "[]", dict: "{}", int: "0"}
+
+
+def fold(writer: Writer, node: plan.Fold) -> Steps:
+    """Write a comprehension."""
+    if isinstance(node.condition, plan.Constant):
+        return _collected(writer, node) if node.condition.value else _bound(writer, node)
+    return _searched(writer, node)
+
+
+def _rounds(writer: Writer, node: plan.Fold, range_: Term) -> str:
+    """Write what a loop goes over; the name returned holds a list, or a map whose keys are meant."""
+    text = plain(writer, range_)
+    if range_.kind is list and not node.second and not range_.maybe:
+        return text
+    name = writer.temporary()
+    if node.second:
+        writer.put(f"{name} = pairs({text})")
+    else:
+        writer.put(f"{name} = {text} if {text}.__class__ is list else elements({text})")
+    return name
+
+
+def _over(writer: Writer, node: plan.Fold, rounds: str) -> str:
+    names = [writer.slot(slot) for slot in (node.first, node.second) if slot]
+    return f"for {', '.join(names)} in {rounds}:"
+
+
+def _searched(writer: Writer, node: plan.Fold) -> Steps:
+    """Write all() or exists(), which end early, and absorb failures as their ``&&`` or ``||`` does."""
+    step = node.step
+    assert isinstance(step, plan.Logical), "what all() and exists() expand to"
+    ending, predicate = step.absorbing, step.terms[1]
+    rounds = _rounds(writer, node, (yield node.iter_range))
+    name, failure, source = writer.temporary(), writer.temporary(), writer.temporary()
+    # Before a round the accumulator is looked at, and in it once more: 1 for each name and call.
+    before = IDENT + (2 if ending else 1)
+    writer.charge(IDENT)
+    writer.put(f"{name} = {not ending}; {failure} = None; {source} = iter({rounds})")
+    with writer.block(_over(writer, node, source)):
+        writer.charge(before + IDENT)
+        writer.put(f"w += {plan.weight(node)}")
+        writer.put(_CHECK)
+        with writer.attempt():
+            holds = require_bool(writer, (yield predicate))
+            with writer.block(f"if {holds}:" if ending else f"if not {holds}:"):
+                writer.put(f"if length_hint({source}): c += {before}")
+                writer.put(f"{name} = {ending}")
+                writer.put("break")
+        writer.put(f"except ABSORBED as e: {failure} = worse({failure}, e, f)")
+    writer.put(f"if {failure} is not None and {name} is not {ending}: raise {failure}")
+    return Term(name, bool)
+
+
+def _collected(writer: Writer, node: plan.Fold) -> Steps:
+    """Write a loop that makes a list or a map, or counts.
+
+    Where a condition fails, the conditions of all other elements are evaluated, and the last failure counts.
+    """
+    assert isinstance(node.start, plan.Constant), "what macros begin with"
+    rounds = _rounds(writer, node, (yield node.iter_range))
+    made, kind = writer.slot(node.accumulator), node.start.value.__class__
+    writer.filled[node.accumulator] = kind
+    condition, step = _parts(node.step)
+    failure = writer.temporary()
+    writer.put(f"{made} = {_FRESH[kind]}" + (f"; {failure} = None" if condition is not None else ""))
+    counted = writer.reserve()
+    writer.put(_CHECK)
+    with writer.unpaid(_over(writer, node, rounds)) as opened:
+        if condition is None:
+            yield from _added(writer, step, made)
+        else:
+            with writer.unpaid("try:") as tried:
+                holds = require_bool(writer, (yield condition))
+                with writer.block(f"if {holds} and {failure} is None:"):
+                    yield from _added(writer, step, made)
+            writer.put(f"except ABSORBED as e: {failure} = located(e)")
+            opened.cost += tried.cost
+    cost, weight = opened.cost, plan.weight(node)
+    writer.fill(counted, f"n = len({rounds}); c += n * {cost}; w += n * {weight}")
+    if condition is not None:
+        writer.put(f"if {failure} is not None: raise {failure}")
+    if kind is dict:
+        writer.put(f"{made} = from_entries({made})")
+        writer.filled[node.accumulator] = object
+    return (yield node.result)
+
+
+def _parts(step: plan.Interpretable) -> tuple[plan.Interpretable | None, plan.Call]:
+    """Return the condition of a step, if it has one, and what it adds to the accumulator."""
+    condition = None
+    if isinstance(step, plan.Access):
+        choice = step.attribute
+        assert isinstance(choice, plan.ConditionalAttribute), "what macros expand to"
+        assert isinstance(choice.truthy, plan.RelativeAttribute), "what macros expand to"
+        condition, step = choice.condition, choice.truthy.operand
+    assert isinstance(step, plan.Call), "what macros expand to"
+    return condition, step
+
+
+def _added(writer: Writer, step: plan.Call, made: str) -> Walk[plan.Interpretable, None]:
+    """Write what a round adds."""
+    added = step.args[1]
+    writer.charge(IDENT + 1)
+    if step.function == "_+_" and isinstance(added, plan.MakeList):
+        writer.charge(LIST)
+        writer.put(f"{made}.append({plain(writer, (yield added.elements[0]))})")
+    elif step.function == "_+_" and isinstance(added, plan.Constant) and added.value.__class__ is list:
+        writer.put(f"{made}.extend({writer.constant(added.value)})")
+    elif step.function == "_+_":
+        writer.put(f"{made} += 1")
+    elif len(step.args) == 3:
+        key = plain(writer, (yield added))
+        value = plain(writer, (yield step.args[2]))
+        writer.put(f"insert({made}, {key}, {value})")
+    else:
+        writer.put(f"insert_all({made}, {plain(writer, (yield added))}, f)")
+
+
+def _bound(writer: Writer, node: plan.Fold) -> Steps:
+    """Write what optMap() and sortBy() expand to: a name for a value, which is evaluated where it is first read.
+
+    An empty list is one that ``+`` changes in place, as in cel-go.
+    """
+    text, name = writer.slot(node.accumulator), f"p{writer.temporary()}"
+    writer.put(f"{text} = UNSET")
+    with writer.function(name):
+        with writer.block("try:"):
+            writer.put(f"{text} = {plain(writer, (yield node.start))}")
+        writer.put(f"except ABSORBED as e: {text} = located(e)")
+        with writer.block(f"if {text}.__class__ is list and not {text}:"):
+            writer.put(f"{text} = []; f.append({text})")
+    writer.lazy[node.accumulator] = name
+    return (yield node.result)

@@ -5,11 +5,11 @@ Numbers of different types are equal as doubles are; NaN equals nothing; null eq
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from trainc.cel.maps import MISSING, find, is_list, is_map, items
-from trainc.cel.typenames import type_name
+from trainc.cel.types import type_name
 from trainc.cel.values import (
     Container,
     Duration,
@@ -22,7 +22,7 @@ from trainc.cel.values import (
     Uint,
     Value,
 )
-from trainc.cel.work import CHARACTERS, WORK, Exhausted, Meter, spend
+from trainc.cel.work import CHARACTERS, Meter, spend
 
 _NO_OVERLOAD = "no such overload"
 _LONG: Final = 256
@@ -78,38 +78,21 @@ def _numbers(left: int | float | Uint, right: int | float | Uint) -> bool:
 
 
 def _lists(left: Value, right: Value, meter: Meter | None) -> bool:
-    size = len(left)
-    if size != len(right):
-        return False
-    if meter is not None:
-        meter[WORK] -= size + _COMPARED
-        if meter[WORK] < 0:
-            raise Exhausted
-    for one, two in zip(left, right, strict=True):
-        kind = one.__class__
-        if kind is two.__class__ and kind in _SIMPLE:
-            if kind is str and meter is not None and len(one) > _LONG:
-                spend(meter, len(one) // CHARACTERS)
-            if one != two:
-                return False
-            continue
-        try:
-            if not equal(one, two, meter):
-                return False
-        except EvalError:
-            continue  # cel-go takes only false for an answer here
-    return True
+    return len(left) == len(right) and _members(zip(left, right, strict=True), len(left) + _COMPARED, meter)
 
 
-def _dicts(left: dict[str, Value], right: dict[str, Value], meter: Meter | None) -> bool:
-    if len(left) != len(right):
+def _maps(left: Value, right: Value, meter: Meter | None) -> bool:
+    size = length(left)
+    if size != length(right):
         return False
+    weight = 1 if left.__class__ is dict else _KEYED
+    return _members(((value, find(right, key)) for key, value in items(left)), weight * size + _COMPARED, meter)
+
+
+def _members(pairs: Iterable[Pair], work: int, meter: Meter | None) -> bool:
     if meter is not None:
-        meter[WORK] -= len(left) + _COMPARED
-        if meter[WORK] < 0:
-            raise Exhausted
-    for key, one in left.items():
-        two = right.get(key, MISSING)
+        spend(meter, work)
+    for one, two in pairs:
         kind = one.__class__
         if kind is two.__class__ and kind in _SIMPLE:
             if kind is str and meter is not None and len(one) > _LONG:
@@ -121,24 +104,7 @@ def _dicts(left: dict[str, Value], right: dict[str, Value], meter: Meter | None)
             if two is MISSING or not equal(one, two, meter):
                 return False
         except EvalError:
-            continue
-    return True
-
-
-def _maps(left: Value, right: Value, meter: Meter | None) -> bool:
-    if length(left) != length(right):
-        return False
-    if meter is not None:
-        spend(meter, _KEYED * length(left) + _COMPARED)
-    for key, value in items(left):
-        other = find(right, key)
-        if other is MISSING:
-            return False
-        try:
-            if not equal(value, other, meter):
-                return False
-        except EvalError:
-            continue
+            continue  # cel-go takes only false for an answer here
     return True
 
 
@@ -158,7 +124,7 @@ def _types(left: TypeValue, right: TypeValue, _: Meter | None) -> bool:
 
 
 _SAME: Final[Mapping[type, Callable[[Any, Any, Meter | None], bool]]] = {
-    dict: _dicts,
+    dict: _maps,
     list: _lists,
     KeyedMap: _maps,
     Optional: _optionals,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from trainc.cel.ast import Call, ListLiteral, Literal, MapLiteral, Node
 from trainc.cel.gotext import utf8
 from trainc.cel.issues import Issue
-from trainc.cel.typenames import type_name
-from trainc.cel.types import Kind
+from trainc.cel.types import Kind, type_name
 from trainc.cel.unification import kind
 from trainc.cel.values import EvalError
 
@@ -69,7 +68,7 @@ def format_issues(checked: Checked, call: Call) -> Iterator[Issue]:
 
 def _letters(template: bytes, size: int) -> Iterator[str]:
     """Yield the letters of a template's clauses, for each of which there must be an argument. Raises EvalError."""
-    from trainc.cel.library.format import read_clause
+    from trainc.cel.library.strings import read_clause
 
     used, at = 0, 0
     while (percent := template.find(b"%", at)) >= 0:

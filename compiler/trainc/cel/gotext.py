@@ -1,7 +1,6 @@
 """How Go spells CEL's values in texts: strconv.Quote, %g, shortest decimals, and fmt's %v of a value.
 
-A string that is no UTF-8 (Go's url.Query makes such) holds each bad byte as a lone surrogate, U+DC80 to U+DCFF, as
-Python's "surrogateescape" does. Source: Go's strconv and fmt, cel-go v0.26.0 common/types.
+Source: Go's strconv and fmt, cel-go v0.26.0 common/types.
 """
 
 from __future__ import annotations
@@ -9,14 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from trainc.basics.regex import lazy
-from trainc.cel.typenames import type_name
+from trainc.cel.types import type_name
 from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
-from trainc.kube.fielderror import quote as quote_utf8
+from trainc.kube.fielderror import quote
 from trainc.kube.gojson import decimal, go_number
 
-_BAD_BYTE = lazy("[\udc80-\udcff]")
-_ASIDE = lazy("[\udc80-\udcff]+")
 _MOST = 120
 """The most characters of a value that an error quotes."""
 
@@ -25,31 +21,14 @@ _HEAVY = 1000
 """Values whose text is this much work are not written into errors."""
 
 
-def quote(text: str) -> str:
-    """Return ``strconv.Quote(text)``; bytes that are no UTF-8 become ``\\xff``."""
-    if not _BAD_BYTE.search(text):
-        return quote_utf8(text)
-    parts, at = [], 0
-    for found in _ASIDE.finditer(text):
-        parts.append(quote_utf8(text[at : found.start()])[1:-1])
-        parts += (f"\\x{ord(char) - 0xDC00:02x}" for char in found.group())
-        at = found.end()
-    return f'"{"".join(parts)}{quote_utf8(text[at:])[1:-1]}"'
-
-
-def runes(text: str) -> str:
-    """Return ``string([]rune(text))``: each byte that is no UTF-8 becomes U+FFFD."""
-    return text if text.isascii() else _BAD_BYTE.sub("\ufffd", text)
-
-
 def utf8(text: str) -> bytes:
-    """Return the bytes of a string, bad ones included."""
-    return text.encode("utf-8", "surrogateescape")
+    """Return the bytes of a string."""
+    return text.encode("utf-8", "surrogatepass")
 
 
 def from_utf8(data: bytes) -> str:
-    """Return the string of bytes, bad ones kept."""
-    return data.decode("utf-8", "surrogateescape")
+    """Return the string of bytes; what is no UTF-8 becomes U+FFFD."""
+    return data.decode("utf-8", "replace")
 
 
 def general(number: float) -> str:
@@ -129,13 +108,11 @@ def _bytes(value: bytes) -> str:
 
 
 def _timestamp(value: Timestamp) -> str:
-    from trainc.cel.library.times import civil, fraction
+    from trainc.cel.library.times import civil
 
-    moment = civil(value, value.offset)
     sign, (hours, minutes) = "-" if value.offset < 0 else "+", divmod(abs(value.offset) // 60, 60)
     zone = f"{sign}{hours:02d}{minutes:02d} {'UTC' if value.offset == 0 else f'{sign}{hours:02d}{minutes:02d}'}"
-    clock = f"{moment.hour:02d}:{moment.minute:02d}:{moment.second:02d}{fraction(moment.nanosecond)}"
-    return f"{moment.year:04d}-{moment.month:02d}-{moment.day:02d} {clock} {zone}"
+    return f"{civil(value, value.offset).text(' ')} {zone}"
 
 
 def _duration(value: Duration) -> str:
@@ -143,15 +120,15 @@ def _duration(value: Duration) -> str:
     if nanos < 10**9:
         for unit, size in (("ms", 10**6), ("µs", 10**3), ("ns", 1)):
             if nanos >= size:
-                return f"{'-' * (value.nanos < 0)}{shortest_ratio(nanos, size)}{unit}"
+                return f"{'-' * (value.nanos < 0)}{_shortest_ratio(nanos, size)}{unit}"
         return "0s"
     minutes, rest = divmod(nanos, 60 * 10**9)
     hours, minutes = divmod(minutes, 60)
     before = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
-    return f"{'-' * (value.nanos < 0)}{before}{shortest_ratio(rest, 10**9)}s"
+    return f"{'-' * (value.nanos < 0)}{before}{_shortest_ratio(rest, 10**9)}s"
 
 
-def shortest_ratio(number: int, unit: int) -> str:
+def _shortest_ratio(number: int, unit: int) -> str:
     """Return number / unit as a decimal without zeros at its end; unit is a power of ten, number not negative."""
     whole, rest = divmod(number, unit)
     digits = f"{rest:0{len(str(unit)) - 1}d}".rstrip("0") if rest else ""

@@ -1,4 +1,4 @@
-"""What is wrong with an expression before it runs."""
+"""What is wrong with an expression before it runs, and how cel-go prints it (v0.26.0, common/error.go, errors.go)."""
 
 from __future__ import annotations
 
@@ -18,3 +18,41 @@ class CompileError(Exception):
     def __init__(self, issues: tuple[Issue, ...]) -> None:
         super().__init__("; ".join(issue.message for issue in issues))
         self.issues = issues
+
+
+REPORTED = 100
+SNIPPET = 16_384
+"""Longer lines, in bytes, are not shown."""
+
+
+def location(text: str, position: int) -> tuple[int, int]:
+    """Return line and column of an offset, from 1 and from 0.
+
+    They are (-1, -1) of a negative one, which is nowhere, and (1, -1) where there is no text at all.
+    """
+    if position < 0 or not text:
+        return -1 if text else 1, -1
+    return text.count("\n", 0, position) + 1, position - (text.rfind("\n", 0, position) + 1)
+
+
+def display(text: str, issues: tuple[Issue, ...]) -> str:
+    """Return the text of all issues of an expression, by their places, at most 100 of them."""
+    shown = sorted(issues[:REPORTED], key=lambda issue: location(text, issue.position))
+    blocks = [_block(text, issue) for issue in shown]
+    if len(issues) > REPORTED:
+        blocks.append(f"{len(issues) - REPORTED} more errors were truncated")
+    return "\n".join(blocks)
+
+
+def _block(text: str, issue: Issue) -> str:
+    line, column = location(text, issue.position)
+    head = f"ERROR: <input>:{line}:{column + 1}: {issue.message}"
+    if line < 0 or not text:
+        return head
+    snippet = text.split("\n")[line - 1]
+    if len(snippet.encode("utf-8", "surrogatepass")) > SNIPPET:
+        return head
+    snippet = snippet.replace("\t", " ")
+    dots = "".join("." if letter < "\x80" else "\uff0e" for letter in snippet[:column])
+    caret = "\uff3e" if snippet[column : column + 1] > "\x7f" else "^"
+    return f"{head}\n | {snippet}\n | {dots}{caret}"

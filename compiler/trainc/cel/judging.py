@@ -6,13 +6,12 @@ from msgspec import Struct
 
 from trainc.cel import types
 from trainc.cel.ast import Call, Node
-from trainc.cel.declarations import Environment, Overload
+from trainc.cel.declarations import Environment, Names
 from trainc.cel.escaping import RESERVED
+from trainc.cel.functions import Overload
 from trainc.cel.issues import Issue
-from trainc.cel.overloads import application, select
-from trainc.cel.scopes import Names
 from trainc.cel.types import Kind, Type
-from trainc.cel.unification import Bindings, general, is_dynamic, unwrap
+from trainc.cel.unification import Bindings, application, general, is_dynamic, select, unwrap
 from trainc.cel.values import Value
 
 

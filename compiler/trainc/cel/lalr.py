@@ -1,4 +1,7 @@
-"""The LALR(1) parser: tables that lark made of kubernetes.lark (compiler/tools/grammar.py), and their driver."""
+"""The LALR(1) parser: tables that lark made of kubernetes.lark (compiler/tools/grammar.py), scanner and driver.
+
+Tokens are those of cel-go's lexer (v0.26.0, parser/gen/CEL.g4).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from trainc.cel.tokens import Token
 from trainc.data import load_json
 
 FILE = "cel_grammar.json"
@@ -18,6 +20,23 @@ END = "$END"
 
 Action: TypeAlias = Callable[..., Any] | None
 """What makes the value of a rule from those of its symbols; None where the rule has the value of its only symbol."""
+
+
+CONSTANTS = ("INT_LIT", "UINT_LIT", "FLOAT_LIT", "STRING_LIT", "MLSTRING_LIT", "BYTES_LIT", "BOOL_LIT", "NULL_LIT")
+OPERAND_ENDS = frozenset((*CONSTANTS, "IDENT", "ESC_IDENT", "RPAR", "RSQB", "RBRACE"))
+"""Terminals after which a minus is a subtraction."""
+SIGNED = ("INT_LIT", "FLOAT_LIT")
+
+SKIP, BROKEN = "SKIP", "BROKEN"
+"""White space and comments; a character at which no token begins."""
+
+
+class Token(msgspec.Struct, frozen=True):
+    """A token. ``start`` is an offset in code points; a signed number starts at its sign."""
+
+    kind: str
+    start: int
+    text: str
 
 
 class Tables(msgspec.Struct, frozen=True, eq=False):
@@ -61,6 +80,45 @@ def tables() -> Tables:
     )
 
 
+def scan(text: str, automaton: Tables) -> list[Token]:
+    """Return the tokens without white space and comments.
+
+    The last one is BROKEN if the text has a character at which no token begins.
+    """
+    tokens: list[Token] = []
+    symbols, keywords, scanner = automaton.symbols, automaton.keywords, automaton.scanner
+    position, end = 0, len(text)
+    while position < end:
+        found = scanner.match(text, position)
+        if found is None:
+            return [*tokens, Token(BROKEN, position, text[position])]
+        kind, spelling = str(found.lastgroup), found.group()
+        if kind == "SYMBOL":
+            kind = symbols[spelling]
+        elif kind == "IDENT":
+            kind = keywords.get(spelling, kind)
+        if kind in SIGNED and _is_signed(tokens):
+            tokens[-1] = Token(kind, tokens[-1].start, f"-{spelling}")
+        elif kind != SKIP:
+            tokens.append(Token(kind, position, spelling))
+        position = found.end()
+    return tokens
+
+
+def _is_signed(before: Sequence[Token]) -> bool:
+    """Tell whether the last of the tokens before a number is its sign.
+
+    It is if it is a single minus where an operand begins. In a run of minuses all are operators, even the last one.
+    """
+    if not before or before[-1].kind != "MINUS":
+        return False
+    if len(before) == 1:
+        return True
+    if before[-2].kind == "MINUS":
+        return len(before) > 2 and before[-3].kind in OPERAND_ENDS
+    return before[-2].kind not in OPERAND_ENDS
+
+
 class UnexpectedToken(Exception):
     """No rule goes on with ``token``; ``states`` is the parser's stack before it, empty if irrelevant."""
 
@@ -70,15 +128,8 @@ class UnexpectedToken(Exception):
         self.states = states
 
 
-class Actions(msgspec.Struct, frozen=True, eq=False):
-    """The actions of a builder, a row for each rule.
-
-    ``renamed``: the state that a run of rules without action leads to, by the two topmost states and the terminal. An
-    operand goes through a dozen such rules, from literal to expression.
-    """
-
-    of_rule: tuple[Action, ...]
-    renamed: dict[tuple[int, int, str], int]
+Actions: TypeAlias = tuple[Action, ...]
+"""The actions of a builder, one for each rule."""
 
 
 def actions(automaton: Tables, builder: type, renaming: frozenset[str]) -> Actions:
@@ -86,8 +137,7 @@ def actions(automaton: Tables, builder: type, renaming: frozenset[str]) -> Actio
 
     A rule of one symbol needs a method only if its name is in ``renaming``.
     """
-    found = (getattr(builder, name) if size > 1 or name in renaming else None for name, size in automaton.rules)
-    return Actions(tuple(found), {})
+    return tuple(getattr(builder, name) if size > 1 or name in renaming else None for name, size in automaton.rules)
 
 
 def drive(automaton: Tables, tokens: Sequence[Token], length: int, builder: object, built_by: Actions) -> Any:
@@ -97,7 +147,6 @@ def drive(automaton: Tables, tokens: Sequence[Token], length: int, builder: obje
     where the end token is.
     """
     table, gotos, rules = automaton.actions, automaton.gotos, automaton.rules
-    of_rule, renamed = built_by.of_rule, built_by.renamed
     states, values = [automaton.start], list[Any]()
     for token in (*tokens, Token(END, length, "")):
         kind, before = token.kind, states.copy()
@@ -107,31 +156,13 @@ def drive(automaton: Tables, tokens: Sequence[Token], length: int, builder: obje
                     return values[0]
                 raise UnexpectedToken(token, before)
             name, size = rules[-1 - step]
-            action = of_rule[-1 - step]
-            if action is None:
-                states[-1] = renamed.get((states[-2], states[-1], kind)) or _rename(automaton, built_by, states, kind)
-                continue
-            if size == 1:
-                del states[-1]
-                values[-1] = action(builder, values[-1])
-            else:
-                del states[-size:]
-                parts = values[-size:]
-                del values[-size:]
-                values.append(action(builder, *parts))
+            del states[-size:]
             states.append(gotos[states[-1]][name])
+            if (action := built_by[-1 - step]) is not None:
+                values[-size:] = [action(builder, *values[-size:])]
         states.append(step)
         values.append(token)
     raise AssertionError("the end token ends the loop")
-
-
-def _rename(automaton: Tables, built_by: Actions, states: list[int], kind: str) -> int:
-    """Go through the rules without action that follow one another before a terminal."""
-    below, top = states[-2:]
-    while (step := automaton.actions[top].get(kind, 0)) < 0 and built_by.of_rule[-1 - step] is None:
-        top = automaton.gotos[below][automaton.rules[-1 - step][0]]
-    built_by.renamed[below, states[-1], kind] = top
-    return top
 
 
 def accepts(automaton: Tables, states: Sequence[int], kind: str) -> bool:

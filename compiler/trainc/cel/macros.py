@@ -11,8 +11,19 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from trainc.cel.ast import Call, Comprehension, Constant, Ident, ListLiteral, Literal, MapLiteral, Node, Select
-from trainc.cel.walk import copied, postorder
+from trainc.cel.ast import (
+    Call,
+    Comprehension,
+    Constant,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Node,
+    Select,
+    copied,
+    postorder,
+)
 
 ACCUMULATOR = "@result"
 RESERVED_ACCUMULATORS = (ACCUMULATOR, "__result__")
@@ -133,22 +144,14 @@ def _two(args: tuple[Node, ...]) -> tuple[str, str]:
 Variables: TypeAlias = Callable[[tuple[Node, ...]], tuple[str, str]]
 
 
-def _all(variables: Variables) -> Expander:
+def _search(variables: Variables, ending: bool) -> Expander:
+    """Return exists(), which ends where a predicate is true, or all(), which ends where one is false."""
+
     def expand(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
-        names = variables(args)
-        condition = make.call("@not_strictly_false", make.accumulator())
-        step = make.call("_&&_", make.accumulator(), args[-1])
-        return make.fold(target, names, make.literal(True), step, condition=condition)
-
-    return expand
-
-
-def _exists(variables: Variables) -> Expander:
-    def expand(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
-        names = variables(args)
-        condition = make.call("@not_strictly_false", make.call("!_", make.accumulator()))
-        step = make.call("_||_", make.accumulator(), args[-1])
-        return make.fold(target, names, make.literal(False), step, condition=condition)
+        names, found = variables(args), make.accumulator()
+        going = make.call("@not_strictly_false", make.call("!_", found) if ending else found)
+        step = make.call("_||_" if ending else "_&&_", make.accumulator(), args[-1])
+        return make.fold(target, names, make.literal(not ending), step, condition=going)
 
     return expand
 
@@ -224,13 +227,12 @@ def _sort_by(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
 
 
 RECEIVER_MACROS: Mapping[tuple[str, int], Expander] = {
-    ("all", 2): _all(_one),
-    ("all", 3): _all(_two),
-    ("exists", 2): _exists(_one),
-    ("exists", 3): _exists(_two),
+    ("all", 2): _search(_one, ending=False),
+    ("all", 3): _search(_two, ending=False),
+    ("exists", 2): _search(_one, ending=True),
+    ("exists", 3): _search(_two, ending=True),
     ("exists_one", 2): _exists_one(_one),
     ("exists_one", 3): _exists_one(_two),
-    ("existsOne", 2): _exists_one(_one),
     ("existsOne", 3): _exists_one(_two),
     ("map", 2): _map,
     ("map", 3): _map,
@@ -246,6 +248,12 @@ RECEIVER_MACROS: Mapping[tuple[str, int], Expander] = {
     ("sortBy", 2): _sort_by,
 }
 """By name and number of arguments; ``has``, the only macro that is no member, has no entry."""
+
+
+MACROS = frozenset((*RECEIVER_MACROS, ("has", 1)))
+"""What stored expressions know, and below it what of that new ones do not."""
+
+NOT_NEW = frozenset((("sortBy", 2),))
 
 
 def has(position: int, argument: Node) -> Node:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trainc.basics.jsonvalues import Json
-from trainc.cel.gotext import general, runes
-from trainc.cel.typenames import type_name
+from trainc.cel.gotext import general
+from trainc.cel.types import type_name
 from trainc.cel.values import (
     Container,
     Duration,
@@ -94,7 +94,7 @@ def _list(value: list[Value], meter: Meter) -> Json:
 def _pairs(pairs: list[tuple[Value, Value]], meter: Meter) -> Json:
     spend(meter, len(pairs))
     if all(isinstance(key, str) for key, _ in pairs):
-        return {runes(key): _write(item, meter) for key, item in pairs}
+        return {key: _write(item, meter) for key, item in pairs}
     rows = sorted(((_write(key, meter), _write(item, meter)) for key, item in pairs), key=lambda row: _key_text(row[0]))
     return [list(row) for row in rows]
 
@@ -117,7 +117,7 @@ _WRITERS: Mapping[type, Callable[[Any], Json]] = {
     bool: _same,
     int: _same,
     float: _double,
-    str: runes,
+    str: str,
     bytes: list,
     Uint: lambda value: value.value,
     Timestamp: lambda value: list(divmod(value.nanos, 10**9)),

@@ -1,6 +1,8 @@
 """Plans a tree: names become slots, chains of fields attributes, calls implementations, constants values.
 
-Source: interpreter/planner.go and attributes.go of cel-go v0.26.0.
+What is constant is evaluated here: literals, conversions, patterns, lists to look in; what fails then is refused before
+it ever runs, whatever the expression makes of it. Source: interpreter/planner.go, attributes.go, decorators.go and
+optimizations.go of cel-go v0.26.0, pkg/cel/library/regex.go of k8s.io/apiserver v0.34.
 """
 
 from __future__ import annotations
@@ -10,50 +12,93 @@ from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
-from trainc.cel import dispatch, operators
-from trainc.cel.ast import Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
-from trainc.cel.attributes import KEYS, go_type
-from trainc.cel.checker import Checked
-from trainc.cel.cost import call_cost
-from trainc.cel.declarations import Environment
-from trainc.cel.equality import equal
-from trainc.cel.folding import PlanError, fold_call, fold_list, fold_map
-from trainc.cel.interpretable import (
-    AbsoluteAttribute,
-    Access,
-    Attribute,
-    ComputedQualifier,
-    ConditionalAttribute,
-    Constant,
-    ConstantQualifier,
-    Fold,
-    Interpretable,
-    Logical,
-    MakeList,
-    MakeMap,
-    MakeMessage,
-    MaybeAttribute,
-    Name,
-    Qualifier,
-    RelativeAttribute,
+from trainc.cel import plan
+from trainc.cel.ast import (
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Message,
+    Node,
+    Select,
+    Walk,
+    run,
 )
-from trainc.cel.interpretable import Call as PlannedCall
+from trainc.cel.checker import Checked
+from trainc.cel.declarations import Environment, candidates, qualified
+from trainc.cel.dispatch import find, fits, mismatch
+from trainc.cel.equality import equal
+from trainc.cel.issues import CompileError, Issue
 from trainc.cel.judging import Reference
-from trainc.cel.metering import metered
-from trainc.cel.names import Slots
-from trainc.cel.scopes import candidates, qualified
-from trainc.cel.trampoline import Walk, run
-from trainc.cel.types import Kind
-from trainc.cel.values import Value
+from trainc.cel.library import functions, regex
+from trainc.cel.library.conversions import double_to_int, double_to_uint, int_to_uint, uint_to_int
+from trainc.cel.library.operators import refuse
+from trainc.cel.maps import key_form, make_map
+from trainc.cel.runtime import KEYS
+from trainc.cel.types import Kind, type_name
+from trainc.cel.values import EvalError, Uint, Value, type_of
 from trainc.cel.wellknown import make_message
+from trainc.cel.work import COST, LIMIT, WORK, Panic, fresh
 
-Steps: TypeAlias = Walk[Node, Interpretable]
+Steps: TypeAlias = Walk[Node, plan.Interpretable]
 
 _DYNAMIC: Final = (Kind.DYN, Kind.ANY, Kind.PARAMETER, Kind.ERROR)
 _INDEX: Final = frozenset(("_[_]", "_[?_]", "_?._"))
 
 
-def plan(checked: Checked, environment: Environment, slots: Slots) -> Interpretable:
+CONVERSIONS: Final = frozenset(
+    ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")
+)
+_PATTERNS: Final = frozenset(("matches", "find", "findAll"))
+_HASHED: Final = frozenset((str, bool, int, float, Uint))
+FIRST_SLOT: Final = max(COST, WORK, LIMIT) + 1
+
+
+class PlanError(CompileError):
+    """An expression that checks but that the server cannot make a program of; ``message`` is cel-go's."""
+
+    def __init__(self, position: int, message: str) -> None:
+        super().__init__((Issue(position, message),))
+        self.message = message
+
+
+class Slots:
+    """The slots given out so far. Variables of macros hide others of their names, from the innermost outwards."""
+
+    __slots__ = ("_scopes", "size", "variables")
+
+    def __init__(self) -> None:
+        self._scopes: list[dict[str, int]] = []
+        self.variables: dict[str, int] = {}
+        self.size = FIRST_SLOT
+
+    def new(self) -> int:
+        """Return a slot that nothing else has."""
+        self.size += 1
+        return self.size - 1
+
+    def enter(self, names: dict[str, int]) -> None:
+        """Open a scope in which names have these slots."""
+        self._scopes.append(names)
+
+    def leave(self) -> None:
+        """Close the innermost scope."""
+        self._scopes.pop()
+
+    def find(self, name: str) -> int:
+        """Return the slot of a name; one that no macro has is a variable of the whole expression."""
+        for scope in reversed(self._scopes):
+            if name in scope:
+                return scope[name]
+        slot = self.variables.get(name)
+        if slot is None:
+            slot = self.variables[name] = self.new()
+        return slot
+
+
+def plan_tree(checked: Checked, environment: Environment, slots: Slots) -> plan.Interpretable:
     """Return the plan of an expression. Raises PlanError for what the server cannot make a program of."""
     return run(_Planner(checked, environment, slots).visit, checked.root)
 
@@ -74,7 +119,7 @@ class _Planner:
 
     def literal(self, node: Literal) -> Steps:
         """Plan a constant."""
-        return Constant(node, node.value)
+        return plan.Constant(node, node.value)
         yield node
 
     def ident(self, node: Ident) -> Steps:
@@ -82,24 +127,24 @@ class _Planner:
         reference = self._checked.references.get(node)
         if reference is not None:
             return self._referenced(node, reference)
-        return Access(MaybeAttribute((AbsoluteAttribute(node, self._candidates(node.name)),)))
+        return plan.Access(plan.MaybeAttribute((plan.AbsoluteAttribute(node, self._candidates(node.name)),)))
         yield node
 
-    def _referenced(self, node: Node, reference: Reference) -> Interpretable:
+    def _referenced(self, node: Node, reference: Reference) -> plan.Interpretable:
         if reference.value is not None:
-            return Constant(node, reference.value)
+            return plan.Constant(node, reference.value)
         type_ = self._checked.types[node]
         if type_.kind is Kind.TYPE:
             raise PlanError(node.position, f"reference to undefined type: {reference.name}")
-        names = (Name(reference.name, self._slots.find(reference.name)),)
+        names = (plan.Name(reference.name, self._slots.find(reference.name)),)
         optional = type_.kind is Kind.OPAQUE and type_.name == "optional_type"
-        return Access(AbsoluteAttribute(node, names, optional=optional, dynamic=type_.kind in _DYNAMIC))
+        return plan.Access(plan.AbsoluteAttribute(node, names, optional=optional, dynamic=type_.kind in _DYNAMIC))
 
-    def _candidates(self, name: str) -> tuple[Name, ...]:
+    def _candidates(self, name: str) -> tuple[plan.Name, ...]:
         return tuple(map(self._name, candidates(self._environment.container, name)))
 
-    def _name(self, text: str) -> Name:
-        return Name(text, self._slots.find(text), self._environment.constants.get(text))
+    def _name(self, text: str) -> plan.Name:
+        return plan.Name(text, self._slots.find(text), self._environment.constants.get(text))
 
     def select(self, node: Select) -> Steps:
         """Plan ``operand.field`` and ``has(operand.field)``."""
@@ -108,26 +153,26 @@ class _Planner:
             return self._referenced(node, reference)
         operand = _accessed((yield node.operand))
         test = node if node.test_only else operand.test
-        qualifier = ConstantQualifier(node, node.field, test_only=test is not None)
-        return Access(self._qualified(operand.attribute, qualifier), test)
+        qualifier = plan.ConstantQualifier(node, node.field, test_only=test is not None)
+        return plan.Access(self._qualified(operand.attribute, qualifier), test)
 
-    def _qualified(self, attribute: Attribute, qualifier: Qualifier) -> Attribute:
-        if isinstance(attribute, ConditionalAttribute):
+    def _qualified(self, attribute: plan.Attribute, qualifier: plan.Qualifier) -> plan.Attribute:
+        if isinstance(attribute, plan.ConditionalAttribute):
             truthy, falsy = (self._qualified(each, qualifier) for each in (attribute.truthy, attribute.falsy))
             return replace(attribute, truthy=truthy, falsy=falsy)
-        if isinstance(attribute, MaybeAttribute):
+        if isinstance(attribute, plan.MaybeAttribute):
             return self._maybe(attribute, qualifier)
         return replace(attribute, qualifiers=(*attribute.qualifiers, qualifier))
 
-    def _maybe(self, attribute: MaybeAttribute, qualifier: Qualifier) -> MaybeAttribute:
+    def _maybe(self, attribute: plan.MaybeAttribute, qualifier: plan.Qualifier) -> plan.MaybeAttribute:
         """Qualify names that may be variables as they are, or with the qualifier as part of the name."""
-        longer: tuple[AbsoluteAttribute, ...] = ()
+        longer: tuple[plan.AbsoluteAttribute, ...] = ()
         first = attribute.attributes[0]
-        if isinstance(qualifier, ConstantQualifier) and qualifier.value.__class__ is str and not first.qualifiers:
+        if isinstance(qualifier, plan.ConstantQualifier) and qualifier.value.__class__ is str and not first.qualifiers:
             names = tuple(self._name(f"{name.text}.{qualifier.value}") for name in first.names)
-            longer = (AbsoluteAttribute(qualifier.id, names),)
+            longer = (plan.AbsoluteAttribute(qualifier.id, names),)
         shorter = (replace(each, qualifiers=(*each.qualifiers, qualifier)) for each in attribute.attributes)
-        return MaybeAttribute((*longer, *shorter))
+        return plan.MaybeAttribute((*longer, *shorter))
 
     def call(self, node: Call) -> Steps:
         """Plan a function or an operator."""
@@ -138,10 +183,10 @@ class _Planner:
             arg = yield part
             args.append(arg)
         if function in ("_&&_", "_||_"):
-            return Logical(node, tuple(args), absorbing=function == "_||_")
+            return plan.Logical(node, tuple(args), absorbing=function == "_||_")
         if function == "_?_:_":
             condition, truthy, falsy = args
-            return Access(ConditionalAttribute(node, condition, _branch(truthy), _branch(falsy)))
+            return plan.Access(plan.ConditionalAttribute(node, condition, _branch(truthy), _branch(falsy)))
         if function in ("_==_", "_!=_"):
             return _equality(node, function, tuple(args))
         if function in _INDEX:
@@ -162,42 +207,41 @@ class _Planner:
                 return None, full, ""
         return target, node.function.removeprefix("."), ""
 
-    def _index(self, node: Node, operand: Interpretable, index: Interpretable, optional: bool) -> Interpretable:
+    def _index(
+        self, node: Node, operand: plan.Interpretable, index: plan.Interpretable, optional: bool
+    ) -> plan.Interpretable:
         access = _accessed(operand)
-        qualifier: Qualifier
-        if isinstance(index, Constant):
+        qualifier: plan.Qualifier
+        if isinstance(index, plan.Constant):
             if index.value.__class__ not in KEYS:
-                raise PlanError(node.position, f"invalid qualifier type: {go_type(index.value)}")
-            qualifier = ConstantQualifier(node, index.value, optional, test_only=access.test is not None)
-        elif isinstance(index, Access):
-            qualifier = ComputedQualifier(node, index.attribute, optional, plain=True)
+                raise PlanError(node.position, f"invalid qualifier type: {type_name(type_of(index.value))}")
+            qualifier = plan.ConstantQualifier(node, index.value, optional, test_only=access.test is not None)
+        elif isinstance(index, plan.Access):
+            qualifier = plan.ComputedQualifier(node, index.attribute, optional)
         else:
-            qualifier = ComputedQualifier(node, RelativeAttribute(node, index), optional, plain=False)
-        return Access(self._qualified(access.attribute, qualifier), access.test)
+            qualifier = plan.ComputedQualifier(node, plan.RelativeAttribute(node, index), optional)
+        return plan.Access(self._qualified(access.attribute, qualifier), access.test)
 
     def _plain(
-        self, node: Node, function: str, overload: str, args: tuple[Interpretable, ...], parts: tuple[Node, ...]
-    ) -> Interpretable:
-        found = dispatch.find(function, overload, len(args), self._environment)
-        if found is None:
+        self, node: Node, function: str, overload: str, args: tuple[plan.Interpretable, ...], parts: tuple[Node, ...]
+    ) -> plan.Interpretable:
+        call = find(node, function, overload, args, self._environment)
+        if call is None:
             if not args:
                 raise PlanError(node.position, f"no such overload: {function}()")
-            found = dispatch.Target(_unknown(function), early=len(args) > 2)
-        if isinstance(found, str):
-            raise PlanError(node.position, f"no such overload: {function}({found})")
-        heavy = metered(function, found.implementation, found.metered)
-        call = PlannedCall(
-            node,
-            function,
-            overload,
-            args,
-            heavy or found.implementation,
-            call_cost(function, overload),
-            found.early,
-            found.metered or heavy is not None,
-            strict=function != dispatch.NOT_STRICTLY_FALSE,
-        )
-        return fold_call(call, parts, checked=bool(self._checked.references))
+            call = plan.Call(node, function, args, _unknown(function))
+        if isinstance(call, str):
+            raise PlanError(node.position, f"no such overload: {function}({call})")
+        if len(args) == 1 and function in CONVERSIONS and isinstance(args[0], plan.Constant):
+            return _converted(call, args[0].value)
+        if len(args) == 2 and function in ("or", "orValue"):
+            return plan.Or(node, args[0], args[1], unwraps=function == "orValue")
+        if overload == "in_list" and isinstance(args[1], plan.Constant):
+            return _membership(call, args[0], args[1].value)
+        if function in _PATTERNS and len(args) > 1 and isinstance(args[1], plan.Constant):
+            known = bool(self._checked.references) and overload == "matches_string" and isinstance(parts[1], Literal)
+            return _patterned(call, args[1].value, known)
+        return call
 
     def make_list(self, node: ListLiteral) -> Steps:
         """Plan ``[a, b]``."""
@@ -205,7 +249,10 @@ class _Planner:
         for part in node.elements:
             element = yield part
             elements.append(element)
-        return fold_list(MakeList(node, tuple(elements), tuple(i in node.optional for i in range(len(elements)))))
+        values = [each.value for each in elements if isinstance(each, plan.Constant)]
+        if len(values) == len(elements) and not node.optional:
+            return plan.Constant(node, values)
+        return plan.MakeList(node, tuple(elements), tuple(i in node.optional for i in range(len(elements))))
 
     def make_map(self, node: MapLiteral) -> Steps:
         """Plan ``{a: b}``."""
@@ -215,7 +262,14 @@ class _Planner:
             value = yield entry.value
             keys.append(key)
             values.append(value)
-        return fold_map(MakeMap(node, tuple(keys), tuple(values), tuple(entry.optional for entry in node.entries)))
+        optional = tuple(entry.optional for entry in node.entries)
+        if any(optional) or not all(isinstance(each, plan.Constant) for each in (*keys, *values)):
+            return plan.MakeMap(node, tuple(keys), tuple(values), optional)
+        try:
+            pairs = zip(keys, values, strict=True)
+            return plan.Constant(node, make_map((key.value, value.value) for key, value in pairs))
+        except Panic as panic:  # a key that Go cannot hash
+            raise PlanError(node.position, panic.message) from None
 
     def message(self, node: Message) -> Steps:
         """Plan ``name{field: value}``."""
@@ -230,7 +284,7 @@ class _Planner:
             values.append(value)
         fields = tuple(str(entry.key.value) for entry in node.entries if isinstance(entry.key, Literal))
         optional = tuple(entry.optional for entry in node.entries)
-        return MakeMessage(node, known[0], fields, tuple(values), optional, make_message)
+        return plan.MakeMessage(node, known[0], fields, tuple(values), optional, make_message)
 
     def comprehension(self, node: Comprehension) -> Steps:
         """Plan what macros expand to."""
@@ -245,28 +299,78 @@ class _Planner:
         self._slots.enter({node.accu_var: accumulator})
         result = yield node.result
         self._slots.leave()
-        return Fold(node, iter_range, first, second, accumulator, start, condition, step, result)
+        return plan.Fold(node, iter_range, first, second, accumulator, start, condition, step, result)
 
 
-def _accessed(operand: Interpretable) -> Access:
-    return operand if isinstance(operand, Access) else Access(RelativeAttribute(operand.id, operand))
+def _accessed(operand: plan.Interpretable) -> plan.Access:
+    return operand if isinstance(operand, plan.Access) else plan.Access(plan.RelativeAttribute(operand.id, operand))
 
 
-def _branch(branch: Interpretable) -> Attribute:
-    return branch.attribute if isinstance(branch, Access) else RelativeAttribute(branch.id, branch)
+def _branch(branch: plan.Interpretable) -> plan.Attribute:
+    return branch.attribute if isinstance(branch, plan.Access) else plan.RelativeAttribute(branch.id, branch)
 
 
-def _equality(node: Node, function: str, args: tuple[Interpretable, ...]) -> Interpretable:
-    overload = "equals" if function == "_==_" else "not_equals"
-    cost = call_cost(function, overload)
-    return PlannedCall(node, function, overload, args, equal, cost, metered=True, negates=function == "_!=_")
+def _equality(node: Node, function: str, args: tuple[plan.Interpretable, ...]) -> plan.Interpretable:
+    cost = functions()[function].cost
+    return plan.Call(node, function, args, equal, cost, metered=True, negates=function == "_!=_")
 
 
 def _unknown(function: str) -> Callable[..., Value]:
     def call(first: Value, *_: Value) -> Value:
-        operators.refuse(function, first)
+        refuse(function, first)
 
     return call
+
+
+def _converted(call: plan.Call, value: Value) -> plan.Constant:
+    try:
+        if not all(fits(guard, value) for guard in call.guards):
+            raise mismatch(call.function, (value,))
+        if call.work is not None:
+            call.work((value,), fresh())
+        return plan.Constant(call.id, call.run(value))
+    except EvalError as error:
+        raise PlanError(call.id.position, error.message) from None
+
+
+def _membership(call: plan.Call, argument: plan.Interpretable, values: list[Value]) -> plan.Interpretable:
+    if not values:
+        return plan.Constant(call.id, False)
+    if not all(value.__class__ in _HASHED for value in values):
+        return call
+    return plan.Membership(call.id, argument, frozenset(form for value in values for form in _forms(value)))
+
+
+def _forms(value: Value) -> list[object]:
+    """Return the forms of a value and of its equals among numbers of other types."""
+    found = [key_form(value)]
+    for convert in _OTHERS.get(value.__class__, ()):
+        try:
+            other = convert(value)
+        except EvalError:
+            continue
+        if value.__class__ is not float or equal(value, other):
+            found.append(key_form(other))
+    return found
+
+
+_OTHERS: Final[Mapping[type, tuple[Callable[..., Value], ...]]] = {
+    int: (float, int_to_uint),
+    Uint: (lambda number: float(number.value), uint_to_int),
+    float: (double_to_int, double_to_uint),
+}
+
+
+def _patterned(call: plan.Call, pattern: Value, known: bool) -> plan.Interpretable:
+    """Return a call with a constant pattern; ``known``: the checker has seen that it is right."""
+    if pattern.__class__ is not str:
+        return call
+    if not known:
+        try:
+            regex.check(pattern)
+        except EvalError as error:
+            raise PlanError(call.id.position, error.message) from None
+    return replace(call, run=regex.with_pattern(call.function, pattern), metered=True, guards=(), work=None)
 
 
 _VISITS: Mapping[type, Callable[..., Steps]] = {

@@ -10,10 +10,8 @@ import msgspec
 from trainc.cel.checker import Checked
 from trainc.cel.codegen import Function, make
 from trainc.cel.declarations import Environment
-from trainc.cel.folding import PlanError
-from trainc.cel.interpretable import Interpretable
-from trainc.cel.names import Slots
-from trainc.cel.planner import plan as plan_tree
+from trainc.cel.plan import Interpretable
+from trainc.cel.planner import PlanError, Slots, plan_tree
 from trainc.cel.values import EvalError, Undecided, Value
 from trainc.cel.work import PER_COST
 

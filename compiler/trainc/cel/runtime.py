@@ -11,14 +11,27 @@ from operator import length_hint
 from types import TracebackType
 from typing import Any, Final, TypeAlias
 
-from trainc.cel.attributes import check_key, go_type, look_up, native
-from trainc.cel.cost import actual_size, not_a_list
+from trainc.cel.cost import actual_size
+from trainc.cel.dispatch import mismatch
 from trainc.cel.equality import equal
 from trainc.cel.gotext import shown
-from trainc.cel.maps import MISSING, from_entries, inserted, is_list, is_map, items, key_form, keys
-from trainc.cel.typenames import type_name, type_of
-from trainc.cel.values import NONE, Container, EvalError, KeyedMap, Opaque, Optional, Undecided, Value
-from trainc.cel.work import COST, MESSAGE, Exhausted, Meter, Panic, spend
+from trainc.cel.maps import MISSING, find, from_entries, inserted, is_list, is_map, items, key_form, keys
+from trainc.cel.types import type_name
+from trainc.cel.values import (
+    INT_MAX,
+    NONE,
+    Container,
+    EvalError,
+    KeyedMap,
+    Opaque,
+    Optional,
+    TypeValue,
+    Uint,
+    Undecided,
+    Value,
+    type_of,
+)
+from trainc.cel.work import CHARACTERS, COST, MESSAGE, TOO_EXPENSIVE, Exceeded, Exhausted, Meter, Panic, spend
 
 ABSORBED: Final = (EvalError, Undecided)
 """The failures that ``&&`` and ``||`` absorb."""
@@ -29,8 +42,79 @@ LOOK_UP: Final = (KeyError, TypeError, AttributeError, EvalError)
 """What Python raises for a selection from a value that is no dict, or has no such key."""
 
 NO_OVERLOAD: Final = "no such overload"
-TOO_EXPENSIVE: Final = "operation cancelled: actual cost limit exceeded"
 TOO_DEEP: Final = "the expression or its values are nested too deeply"
+
+
+# Fields, keys and indexes: what a qualifier finds in a value (interpreter/attributes.go, cel-go v0.26.0).
+
+KEYS: Final = frozenset((str, int, Uint, bool, float))
+"""The kinds of values that may qualify an attribute."""
+
+
+def look_up(value: Value, key: Value) -> Value:
+    """Return ``value.key`` or ``value[key]``, or MISSING where there is none, as in a scalar.
+
+    Raises EvalError for an index that no list can have.
+    """
+    if is_map(value):
+        return find(value, key)
+    if is_list(value):
+        return element(value, key)
+    return MISSING
+
+
+def element(value: Value, key: Value) -> Value:
+    """Return an element of a list, or MISSING. Raises EvalError for what is no integer."""
+    index = _index(key)
+    if not 0 <= index < len(value):
+        return MISSING
+    return value[index] if value.__class__ is list else value.get(key, MISSING)
+
+
+def _index(key: Value) -> int:
+    kind = key.__class__
+    if kind is int:
+        return int(key)
+    if kind is Uint and key.value <= INT_MAX:
+        return int(key.value)
+    # Go refuses both ends of int64 as doubles: overflow.go, doubleToInt64Checked.
+    if kind is float and key.is_integer() and -(2.0**63) < key < 2.0**63:
+        return int(key)
+    if kind is Uint or kind is float:
+        raise EvalError(f"unsupported index value {shown(key)} in list")
+    raise EvalError(f"unsupported index type '{type_name(type_of(key))}' in list")
+
+
+def check_key(key: Value) -> Value:
+    """Return what is to qualify an attribute. Raises EvalError if its kind cannot."""
+    if key.__class__ in KEYS:
+        return key
+    raise EvalError(f"invalid qualifier type: {type_name(type_of(key))}")
+
+
+def native(value: Value) -> Value:
+    """Return a value as it comes back from cel-go's native form, which an optional in a variable passes through.
+
+    A type becomes its name, an optional in an optional is unwrapped. Raises EvalError for values of libraries.
+    """
+    if isinstance(value, TypeValue):
+        return type_name(value.type)
+    if isinstance(value, Optional):
+        return native(value.value) if value.present else None
+    kind = _NATIVE_TYPES.get(value.type.name) if isinstance(value, Opaque) else None
+    if kind is not None:
+        raise EvalError(f"unsupported conversion to ref.Val: ({kind}){shown(value)}")
+    return value
+
+
+_NATIVE_TYPES: Final = {
+    "kubernetes.Quantity": "*resource.Quantity",
+    "kubernetes.URL": "*url.URL",
+    "kubernetes.Semver": "semver.Version",
+    "net.IP": "netip.Addr",
+    "net.CIDR": "netip.Prefix",
+}
+"""What Go's types behind the values of Kubernetes' libraries are; named formats are values themselves."""
 
 
 class _Unset:
@@ -50,12 +134,9 @@ Step: TypeAlias = tuple[Value, int]
 """A key, and the position of the selection."""
 
 
-class Exceeded(Panic):
-    """The cost is above its limit, or the work above its budget."""
-
-    def __init__(self, cost: int, limit: int) -> None:
-        super().__init__("")
-        self.message = TOO_EXPENSIVE if cost > limit else MESSAGE
+def exceeded(cost: int, limit: int) -> Exceeded:
+    """Return the failure where the cost is above its limit, or else the work above its budget."""
+    return Exceeded(TOO_EXPENSIVE if cost > limit else MESSAGE)
 
 
 def failed(error: BaseException) -> EvalError | Undecided:
@@ -179,7 +260,7 @@ def elements(value: Value) -> Iterable[Value]:
         return keys(value)
     if isinstance(value, Container):
         return list(value)
-    raise EvalError(f"got '{go_type(value)}', expected iterable type")
+    raise EvalError(f"got '{type_name(type_of(value))}', expected iterable type")
 
 
 def pairs(value: Value) -> list[tuple[Value, Value]]:
@@ -188,12 +269,15 @@ def pairs(value: Value) -> list[tuple[Value, Value]]:
         return list(enumerate(value))
     if is_map(value):
         return list(items(value))
-    raise EvalError(f"unsupported comprehension range type: {go_type(value)}")
+    raise EvalError(f"unsupported comprehension range type: {type_name(type_of(value))}")
 
 
-def unlisted(error: EvalError, value: Value) -> EvalError | Panic:
-    """Return what the error of a call becomes whose cost cannot be computed unless a value is a list."""
-    return error if is_list(value) else not_a_list(error if value is UNSET else value)
+def pay(result: Value, meter: Meter) -> None:
+    """Take the work of making a list or a text from the meter."""
+    if result.__class__ is list:
+        spend(meter, len(result))
+    elif result.__class__ is str:
+        spend(meter, len(result) // CHARACTERS)
 
 
 def compare(one: Value, two: Value, negates: bool, meter: Meter) -> bool:
@@ -289,9 +373,9 @@ def insert_all(entries: dict[object, tuple[Value, Value]], update: Value, meter:
 
 
 NAMES: Final[Mapping[str, Any]] = {
-    **{each.__name__: each for each in (Exceeded, Optional, EvalError, check_key, from_entries, length_hint, look_up)},
+    **{each.__name__: each for each in (exceeded, Optional, EvalError, check_key, from_entries, length_hint, look_up)},
     **{each.__name__: each for each in (failed, located, worse, bare, rewrapped, unwrapped, inside, select, present)},
-    **{each.__name__: each for each in (absent, elements, pairs, compare, unlisted, equality_cost, member)},
+    **{each.__name__: each for each in (absent, elements, pairs, compare, mismatch, pay, equality_cost, member)},
     **{each.__name__: each for each in (list_of, map_of, fields_of, insert, insert_all)},
     "ABSORBED": ABSORBED,
     "FAILURES": FAILURES,

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from trainc.cel.ast import Call, ListLiteral, Literal, MapLiteral, Node
+from trainc.cel.ast import Call, ListLiteral, Literal, MapLiteral, Node, children, postorder
 from trainc.cel.issues import Issue
+from trainc.cel.library import functions
 from trainc.cel.types import Type
 from trainc.cel.unification import exact, unwrap
 from trainc.cel.values import EvalError
-from trainc.cel.walk import children, postorder
 
 if TYPE_CHECKING:
     from trainc.cel.checker import Checked
@@ -65,12 +65,12 @@ def _arguments(
 
 def _convert(checked: Checked, call: Call, literal: Literal) -> None:
     """Run a conversion. Null passes the checker, as times may be null, but nothing converts it."""
-    from trainc.cel.library.table import OVERLOADS
-
     if literal.value is None:
         raise EvalError("no such overload")
-    [overload] = checked.references[call].overloads
-    OVERLOADS[overload](literal.value)
+    [chosen] = checked.references[call].overloads
+    for overload in functions()[call.function].overloads:
+        if overload.id == chosen and overload.run is not None:
+            overload.run(literal.value)
 
 
 def _compile(_: Checked, __: Call, literal: Literal) -> None:

@@ -11,12 +11,24 @@ from collections.abc import Callable, Mapping
 from typing import Final, NoReturn, TypeAlias
 
 from trainc.cel import types
-from trainc.cel.conversions import duration_to_string
 from trainc.cel.gotext import from_utf8
-from trainc.cel.library.times import OVERLOADS as TIMES
+from trainc.cel.library.conversions import duration_to_string
+from trainc.cel.library.times import timestamp_to_string
 from trainc.cel.maps import is_list, is_map, items
-from trainc.cel.typenames import type_name, type_of
-from trainc.cel.values import INT_MAX, INT_MIN, Duration, EvalError, Opaque, Optional, Timestamp, TypeValue, Uint, Value
+from trainc.cel.types import type_name
+from trainc.cel.values import (
+    INT_MAX,
+    INT_MIN,
+    Duration,
+    EvalError,
+    Opaque,
+    Optional,
+    Timestamp,
+    TypeValue,
+    Uint,
+    Value,
+    type_of,
+)
 
 Field: TypeAlias = Callable[[Value], Value]
 Fields: TypeAlias = Mapping[str, Value]
@@ -124,7 +136,7 @@ def to_json(value: Value) -> Value:
     if kind is Duration:
         return duration_to_string(value)
     if kind is Timestamp:
-        return TIMES["timestamp_to_string"](value)
+        return timestamp_to_string(value)
     if is_list(value):
         return [to_json(each) for each in value]
     if is_map(value):

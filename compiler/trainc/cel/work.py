@@ -1,7 +1,8 @@
 """The work that Kubernetes' cost does not see, counted so that no expression runs for long.
 
 cel-go has a clock beside the cost; we have none. A meter starts at BUDGET and is taken from by loops, deep
-comparisons, concatenations and calls that make or read much for a small cost.
+comparisons, concatenations and calls that read or return much for a small cost. A unit is about a third of a
+microsecond.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ COST: Final = 0
 WORK: Final = 1
 LIMIT: Final = 2
 FIXED: Final = 3
-"""Items of a meter: a correction of the cost, the work left, what the cost may be; behind these, lists that ``+``
+"""Items of a meter: a correction of the cost, the work left, the limit of the cost; behind these, lists that ``+``
 changes in place."""
 
 BUDGET: Final = 5_000_000
@@ -27,11 +28,16 @@ PER_COST: Final = 5
 CHARACTERS: Final = 64
 """How many characters are copied or compared for one unit of work."""
 
+MOST_CHARACTERS: Final = 2**26
+MOST_ELEMENTS: Final = 2_000_000
+"""Texts and lists, and pairs to compare, above these cost more than the limit of any expression."""
+
 MESSAGE: Final = "the expression does too much work"
+TOO_EXPENSIVE: Final = "operation cancelled: actual cost limit exceeded"
 
 
 class Exhausted(Exception):
-    """The work left is used up. Not an EvalError, since nothing in an expression may absorb it."""
+    """No work is left. Not an EvalError, since nothing in an expression may absorb it."""
 
 
 class Panic(Exception):
@@ -40,6 +46,14 @@ class Panic(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = f"internal error: {message}"
+
+
+class Exceeded(Panic):
+    """The cost is above its limit, or the work above its budget."""
+
+    def __init__(self, message: str = TOO_EXPENSIVE) -> None:
+        super().__init__("")
+        self.message = message
 
 
 def fresh() -> Meter:
@@ -52,3 +66,15 @@ def spend(meter: Meter, amount: int) -> None:
     meter[WORK] -= amount
     if meter[WORK] < 0:
         raise Exhausted
+
+
+def check_size(characters: int) -> None:
+    """Raise Exceeded for a text of too many characters."""
+    if characters > MOST_CHARACTERS:
+        raise Exceeded
+
+
+def check_length(elements: int) -> None:
+    """Raise Exceeded for a list of too many elements, or too many pairs to compare."""
+    if elements > MOST_ELEMENTS:
+        raise Exceeded

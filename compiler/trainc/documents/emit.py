@@ -14,7 +14,7 @@ from typing import Any, Final
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.basics.memo import Remembered, known
 from trainc.basics.regex import lazy
-from trainc.findings.inert import COMMAND, LINE_COMMAND, suspicious
+from trainc.findings.display import COMMAND, LINE_COMMAND, suspicious
 from trainc.kube.fieldorder import DATA_MAPS, field_order
 from trainc.kube.gojson import decimal
 

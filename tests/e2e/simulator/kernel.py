@@ -26,7 +26,6 @@ _DETACH: Final = 2
 _DROP_BOUND: Final = 24  # PR_CAPBSET_DROP
 _READ_BOUND: Final = 23  # PR_CAPBSET_READ
 _NO_NEW_PRIVILEGES: Final = 38  # PR_SET_NO_NEW_PRIVS
-_DEATH_SIGNAL: Final = 1  # PR_SET_PDEATHSIG
 
 _libc: Final = ctypes.CDLL(None, use_errno=True)
 
@@ -83,11 +82,6 @@ def drop_from_bounding_set(number: int) -> None:
 def no_new_privileges() -> None:
     """Make set-user-id programs and file capabilities of no effect from here on."""
     _check(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "no_new_privs")
-
-
-def die_with_parent(signal: int) -> None:
-    """Have the kernel send this process a signal when the thread that made it ends."""
-    _check(_libc.prctl(_DEATH_SIGNAL, signal, 0, 0, 0), "parent death signal")
 
 
 def _check(result: int, what: str) -> None:

@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
+from builders import role, runtime, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import JsonObject
 from trainc.plugins.model import Object
 
-RUNTIME = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: rt}
-spec:
-  mlPolicy: {mpi: {mpiImplementation: OpenMPI, numProcPerNode: 2}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          spec:
-            template:
-              spec:
-                containers:
-                - {name: node, image: "example.com/node:1", command: [/usr/sbin/sshd, -De, -h, /root/.ssh/id_rsa]}
-      - name: launcher
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec:
-            template:
-              spec:
-                POD
-                containers: [{name: node, image: "example.com/launcher:1"CONTAINER}]
-"""
-JOB = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: NAME, namespace: team}
-spec: {runtimeRef: {name: rt}, trainer: {numNodes: 2EXTRA}}
-"""
+RUNTIME = runtime(
+    role(image="example.com/node:1", container=", command: [/usr/sbin/sshd, -De, -h, /root/.ssh/id_rsa]"),
+    role("launcher", trainer=True, pod="POD", containers='[{name: node, image: "example.com/launcher:1"CONTAINER}]'),
+    policy="{mpi: {mpiImplementation: OpenMPI, numProcPerNode: 2}}",
+)
+JOB = trainjob("NAME", metadata=", namespace: team", trainer="{numNodes: 2EXTRA}")
 
 
 def build(

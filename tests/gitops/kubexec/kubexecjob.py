@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
+from builders import role, runtime, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import JsonObject
 from trainc.plugins.model import Object
 
-RUNTIME = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: rtANNOTATION}
-spec:
-  mlPolicy: {mpi: {mpiImplementation: IMPLEMENTATION, numProcPerNode: 2, runLauncherAsNode: AS_NODE}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          spec:
-            template:
-              spec:
-                containers:
-                - {name: node, image: "example.com/node:1", command: [COMMAND]}
-                NODE
-      - name: launcher
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec:
-            template:
-              spec:
-                containers: [{name: node, image: "example.com/launcher:1"}]
-                LAUNCHER
-"""
-JOB = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: job, namespace: team}
-spec: {runtimeRef: {name: rt}, trainer: {numNodes: NODESEXTRA}}
-"""
+RUNTIME = runtime(
+    role(pod="NODE", image="example.com/node:1", container=", command: [COMMAND]"),
+    role("launcher", trainer=True, pod="LAUNCHER", image="example.com/launcher:1"),
+    metadata="ANNOTATION",
+    policy="{mpi: {mpiImplementation: IMPLEMENTATION, numProcPerNode: 2, runLauncherAsNode: AS_NODE}}",
+)
+JOB = trainjob(metadata=", namespace: team", trainer="{numNodes: NODESEXTRA}")
 ANNOTATED = ", annotations: {trainc.dev/transport: kubexec}"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from kubexecjob import ANNOTATED, build, of_kind, the
 
+from builders import runtime, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.admission.companions import admit_companions
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
@@ -181,23 +182,7 @@ def test_faithful_knows_nothing_of_it() -> None:
 
 
 def test_jobs_without_mpi_are_left_alone() -> None:
-    runtime = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: rt}
-spec:
-  mlPolicy: {numNodes: 1}
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec: {template: {spec: {containers: [{name: node, image: "i:1"}]}}}
-"""
-    head = "apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob"
-    job = f"{{{head}, metadata: {{name: j}}, spec: {{runtimeRef: {{name: rt}}}}}}"
-    sources = [Source("rt.yaml", runtime), Source("job.yaml", job)]
+    sources = [Source("rt.yaml", runtime(policy="{numNodes: 1}")), Source("job.yaml", trainjob())]
     made = [compile(sources, Options(config={"environments": {"prod": own}})) for own in ({}, {"transport": "kubexec"})]
     assert made[0].files == made[1].files
     assert made[0].files

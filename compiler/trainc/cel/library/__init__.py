@@ -1,1 +1,23 @@
-"""Functions: each module has OVERLOADS, from the id of an overload (cel-go's) to its implementation."""
+"""All functions of Kubernetes' CEL: the rows of the modules here, in cel-go's order of declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from msgspec.structs import replace
+
+from trainc.cel.functions import Function
+
+
+@cache
+def functions() -> Mapping[str, Function]:
+    """Return the functions by name; overloads of one name in several modules are joined."""
+    from trainc.cel.library import conversions, kubernetes, lists, net, operators, regex, strings, times, urls
+
+    found: dict[str, Function] = {}
+    for module in (operators, conversions, times, lists, strings, regex, kubernetes, net, urls):
+        for row in module.FUNCTIONS:
+            known = found.get(row.name)
+            found[row.name] = row if known is None else replace(known, overloads=known.overloads + row.overloads)
+    return found

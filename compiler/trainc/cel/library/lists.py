@@ -1,44 +1,42 @@
-"""Functions of lists: Kubernetes' (sum, min, max, isSorted, indexOf ...) and cel-go's (slice, flatten, sort ...).
+"""Functions of lists and sets.
 
-Source: k8s.io/apiserver v0.34.4 pkg/cel/library/lists.go; cel-go v0.26.0 ext/lists.go (version 3 of the library) and
-cel/library.go (first, last). A list is a Python list or a Container that is one. Comparisons and equalities that fail
-count as not holding, as there.
+Source: k8s.io/apiserver v0.34.4 pkg/cel/library/lists.go, cel-go v0.26.0 ext/lists.go, ext/sets.go, cel/library.go.
+Where a comparison fails, as with NaN, two values are neither equal nor one before the other. Equal elements
+keep their order in sort(); in Go those of lists of more than twelve elements do not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import cmp_to_key
 from typing import Final, TypeAlias
 
-from trainc.cel.conversions import INT_OVERFLOW, UINT_OVERFLOW
-from trainc.cel.equality import equal, length
-from trainc.cel.library.limits import check_length
-from trainc.cel.ordering import compare
+from trainc.cel import cost
+from trainc.cel.equality import equal
+from trainc.cel.functions import Cost, Function, function
+from trainc.cel.library.operators import add, compare, refuse
+from trainc.cel.maps import is_list
+from trainc.cel.types import type_name
 from trainc.cel.values import (
-    INT_MAX,
-    INT_MIN,
     NONE,
-    UINT_MAX,
-    Container,
     Duration,
     EvalError,
     Optional,
     Timestamp,
     Uint,
     Value,
+    type_of,
 )
-from trainc.cel.work import Meter, spend
+from trainc.cel.work import Meter, check_length, spend
 
 List: TypeAlias = Sequence[Value]
 
 _NO_OVERLOAD = "no such overload"
-_PLAIN = frozenset((bool, int, str, bytes, Duration))
-"""Kinds in which equal values are alike; a double may be -0.0, a timestamp has a zone."""
-_HASHABLE = _PLAIN | {Uint, Timestamp, type(None)}
+_HASHABLE = frozenset((bool, int, str, bytes, Duration, Uint, Timestamp, type(None)))
 _COMPARABLE = (bool, int, Uint, float, str, bytes, Timestamp, Duration)
 
 
-def same(left: Value, right: Value, meter: Meter | None = None) -> bool:
+def _same(left: Value, right: Value, meter: Meter) -> bool:
     """Tell whether two values are equal; an equality that fails is none."""
     try:
         return bool(equal(left, right, meter))
@@ -54,8 +52,7 @@ def order(left: Value, right: Value) -> int | None:
         return None
 
 
-def is_sorted(items: List) -> bool:
-    """Tell whether no element is greater than the next. Raises EvalError."""
+def _is_sorted(items: List) -> bool:
     before: list[Value] = []
     for item in items:
         if item.__class__ not in _COMPARABLE:
@@ -83,65 +80,31 @@ def _extreme(name: str, worse: int) -> Callable[[List], Value]:
     return extreme
 
 
-def sum_ints(items: List) -> int:
-    """Add up ints. Raises EvalError."""
-    total = 0
-    for item in items:
-        if item.__class__ is not int:
-            raise EvalError(_NO_OVERLOAD)
-        total += item
-        if not INT_MIN <= total <= INT_MAX:
-            raise EvalError(INT_OVERFLOW)
+def _sum(zero: Value) -> Callable[[List, Meter], Value]:
+    """Return what adds up elements of the kind of its zero."""
+
+    def total(items: List, meter: Meter) -> Value:
+        found = zero
+        for item in items:
+            if item.__class__ is not zero.__class__:
+                raise EvalError(_NO_OVERLOAD)
+            found = add(found, item, meter)
+        return found
+
     return total
 
 
-def sum_uints(items: List) -> Uint:
-    """Add up uints. Raises EvalError."""
-    total = 0
-    for item in items:
-        if not isinstance(item, Uint):
-            raise EvalError(_NO_OVERLOAD)
-        total += item.value
-        if total > UINT_MAX:
-            raise EvalError(UINT_OVERFLOW)
-    return Uint(total)
-
-
-def sum_doubles(items: List) -> float:
-    """Add up doubles, from the first on. Raises EvalError."""
-    total = 0.0
-    for item in items:
-        if item.__class__ is not float:
-            raise EvalError(_NO_OVERLOAD)
-        total += item
-    return total
-
-
-def sum_durations(items: List) -> Duration:
-    """Add up durations. Raises EvalError."""
-    total = 0
-    for item in items:
-        if not isinstance(item, Duration):
-            raise EvalError(_NO_OVERLOAD)
-        total += item.nanos
-        if not INT_MIN <= total <= INT_MAX:
-            raise EvalError(INT_OVERFLOW)
-    return Duration(total)
-
-
-def index_of(items: List, wanted: Value, meter: Meter | None = None) -> int:
+def index_of(items: List, wanted: Value, meter: Meter) -> int:
     """Return where wanted is found first, else -1."""
-    return next((index for index, item in enumerate(items) if same(item, wanted, meter)), -1)
+    return next((index for index, item in enumerate(items) if _same(item, wanted, meter)), -1)
 
 
-def last_index_of(items: List, wanted: Value, meter: Meter | None = None) -> int:
-    """Return where wanted is found last, else -1."""
+def _last_index_of(items: List, wanted: Value, meter: Meter) -> int:
     elements = list(items)
-    return next((index for index in range(len(elements) - 1, -1, -1) if same(elements[index], wanted, meter)), -1)
+    return next((index for index in range(len(elements) - 1, -1, -1) if _same(elements[index], wanted, meter)), -1)
 
 
-def slice_of(items: List, start: int, end: int) -> list[Value]:
-    """Return the elements from start up to, not including, end. Raises EvalError."""
+def _slice_of(items: List, start: int, end: int) -> list[Value]:
     problem = ""
     if start < 0 or end < 0:
         problem = "negative indexes not supported"
@@ -154,35 +117,52 @@ def slice_of(items: List, start: int, end: int) -> list[Value]:
     return list(items)[start:end]
 
 
-def flatten(items: List, depth: int = 1, meter: Meter | None = None) -> list[Value]:
-    """Put the elements of lists in their place, depth levels down. Raises EvalError."""
-    if depth < 0:
+def flatten(items: List, *rest: Value) -> list[Value]:
+    """Put the elements of lists in their place, as many levels down as the argument before the meter says, or one.
+
+    Raises EvalError. cel-go checks no types before, so that flat lists fit, too.
+    """
+    *depth, meter = rest
+    if not is_list(items) or any(each.__class__ is not int for each in depth):
+        raise EvalError(f"no such overload: {_type_text(items)}.flatten({''.join(map(_type_text, depth))})")
+    level = depth[0] if depth else 1
+    if level < 0:
         raise EvalError("level must be non-negative")
-    if meter is not None:
-        spend(meter, len(items))  # of every list, for one may be in another many times over
+    return _flat(items, level, meter)
+
+
+def _flat(items: List, level: int, meter: Meter) -> list[Value]:
+    spend(meter, len(items))  # of every list, for one may be in another many times over
     flat: list[Value] = []
     for item in items:
-        if depth > 0 and _is_list(item):
-            flat += flatten(item, depth - 1, meter)
+        if level > 0 and is_list(item):
+            flat += _flat(item, level - 1, meter)
         else:
             flat.append(item)
     return flat
 
 
-def _is_list(item: Value) -> bool:
-    return item.__class__ is list or (isinstance(item, Container) and item.is_list())
+def _type_text(value: Value) -> str:
+    """Return a type of run time as cel-go prints it, its parameters dyn."""
+    found = type_of(value)
+    inner = ", ".join(map(str, found.parameters))
+    return f"{type_name(found)}({inner})" if inner else type_name(found)
 
 
 def sort(items: List) -> List:
-    """Return the elements in order; see sort_by."""
-    return sort_by(items, items)
+    """Return the elements in order; in which equal ones keep their places."""
+    if not is_list(items):
+        refuse("sort", items)
+    return _sorted(items, items)
 
 
-def sort_by(items: List, keys: List) -> List:
-    """Return the elements in the order of keys, one for each. Raises EvalError for keys without an order among them.
+def _sort_by(items: List, keys: List) -> List:
+    if not (is_list(items) and is_list(keys)):
+        refuse("@sortByAssociatedKeys", items)
+    return _sorted(items, keys)
 
-    NaN is less than nothing, and nothing less than NaN.
-    """
+
+def _sorted(items: List, keys: List) -> List:
     if len(items) != len(keys):
         raise EvalError(
             "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got"
@@ -196,13 +176,9 @@ def sort_by(items: List, keys: List) -> List:
     kinds = {rank.__class__ for rank in ranks}
     if len(kinds) > 1:
         raise EvalError("list elements must have the same type")
-    if kinds <= _PLAIN and (items is keys or len(set(ranks)) == len(ranks)):
-        # Equal ones cannot be told apart, or there are none: any sort gives the same.
-        return [elements[index] for index in sorted(range(len(ranks)), key=ranks.__getitem__)]
-    from trainc.cel.library.gosort import sort_indexes
-
-    order_of = sort_indexes(len(elements), lambda one, other: order(ranks[one], ranks[other]) == -1)
-    return [elements[index] for index in order_of]
+    key: Callable[[Value], Value] = cmp_to_key(lambda one, other: order(one, other) or 0)
+    by_rank = sorted(zip(ranks, elements, strict=True), key=lambda pair: key(pair[0]))
+    return [element for _, element in by_rank]
 
 
 def forms(items: List) -> list[object] | None:
@@ -224,7 +200,7 @@ def _form(item: Value) -> object:
     return item.value if item.__class__ is Uint else item
 
 
-def distinct(items: List, meter: Meter | None = None) -> List:
+def distinct(items: List, meter: Meter) -> List:
     """Return the elements without those equal to an earlier one."""
     elements = list(items)
     keys = forms(elements)
@@ -236,13 +212,12 @@ def distinct(items: List, meter: Meter | None = None) -> List:
     check_length(len(elements) ** 2)
     found: list[Value] = []
     for item in elements:
-        if not any(same(item, other, meter) for other in found):
+        if not any(_same(item, other, meter) for other in found):
             found.append(item)
     return found
 
 
-def numbers(size: int) -> list[int]:
-    """Return the ints from 0 up to, not including, size. Raises EvalError where no cost limit allows so many."""
+def _numbers(size: int) -> list[int]:
     check_length(size)
     return list(range(size))
 
@@ -255,41 +230,163 @@ def _last(items: List) -> Optional:
     return Optional(list(items)[-1]) if len(items) else NONE
 
 
-_COMPARABLE_NAMES = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
-_SORTABLE_NAMES = (
-    *("int", "uint", "double", "bool", "string", "bytes"),
-    "google.protobuf.Duration",
-    "google.protobuf.Timestamp",
-)
+def _contains_all(items: List, wanted: List, meter: Meter) -> bool:
+    known, sought = list(items), list(wanted)
+    keys = forms(known + sought)
+    if keys is not None:
+        return set(keys[: len(known)]).issuperset(keys[len(known) :])
+    check_length(len(known) * len(sought))
+    return all(_has(known, item, meter) for item in sought)
+
+
+def _equivalent(left: List, right: List, meter: Meter) -> bool:
+    return _contains_all(left, right, meter) and _contains_all(right, left, meter)
+
+
+def _intersects(left: List, right: List, meter: Meter) -> bool:
+    one, known = list(left), list(right)
+    keys = forms(one + known)
+    if keys is not None:
+        return not set(keys[: len(one)]).isdisjoint(keys[len(one) :])
+    check_length(len(one) * len(known))
+    return any(_has(known, item, meter) for item in one)
+
+
+def _has(known: list[Value], wanted: Value, meter: Meter) -> bool:
+    return any(_same(wanted, item, meter) for item in known)
+
+
 _min, _max = _extreme("min", 1), _extreme("max", -1)
 
-METERED: Final = frozenset(
-    ("list_a_index_of_int", "list_a_last_index_of_int", "list_flatten", "list_flatten_int", "list_distinct")
-)
-"""Overloads that take a meter behind their arguments."""
 
-OVERLOADS: Mapping[str, Callable[..., Value]] = {
-    "size_list": len,
-    "list_size": len,
-    "size_map": length,
-    "map_size": length,
-    **{f"list_{name}_is_sorted_bool": is_sorted for name in _COMPARABLE_NAMES},
-    **{f"list_{name}_min_{name}": _min for name in _COMPARABLE_NAMES},
-    **{f"list_{name}_max_{name}": _max for name in _COMPARABLE_NAMES},
-    "list_int_sum_int": sum_ints,
-    "list_uint_sum_uint": sum_uints,
-    "list_double_sum_double": sum_doubles,
-    "list_duration_sum_duration": sum_durations,
-    "list_a_index_of_int": index_of,
-    "list_a_last_index_of_int": last_index_of,
-    "list_slice": slice_of,
-    "list_flatten": flatten,
-    "list_flatten_int": flatten,
-    **{f"list_{name}_sort": sort for name in _SORTABLE_NAMES},
-    **{f"list_{name}_sortByAssociatedKeys": sort_by for name in _SORTABLE_NAMES},
-    "list_distinct": distinct,
-    "lists_range": numbers,
-    "list_reverse": lambda items: list(items)[::-1],
-    "list_first": _first,
-    "list_last": _last,
-}
+def _output(_: Sequence[Value], result: Value) -> int:
+    return cost.allocated(1, cost.plain_size(result))
+
+
+def _flattened(args: Sequence[Value], _: Value) -> int:
+    return cost.allocated(float(args[1]) if len(args) == 2 else 1.0, cost.plain_size(args[0]))
+
+
+def _compared(at: int) -> Cost:
+    """Return the cost of comparing the elements of an argument with each other."""
+
+    def price(args: Sequence[Value], _: Value) -> int:
+        items = args[at]
+        traversed = len(items) > 0 and next(iter(items)).__class__ in (str, bytes)
+        return cost.allocated(2.0 + (cost.TRAVERSAL if traversed else 0), len(items) ** 2)
+
+    return price
+
+
+def _pairs(factor: float) -> Cost:
+    return lambda args, _: 1 + cost.uint64(cost.plain_size(args[0]) * cost.plain_size(args[1]) * factor)
+
+
+_SORTED: Final = (
+    *("int", "uint", "double", "bool"),
+    *("google.protobuf.Duration", "google.protobuf.Timestamp", "string", "bytes"),
+)
+_COMPARED: Final = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
+
+
+def _extremes(name: str, run: Callable[[List], Value]) -> Function:
+    rows = ((f"list_{kind}_{name}_{kind}", f".(list({kind})) {kind}", run) for kind in _COMPARED)
+    return function(name, *rows, cost=cost.traversal, work=cost.elements)
+
+
+FUNCTIONS: Final = (
+    function(
+        "isSorted",
+        *((f"list_{kind}_is_sorted_bool", f".(list({kind})) bool", _is_sorted) for kind in _COMPARED),
+        cost=cost.traversal,
+        work=cost.elements,
+    ),
+    function(
+        "sum",
+        *(
+            (f"list_{kind}_sum_{kind}", f".(list({kind})) {kind}", _sum(zero))
+            for kind, zero in (("int", 0), ("uint", Uint(0)), ("double", 0.0), ("duration", Duration(0)))
+        ),
+        cost=cost.traversal,
+        work=cost.elements,
+        metered=True,
+    ),
+    _extremes("max", _max),
+    _extremes("min", _min),
+    function(
+        "indexOf",
+        ("list_a_index_of_int", ".(list(<A>), <A>) int", index_of),
+        cost=cost.traversal,
+        work=cost.elements,
+        metered=True,
+    ),
+    function(
+        "lastIndexOf",
+        ("list_a_last_index_of_int", ".(list(<A>), <A>) int", _last_index_of),
+        cost=cost.traversal,
+        work=cost.elements,
+        metered=True,
+    ),
+    function(
+        "slice",
+        ("list_slice", ".(list(<T>), int, int) list(<T>)", _slice_of, _output),
+        work=cost.elements,
+        stored=True,
+    ),
+    function(
+        "flatten",
+        ("list_flatten", ".(list(list(<T>))) list(<T>)", None, _flattened),
+        ("list_flatten_int", ".(list(dyn), int) list(dyn)", None, _flattened),
+        run=flatten,
+        metered=True,
+        stored=True,
+    ),
+    function(
+        "sort",
+        *((f"list_{kind}_sort", f".(list({kind})) list({kind})", None, _compared(0)) for kind in _SORTED),
+        run=sort,
+        work=cost.elements,
+        stored=True,
+    ),
+    function(
+        "@sortByAssociatedKeys",
+        *(
+            (f"list_{kind}_sortByAssociatedKeys", f".(list(<T>), list({kind})) list(<T>)", None, _compared(1))
+            for kind in _SORTED
+        ),
+        run=_sort_by,
+        work=cost.elements,
+        stored=True,
+    ),
+    function(
+        "distinct",
+        ("list_distinct", ".(list(<T>)) list(<T>)", distinct, _compared(0)),
+        work=cost.elements,
+        metered=True,
+        stored=True,
+    ),
+    function("lists.range", ("lists_range", "(int) list(int)", _numbers, _output), work=cost.no_work, stored=True),
+    function(
+        "reverse",
+        ("list_reverse", ".(list(<T>)) list(<T>)", lambda items: list(items)[::-1], _output),
+        work=cost.elements,
+        stored=True,
+    ),
+    function("first", ("list_first", ".(list(<V>)) optional_type(<V>)", _first), work=cost.elements),
+    function("last", ("list_last", ".(list(<V>)) optional_type(<V>)", _last), work=cost.elements),
+    function(
+        "sets.contains",
+        ("list_sets_contains_list", "(list(<T>), list(<T>)) bool", _contains_all, _pairs(1)),
+        metered=True,
+    ),
+    function(
+        "sets.equivalent",
+        ("list_sets_equivalent_list", "(list(<T>), list(<T>)) bool", _equivalent, _pairs(2)),
+        metered=True,
+    ),
+    function(
+        "sets.intersects",
+        ("list_sets_intersects_list", "(list(<T>), list(<T>)) bool", _intersects, _pairs(1)),
+        metered=True,
+    ),
+)

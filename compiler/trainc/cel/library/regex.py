@@ -6,13 +6,17 @@ Source: cel-go v0.26.0 (String.Match), k8s.io/apiserver v0.34.4 pkg/cel/library/
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, Final
 
 from trainc.basics.regex import lazy
+from trainc.cel import cost
+from trainc.cel.functions import Run, function
 from trainc.cel.gotext import cut, from_utf8, utf8
-from trainc.cel.values import EvalError, Value
+from trainc.cel.library.operators import refuse
+from trainc.cel.types import type_name
+from trainc.cel.values import EvalError, Optional, TypeValue, Value
 from trainc.cel.work import Meter, spend
 from trainc.data import load_json
 
@@ -97,29 +101,28 @@ def matches(text: str, regex: str) -> bool:
     """
     if text.isascii() and regex in _packaged():
         return _search(regex)(text) is not None
-    compiled, data = pattern(regex), utf8(text)
-    if "\\B" in regex:
-        return _first(compiled, data) is not None
-    return compiled.search(data) is not None
+    return pattern(regex).search(utf8(text)) is not None
 
 
 def find(text: str, regex: str) -> str:
     """Return the first match of regex in text, empty if there is none. Raises EvalError."""
-    data = utf8(text)
-    found = _first(_illegal(regex), data)
-    return "" if found is None else from_utf8(data[found[0] : found[1]])
+    found = _illegal(regex).search(utf8(text))
+    return "" if found is None else from_utf8(found.group())
 
 
-def find_all(text: str, regex: str, limit: int = -1, meter: Meter | None = None) -> list[str]:
+def _find_all(text: str, regex: str, limit: int, meter: Meter) -> list[str]:
     """Return the matches of regex in text, at most limit unless that is negative. Raises EvalError."""
-    compiled, found = _illegal(regex), []
-    if limit != 0:
-        for match in _all(compiled, utf8(text)):
-            if meter is not None:
-                spend(meter, _MATCH)
-            found.append(from_utf8(match))
-            if len(found) == limit:
-                break
+    compiled, found, data, behind = _illegal(regex), list[str](), utf8(text), -1
+    for match in compiled.finditer(data) if limit else ():
+        start, end = match.span()
+        # Go finds no empty match right behind another one, and none between the bytes of a code point.
+        if start == end and (start == behind or (start < len(data) and data[start] & 0xC0 == 0x80)):
+            continue
+        spend(meter, _MATCH)
+        behind = end
+        found.append(from_utf8(match.group()))
+        if len(found) == limit:
+            break
     return found
 
 
@@ -128,36 +131,6 @@ def _illegal(regex: str) -> Any:
         return pattern(regex)
     except EvalError as error:
         raise EvalError(f"Illegal regex: {error.message}") from None
-
-
-def _first(compiled: Any, data: bytes) -> tuple[int, int] | None:
-    """Return where the first match begins and ends, or None.
-
-    RE2 finds a ``\\B`` between the bytes of one code point, too; Go does not look there.
-    """
-    match = compiled.search(data)
-    while match is not None:
-        start, end = match.span()
-        if start < end or not _is_inside(data, start):
-            return int(start), int(end)
-        match = compiled.search(data, start + 1)
-    return None
-
-
-def _all(compiled: Any, data: bytes) -> Iterator[bytes]:
-    """Yield matches as Go does: an empty one right behind another match does not count."""
-    behind = -1
-    for match in compiled.finditer(data):
-        start, end = match.span()
-        if start == end and (start == behind or _is_inside(data, start)):
-            continue
-        behind = end
-        yield data[start:end]
-
-
-def _is_inside(data: bytes, at: int) -> bool:
-    """Tell whether a place is between the bytes of one code point."""
-    return at < len(data) and data[at] & 0xC0 == 0x80
 
 
 @lru_cache(maxsize=512)
@@ -171,13 +144,86 @@ def weight(regex: str) -> int:
         return 0
 
 
-METERED = frozenset(("string_find_all_string", "string_find_all_string_int"))
-"""Overloads that take a meter behind their arguments."""
+_COMPILED, _STATES = 200, 512
+"""The least work of compiling a pattern; how many states of its automaton are followed for one unit."""
 
-OVERLOADS: Mapping[str, Callable[..., Value]] = {
-    "matches": matches,
-    "matches_string": matches,
-    "string_find_string": find,
-    "string_find_all_string": lambda text, regex, meter=None: find_all(text, regex, -1, meter),
-    "string_find_all_string_int": find_all,
-}
+
+def _match_cost(args: Sequence[Value], _: Value) -> int:
+    return cost.match(cost.actual_size(args[0]), cost.actual_size(args[1]))
+
+
+def _find_cost(args: Sequence[Value], _: Value) -> int:
+    return cost.match(cost.plain_size(args[0]), cost.plain_size(args[1]))
+
+
+def _compiling(args: Sequence[Value], meter: Meter) -> None:
+    """Spend the work of compiling a pattern that is not known before, and of matching."""
+    text, regex = args[:2]
+    if text.__class__ is str and regex.__class__ is str:
+        spend(meter, _COMPILED + len(regex))
+        states = weight(regex)
+        spend(meter, 2 * states + len(text) * states // _STATES)
+
+
+def _text(value: Value) -> str:
+    """Return a string, that in an optional, or the name of a type: what cel-go takes for text before a pattern."""
+    if isinstance(value, Optional):
+        return _text(value.value)
+    if value.__class__ is str:
+        return str(value)
+    if isinstance(value, TypeValue):
+        return type_name(value.type)
+    raise EvalError("no such overload")
+
+
+def _matches(text: Value, regex: Value) -> bool:
+    if text.__class__ is not str:
+        refuse("matches", text)
+    if regex.__class__ is not str:
+        raise EvalError("no such overload")
+    return matches(text, regex)
+
+
+def with_pattern(function: str, regex: str) -> Run:
+    """Return what implements a function whose pattern is a constant; it takes the meter behind its arguments."""
+    states = weight(regex)
+
+    def measured(value: Value, meter: Meter) -> str:
+        text = _text(value)
+        spend(meter, len(text) * states // _STATES)
+        return text
+
+    def call(value: Value, _: Value, *rest: Value) -> Value:
+        *limit, meter = rest
+        if any(each.__class__ is not int for each in limit):
+            raise EvalError("no such overload")
+        text = measured(value, meter)
+        if function == "findAll":
+            return _find_all(text, regex, limit[0] if limit else -1, meter)
+        return matches(text, regex) if function == "matches" else find(text, regex)
+
+    return call
+
+
+FUNCTIONS: Final = (
+    function(
+        "matches",
+        ("matches", "(string, string) bool"),
+        ("matches_string", ".(string, string) bool", None, _match_cost),
+        run=_matches,
+        work=_compiling,
+    ),
+    function("find", ("string_find_string", ".(string, string) string", find), cost=_find_cost, work=_compiling),
+    function(
+        "findAll",
+        (
+            "string_find_all_string",
+            ".(string, string) list(string)",
+            lambda text, regex, m: _find_all(text, regex, -1, m),
+        ),
+        ("string_find_all_string_int", ".(string, string, int) list(string)", _find_all),
+        cost=_find_cost,
+        work=_compiling,
+        metered=True,
+    ),
+)

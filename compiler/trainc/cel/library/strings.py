@@ -1,16 +1,27 @@
-"""Functions of strings. Positions and sizes count code points.
+"""Functions of strings, format() among them. Positions and sizes count code points.
 
-Source: cel-go v0.26.0 ext/strings.go (version 2 of the library), common/types/string.go and Go's package strings.
-Bytes that are no UTF-8 (see gotext.py) count as one code point each; functions that go through runes replace them.
+Source: cel-go v0.26.0 ext/strings.go and ext/formatting.go (version 2 of the library, so %f and %e go through
+golang.org/x/text v0.23.0 in its locale en-US), common/types/string.go and Go's strings and fmt. The precision of %e is
+a width there, and there are always six decimals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
-from trainc.cel.gotext import runes, shown
-from trainc.cel.library.limits import check_size
-from trainc.cel.values import EvalError, Value
+from trainc.cel import cost
+from trainc.cel.equality import length
+from trainc.cel.functions import function
+from trainc.cel.gotext import from_utf8, general, quote_cut, shown, utf8
+from trainc.cel.library.conversions import bytes_to_string, duration_to_string, parse_float
+from trainc.cel.library.times import timestamp_to_string
+from trainc.cel.maps import is_list, is_map, items
+from trainc.cel.types import type_name
+from trainc.cel.values import Container, Duration, EvalError, KeyedMap, Timestamp, TypeValue, Uint, Value, type_of
+from trainc.cel.work import CHARACTERS, Meter, check_size, spend
+from trainc.kube.fielderror import quote
 from trainc.kube.gojson import trim_space
 
 _QUOTED = str.maketrans(
@@ -30,11 +41,11 @@ _UPPER = str.maketrans({code: code - 32 for code in range(ord("a"), ord("z") + 1
 _LOWER = str.maketrans({code: code + 32 for code in range(ord("A"), ord("Z") + 1)})
 
 
-def char_at(text: str, index: int) -> str:
+def _char_at(text: str, index: int) -> str:
     """Return the code point at index, or an empty string just behind the last. Raises EvalError."""
     if not 0 <= index <= len(text):
         raise _out_of_range(index)
-    return runes(text[index : index + 1])
+    return text[index : index + 1]
 
 
 def index_of(text: str, wanted: str, start: int = 0) -> int:
@@ -43,15 +54,15 @@ def index_of(text: str, wanted: str, start: int = 0) -> int:
         return start
     if start < 0:
         raise _out_of_range(start)
-    return runes(text).find(runes(wanted), start)
+    return text.find(wanted, start)
 
 
 def last_index_of(text: str, wanted: str) -> int:
     """Return where wanted is found last, else -1."""
-    return _last(runes(text), runes(wanted)) if wanted else len(text)
+    return _last(text, wanted) if wanted else len(text)
 
 
-def last_index_of_from(text: str, wanted: str, start: int) -> int:
+def _last_index_of_from(text: str, wanted: str, start: int) -> int:
     """Return where wanted is found last, beginning at start or before; -1 also if start is past the end.
 
     Raises EvalError.
@@ -62,23 +73,13 @@ def last_index_of_from(text: str, wanted: str, start: int) -> int:
         raise _out_of_range(start)
     if start >= len(text):
         return -1
-    return _last(runes(text)[: start + len(wanted)], runes(wanted))
+    return _last(text[: start + len(wanted)], wanted)
 
 
 def _last(text: str, wanted: str) -> int:
     # Backwards, since str.rfind takes the product of both lengths at worst, and str.find their sum.
     at = text[::-1].find(wanted[::-1])
     return at if at < 0 else len(text) - len(wanted) - at
-
-
-def lower_ascii(text: str) -> str:
-    """Return text with A to Z in lower case."""
-    return runes(text).translate(_LOWER)
-
-
-def upper_ascii(text: str) -> str:
-    """Return text with a to z in upper case."""
-    return runes(text).translate(_UPPER)
 
 
 def replace(text: str, old: str, new: str, count: int = -1) -> str:
@@ -104,7 +105,7 @@ def substring(text: str, start: int) -> str:
     """Return the code points from start on. Raises EvalError."""
     if not 0 <= start <= len(text):
         raise _out_of_range(start)
-    return runes(text[start:])
+    return text[start:]
 
 
 def substring_to(text: str, start: int, end: int) -> str:
@@ -114,7 +115,7 @@ def substring_to(text: str, start: int, end: int) -> str:
     for index in (start, end):
         if not 0 <= index <= len(text):
             raise _out_of_range(index)
-    return runes(text[start:end])
+    return text[start:end]
 
 
 def join(parts: Iterable[Value], separator: str = "") -> str:
@@ -127,38 +128,320 @@ def join(parts: Iterable[Value], separator: str = "") -> str:
     return separator.join(texts)
 
 
-def quote(text: str) -> str:
+def quote_string(text: str) -> str:
     """Return text in double quotes, with the escapes of CEL's grammar where it has a letter for one."""
-    return f'"{runes(text).translate(_QUOTED)}"'
+    return f'"{text.translate(_QUOTED)}"'
 
 
 def _out_of_range(index: int) -> EvalError:
     return EvalError(f"index out of range: {index}")
 
 
-OVERLOADS: Mapping[str, Callable[..., Value]] = {
-    "contains_string": lambda text, part: part in text,
-    "starts_with_string": str.startswith,
-    "ends_with_string": str.endswith,
-    "size_string": len,
-    "string_size": len,
-    "size_bytes": len,
-    "bytes_size": len,
-    "string_char_at_int": char_at,
-    "string_index_of_string": index_of,
-    "string_index_of_string_int": index_of,
-    "string_last_index_of_string": last_index_of,
-    "string_last_index_of_string_int": last_index_of_from,
-    "string_lower_ascii": lower_ascii,
-    "string_upper_ascii": upper_ascii,
-    "string_replace_string_string": replace,
-    "string_replace_string_string_int": replace,
-    "string_split_string": split,
-    "string_split_string_int": split,
-    "string_substring_int": substring,
-    "string_substring_int_int": substring_to,
-    "string_trim": trim_space,
-    "list_join": join,
-    "list_join_string": join,
-    "strings_quote": quote,
+# format()
+
+_SPECIAL: Final = ("NaN", "Infinity", "-Infinity")
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_TIMES = "\N{MULTIPLICATION SIGN}"
+_DEFAULT_PRECISION = 6
+_MOST_DECIMALS = 255
+"""x/text writes no more decimals than this."""
+_CLAUSE, _DURING = "could not parse formatting clause: ", "error during formatting: "
+
+
+def string_format(template: str, args: Sequence[Value]) -> str:
+    """Fill the clauses of a template with args, in order; more args than clauses are ignored. Raises EvalError."""
+    text, parts, used, at = utf8(template), [], 0, 0
+    values = list(args)
+    while (percent := text.find(b"%", at)) >= 0:
+        parts.append(text[at:percent])
+        if text[percent + 1 : percent + 2] == b"%":
+            parts.append(b"%")
+            at = percent + 2
+            continue
+        if used >= len(values):
+            raise EvalError(f"index {used} out of range")
+        if percent + 1 == len(text):
+            raise EvalError("unexpected end of string")
+        at, clause, precision = read_clause(text, percent + 1)
+        parts.append(utf8(_filled(clause, values[used], precision)))
+        used += 1
+        check_size(sum(map(len, parts[-2:])))
+    parts.append(text[at:])
+    return from_utf8(b"".join(parts))
+
+
+def read_clause(text: bytes, at: int) -> tuple[int, str, int | None]:
+    """Read a clause behind its percent sign: where it ends, its letter, its precision. Raises EvalError."""
+    precision = None
+    if text[at : at + 1] == b".":
+        begin = at = at + 1
+        while text[at : at + 1].isdigit():
+            at += 1
+        if at == len(text):
+            raise EvalError(f"{_CLAUSE}error while parsing precision: could not find end of precision specifier")
+        precision = _precision(text[begin:at].decode("ascii"))
+    letter = chr(text[at])
+    if letter not in _CLAUSES:
+        raise EvalError(f'{_CLAUSE}unrecognized formatting clause "{letter}"')
+    return at + 1, letter, precision
+
+
+def _precision(digits: str) -> int:
+    significant = digits.lstrip("0")
+    problem = "" if digits else "invalid syntax"
+    if len(significant) > 19 or int(significant or "0") >= 2**63:
+        problem = "value out of range"
+    if problem:
+        error = f"strconv.Atoi: parsing {quote_cut(digits)}: {problem}"
+        raise EvalError(f"{_CLAUSE}error while parsing precision: error while converting precision to integer: {error}")
+    return int(significant or "0")
+
+
+def _filled(letter: str, value: Value, precision: int | None) -> str:
+    try:
+        return _CLAUSES[letter](value, _DEFAULT_PRECISION if precision is None else precision)
+    except EvalError as error:
+        raise EvalError(_DURING + error.message) from None
+
+
+def _text_of(value: Value, precision: int = 0) -> str:
+    known = _TEXTS.get(value.__class__)
+    if known is not None:
+        return known(value)
+    if isinstance(value, Container):
+        return _list_text(value) if value.is_list() else _map_text(value)
+    raise EvalError(
+        "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and"
+        f" timestamps, was given {type_name(type_of(value))}"
+    )
+
+
+def _bytes_text(value: bytes) -> str:
+    try:
+        return bytes_to_string(value)
+    except EvalError as error:
+        raise EvalError(f"could not convert argument {quote(error.message)} to string") from None
+
+
+def _list_text(value: Sequence[Value] | Container) -> str:
+    return f"[{', '.join(map(_member, value))}]"
+
+
+def _map_text(value: dict[str, Value] | KeyedMap | Container) -> str:
+    pairs = [(_key(key), _member(item)) for key, item in items(value)]
+    pairs.sort(key=lambda pair: utf8(pair[0]))
+    return f"{{{', '.join(f'{key}:{item}' for key, item in pairs)}}}"
+
+
+def _key(key: Value) -> str:
+    if key.__class__ in (str, bool, int, Uint):
+        return _member(key)
+    raise EvalError(f"no formatting function for map key of type {type_name(type_of(key))}")
+
+
+def _member(value: Value) -> str:
+    """Return a value within a list or map, as CEL writes it."""
+    kind = value.__class__
+    if kind is str:
+        return quote(value)
+    if kind is bytes:
+        return f"b{quote(_bytes_text(value))}"
+    if kind is float:
+        return f"{value:.6f}" if math.isfinite(value) else f'"{general(value)}"'
+    if kind is Timestamp:
+        return f'timestamp("{timestamp_to_string(value)}")'
+    if kind is Duration:
+        return f'duration("{duration_to_string(value)}")'
+    if kind in _TEXTS or isinstance(value, Container):
+        return _text_of(value)
+    raise EvalError(f"no formatting function for {type_name(type_of(value))}")
+
+
+def _decimal(value: Value, precision: int) -> str:
+    return str(_integer(value, "decimal clause can only be used on integers, was given"))
+
+
+def _octal(value: Value, precision: int) -> str:
+    return f"{_integer(value, 'octal clause can only be used on integers, was given'):o}"
+
+
+def _binary(value: Value, precision: int) -> str:
+    if value.__class__ is bool:
+        return "1" if value else "0"
+    return f"{_integer(value, 'only integers and bools can be formatted as binary, was given'):b}"
+
+
+def _hexadecimal(value: Value, precision: int) -> str:
+    if value.__class__ is str:
+        return utf8(value).hex()
+    if value.__class__ is bytes:
+        return str(value.hex())
+    return f"{_integer(value, 'only integers, byte buffers, and strings can be formatted as hex, was given'):x}"
+
+
+def _integer(value: Value, complaint: str) -> int:
+    if value.__class__ is int:
+        return int(value)
+    if isinstance(value, Uint):
+        return value.value
+    raise EvalError(f"{complaint} {type_name(type_of(value))}")
+
+
+def _fixed(value: Value, precision: int) -> str:
+    number = _double(value, "fixed-point")
+    if not math.isfinite(number):
+        return _infinite(number)
+    whole, _, decimals = f"{abs(number):,.{min(precision, _MOST_DECIMALS)}f}".partition(".")
+    return f"{'-' * (number < 0)}{whole}{'.' * bool(decimals)}{decimals}"
+
+
+def _scientific(value: Value, width: int) -> str:
+    number = _double(value, "scientific")
+    if math.isfinite(number):
+        mantissa, _, exponent = f"{abs(number):.6e}".partition("e")
+        power = ("-" if exponent[0] == "-" else "") + f"{abs(int(exponent)):02d}"
+        text = f"{'-' * (number < 0)}{mantissa}{_TIMES}10{power.translate(_SUPERSCRIPT)}"
+    else:
+        text = _infinite(number)
+    return text.rjust(min(width, _MOST_DECIMALS))
+
+
+def _infinite(number: float) -> str:
+    return "NaN" if math.isnan(number) else "∞" if number > 0 else "-∞"
+
+
+def _double(value: Value, clause: str) -> float:
+    if value.__class__ is float:
+        return float(value)
+    if value.__class__ is str and value in _SPECIAL:
+        return parse_float(value) or math.nan
+    raise EvalError(f"{clause} clause can only be used on doubles, was given {type_name(type_of(value))}")
+
+
+_TEXTS: Mapping[type, Callable[[Value], str]] = {
+    type(None): lambda _: "null",
+    bool: lambda value: "true" if value else "false",
+    int: str,
+    Uint: lambda value: str(value.value),
+    float: general,
+    str: lambda value: value,
+    bytes: _bytes_text,
+    Timestamp: timestamp_to_string,
+    Duration: duration_to_string,
+    TypeValue: lambda value: type_name(value.type),
+    list: _list_text,
+    dict: _map_text,
+    KeyedMap: _map_text,
 }
+_CLAUSES: Mapping[str, Callable[[Value, int], str]] = {
+    "s": _text_of,
+    "d": _decimal,
+    "f": _fixed,
+    "e": _scientific,
+    "b": _binary,
+    "x": _hexadecimal,
+    "X": lambda value, precision: _hexadecimal(value, precision).upper(),
+    "o": _octal,
+}
+
+
+# Costs, work and rows
+
+_WRITTEN: Final = 5
+"""The work of writing an element of a list, or an entry of a map."""
+
+_CHARACTER: Final = 4
+"""How many characters are written, with escapes, for one unit of work."""
+
+
+def _result_twice(_: Sequence[Value], result: Value) -> int:
+    return math.ceil(cost.actual_size(result) * 2 * cost.TRAVERSAL)
+
+
+def _texts(args: Sequence[Value], meter: Meter) -> None:
+    if args[0].__class__ is list:
+        spend(meter, len(args[0]) + sum(len(each) for each in args[0] if each.__class__ is str) // CHARACTERS)
+
+
+def _replaced(args: Sequence[Value], meter: Meter) -> None:
+    text, old = args[:2]
+    if text.__class__ is str and old.__class__ is str:
+        spend(meter, len(text) // CHARACTERS)
+        spend(meter, text.count(old) // 10)
+
+
+def _written(args: Sequence[Value], meter: Meter) -> None:
+    for arg in args:
+        if arg.__class__ is str or arg.__class__ is bytes:
+            spend(meter, len(arg) // _CHARACTER)
+        elif is_list(arg):
+            spend(meter, len(arg) * _WRITTEN)
+            _written(arg, meter)
+        elif is_map(arg):
+            spend(meter, length(arg) * _WRITTEN)
+            for pair in items(arg):
+                _written(pair, meter)
+
+
+FUNCTIONS: Final = (
+    function(
+        "contains",
+        ("contains_string", ".(string, string) bool", lambda text, part: part in text, cost.product),
+        terse=True,
+    ),
+    function("startsWith", ("starts_with_string", ".(string, string) bool", str.startswith, cost.first), terse=True),
+    function("endsWith", ("ends_with_string", ".(string, string) bool", str.endswith, cost.first), terse=True),
+    function("charAt", ("string_char_at_int", ".(string, int) string", _char_at)),
+    function(
+        "indexOf",
+        ("string_index_of_string", ".(string, string) int", index_of),
+        ("string_index_of_string_int", ".(string, string, int) int", index_of),
+        cost=cost.traversal,
+    ),
+    function(
+        "lastIndexOf",
+        ("string_last_index_of_string", ".(string, string) int", last_index_of),
+        ("string_last_index_of_string_int", ".(string, string, int) int", _last_index_of_from),
+        cost=cost.traversal,
+    ),
+    function(
+        "lowerAscii",
+        ("string_lower_ascii", ".(string) string", lambda text: text.translate(_LOWER)),
+        cost=cost.first_plain,
+    ),
+    function(
+        "upperAscii",
+        ("string_upper_ascii", ".(string) string", lambda text: text.translate(_UPPER)),
+        cost=cost.first_plain,
+    ),
+    function(
+        "replace",
+        ("string_replace_string_string", ".(string, string, string) string", replace),
+        ("string_replace_string_string_int", ".(string, string, string, int) string", replace),
+        cost=cost.first_plain_twice,
+        work=_replaced,
+    ),
+    function(
+        "split",
+        ("string_split_string", ".(string, string) list(string)", split),
+        ("string_split_string_int", ".(string, string, int) list(string)", split),
+        cost=cost.first_plain_twice,
+        work=cost.no_work,
+    ),
+    function(
+        "substring",
+        ("string_substring_int", ".(string, int) string", substring),
+        ("string_substring_int_int", ".(string, int, int) string", substring_to),
+        cost=cost.first_plain,
+    ),
+    function("trim", ("string_trim", ".(string) string", trim_space), cost=cost.first_plain),
+    function(
+        "join",
+        ("list_join", ".(list(string)) string", join),
+        ("list_join_string", ".(list(string), string) string", join),
+        cost=_result_twice,
+        work=_texts,
+    ),
+    function("strings.quote", ("strings_quote", "(string) string", quote_string, cost.first), work=_written),
+    function("format", ("string_format", ".(string, list(dyn)) string", string_format, cost.first), work=_written),
+)

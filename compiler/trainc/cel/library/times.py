@@ -7,14 +7,17 @@ layout RFC3339 and time.ParseDuration. Zones come from the package tzdata, never
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, timedelta
+from typing import Final, NamedTuple
 
 from trainc.basics.regex import lazy
-from trainc.cel.conversions import no_conversion
+from trainc.cel import cost
+from trainc.cel.functions import Function, Run, function
 from trainc.cel.gotext import cut, quote_cut
-from trainc.cel.types import DURATION, INT, STRING, TIMESTAMP
+from trainc.cel.types import DURATION, INT, STRING, TIMESTAMP, Type, type_name
 from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, Timestamp, Value
+from trainc.cel.work import CHARACTERS, Meter, spend
 from trainc.data import time_zone
 from trainc.kube.gojson import int64
 
@@ -42,22 +45,38 @@ _MOST_NANOS = 2**63
 _MOST_DIGITS = 100
 """More digits than this are no int64, once zeros in front are gone."""
 _ATOI = lazy("([+-]?)([0-9]+)(.*)", re.ASCII | re.DOTALL)
+_EPOCH = datetime(1970, 1, 1)
 _CYCLE_DAYS, _CYCLE_YEARS = 146097, 400
 """The calendar repeats after so many days."""
 
+_ZONE: Final = 150
+"""The work of looking for a time zone."""
+
 
 class Civil(NamedTuple):
-    """A time on a calendar and a clock; ``weekday`` counts from Sunday, ``yearday`` and ``weekday`` from 0."""
+    """A time on a calendar and a clock. ``year`` may be one that a datetime does not have: 0 or 10000."""
 
     year: int
-    month: int
-    day: int
-    hour: int
-    minute: int
-    second: int
+    moment: datetime
     nanosecond: int
-    weekday: int
-    yearday: int
+
+    def text(self, separator: str) -> str:
+        """Return date and time up to the fraction of a second."""
+        return f"{self.year:04d}{self.moment:-%m-%d{separator}%H:%M:%S}{fraction(self.nanosecond)}"
+
+
+def no_conversion(given: Type, wanted: Type) -> EvalError:
+    """Return cel-go's error of a conversion that fails."""
+    return EvalError(f"type conversion error from '{type_name(given)}' to '{type_name(wanted)}'")
+
+
+def day_number(year: int, month: int, day: int) -> int | None:
+    """Return the days from 1970-01-01 to a date; None if the calendar has no such day."""
+    try:
+        days = date(year or _CYCLE_YEARS, month, day) - _EPOCH.date()
+    except ValueError:
+        return None
+    return days.days - (0 if year else _CYCLE_DAYS)
 
 
 def parse_timestamp(text: str) -> Timestamp:
@@ -68,37 +87,32 @@ def parse_timestamp(text: str) -> Timestamp:
     """
     found = _RFC3339.fullmatch(text)
     if found is None:
-        no_conversion(STRING, TIMESTAMP)
+        raise no_conversion(STRING, TIMESTAMP)
     year, month, day, hour, minute, second = map(int, found.groups()[:6])
     fraction_digits, sign, zone_hour, zone_minute = found.groups()[6:]
-    if not (1 <= month <= 12 and 1 <= day <= days_in(year, month) and hour < 24 and minute < 60 and second < 60):
-        no_conversion(STRING, TIMESTAMP)
+    days = day_number(year, month, day)
+    if days is None or hour > 23 or minute > 59 or second > 59:
+        raise no_conversion(STRING, TIMESTAMP)
     offset = 0
     if sign:
         if int(zone_hour) > 24 or int(zone_minute) > 60:
-            no_conversion(STRING, TIMESTAMP)
+            raise no_conversion(STRING, TIMESTAMP)
         offset = (int(zone_hour) * 60 + int(zone_minute)) * (-60 if sign == "-" else 60)
-    seconds = days_before(year, month, day) * DAY + hour * 3600 + minute * 60 + second - offset
-    if not MIN_SECONDS <= seconds <= MAX_SECONDS:
-        raise EvalError(TIMESTAMP_OVERFLOW)
     nanos = int((fraction_digits or "0")[:9].ljust(9, "0"))
-    return Timestamp(seconds * SECOND + nanos, offset)
+    return Timestamp(_in_range(days * DAY + hour * 3600 + minute * 60 + second - offset) * SECOND + nanos, offset)
 
 
-def int_to_timestamp(seconds: int) -> Timestamp:
-    """Return ``timestamp(seconds)``, seconds since 1970. Raises EvalError."""
-    if not MIN_SECONDS <= seconds <= MAX_SECONDS:
-        raise EvalError(TIMESTAMP_OVERFLOW)
-    return Timestamp(seconds * SECOND)
+def _in_range(seconds: int) -> int:
+    if MIN_SECONDS <= seconds <= MAX_SECONDS:
+        return seconds
+    raise EvalError(TIMESTAMP_OVERFLOW)
 
 
 def timestamp_to_string(time: Timestamp) -> str:
     """Return ``string(time)``: RFC 3339 in the zone that it was written with, no zeros at the end of the fraction."""
-    moment = civil(time, time.offset)
     hours, minutes = divmod(abs(time.offset) // 60, 60)
     zone = f"{'-' if time.offset < 0 else '+'}{hours:02d}:{minutes:02d}" if time.offset else "Z"
-    date = f"{moment.year:04d}-{moment.month:02d}-{moment.day:02d}"
-    return f"{date}T{moment.hour:02d}:{moment.minute:02d}:{moment.second:02d}{fraction(moment.nanosecond)}{zone}"
+    return f"{civil(time, time.offset).text('T')}{zone}"
 
 
 def fraction(nanos: int) -> str:
@@ -110,7 +124,7 @@ def parse_duration(text: str) -> Duration:
     """Return ``duration(text)``, ``1h30m``, ``-1.5s``, ``0``, in time linear in its length. Raises EvalError."""
     nanos = duration_nanos(text)
     if nanos is None:
-        no_conversion(STRING, DURATION)
+        raise no_conversion(STRING, DURATION)
     return Duration(nanos)
 
 
@@ -162,34 +176,13 @@ def _leading_fraction(digits: str) -> tuple[int, float]:
 def civil(time: Timestamp, offset: int) -> Civil:
     """Return what calendar and clock show of a time, offset seconds east of UTC."""
     seconds, nanos = divmod(time.nanos, SECOND)
-    days, clock = divmod(seconds + offset, DAY)
-    # The calendar of Howard Hinnant's civil_from_days: eras of 400 years that begin in March.
-    era, day_of_era = divmod(days + 719468, _CYCLE_DAYS)
-    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096) // 365
-    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
-    shifted = (5 * day_of_year + 2) // 153
-    month = shifted + 3 if shifted < 10 else shifted - 9
-    year = year_of_era + era * _CYCLE_YEARS + (month <= 2)
-    yearday = days - days_before(year, 1, 1)
-    day = day_of_year - (153 * shifted + 2) // 5 + 1
-    return Civil(year, month, day, clock // 3600, clock // 60 % 60, clock % 60, nanos, (days + 4) % 7, yearday)
+    seconds += offset
+    cycles = 1 if seconds < MIN_SECONDS else -1 if seconds > MAX_SECONDS else 0
+    moment = _EPOCH + timedelta(days=cycles * _CYCLE_DAYS, seconds=seconds)
+    return Civil(moment.year - cycles * _CYCLE_YEARS, moment, nanos)
 
 
-def days_before(year: int, month: int, day: int) -> int:
-    """Return the days from 1970-01-01 to a date."""
-    shifted = year - (month <= 2)
-    day_of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
-    return shifted * 365 + shifted // 4 - shifted // 100 + shifted // 400 + day_of_year - 719468
-
-
-def days_in(year: int, month: int) -> int:
-    """Return the number of days of a month."""
-    if month == 2:
-        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
-    return 30 if month in (4, 6, 9, 11) else 31
-
-
-def zone_offset(zone: str, time: Timestamp) -> int:
+def _zone_offset(zone: str, time: Timestamp) -> int:
     """Return how many seconds east of UTC a zone is at a time: ``America/New_York``, ``+05:30``, ``-8:00``, ``UTC``.
 
     Raises EvalError.
@@ -205,20 +198,13 @@ def zone_offset(zone: str, time: Timestamp) -> int:
 def _named_offset(name: str, time: Timestamp) -> int:
     if name in ("", "UTC", "Local"):
         return 0
-    from datetime import datetime, timedelta
-
     try:
         zone = time_zone(name)
     except LookupError as error:
         raise EvalError(str(error).replace(name, cut(name))) from None
-    # A little inwards at both ends, for datetime cannot leave the years 1 to 9999. Nothing changes there.
-    seconds, days = time.nanos // SECOND, 0
-    if seconds < MIN_SECONDS + 2 * DAY:
-        days = 2
-    elif seconds > MAX_SECONDS - 2 * DAY:
-        days = -_CYCLE_DAYS
-    moment = datetime(1970, 1, 1, tzinfo=zone) + timedelta(days=days, seconds=seconds)
-    offset = zone.fromutc(moment).utcoffset()
+    # Two days inwards at both ends, since datetime cannot leave the years 1 to 9999. Nothing changes there.
+    seconds = min(max(time.nanos // SECOND, MIN_SECONDS + 2 * DAY), MAX_SECONDS - 2 * DAY)
+    offset = zone.fromutc(_EPOCH.replace(tzinfo=zone) + timedelta(seconds=seconds)).utcoffset()
     return 0 if offset is None else offset.days * DAY + offset.seconds
 
 
@@ -238,7 +224,7 @@ def _atoi(text: str) -> int:
 
 
 def _int_to_duration(_: int) -> Duration:
-    no_conversion(INT, DURATION)
+    raise no_conversion(INT, DURATION)
 
 
 def _same(value: Value) -> Value:
@@ -260,41 +246,58 @@ def _milliseconds(span: Duration) -> int:
     return span.nanos // 10**6 if span.nanos >= 0 else -(-span.nanos // 10**6)
 
 
-_PARTS: Mapping[str, Callable[[Civil], int]] = {
-    "year": lambda moment: moment.year,
-    "month": lambda moment: moment.month - 1,
-    "day_of_year": lambda moment: moment.yearday,
-    "day_of_month": lambda moment: moment.day - 1,
-    "day_of_month_1_based": lambda moment: moment.day,
-    "day_of_week": lambda moment: moment.weekday,
-    "hours": lambda moment: moment.hour,
-    "minutes": lambda moment: moment.minute,
-    "seconds": lambda moment: moment.second,
-    "milliseconds": lambda moment: moment.nanosecond // 10**6,
-}
+def _zoned(args: Sequence[Value], meter: Meter) -> None:
+    if len(args) == 2 and args[1].__class__ is str:
+        spend(meter, _ZONE + len(args[1]) * 4 // CHARACTERS)
 
 
-def _in_utc(part: Callable[[Civil], int]) -> Callable[[Timestamp], int]:
-    return lambda time: part(civil(time, 0))
+_UTC, _WITH_ZONE = ".(timestamp) int", ".(timestamp, string) int"
 
 
-def _in_zone(part: Callable[[Civil], int]) -> Callable[[Timestamp, str], int]:
-    return lambda time, zone: part(civil(time, zone_offset(zone, time)))
+def _part(
+    name: str,
+    overload: str,
+    part: Callable[[Civil], int],
+    of_duration: Callable[[Duration], int] | None = None,
+    suffix: str = "_with_tz",
+) -> Function:
+    """Return the row of a function that takes a time and maybe a zone, or a duration."""
+    rows: list[tuple[str, str, Run]] = [
+        (f"timestamp_to_{overload}", _UTC, lambda time: part(civil(time, 0))),
+        (
+            f"timestamp_to_{overload}{suffix}",
+            _WITH_ZONE,
+            lambda time, zone: part(civil(time, _zone_offset(zone, time))),
+        ),
+    ]
+    if of_duration is not None:
+        rows.append((f"duration_to_{overload}", ".(duration) int", of_duration))
+    return function(name, *rows, work=_zoned)
 
 
-OVERLOADS: Mapping[str, Callable[..., Value]] = {
-    "string_to_timestamp": parse_timestamp,
-    "int64_to_timestamp": int_to_timestamp,
-    "timestamp_to_timestamp": _same,
-    "timestamp_to_string": timestamp_to_string,
-    "string_to_duration": parse_duration,
-    "int64_to_duration": _int_to_duration,
-    "duration_to_duration": _same,
-    "duration_to_hours": _whole(3600 * SECOND),
-    "duration_to_minutes": _whole(60 * SECOND),
-    "duration_to_seconds": _whole(SECOND),
-    "duration_to_milliseconds": _milliseconds,
-    **{f"timestamp_to_{name}": _in_utc(part) for name, part in _PARTS.items()},
-    **{f"timestamp_to_{name}_with_tz": _in_zone(part) for name, part in _PARTS.items() if name != "seconds"},
-    "timestamp_to_seconds_tz": _in_zone(_PARTS["seconds"]),
-}
+FUNCTIONS: Final = (
+    function(
+        "timestamp",
+        ("timestamp_to_timestamp", "(timestamp) timestamp", _same),
+        ("int64_to_timestamp", "(int) timestamp", lambda seconds: Timestamp(_in_range(seconds) * SECOND)),
+        ("string_to_timestamp", "(string) timestamp", parse_timestamp),
+        work=cost.reading(8),
+    ),
+    function(
+        "duration",
+        ("duration_to_duration", "(duration) duration", _same),
+        ("int64_to_duration", "(int) duration", _int_to_duration),
+        ("string_to_duration", "(string) duration", parse_duration),
+        work=cost.reading(CHARACTERS),
+    ),
+    _part("getFullYear", "year", lambda civil: civil.year),
+    _part("getMonth", "month", lambda civil: civil.moment.month - 1),
+    _part("getDayOfYear", "day_of_year", lambda civil: civil.moment.timetuple().tm_yday - 1),
+    _part("getDayOfMonth", "day_of_month", lambda civil: civil.moment.day - 1),
+    _part("getDate", "day_of_month_1_based", lambda civil: civil.moment.day),
+    _part("getDayOfWeek", "day_of_week", lambda civil: civil.moment.isoweekday() % 7),
+    _part("getHours", "hours", lambda civil: civil.moment.hour, _whole(3600 * SECOND)),
+    _part("getMinutes", "minutes", lambda civil: civil.moment.minute, _whole(60 * SECOND)),
+    _part("getSeconds", "seconds", lambda civil: civil.moment.second, _whole(SECOND), suffix="_tz"),
+    _part("getMilliseconds", "milliseconds", lambda civil: civil.nanosecond // 10**6, _milliseconds),
+)

@@ -1,16 +1,260 @@
-"""URLs as values: url(), isURL() and their parts.
+"""URLs as values, as Go's package net/url reads and writes them: Parse, ParseRequestURI, String, EscapedPath, Query.
 
-Source: k8s.io/apiserver v0.34.4 pkg/cel/url.go and pkg/cel/library/urls.go.
+Source: Go 1.26; k8s.io/apiserver v0.34.4 pkg/cel/url.go and pkg/cel/library/urls.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable
+from typing import Final, TypeVar
+from urllib.parse import quote as percent
+from urllib.parse import unquote
 
-from trainc.cel.library.gourl import Url, UrlError, parse_request_uri
-from trainc.cel.library.gourl import parse as parse_any
+from msgspec import Struct
+from msgspec.structs import replace
+
+from trainc.cel import cost
+from trainc.cel.functions import Function, Run, function
+from trainc.cel.gotext import quote_cut
+from trainc.cel.library.net import read_number
 from trainc.cel.types import struct
 from trainc.cel.values import EvalError, Opaque, Value
+from trainc.cel.work import CHARACTERS
+from trainc.kube.fielderror import quote
+
+Result = TypeVar("Result")
+
+MOST_PARAMETERS = 10_000
+"""A query of more has none at all."""
+
+_CONTROL = re.compile("[\0-\x1f\x7f]")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)?:", re.ASCII)
+_USER_INFO = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*", re.ASCII)
+_PORT = re.compile(r"(?::[0-9]*)?", re.ASCII)
+_ESCAPE_OR_CHARACTER = re.compile(r"%[0-9A-Fa-f]{2}|.", re.ASCII | re.DOTALL)
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})", re.ASCII)
+
+_UNRESERVED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~"
+_PATH, _USER, _FRAGMENT = "$&+,/:;=@", "$&+,;=", "$&+,/:;=?@!()*"
+_HOST = "!$&'()*+,;=:[]<>\"" + _UNRESERVED
+_ALSO_VALID = frozenset("!$&'()*+,;=:@[]%" + _UNRESERVED)
+"""What a path or fragment may hold as it is, though Go would escape some of it."""
+
+
+class UrlError(ValueError):
+    """A text is no URL; the message is Go's, without the URL itself."""
+
+
+class Url(Struct, frozen=True):
+    """The parts of a URL, as Go's url.URL has them: path and fragment decoded, raw ones where they say more."""
+
+    scheme: str = ""
+    opaque: str = ""
+    user: tuple[str, str | None] | None = None
+    host: str = ""
+    path: str = ""
+    raw_path: str = ""
+    raw_query: str = ""
+    force_query: bool = False
+    omit_host: bool = False
+    fragment: str = ""
+    raw_fragment: str = ""
+
+    def hostname(self) -> str:
+        """Return the host without its port, and without brackets."""
+        return self._split_host()[0]
+
+    def port(self) -> str:
+        """Return the port, empty if there is none."""
+        return self._split_host()[1]
+
+    def _split_host(self) -> tuple[str, str]:
+        host, colon, port = self.host.rpartition(":")
+        if not colon or not _PORT.fullmatch(colon + port):
+            host, port = self.host, ""
+        return (host[1:-1] if host.startswith("[") and host.endswith("]") else host), port
+
+    def escaped_path(self) -> str:
+        """Return the path as it was given, if that is a proper way to write it."""
+        if self.path == "*" and not _usable(self.raw_path, self.path, _PATH):
+            return "*"
+        return _escaped(self.raw_path, self.path, _PATH)
+
+    def query(self) -> dict[str, list[str]]:
+        """Return the parameters; those that are wrongly escaped, or hold a semicolon, are left out."""
+        found: dict[str, list[str]] = {}
+        if self.raw_query.count("&") >= MOST_PARAMETERS:
+            return found
+        for part in self.raw_query.split("&"):
+            if not part or ";" in part:
+                continue
+            key, _, value = part.partition("=")
+            try:
+                key, value = (_unescape(text.replace("+", " ")) for text in (key, value))
+            except UrlError:
+                continue
+            found.setdefault(key, []).append(value)
+        return found
+
+    def text(self) -> str:
+        """Return what String gives."""
+        body = self.opaque or self._authority_and_path()
+        query = f"?{self.raw_query}" if self.force_query or self.raw_query else ""
+        fragment = f"#{_escaped(self.raw_fragment, self.fragment, _FRAGMENT)}" if self.fragment else ""
+        return f"{self.scheme}{':' * bool(self.scheme)}{body}{query}{fragment}"
+
+    def _authority_and_path(self) -> str:
+        authority = ""
+        bare = not self.host and self.user is None
+        if (self.scheme and not (self.omit_host and bare)) or not bare:
+            authority = "//" if not bare or self.path else ""
+            if self.user is not None:
+                name, password = self.user
+                authority += percent(name, _USER) + ("" if password is None else f":{percent(password, _USER)}") + "@"
+            authority += percent(self.host, _HOST)
+        path = self.escaped_path()
+        if path and path[0] != "/" and self.host:
+            path = f"/{path}"
+        if not self.scheme and not authority and ":" in path.partition("/")[0]:
+            path = f"./{path}"
+        return authority + path
+
+
+def parse(text: str) -> Url:
+    """Return what url.Parse gives: any reference, relative ones, too. Raises UrlError with the whole message."""
+    before, _, fragment = text.partition("#")
+    url = _named(before, lambda: _read(before, False))
+    if not fragment:
+        return url
+    decoded = _named(text, lambda: _unescape(fragment))
+    raw = "" if percent(decoded, _FRAGMENT) == fragment else fragment
+    return replace(url, fragment=decoded, raw_fragment=raw)
+
+
+def parse_request_uri(text: str) -> Url:
+    """Return what url.ParseRequestURI gives: absolute ones and paths, no fragments. Raises UrlError as parse does."""
+    return _named(text, lambda: _read(text, True))
+
+
+def _named(text: str, read: Callable[[], Result]) -> Result:
+    try:
+        return read()
+    except UrlError as error:
+        raise UrlError(f"parse {quote_cut(text)}: {error}") from None
+
+
+def _read(text: str, absolute: bool) -> Url:
+    if _CONTROL.search(text):
+        raise UrlError("net/url: invalid control character in URL")
+    if not text and absolute:
+        raise UrlError("empty url")
+    if text == "*":
+        return Url(path="*")
+    found = _SCHEME.match(text)
+    if found is not None and found.group(1) is None:
+        raise UrlError("missing protocol scheme")
+    scheme = "" if found is None else found.group(1).lower()
+    rest = text if found is None else text[found.end() :]
+    rest, question, query = rest.partition("?")
+    url = Url(scheme=scheme, raw_query=query, force_query=bool(question) and not query)
+    if not rest.startswith("/"):
+        if scheme:
+            return replace(url, opaque=rest)
+        if absolute:
+            raise UrlError("invalid URI for request")
+        if ":" in rest.partition("/")[0]:
+            raise UrlError("first path segment in URL cannot contain colon")
+    return _with_authority(url, rest, absolute)
+
+
+def _with_authority(url: Url, rest: str, absolute: bool) -> Url:
+    if rest.startswith("//") and (url.scheme or (not absolute and not rest.startswith("///"))):
+        authority, slash, path = rest[2:].partition("/")
+        rest = slash + path
+        user, at, host = authority.rpartition("@")
+        url = replace(url, host=_read_host(url.scheme, host))
+        if at:
+            url = replace(url, user=_read_user(user))
+    elif url.scheme and rest.startswith("/"):
+        url = replace(url, omit_host=True)
+    decoded = _unescape(rest)
+    return replace(url, path=decoded, raw_path="" if percent(decoded, _PATH) == rest else rest)
+
+
+def _read_user(text: str) -> tuple[str, str | None]:
+    if not _USER_INFO.fullmatch(text):
+        raise UrlError("net/url: invalid userinfo")
+    name, colon, password = text.partition(":")
+    return _unescape(name), _unescape(password) if colon else None
+
+
+def _read_host(scheme: str, host: str) -> str:
+    bracket = host.rfind("[")
+    if bracket > 0:
+        raise UrlError("invalid IP-literal")
+    if bracket == 0:
+        return _read_literal(host)
+    colon = host.find(":")
+    if colon >= 0:
+        if scheme not in ("http", "https"):
+            # Lists of hosts are customary in URLs of databases.
+            colon = host.rfind(":")
+        _check_port(host[colon:])
+    return _unescape_host(host)
+
+
+def _check_port(port: str) -> None:
+    if not _PORT.fullmatch(port):
+        raise UrlError(f"invalid port {quote_cut(port)} after host")
+
+
+def _read_literal(host: str) -> str:
+    """Read ``[::1]:80``, also with a zone behind ``%25``."""
+    end = host.rfind("]")
+    if end < 0:
+        raise UrlError("missing ']' in host")
+    name, port = host[1:end], host[end + 1 :]
+    _check_port(port)
+    zone = name.find("%25")
+    name = _unescape_host(name) if zone < 0 else _unescape_host(name[:zone]) + _unescape_host(name[zone:], zone=True)
+    try:
+        address = read_number(name)
+    except ValueError as error:
+        raise UrlError(f"invalid host: {error}") from None
+    if address.version == 4:
+        raise UrlError("invalid IP-literal")
+    return f"[{name}]{port}"
+
+
+def _unescape_host(text: str, zone: bool = False) -> str:
+    """Decode a host, where escapes may stand for bytes past ASCII only; in a zone for what a host may hold, too."""
+    decoded = _unescape(text)
+    for found in _ESCAPE_OR_CHARACTER.finditer(text):
+        part = found.group()
+        code = int(part[1:], 16) if len(part) == 3 else ord(part)
+        allowed = code >= 0x80 or chr(code) in _HOST
+        if len(part) == 3:
+            allowed = part == "%25" or (code == 0x20 or chr(code) in _HOST if zone else code >= 0x80)
+        if not allowed:
+            what = "URL escape {}" if len(part) == 3 else "character {} in host name"
+            raise UrlError(f"invalid {what.format(quote(part))}")
+    return decoded
+
+
+def _unescape(text: str) -> str:
+    """Decode percent escapes. Raises UrlError for one that is cut short."""
+    if bad := _BAD_ESCAPE.search(text):
+        raise UrlError(f"invalid URL escape {quote(text[bad.start() : bad.start() + 3])}")
+    return unquote(text)
+
+
+def _escaped(raw: str, decoded: str, allowed: str) -> str:
+    return raw if _usable(raw, decoded, allowed) else percent(decoded, allowed)
+
+
+def _usable(raw: str, decoded: str, allowed: str) -> bool:
+    return bool(raw) and all(char in allowed or char in _ALSO_VALID for char in raw) and _unescape(raw) == decoded
 
 
 class UrlValue(Opaque, frozen=True, eq=False):
@@ -35,18 +279,17 @@ class UrlValue(Opaque, frozen=True, eq=False):
         return self.text() == other.text()
 
 
-def parse(text: str) -> UrlValue:
+def parse_url(text: str) -> UrlValue:
     """Return ``url(text)``: an absolute URL, or a path from the root. Raises EvalError."""
     try:
         # ParseRequestURI decides whether it is one, but knows nothing of fragments.
         parse_request_uri(text)
-        return UrlValue(parse_any(text))
+        return UrlValue(parse(text))
     except UrlError as error:
         raise EvalError(f"URL parse error during conversion from string: {error}") from None
 
 
-def is_url(text: str) -> bool:
-    """Tell whether text is an absolute URL, or a path from the root."""
+def _is_url(text: str) -> bool:
     try:
         parse_request_uri(text)
     except UrlError:
@@ -54,13 +297,21 @@ def is_url(text: str) -> bool:
     return True
 
 
-OVERLOADS: Mapping[str, Callable[..., Value]] = {
-    "string_to_url": parse,
-    "is_url_string": is_url,
-    "url_get_scheme": lambda value: value.url.scheme,
-    "url_get_host": lambda value: value.url.host,
-    "url_get_hostname": lambda value: value.url.hostname(),
-    "url_get_port": lambda value: value.url.port(),
-    "url_get_escaped_path": lambda value: value.url.escaped_path(),
-    "url_get_query": lambda value: value.url.query(),
-}
+_PARSED: Final = cost.reading(CHARACTERS)
+
+
+def _part(name: str, overload: str, result: str, run: Run, costly: bool = False) -> Function:
+    work = cost.reading(1) if costly else None
+    return function(name, (f"url_get_{overload}", f".(kubernetes.URL) {result}", run), work=work)
+
+
+FUNCTIONS: Final = (
+    function("url", ("string_to_url", "(string) kubernetes.URL", parse_url), cost=cost.first_plain, work=_PARSED),
+    function("isURL", ("is_url_string", "(string) bool", _is_url), work=_PARSED),
+    _part("getScheme", "scheme", "string", lambda value: value.url.scheme),
+    _part("getHost", "host", "string", lambda value: value.url.host),
+    _part("getHostname", "hostname", "string", lambda value: value.url.hostname()),
+    _part("getPort", "port", "string", lambda value: value.url.port()),
+    _part("getEscapedPath", "escaped_path", "string", lambda value: value.url.escaped_path(), costly=True),
+    _part("getQuery", "query", "map(string, list(string))", lambda value: value.url.query(), costly=True),
+)

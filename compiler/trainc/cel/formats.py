@@ -1,0 +1,91 @@
+"""Strings of a schema's format as values: times, durations and bytes.
+
+Source: k8s.io/kube-openapi pkg/validation/strfmt, which reads more than RFC 3339 and Go's durations.
+"""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Callable, Mapping
+
+from trainc.basics.regex import lazy
+from trainc.cel.gotext import cut
+from trainc.cel.library.times import day_number, duration_nanos, parse_timestamp
+from trainc.cel.values import INT_MAX, INT_MIN, Duration, EvalError, Timestamp, Value
+
+_DATE = lazy(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_LOCAL = lazy(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?")
+_NUMBER_AND_UNIT = lazy(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)")
+_NO_BASE64 = lazy(r"[^A-Za-z0-9_=\r\n-]|=(?=[^=\r\n])")
+_UNITS = (
+    (1, ("ns",), "nano"),
+    (10**3, ("us", "µs"), "micro"),
+    (10**6, ("ms",), "milli"),
+    (10**9, ("s",), "sec"),
+    (60 * 10**9, ("m",), "min"),
+    (3600 * 10**9, ("h", "hr"), "hour"),
+    (86400 * 10**9, ("d",), "day"),
+    (7 * 86400 * 10**9, ("w", "wk"), "week"),
+)
+"""Nanoseconds, short names, and what long names begin with."""
+
+
+def to_duration(text: str) -> Duration:
+    """Return a duration: Go's form, else the sum of all numbers with a unit of Scala's. Raises EvalError."""
+    nanos = duration_nanos(text)
+    if nanos is not None:
+        return Duration(nanos)
+    total, known = 0, False
+    for number, unit in _NUMBER_AND_UNIT.findall(text):
+        if len(number.lstrip("0")) > 19 or int(number[-20:]) > INT_MAX:
+            value = f'strconv.Atoi: parsing "{cut(number)}": value out of range'
+            raise EvalError(f"Invalid duration {cut(text)}: {value}")
+        for size, names, long in _UNITS:
+            if unit.lower() in names or unit.lower().startswith(long):
+                total, known = total + int(number) * size, True
+    if not known:
+        raise EvalError(f"Invalid duration {cut(text)}: unable to parse {cut(text)} as duration")
+    return Duration((total - INT_MIN) % 2**64 + INT_MIN)  # as int64 wraps
+
+
+def to_date(text: str) -> Timestamp:
+    """Return midnight UTC of a day, ``2006-01-02``. Raises EvalError."""
+    found = _DATE.fullmatch(text)
+    if found is not None:
+        days = day_number(*map(int, found.groups()))
+        if days is not None:
+            return Timestamp(days * 86400 * 10**9)
+    raise EvalError(f"Invalid date formatted string {cut(text)}: it is no day of the calendar")
+
+
+def to_date_time(text: str) -> Timestamp:
+    """Return a time: RFC 3339, or UTC where there is no zone; no text is 1970. Raises EvalError."""
+    if not text:
+        return Timestamp(0)
+    try:
+        return parse_timestamp(f"{text}Z" if _LOCAL.fullmatch(text) else text)
+    except EvalError as error:
+        raise EvalError(f"Invalid date-time formatted string {cut(text)}: {error.message}") from None
+
+
+def to_bytes(text: str) -> bytes:
+    """Return the bytes of base64 text of the URL-safe alphabet; line breaks are ignored. Raises EvalError."""
+    invalid = _NO_BASE64.search(text)
+    at = invalid.start() if invalid is not None else len(text)
+    if invalid is None:
+        import base64  # few values are bytes
+
+        try:
+            return base64.urlsafe_b64decode(text.replace("\r", "").replace("\n", ""))
+        except binascii.Error:
+            at = max(at - 1, 0)
+    raise EvalError(f"Invalid byte formatted string {cut(text)}: illegal base64 data at input byte {at}")
+
+
+FORMATS: Mapping[str, Callable[[str], Value]] = {
+    "duration": to_duration,
+    "date": to_date,
+    "date-time": to_date_time,
+    "byte": to_bytes,
+}
+"""Readers of strings, by the schema's format; strings of other formats are their own values."""

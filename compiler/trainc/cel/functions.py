@@ -1,0 +1,124 @@
+"""What a function of CEL is: one row, beside its code, in the table FUNCTIONS of a module of library/.
+
+To add a function, write its code and its row. The checker, the planner and the code generator read the row and nothing
+else (library/__init__.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from trainc.cel.types import Kind, Type, parse_signature
+from trainc.cel.values import EvalError, Value
+from trainc.cel.work import Meter
+
+Run: TypeAlias = Callable[..., Value]
+Cost: TypeAlias = Callable[[Sequence[Value], Value], int]
+"""The cost of a call with arguments and a result."""
+
+Work: TypeAlias = Callable[[Sequence[Value], Meter], None]
+"""Takes from the meter, before a call, the work that its cost does not show (work.py)."""
+
+_AUTHORIZATION = ("Authorizer", "Decision", "GroupCheck", "PathCheck", "ResourceCheck")
+STRUCTS = frozenset(
+    (
+        *(f"kubernetes.{name}" for name in ("NamedFormat", "Quantity", "Semver", "URL")),
+        *(f"kubernetes.authorization.{name}" for name in _AUTHORIZATION),
+    )
+)
+"""The types of libraries that cel-go knows as messages; all others are opaque."""
+
+
+class Signature(NamedTuple):
+    """The types of an overload. ``args`` of a member begin with its receiver.
+
+    ``variables``: the names of the type variables, those of the result first, as Go mostly has them.
+    """
+
+    member: bool
+    args: tuple[Type, ...]
+    result: Type
+    variables: tuple[str, ...]
+
+
+class Overload(Struct, frozen=True):
+    """One signature of a function, as cel-go spells it: that of a member begins with a dot.
+
+    ``run`` takes evaluated arguments whose types fit, the receiver first, and if ``metered`` the meter behind them; it
+    raises EvalError. ``cost`` replaces the function's cost where the checker leaves this overload only.
+    """
+
+    id: str
+    text: str
+    run: Run | None = None
+    cost: Cost | int | None = None
+    metered: bool = False
+
+    @property
+    def signature(self) -> Signature:
+        """The types."""
+        return _signature(self.text)
+
+
+class Function(Struct, frozen=True):
+    """A function with its overloads, in cel-go's order.
+
+    ``run``: implements all overloads at once, and checks its arguments itself. ``stored``: only stored expressions have
+    it, not new ones. ``terse``: its error for wrong types does not name them.
+    """
+
+    name: str
+    overloads: tuple[Overload, ...]
+    run: Run | None = None
+    cost: Cost | int = 1
+    work: Work | None = None
+    metered: bool = False
+    stored: bool = False
+    terse: bool = False
+
+
+def function(
+    name: str,
+    *overloads: tuple[Any, ...],
+    run: Run | None = None,
+    cost: Cost | int = 1,
+    work: Work | None = None,
+    metered: bool = False,
+    stored: bool = False,
+    terse: bool = False,
+) -> Function:
+    """Return a row. An overload is its id, signature, implementation and cost; the last two may be left out."""
+    rows = tuple(replace(Overload(*each), metered=metered) for each in overloads)
+    return Function(name, rows, run, cost, work, metered, stored, terse)
+
+
+@cache
+def _signature(text: str) -> Signature:
+    member, args, result = parse_signature(text, STRUCTS)
+    names = dict.fromkeys(name for type_ in (result, *args) for name in _variables(type_))
+    return Signature(member, args, result, tuple(names))
+
+
+def _variables(type_: Type) -> Iterator[str]:
+    if type_.kind is Kind.PARAMETER:
+        yield type_.name
+    for parameter in type_.parameters:
+        yield from _variables(parameter)
+
+
+def reads(parse: Run) -> Callable[..., bool]:
+    """Return what tells whether a text can be read: isIP(), isQuantity() ..."""
+
+    def valid(*args: Value) -> bool:
+        try:
+            parse(*args)
+        except EvalError:
+            return False
+        return True
+
+    return valid

@@ -1,0 +1,465 @@
+"""Kubernetes' own types besides addresses and URLs: quantities, versions, named formats, the authorizer.
+
+Source: k8s.io/apiserver v0.34.4 pkg/cel/quantity.go, pkg/cel/library/quantity.go, semverlib.go (version 1), format.go
+and authz.go; github.com/blang/semver/v4 v4.0.0; k8s.io/kube-openapi pkg/validation/strfmt for uuid, byte and times.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NoReturn, TypeAlias
+
+from trainc.cel import cost
+from trainc.cel.functions import Function, function, reads
+from trainc.cel.gotext import quote_cut, utf8
+from trainc.cel.library.times import day_number
+from trainc.cel.library.urls import UrlError, parse_request_uri
+from trainc.cel.types import opaque, struct
+from trainc.cel.values import INT_MIN, NONE, UINT_MAX, EvalError, Opaque, Optional, Undecided, Value
+from trainc.cel.work import CHARACTERS, Meter, Panic, spend
+from trainc.kube import names
+from trainc.kube.gojson import as_float, fits, int64, ten
+from trainc.kube.quantity import Format as Spelling
+from trainc.kube.quantity import Quantity as Amount
+from trainc.kube.quantity import QuantityError
+from trainc.kube.quantity import parse as parse_amount
+
+# Quantities
+
+_MOST_SCALE = 18
+_MOST_POWER, _LEAST_POWER = 308, -323
+"""Go's math.Pow10 is infinite above, 0 below."""
+
+
+class Quantity(Opaque, frozen=True, eq=False):
+    """A quantity. ``summed``: it came out of add() or sub(), which the server cannot find equal to anything given."""
+
+    type = struct("kubernetes.Quantity")
+    number: Amount
+    summed: bool = False
+
+    def text(self) -> str:
+        """Return the canonical form."""
+        return self.number.canonical()
+
+    def weight(self) -> int:
+        """Return the work of reading it: digits by the thousand, and the powers of ten that a sum multiplies with."""
+        return 1 + (self.number.unscaled.bit_length() + 4 * abs(self.number.scale)) // 1000
+
+    def equals(self, other: Value) -> bool:
+        """Compare by value. Raises EvalError for another type, and for what add() or sub() returned."""
+        if not isinstance(other, Quantity) or other.summed:
+            raise EvalError("no such overload")
+        return self.number.compare(other.number) == 0
+
+
+def parse_quantity(text: str) -> Quantity:
+    """Return ``quantity(text)``. Raises EvalError."""
+    try:
+        return Quantity(parse_amount(text))
+    except QuantityError as error:
+        raise EvalError(str(error)) from None
+
+
+def as_int(quantity: Quantity) -> int | None:
+    """Return what Go's AsInt64 does: None for a fraction, for what int64 lacks, and for all that Go holds in a Dec."""
+    number = quantity.number
+    if number.wide or number.scale < 0 or number.scale > _MOST_SCALE:
+        return 0 if number.unscaled == 0 and not number.wide and number.scale >= 0 else None
+    whole = number.unscaled * ten(number.scale)
+    return whole if fits(whole) else None
+
+
+def _as_integer(quantity: Quantity) -> int:
+    whole = as_int(quantity)
+    if whole is None:
+        raise EvalError("cannot convert value to integer")
+    return whole
+
+
+def as_approximate_float(quantity: Quantity) -> float:
+    """Return the value as a double, with the rounding of two float64 operations."""
+    number = quantity.number
+    base = as_float(number.unscaled)
+    if number.scale == 0:
+        return base
+    return base * _pow10(number.scale)
+
+
+def _pow10(power: int) -> float:
+    """Return math.Pow10(power): a product of two table entries, so not always the nearest double."""
+    if not _LEAST_POWER <= power <= _MOST_POWER:
+        return math.inf if power > 0 else 0.0
+    large, small = divmod(abs(power), 32)
+    return (
+        float(f"1e{large * 32}") * float(f"1e{small}")
+        if power >= 0
+        else float(f"1e-{large * 32}") / float(f"1e{small}")
+    )
+
+
+def _combined(left: Quantity, right: Amount, sign: int) -> Quantity:
+    try:
+        return Quantity(left.number.add(right) if sign > 0 else left.number.sub(right), summed=True)
+    except QuantityError as error:
+        raise EvalError(str(error)) from None
+
+
+def _minus_int(left: Quantity, right: int) -> Quantity:
+    if right == INT_MIN and not left.number.wide:
+        # Go adds the negative, which int64 lacks: it wraps to the same number, unless that sum overflows.
+        wrapped = _combined(left, _of(right), 1)
+        if not wrapped.number.wide:
+            return wrapped
+    return _combined(left, _of(right), -1)
+
+
+def _of(number: int) -> Amount:
+    return Amount(number, 0, Spelling.DECIMAL_EXPONENT)
+
+
+def _compare(left: Quantity, right: Quantity) -> int:
+    return left.number.compare(right.number)
+
+
+# Versions
+
+_NUMBER = re.compile("[0-9]+", re.ASCII)
+_IDENTIFIER = re.compile("[-0-9A-Za-z]+", re.ASCII)
+_MOST_DIGITS = 20
+
+
+class Version(Opaque, frozen=True, eq=False):
+    """``1.2.3-rc.1+build.5``; identifiers of a pre-release are numbers where they are digits."""
+
+    type = struct("kubernetes.Semver")
+    numbers: tuple[int, int, int]
+    pre: tuple[int | str, ...] = ()
+    build: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Return the version as it was given, normalized where that was asked for."""
+        pre, build = ".".join(map(str, self.pre)), ".".join(self.build)
+        return ".".join(map(str, self.numbers)) + (f"-{pre}" if self.pre else "") + (f"+{build}" if self.build else "")
+
+    def form(self) -> None:
+        """Refuse to be a key. Raises Panic."""
+        raise Panic("runtime error: hash of unhashable type cel.Semver")
+
+    def weight(self) -> int:
+        """Return the number of identifiers."""
+        return 1 + len(self.pre) + len(self.build)
+
+    def equals(self, other: Value) -> bool:
+        """Compare by precedence, so without build metadata. Raises EvalError for another type."""
+        if not isinstance(other, Version):
+            raise EvalError("no such overload")
+        return compare_versions(self, other) == 0
+
+
+def compare_versions(left: Version, right: Version) -> int:
+    """Return -1, 0 or 1: numbers, then a pre-release before none, its numbers before its words."""
+    one, two = (
+        (version.numbers, not version.pre, [(isinstance(part, str), part) for part in version.pre])
+        for version in (left, right)
+    )
+    return int(one > two) - int(one < two)
+
+
+def parse_version(text: str) -> Version:
+    """Return ``semver(text)``. Raises EvalError."""
+    if not text:
+        raise EvalError("Version string empty")
+    parts = text.split(".", 2)
+    if len(parts) != 3:
+        raise EvalError("No Major.Minor.Patch elements found")
+    major, minor = _number(parts[0], "major", "Major"), _number(parts[1], "minor", "Minor")
+    rest, plus, build = parts[2].partition("+")
+    patch, dash, pre = rest.partition("-")
+    numbers = (major, minor, _number(patch, "patch", "Patch"))
+    identifiers = tuple(map(_identifier, pre.split("."))) if dash else ()
+    return Version(numbers, identifiers, tuple(map(_metadata, build.split("."))) if plus else ())
+
+
+def _number(text: str, name: str, title: str) -> int:
+    if not text:
+        raise EvalError('strconv.ParseUint: parsing "": invalid syntax')
+    if not _NUMBER.fullmatch(text):
+        raise EvalError(f"Invalid character(s) found in {name} number {quote_cut(text)}")
+    if len(text) > 1 and text[0] == "0":
+        raise EvalError(f"{title} number must not contain leading zeroes {quote_cut(text)}")
+    return _uint(text)
+
+
+def _uint(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS or int(digits) > UINT_MAX:
+        raise EvalError(f"strconv.ParseUint: parsing {quote_cut(digits)}: value out of range")
+    return int(digits)
+
+
+def _identifier(text: str) -> int | str:
+    if not text:
+        raise EvalError("Prerelease is empty")
+    if not _IDENTIFIER.fullmatch(text):
+        raise EvalError(f"Invalid character(s) found in prerelease {quote_cut(text)}")
+    if not _NUMBER.fullmatch(text):
+        return text
+    if len(text) > 1 and text[0] == "0":
+        raise EvalError(f"Numeric PreRelease version must not contain leading zeroes {quote_cut(text)}")
+    return _uint(text)
+
+
+def _metadata(text: str) -> str:
+    if not text:
+        raise EvalError("Build meta data is empty")
+    if not _IDENTIFIER.fullmatch(text):
+        raise EvalError(f"Invalid character(s) found in build meta data {quote_cut(text)}")
+    return text
+
+
+def _parse_loosely(text: str, normalize: bool) -> Version:
+    """Return ``semver(text, normalize)``: a ``v`` in front, missing numbers and leading zeros are then allowed.
+
+    Raises EvalError.
+    """
+    if not normalize:
+        return parse_version(text)
+    parts = [_without_zeros(part) for part in text.removeprefix("v").split(".", 2)]
+    if len(parts) < 3:
+        if "+" in parts[-1] or "-" in parts[-1]:
+            raise EvalError("short version cannot contain PreRelease/Build meta data")
+        parts += ["0"] * (3 - len(parts))
+    return parse_version(".".join(parts))
+
+
+def _without_zeros(part: str) -> str:
+    if len(utf8(part)) <= 1:
+        return part
+    part = part.lstrip("0")
+    return part if part and part[0] in "0123456789" else f"0{part}"
+
+
+# Named formats
+
+Check: TypeAlias = Callable[[str], tuple[str, ...]]
+
+_HEX = "[0-9A-Fa-f]"
+_UUID = re.compile(f"{_HEX}{{8}}-?{_HEX}{{4}}-?{_HEX}{{4}}-?{_HEX}{{4}}-?{_HEX}{{12}}", re.ASCII)
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})", re.ASCII)
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", re.ASCII)
+_CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})", re.ASCII)
+
+
+class Format(Opaque, frozen=True, eq=False):
+    """A format: its name, what checks a text, and how long a regular expression its cost stands for."""
+
+    type = opaque("kubernetes.NamedFormat")
+    name: str
+    check: Check
+    max_regex_size: int
+
+    def text(self) -> str:
+        """Return the name."""
+        return self.name
+
+    def form(self) -> None:
+        """Refuse to be a key. Raises Panic."""
+        raise Panic("runtime error: hash of unhashable type cel.Format")
+
+    def equals(self, other: Value) -> bool:
+        """Compare names. Raises EvalError for another type."""
+        if not isinstance(other, Format):
+            raise EvalError("no such overload")
+        return self.name == other.name
+
+
+def _prefix(check: Check) -> Check:
+    return lambda text: check(names.mask_trailing_dash(text))
+
+
+def _words(check: Check) -> Check:
+    """Return a check with the words of Kubernetes 1.34, which kube/names.py has newer ones for."""
+
+    def checked(text: str) -> tuple[str, ...]:
+        details = (detail.replace("a valid label key must", "a qualified name must") for detail in check(text))
+        return tuple(re.sub("(must be no more than [0-9]+) bytes$", r"\1 characters", detail) for detail in details)
+
+    return checked
+
+
+def _uri(text: str) -> tuple[str, ...]:
+    try:
+        parse_request_uri(text)
+    except UrlError as error:
+        return (str(error),)
+    return ()
+
+
+def _complains(complaint: str, valid: Callable[[str], bool]) -> Check:
+    return lambda text: () if valid(text) else (complaint,)
+
+
+def _is_date(text: str) -> bool:
+    found = _DATE.fullmatch(text)
+    return found is not None and day_number(*map(int, found.groups())) is not None
+
+
+def _is_datetime(text: str) -> bool:
+    """Tell whether strfmt takes a text for a time; it looks at nothing behind a second T."""
+    date, separator, rest = text.lower().partition("t")
+    clock = _CLOCK.fullmatch(rest.partition("t")[0])
+    if not separator or clock is None or not _is_date(date):
+        return False
+    hour, minute, second = clock.groups()
+    return hour <= "23" and minute <= "59" and second <= "59"
+
+
+FORMATS: Final[Mapping[str, Format]] = {
+    "dns1123Label": Format("DNS1123Label", names.is_dns1123_label, 30),
+    "dns1123Subdomain": Format("DNS1123Subdomain", names.is_dns1123_subdomain, 60),
+    "dns1035Label": Format("DNS1035Label", names.is_dns1035_label, 30),
+    "qualifiedName": Format("QualifiedName", _words(names.is_qualified_name), 60),
+    "dns1123LabelPrefix": Format("DNS1123LabelPrefix", _prefix(names.is_dns1123_label), 30),
+    "dns1123SubdomainPrefix": Format("DNS1123SubdomainPrefix", _prefix(names.is_dns1123_subdomain), 60),
+    "dns1035LabelPrefix": Format("DNS1035LabelPrefix", _prefix(names.is_dns1035_label), 30),
+    "labelValue": Format("LabelValue", _words(names.is_valid_label_value), 40),
+    "uri": Format("URI", _uri, 1103),
+    "uuid": Format("uuid", _complains("does not match the UUID format", lambda t: bool(_UUID.fullmatch(t))), 70),
+    "byte": Format("byte", _complains("invalid base64", lambda text: bool(_BASE64.fullmatch(text))), 84),
+    "date": Format("date", _complains("invalid date", _is_date), 71),
+    "datetime": Format("datetime", _complains("invalid datetime", _is_datetime), 71),
+}
+"""The formats by the name that format.named() knows."""
+
+
+def _named(name: str) -> Optional:
+    found = FORMATS.get(name)
+    return NONE if found is None else Optional(found)
+
+
+def _validate(checked: Format, text: str) -> Optional:
+    complaints = list(checked.check(text))
+    return Optional(complaints) if complaints else NONE
+
+
+# The authorizer: only a cluster knows who may do what
+
+
+def _undecided(*_: Value) -> NoReturn:
+    raise Undecided("authorizer: only a cluster knows who may do what")
+
+
+# Costs, work and rows
+
+_QUADRATIC, _MOST_DIGITS_READ = 10_000, 100_000
+"""A number of n digits takes n * n / 10,000 to read; there are none of more than 100,000."""
+
+
+def _quantities(args: Sequence[Value], meter: Meter) -> None:
+    if args[0].__class__ is str:
+        digits = min(len(args[0]), _MOST_DIGITS_READ)
+        spend(meter, digits * digits // _QUADRATIC + len(args[0]) // CHARACTERS)
+
+
+def _validate_cost(args: Sequence[Value], _: Value) -> int:
+    pattern = getattr(args[0], "max_regex_size", None)
+    return 1 if pattern is None else cost.match(cost.plain_size(args[1]), pattern)
+
+
+_Q, _V = "kubernetes.Quantity", "kubernetes.Semver"
+_PARSED = cost.reading(CHARACTERS)
+_READ = cost.reading(1)
+
+
+def _of_quantity(name: str, *overloads: tuple[str, str, Callable[..., Value]]) -> Function:
+    return function(name, *((f"quantity_{id_}", text, run) for id_, text, run in overloads), work=_READ)
+
+
+def _both(name: str, overload: str, result: str, holds: Callable[[int], Value]) -> Function:
+    """Return the row of a comparison of quantities or versions."""
+    return function(
+        name,
+        (f"quantity_{overload}", f".({_Q}, {_Q}) {result}", lambda left, right: holds(_compare(left, right))),
+        (f"semver_{overload}", f".({_V}, {_V}) {result}", lambda left, right: holds(compare_versions(left, right))),
+        work=_READ,
+    )
+
+
+def _authorizer(name: str, overload: str, types: str) -> Function:
+    text = re.sub("[A-Z][A-Za-z]+", r"kubernetes.authorization.\g<0>", types)
+    return function(name, (overload, text, _undecided))
+
+
+FUNCTIONS: Final = (
+    function(
+        "quantity", ("string_to_quantity", f"(string) {_Q}", parse_quantity), cost=cost.first_plain, work=_quantities
+    ),
+    function(
+        "isQuantity",
+        ("is_quantity_string", "(string) bool", reads(parse_quantity)),
+        cost=cost.first_plain,
+        work=_quantities,
+    ),
+    _of_quantity("sign", ("sign", f"({_Q}) int", lambda quantity: quantity.number.sign())),
+    _of_quantity("isInteger", ("is_integer", f".({_Q}) bool", lambda quantity: as_int(quantity) is not None)),
+    _of_quantity("asInteger", ("get_int", f".({_Q}) int", _as_integer)),
+    _of_quantity("asApproximateFloat", ("get_float", f".({_Q}) double", as_approximate_float)),
+    _of_quantity(
+        "add",
+        ("add", f".({_Q}, {_Q}) {_Q}", lambda left, right: _combined(left, right.number, 1)),
+        ("add_int", f".({_Q}, int) {_Q}", lambda left, right: _combined(left, _of(right), 1)),
+    ),
+    _of_quantity(
+        "sub",
+        ("sub", f".({_Q}, {_Q}) {_Q}", lambda left, right: _combined(left, right.number, -1)),
+        ("sub_int", f".({_Q}, int) {_Q}", _minus_int),
+    ),
+    _both("compareTo", "compare_to", "int", lambda sign: sign),
+    _both("isGreaterThan", "is_greater_than", "bool", lambda sign: sign > 0),
+    _both("isLessThan", "is_less_than", "bool", lambda sign: sign < 0),
+    function(
+        "semver",
+        ("string_to_semver", f"(string) {_V}", parse_version),
+        ("string_bool_to_semver", f"(string, bool) {_V}", _parse_loosely),
+        cost=cost.first_plain,
+        work=_PARSED,
+    ),
+    function(
+        "isSemver",
+        ("is_semver_string", "(string) bool", reads(parse_version)),
+        ("is_semver_string_bool", "(string, bool) bool", reads(_parse_loosely)),
+        cost=cost.first_plain,
+        work=_PARSED,
+    ),
+    function("major", ("semver_major", f".({_V}) int", lambda version: int64(version.numbers[0]))),
+    function("minor", ("semver_minor", f".({_V}) int", lambda version: int64(version.numbers[1]))),
+    function("patch", ("semver_patch", f".({_V}) int", lambda version: int64(version.numbers[2]))),
+    *(
+        function(f"format.{name}", (f"format.{name}", "() kubernetes.NamedFormat", lambda found=found: found))
+        for name, found in FORMATS.items()
+    ),
+    function("format.named", ("format-named", "(string) optional_type(kubernetes.NamedFormat)", _named)),
+    function(
+        "validate",
+        ("format-validate", ".(kubernetes.NamedFormat, string) optional_type(list(string))", _validate),
+        cost=_validate_cost,
+        work=_PARSED,
+    ),
+    _authorizer("path", "authorizer_path", ".(Authorizer, string) PathCheck"),
+    _authorizer("group", "authorizer_group", ".(Authorizer, string) GroupCheck"),
+    _authorizer("serviceAccount", "authorizer_serviceaccount", ".(Authorizer, string, string) Authorizer"),
+    _authorizer("fieldSelector", "authorizer_fieldselector", ".(ResourceCheck, string) ResourceCheck"),
+    _authorizer("labelSelector", "authorizer_labelselector", ".(ResourceCheck, string) ResourceCheck"),
+    _authorizer("resource", "groupcheck_resource", ".(GroupCheck, string) ResourceCheck"),
+    _authorizer("subresource", "resourcecheck_subresource", ".(ResourceCheck, string) ResourceCheck"),
+    _authorizer("namespace", "resourcecheck_namespace", ".(ResourceCheck, string) ResourceCheck"),
+    _authorizer("name", "resourcecheck_name", ".(ResourceCheck, string) ResourceCheck"),
+    _authorizer("check", "pathcheck_check", ".(PathCheck, string) Decision"),
+    _authorizer("check", "resourcecheck_check", ".(ResourceCheck, string) Decision"),
+    _authorizer("errored", "decision_errored", ".(Decision) bool"),
+    _authorizer("error", "decision_error", ".(Decision) string"),
+    _authorizer("allowed", "decision_allowed", ".(Decision) bool"),
+    _authorizer("reason", "decision_reason", ".(Decision) string"),
+)

@@ -1,0 +1,493 @@
+"""Operators, size(), dyn(), type() and the functions of optionals.
+
+Operators are dispatched by their left operand's type alone. Source: common/stdlib/standard.go (singleton bindings), the
+methods of common/types and cel/library.go, cel-go v0.26.0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NoReturn
+
+from trainc.cel import cost
+from trainc.cel.equality import equal, length
+from trainc.cel.functions import Function, Run, function
+from trainc.cel.gotext import shown
+from trainc.cel.maps import MISSING, find, inserted, is_list, is_map, items
+from trainc.cel.values import (
+    INT_MAX,
+    INT_MIN,
+    NONE,
+    UINT_MAX,
+    Container,
+    Duration,
+    EvalError,
+    KeyedMap,
+    Opaque,
+    Optional,
+    Timestamp,
+    TypeValue,
+    Uint,
+    Value,
+    type_of,
+)
+from trainc.cel.work import CHARACTERS, FIXED, Meter, spend
+
+_SECOND: Final = 10**9
+_FIRST_SECOND, _LAST_SECOND = -62135596800, 253402300799
+_RECEIVERS: Final = frozenset((str, Timestamp, Duration))
+_READ: Final = 3
+"""The work of reading an item of a list with a schema."""
+
+LONG: Final = 256
+"""How long a text is looked for in a list for the work of a short one."""
+
+STRINGS: Final = 16
+"""How many elements of a list are compared with a string for one unit of work."""
+
+_NO_OVERLOAD = "no such overload"
+
+
+def refuse(function: str, operand: Value) -> NoReturn:
+    """Raise cel-go's error for an operand that does not know a function: strings and times word it otherwise."""
+    raise EvalError(_NO_OVERLOAD if operand.__class__ in _RECEIVERS else f"{_NO_OVERLOAD}: {function}")
+
+
+def _mismatch() -> NoReturn:
+    raise EvalError(_NO_OVERLOAD)
+
+
+def _int(number: int) -> int:
+    if INT_MIN <= number <= INT_MAX:
+        return number
+    raise EvalError("integer overflow")
+
+
+def _uint(number: int) -> Uint:
+    if 0 <= number <= UINT_MAX:
+        return Uint(number)
+    raise EvalError("unsigned integer overflow")
+
+
+def _numbers(left: Value, right: Value) -> tuple[int, int]:
+    """Return two integers, both signed or both unsigned, as Python's."""
+    return (left, right) if left.__class__ is int else (left.value, right.value)
+
+
+def _moved(time: Timestamp, nanos: int) -> Timestamp:
+    moved = time.nanos + nanos
+    if _FIRST_SECOND <= moved // _SECOND <= _LAST_SECOND:
+        return Timestamp(moved, time.offset)
+    raise EvalError("timestamp overflow")
+
+
+def add(left: Value, right: Value, meter: Meter) -> Value:
+    """Return ``left + right``; the work of copying texts and lists is taken from meter."""
+    kind = left.__class__
+    if kind is right.__class__:
+        if kind is int:
+            return _int(left + right)
+        if kind is float:
+            return left + right
+        if kind is str or kind is bytes:
+            spend(meter, (len(left) + len(right)) // CHARACTERS)
+            return left + right
+        if kind is Uint:
+            return _uint(left.value + right.value)
+        if kind is Duration:
+            return Duration(_int(left.nanos + right.nanos))
+    if kind is Timestamp and right.__class__ is Duration:
+        return _moved(left, right.nanos)
+    if kind is Duration and right.__class__ is Timestamp:
+        return _moved(right, left.nanos)
+    if is_list(left):
+        return _add_lists(left, right, meter)
+    if kind not in (int, float, str, bytes, Uint, Duration, Timestamp):
+        refuse("_+_", left)
+    _mismatch()
+
+
+def _add_lists(left: Value, right: Value, meter: Meter) -> Value:
+    if not is_list(right):
+        _mismatch()
+    spend(meter, len(left) + len(right))
+    if len(meter) > FIXED and any(left is each for each in meter[FIXED:]):
+        left.extend(right)  # cel-go fills the list of a bound name in place
+        return left
+    if isinstance(left, Container):
+        spend(meter, _READ * (len(left) + len(right)))
+        return left.add(right)
+    if len(left) == 0 or len(right) == 0:
+        return left if len(right) == 0 and len(left) else right
+    return [*left, *right]
+
+
+def _subtract(left: Value, right: Value) -> Value:
+    kind = left.__class__
+    if kind is right.__class__:
+        if kind is int:
+            return _int(left - right)
+        if kind is float:
+            return left - right
+        if kind is Uint:
+            return _uint(left.value - right.value)
+        if kind is Duration:
+            return Duration(_int(left.nanos - right.nanos))
+        if kind is Timestamp:
+            seconds = _int((left.nanos // _SECOND - right.nanos // _SECOND) * _SECOND)
+            return Duration(_int(seconds + left.nanos % _SECOND - right.nanos % _SECOND))
+    if kind is Timestamp and right.__class__ is Duration:
+        return _moved(left, _int(-right.nanos))
+    if kind not in (int, float, Uint, Duration, Timestamp):
+        refuse("_-_", left)
+    _mismatch()
+
+
+def _multiply(left: Value, right: Value) -> Value:
+    kind = left.__class__
+    if kind not in (int, float, Uint):
+        refuse("_*_", left)
+    if kind is not right.__class__:
+        _mismatch()
+    if kind is Uint:
+        return _uint(left.value * right.value)
+    return _int(left * right) if kind is int else left * right
+
+
+def _divide(left: Value, right: Value) -> Value:
+    kind = left.__class__
+    if kind not in (int, float, Uint):
+        refuse("_/_", left)
+    if kind is not right.__class__:
+        _mismatch()
+    if kind is float:
+        return _divide_doubles(left, right)
+    one, two = _numbers(left, right)
+    if two == 0:
+        raise EvalError("division by zero")
+    if kind is Uint:
+        return Uint(one // two)
+    return _int(abs(one) // abs(two) * (1 if (one < 0) is (two < 0) else -1))
+
+
+def _divide_doubles(left: float, right: float) -> float:
+    if right:
+        return left / right
+    if math.isnan(left) or left == 0 or math.isnan(right):
+        return math.nan
+    return math.copysign(math.inf, left) * math.copysign(1, right)
+
+
+def _modulo(left: Value, right: Value) -> Value:
+    """Return ``left % right``, whose sign is left's."""
+    kind = left.__class__
+    if kind is not int and kind is not Uint:
+        refuse("_%_", left)
+    if kind is not right.__class__:
+        _mismatch()
+    one, two = _numbers(left, right)
+    if two == 0:
+        raise EvalError("modulus by zero")
+    if kind is Uint:
+        return Uint(one % two)
+    if one == INT_MIN and two == -1:
+        raise EvalError("integer overflow")
+    return abs(one) % abs(two) * (-1 if one < 0 else 1)
+
+
+def _negate(value: Value) -> Value:
+    kind = value.__class__
+    if kind is int:
+        return _int(-value)
+    if kind is float:
+        return -value
+    if kind is Duration:
+        return Duration(_int(-value.nanos))
+    if kind is bool:
+        _mismatch()
+    refuse("-_", value)
+
+
+def _logical_not(value: Value) -> bool:
+    if value is True:
+        return False
+    if value is False:
+        return True
+    _mismatch()
+
+
+_NUMBERS: Final = frozenset((int, float, Uint))
+_ORDERED_KINDS: Final = frozenset((str, bytes, bool, Timestamp, Duration))
+
+ORDERED: Final = _NUMBERS | _ORDERED_KINDS
+"""The kinds of values that have an order."""
+
+
+def compare(left: Value, right: Value) -> int:
+    """Return -1, 0 or 1; left is of one of the ORDERED kinds.
+
+    Strings are ordered by code point, which is the order of their UTF-8. Raises EvalError for NaN and for values
+    that have no common order.
+    """
+    kind, other = left.__class__, right.__class__
+    if kind in _NUMBERS and other in _NUMBERS:
+        return _compare_numbers(left, right)
+    if kind is other and kind in _ORDERED_KINDS:
+        return int(left > right) - int(left < right)
+    if kind is float and math.isnan(left):
+        raise EvalError("NaN values cannot be ordered")
+    raise EvalError("no such overload")
+
+
+def _compare_numbers(left: Value, right: Value) -> int:
+    one = left.value if left.__class__ is Uint else left
+    two = right.value if right.__class__ is Uint else right
+    if one.__class__ is float or two.__class__ is float:
+        if math.isnan(one) or math.isnan(two):
+            raise EvalError("NaN values cannot be ordered")
+        one, two = float(one), float(two)  # Go rounds the integer first, too
+    return int(one > two) - int(one < two)
+
+
+def _ordered(function: str, holds: Callable[[int], bool]) -> Callable[[Value, Value, Meter], bool]:
+    def ordered(left: Value, right: Value, meter: Meter) -> bool:
+        kind = left.__class__
+        if kind not in ORDERED:
+            refuse(function, left)
+        if kind is right.__class__ and (kind is str or kind is bytes):
+            spend(meter, min(len(left), len(right)) // CHARACTERS)
+        return holds(compare(left, right))
+
+    return ordered
+
+
+def contains(element: Value, container: Value, meter: Meter) -> bool:
+    """Return ``element in container``: whether a list has an equal element, a map the key."""
+    if container.__class__ is list:
+        return _in_list(element, container, meter)
+    if is_map(container):
+        return find(container, element) is not MISSING
+    if isinstance(container, Container):
+        return _in_container(element, container, meter)
+    _mismatch()
+
+
+def _in_list(element: Value, container: list[Value], meter: Meter) -> bool:
+    if element.__class__ is str:
+        spend(meter, len(container) * (1 + len(element) // LONG) // STRINGS)
+        return element in container  # nothing else equals a string, in Python neither
+    at = next((at for at, other in enumerate(container) if _same(element, other, meter)), -1)
+    spend(meter, len(container) if at < 0 else at)
+    return at >= 0
+
+
+def _same(element: Value, other: Value, meter: Meter) -> bool:
+    try:
+        return equal(element, other, meter)
+    except EvalError:
+        return False
+
+
+def _in_container(element: Value, container: Container, meter: Meter) -> bool:
+    failed: EvalError | None = None
+    for other in container:
+        try:
+            if equal(other, element, meter):
+                return True
+        except EvalError as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
+    return False
+
+
+def size(value: Value) -> int:
+    """Return ``size(value)``."""
+    if value.__class__ in (str, list, dict, bytes, KeyedMap) or isinstance(value, Container):
+        return length(value)
+    refuse("size", value)
+
+
+def _equal_cost(args: Sequence[Value], result: Value) -> int:
+    return 1 if isinstance(args[0], Opaque) else cost.smaller(args, result)
+
+
+def _in_list_cost(args: Sequence[Value], _: Value) -> int:
+    return cost.actual_size(args[1])
+
+
+# Optionals
+
+
+def _dereference(optional: Optional) -> Value:
+    if isinstance(optional.value, EvalError):
+        raise EvalError(optional.value.message, optional.value.position)
+    if optional.present:
+        return optional.value
+    raise EvalError("optional.none() dereference")
+
+
+def of_non_zero(value: Value) -> Optional:
+    """Return an optional of a value, none for the zero value of its type.
+
+    Timestamps count as zero in the year 1 only, as Go's do; schemas' objects and lists and values of libraries never.
+    """
+    return NONE if _is_zero(value) else Optional(value)
+
+
+def _is_zero(value: Value) -> bool:
+    if isinstance(value, Container | Opaque | Optional | TypeValue):
+        return False
+    if isinstance(value, Uint):
+        return value.value == 0
+    if isinstance(value, KeyedMap):
+        return length(value) == 0
+    if isinstance(value, Duration | Timestamp):
+        return value.nanos == (0 if isinstance(value, Duration) else _FIRST_SECOND * _SECOND)
+    return not value  # NaN is true
+
+
+def _unwrap(values: Iterable[Value]) -> list[Value]:
+    found = []
+    for value in values:
+        if not isinstance(value, Optional):
+            raise EvalError(f"value {shown(value)} is not optional")
+        if value.present:
+            found.append(value.value)
+    return found
+
+
+def _insert_all(target: Value, update: Value) -> Value:
+    for key, value in items(update):
+        target = inserted(target, key, value)
+    return target
+
+
+_TYPES: Final = {"int64": "int", "uint64": "uint"}
+_COMPARED: Final = (
+    *("bool", "int64", "int64_double", "int64_uint64", "uint64", "uint64_double", "uint64_int64"),
+    *("double", "double_int64", "double_uint64", "string", "bytes", "timestamp", "duration"),
+)
+
+
+def _order(name: str, word: str, holds: Callable[[int], bool]) -> Function:
+    overloads = []
+    for kinds in _COMPARED:
+        one, _, two = kinds.partition("_")
+        left, right = (_TYPES.get(kind, kind) for kind in (one, two or one))
+        price = cost.smaller if one in ("string", "bytes") else None
+        overloads.append((f"{word}_{kinds}", f"({left}, {right}) bool", None, price))
+    return function(name, *overloads, run=_ordered(name, holds), metered=True)
+
+
+def _arithmetic(name: str, word: str, run: Run, *kinds: str) -> Function:
+    return function(
+        name,
+        *(
+            (f"{word}_{kind}", f"({', '.join([_TYPES.get(kind, kind)] * 2)}) {_TYPES.get(kind, kind)}")
+            for kind in kinds
+        ),
+        run=run,
+    )
+
+
+_IN: Final = (
+    ("in_list", "(<A>, list(<A>)) bool", None, _in_list_cost),
+    ("in_map", "(<A>, map(<A>, <B>)) bool"),
+)
+
+FUNCTIONS: Final = (
+    function("!_", ("logical_not", "(bool) bool"), run=_logical_not),
+    function("-_", ("negate_double", "(double) double"), ("negate_int64", "(int) int"), run=_negate),
+    *(function(name, *_IN, run=contains, metered=True) for name in ("@in", "_in_", "in")),
+    function("_&&_", ("logical_and", "(bool, bool) bool")),
+    function("_||_", ("logical_or", "(bool, bool) bool")),
+    function("_?_:_", ("conditional", "(bool, <A>, <A>) <A>")),
+    function("@not_strictly_false", ("not_strictly_false", "(bool) bool"), run=_logical_not),
+    function("__not_strictly_false__", ("__not_strictly_false__", "(bool) bool")),
+    function("_==_", ("equals", "(<A>, <A>) bool"), cost=_equal_cost),
+    function("_!=_", ("not_equals", "(<A>, <A>) bool"), cost=cost.smaller),
+    _order("_<_", "less", lambda sign: sign < 0),
+    _order("_<=_", "less_equals", lambda sign: sign <= 0),
+    _order("_>_", "greater", lambda sign: sign > 0),
+    _order("_>=_", "greater_equals", lambda sign: sign >= 0),
+    function(
+        "_+_",
+        ("add_bytes", "(bytes, bytes) bytes", None, cost.both),
+        ("add_double", "(double, double) double"),
+        ("add_duration_duration", "(duration, duration) duration"),
+        ("add_duration_timestamp", "(duration, timestamp) timestamp"),
+        ("add_timestamp_duration", "(timestamp, duration) timestamp"),
+        ("add_int64", "(int, int) int"),
+        ("add_list", "(list(<A>), list(<A>)) list(<A>)"),
+        ("add_string", "(string, string) string", None, cost.both),
+        ("add_uint64", "(uint, uint) uint"),
+        run=add,
+        metered=True,
+    ),
+    function(
+        "_-_",
+        ("subtract_double", "(double, double) double"),
+        ("subtract_duration_duration", "(duration, duration) duration"),
+        ("subtract_int64", "(int, int) int"),
+        ("subtract_timestamp_duration", "(timestamp, duration) timestamp"),
+        ("subtract_timestamp_timestamp", "(timestamp, timestamp) duration"),
+        ("subtract_uint64", "(uint, uint) uint"),
+        run=_subtract,
+    ),
+    _arithmetic("_*_", "multiply", _multiply, "double", "int64", "uint64"),
+    _arithmetic("_/_", "divide", _divide, "double", "int64", "uint64"),
+    _arithmetic("_%_", "modulo", _modulo, "int64", "uint64"),
+    function("_?._", ("select_optional_field", "(dyn, string) optional_type(<V>)")),
+    function(
+        "_[_]",
+        ("index_list", "(list(<A>), int) <A>"),
+        ("index_map", "(map(<A>, <B>), <A>) <B>"),
+        ("optional_list_index_int", "(optional_type(list(<V>)), int) optional_type(<V>)"),
+        ("optional_map_index_value", "(optional_type(map(<K>, <V>)), <K>) optional_type(<V>)"),
+    ),
+    function(
+        "_[?_]",
+        ("list_optindex_optional_int", "(list(<V>), int) optional_type(<V>)"),
+        ("optional_list_optindex_optional_int", "(optional_type(list(<V>)), int) optional_type(<V>)"),
+        ("map_optindex_optional_value", "(map(<K>, <V>), <K>) optional_type(<V>)"),
+        ("optional_map_optindex_optional_value", "(optional_type(map(<K>, <V>)), <K>) optional_type(<V>)"),
+    ),
+    function("dyn", ("to_dyn", "(<A>) dyn"), run=lambda value: value),
+    function("type", ("type", "(<A>) type(<A>)"), run=lambda value: TypeValue(type_of(value))),
+    function(
+        "size",
+        ("size_bytes", "(bytes) int"),
+        ("bytes_size", ".(bytes) int"),
+        ("size_list", "(list(<A>)) int"),
+        ("list_size", ".(list(<A>)) int"),
+        ("size_map", "(map(<A>, <B>)) int"),
+        ("map_size", ".(map(<A>, <B>)) int"),
+        ("size_string", "(string) int"),
+        ("string_size", ".(string) int"),
+        run=size,
+    ),
+    function(
+        "cel.@mapInsert",
+        ("@mapInsert_map_key_value", "(map(<K>, <V>), <K>, <V>) map(<K>, <V>)", inserted),
+        ("@mapInsert_map_map", "(map(<K>, <V>), map(<K>, <V>)) map(<K>, <V>)", _insert_all),
+    ),
+    function("optional.none", ("optional_none", "() optional_type(<V>)", lambda: NONE)),
+    function("optional.of", ("optional_of", "(<V>) optional_type(<V>)", Optional)),
+    function("optional.ofNonZeroValue", ("optional_ofNonZeroValue", "(<V>) optional_type(<V>)", of_non_zero)),
+    function(
+        "optional.unwrap",
+        ("optional_unwrap", "(list(optional_type(<V>))) list(<V>)", _unwrap),
+        work=cost.no_work,
+    ),
+    function(
+        "unwrapOpt",
+        ("optional_unwrapOpt", ".(list(optional_type(<V>))) list(<V>)", _unwrap),
+        work=cost.elements,
+    ),
+    function("hasValue", ("optional_hasValue", ".(optional_type(<V>)) bool", lambda optional: optional.present)),
+    function("value", ("optional_value", ".(optional_type(<V>)) <V>", _dereference)),
+    function("or", ("optional_or_optional", ".(optional_type(<V>), optional_type(<V>)) optional_type(<V>)")),
+    function("orValue", ("optional_orValue_value", ".(optional_type(<V>), <V>) <V>")),
+)

@@ -1,0 +1,314 @@
+"""Layers: tars whose bytes depend on nothing but content, and a cache of them by what they are made of.
+
+Order, times, names of owners and what builds leave behind are normalised. The cache is safe to delete, and a damaged
+entry counts as absent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Final
+
+import msgspec
+from msgspec import Struct, field
+
+from trainc.basics.jsonvalues import JsonObject, as_object
+from trainc.images.definition import Definition
+from trainc.images.layout import Layer, canonical
+from trainc.project.files import IrregularFileError, open_regular, read_regular
+
+DROPPED: Final = re.compile(
+    r"""
+    dev/.* | proc/.* | sys/.* | tmp/.* | var/tmp/.* | run/.*
+    | etc/(hostname|resolv\.conf|\.pwd\.lock|(passwd|group|shadow|gshadow|subuid|subgid)-)
+    | etc/ssh/ssh_host_.* | etc/machine-id | var/lib/dbus/machine-id
+    | etc/(apt/apt\.conf\.d|dpkg/dpkg\.cfg\.d)/99mmdebstrap
+    | etc/apt/(sources\.list|sources\.list\.d/.*|preferences\.d/.*|auth\.conf(\.d/.*)?)
+    | var/lib/apt/(lists|mirrors|periodic)/.* | var/lib/dpkg/.*-old | var/lib/dpkg/lock.* | var/lib/systemd/.*seed
+    | var/cache/(apt|ldconfig|man|fontconfig)/.* | var/cache/debconf/.*-old | var/backups/.*
+    | var/log/(?!(apt|runit|private)$).* | root/\.(bash_history|cache.*|wget-hsts|python_history)
+    """,
+    re.X,
+)
+"""What a build leaves behind that no container needs, that differs from build to build, or that must not be shipped."""
+
+_STATUS: Final = "var/lib/dpkg/status"
+_COPYRIGHT = re.compile(r"usr/share/doc/([^/]+)/copyright")
+_METADATA = re.compile(r"usr/(?:local/)?lib/python3[^/]*/(?:dist|site)-packages/([^/]+)\.dist-info/METADATA")
+_SHADOW: Final = "etc/shadow"
+_DAY: Final = 86400
+_HASHED: Final = b"\3\0\0\0"
+"""The flags of a compiled module that holds a hash of its source, and is checked: what SOURCE_DATE_EPOCH makes."""
+
+_XATTR: Final = "SCHILY.xattr."
+
+
+class Facts(Struct, frozen=True):
+    """What the layers above and the SBOM need to know of a system layer.
+
+    ``directories`` and ``links`` are names without a first slash; ``copyrights`` are DEP-5 texts by package,
+    ``wheels`` the METADATA of installed wheels by the name of their .dist-info folder.
+    """
+
+    status: str
+    directories: frozenset[str] = frozenset()
+    links: Mapping[str, str] = field(default_factory=dict)
+    copyrights: Mapping[str, str] = field(default_factory=dict)
+    wheels: Mapping[str, str] = field(default_factory=dict)
+
+
+class Entry(Struct, frozen=True):
+    """A file of a layer, with ``link`` a symbolic link, or a folder: its name without a first slash, and its mode."""
+
+    name: str
+    content: bytes = b""
+    mode: int = 0o644
+    link: str = ""
+    folder: bool = False
+
+
+def system_layer(source: IO[bytes], target: IO[bytes], epoch: int) -> Facts:
+    """Write the tar of a root file system anew, in the order of names and with one time, and say what is in it.
+
+    What DROPPED names is left out, and an empty /etc/machine-id put in. Compiled modules of Python that hold the time
+    of their source are left out too: with one time for all files they would be stale. Raises tarfile.TarError where
+    ``source`` is no tar, KeyError where it is no Debian system.
+    """
+    with tarfile.open(fileobj=source) as old, tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as new:
+        members = {name: member for member in old if (name := _name(member.name)) and not DROPPED.fullmatch(name)}
+        members = {name: member for name, member in members.items() if not _timed(old, member)}
+        first = _first_names(members)
+        texts = dict(_texts(old, members, first))
+        machine_id = _header("etc/machine-id", epoch, 0o444)
+        for name in sorted({*members, machine_id.name}):
+            if name not in members:
+                new.addfile(machine_id)
+                continue
+            member = members[name]
+            header = _normal(member, name, epoch)
+            if name in first and first[name] != name:
+                header.type, header.linkname, header.size = tarfile.LNKTYPE, first[name], 0
+                new.addfile(header)
+            elif name in first:
+                header.type, header.linkname = tarfile.REGTYPE, ""
+                _copy(old, new, _content(members, member), header, epoch)
+            else:
+                new.addfile(header)
+    return _facts(members, texts)
+
+
+def upper_layer(entries: Iterable[Entry], facts: Facts, epoch: int) -> bytes:
+    """Return the tar of a layer above a system: the entries, and the folders that the system does not have.
+
+    Raises ValueError for an entry below a symbolic link, which a layer would replace.
+    """
+    by_name = {entry.name: entry for entry in entries}
+    folders: set[str] = set()
+    for name in by_name:
+        for folder in _parents(name):
+            if folder in facts.links:
+                raise ValueError(f"/{name} lies below the symbolic link /{folder}: name /{facts.links[folder]} instead")
+            folders |= {folder} - facts.directories
+    file = BytesIO()
+    with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name in sorted(folders | set(by_name)):
+            header = _header(name, epoch, 0o755)
+            entry = by_name.get(name)
+            if entry is None or entry.folder:
+                header.type = tarfile.DIRTYPE
+                tar.addfile(header)
+                continue
+            header.mode, header.size = (0o777, 0) if entry.link else (entry.mode, len(entry.content))
+            header.type, header.linkname = (tarfile.SYMTYPE if entry.link else tarfile.REGTYPE), entry.link
+            tar.addfile(header, BytesIO(entry.content))
+    return file.getvalue()
+
+
+def copied(definition: Definition, contents: Mapping[str, bytes]) -> Iterator[Entry]:
+    """Yield the files and links of a definition; ``contents`` are by their path as image.yaml has it."""
+    for each in definition.files:
+        yield Entry(each.target.lstrip("/"), contents[each.source], 0o755 if each.executable else 0o644)
+    for folder in definition.folders:
+        yield Entry(folder.lstrip("/"), folder=True)
+    for path, target in definition.links.items():
+        yield Entry(path.lstrip("/"), link=target)
+
+
+def _name(name: str) -> str:
+    return re.sub(r"^(\./|/)+", "", name).strip("/") if name not in (".", "./") else ""
+
+
+def _parents(name: str) -> Iterator[str]:
+    parts = name.split("/")[:-1]
+    yield from ("/".join(parts[: end + 1]) for end in range(len(parts)))
+
+
+def _header(name: str, epoch: int, mode: int) -> tarfile.TarInfo:
+    header = tarfile.TarInfo(name)
+    header.mtime, header.mode = epoch, mode
+    return header
+
+
+def _normal(member: tarfile.TarInfo, name: str, epoch: int) -> tarfile.TarInfo:
+    header = _header(name, epoch, member.mode & 0o7777)
+    header.type, header.linkname, header.size = member.type, member.linkname, member.size
+    header.uid, header.gid = member.uid, member.gid
+    header.pax_headers = {key: member.pax_headers[key] for key in sorted(member.pax_headers) if key.startswith(_XATTR)}
+    return header
+
+
+def _timed(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bool:
+    """Tell whether a member is a compiled module whose validity depends on the time of its source (PEP 552)."""
+    if not member.isreg() or not member.name.endswith(".pyc"):
+        return False
+    file = tar.extractfile(member)
+    assert file is not None, "a regular file"
+    return file.read(8)[4:] != _HASHED
+
+
+def _first_names(members: Mapping[str, tarfile.TarInfo]) -> Mapping[str, str]:
+    """Return, for every regular file, the name that has its content: of hard links the first in order."""
+    groups: dict[str, list[str]] = {}
+    for name, member in members.items():
+        if member.isreg() or member.islnk():
+            groups.setdefault(_name(member.linkname) if member.islnk() else name, []).append(name)
+    return {name: min(group) for group in groups.values() for name in group}
+
+
+def _content(members: Mapping[str, tarfile.TarInfo], member: tarfile.TarInfo) -> tarfile.TarInfo:
+    return members[_name(member.linkname)] if member.islnk() else member
+
+
+def _copy(
+    old: tarfile.TarFile, new: tarfile.TarFile, content: tarfile.TarInfo, header: tarfile.TarInfo, epoch: int
+) -> None:
+    file = old.extractfile(content)
+    assert file is not None, "a regular file"
+    header.size = content.size
+    if header.name == _SHADOW:
+        data = _without_days(file.read(), epoch)
+        header.size = len(data)
+        new.addfile(header, BytesIO(data))
+    else:
+        new.addfile(header, file)
+
+
+def _without_days(shadow: bytes, epoch: int) -> bytes:
+    """Return /etc/shadow with one day as that of every account's last change of password (shadow(5), third field)."""
+    day = str(epoch // _DAY).encode()
+    return re.sub(rb"^([^:\n]*:[^:\n]*:)[0-9]*:", lambda match: match[1] + day + b":", shadow, flags=re.M)
+
+
+def _texts(
+    tar: tarfile.TarFile, members: Mapping[str, tarfile.TarInfo], regular: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    for name in regular:
+        if name == _STATUS or _COPYRIGHT.fullmatch(name) or _METADATA.fullmatch(name):
+            file = tar.extractfile(_content(members, members[name]))
+            assert file is not None, "a regular file"
+            yield name, file.read().decode("utf-8", "replace")
+
+
+def _facts(members: Mapping[str, tarfile.TarInfo], texts: Mapping[str, str]) -> Facts:
+    links = {name: member.linkname for name, member in sorted(members.items()) if member.issym()}
+    copyrights = {match[1]: texts[name] for name in sorted(texts) if (match := _COPYRIGHT.fullmatch(name))}
+    for name, target in links.items():
+        # A package that shares the copyright of its source has a link to the other's folder.
+        if match := re.fullmatch(r"usr/share/doc/([^/]+)", name):
+            shared = target.rstrip("/").rpartition("/")[2]
+            if shared in copyrights:
+                copyrights[match[1]] = copyrights[shared]
+    return Facts(
+        status=texts[_STATUS],
+        directories=frozenset(name for name, member in members.items() if member.isdir()),
+        links=links,
+        copyrights=dict(sorted(copyrights.items())),
+        wheels={match[1]: texts[name] for name in sorted(texts) if (match := _METADATA.fullmatch(name))},
+    )
+
+
+FORMAT: Final = 3
+"""Part of every key: another number where the same inputs are made into other bytes."""
+
+_TAR, _FACTS, _SUMS = "layer.tar", "facts.json", "sums.json"
+
+
+class Stored(Struct, frozen=True):
+    """A system layer in the cache: its tar, the layer that it is, and what is known of it."""
+
+    tar: Path
+    layer: Layer
+    facts: Facts
+
+
+def key_of(inputs: JsonObject) -> str:
+    """Return the name of the entry that is made of these inputs."""
+    return hashlib.sha256(canonical({"format": FORMAT, **inputs})).hexdigest()
+
+
+@contextmanager
+def scratch(cache: Path) -> Iterator[Path]:
+    """Make a folder beside the entries, and remove it."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".making-", dir=cache, ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def find(cache: Path, key: str, made_by: str) -> Stored | None:
+    """Return an entry whose files are all there and as they were written, else None."""
+    folder = cache / key
+    try:
+        sums = as_object(json.loads(read_regular(folder / _SUMS) or b""))
+        found = {name: file_digest(folder / name) for name in (_TAR, _FACTS)}
+        if any([digest, size] != sums.get(name) for name, (digest, size) in found.items()):
+            return None
+        facts = msgspec.json.decode(read_regular(folder / _FACTS) or b"", type=Facts)
+    except (IrregularFileError, OSError, ValueError, RecursionError, msgspec.MsgspecError):
+        return None
+    return Stored(folder / _TAR, Layer(*found[_TAR], made_by), facts)
+
+
+def keep(cache: Path, key: str, tar: Path, facts: Facts, made_by: str) -> Stored:
+    """Move a tar into the cache, with what is known of it, and return the entry. A damaged one is replaced."""
+    with scratch(cache) as making:
+        folder = making / key
+        folder.mkdir()
+        shutil.move(tar, folder / _TAR)
+        (folder / _FACTS).write_bytes(msgspec.json.encode(facts, order="deterministic"))
+        sums: JsonObject = {name: list(file_digest(folder / name)) for name in (_TAR, _FACTS)}
+        (folder / _SUMS).write_bytes(canonical(sums))
+        shutil.rmtree(cache / key, ignore_errors=True)
+        with suppress(OSError):  # a run beside this one was faster
+            folder.rename(cache / key)
+    stored = find(cache, key, made_by)
+    assert stored is not None, "what was written is there"
+    return stored
+
+
+def keep_bytes(cache: Path, data: bytes) -> Path:
+    """Write a small layer to the cache, under its digest, and return its path."""
+    folder = cache / "layers"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{hashlib.sha256(data).hexdigest()}.tar"
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_bytes(data)
+    temporary.replace(path)
+    return path
+
+
+def file_digest(path: Path) -> tuple[str, int]:
+    """Return the digest (``sha256:`` and hexadecimal) and the size of a regular file. Raises as ``open_regular``."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return f"sha256:{digest}", file.tell()

@@ -1,0 +1,58 @@
+"""Texts of TrainJobs and runtimes, for tests that look at something else; fields to add are YAML in flow style."""
+
+from __future__ import annotations
+
+API = "apiVersion: trainer.kubeflow.org/v1alpha1\n"
+STEP = "{trainer.kubeflow.org/trainjob-ancestor-step: trainer}"
+"""The label of the replicated job whose container a TrainJob's trainer replaces."""
+
+
+def trainjob(name: str = "job", *, runtime: str = "rt", metadata: str = "", trainer: str = "{}", more: str = "") -> str:
+    """Return a TrainJob; ``metadata`` is like ", namespace: a", ``more`` are lines of spec."""
+    head = f"{API}kind: TrainJob\nmetadata: {{name: {name}{metadata}}}\n"
+    return f"{head}spec:\n  runtimeRef: {{name: {runtime}}}\n  trainer: {trainer}\n{more}"
+
+
+def role(
+    name: str = "node",
+    *,
+    trainer: bool = False,
+    image: str = "example.com/img:1",
+    container: str = "",
+    containers: str | None = None,
+    pod: str = "",
+) -> str:
+    """Return a replicated job; ``container`` is like ", command: [sshd]", ``pod`` like "subdomain: x"."""
+    labels = f"          metadata: {{labels: {STEP}}}\n" if trainer else ""
+    inside = containers or f'[{{name: node, image: "{image}"{container}}}]'
+    return (
+        f"      - name: {name}\n        template:\n{labels}          spec:\n"
+        + "            template:\n              spec:\n"
+        + (f"                {pod}\n" if pod else "")
+        + f"                containers: {inside}\n"
+    )
+
+
+def runtime(
+    *roles: str,
+    name: str = "rt",
+    kind: str = "ClusterTrainingRuntime",
+    metadata: str = "",
+    policy: str = "",
+    template: str = "",
+    spec: str = "",
+) -> str:
+    """Return a runtime of replicated jobs, a trainer's by default.
+
+    ``policy`` is mlPolicy, ``template`` the metadata of the JobSet, ``spec`` a line of its spec.
+    """
+    return (
+        f"{API}kind: {kind}\nmetadata: {{name: {name}{metadata}}}\nspec:\n"
+        + (f"  mlPolicy: {policy}\n" if policy else "")
+        + "  template:\n"
+        + (f"    metadata: {template}\n" if template else "")
+        + "    spec:\n"
+        + (f"      {spec}\n" if spec else "")
+        + "      replicatedJobs:\n"
+        + "".join(roles or (role(trainer=True),))
+    )
