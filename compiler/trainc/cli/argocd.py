@@ -9,8 +9,7 @@ import click
 from trainc.cli.command import CLEAN, Command
 from trainc.cli.compiling import JOBS, choose, compile_for, load_config
 from trainc.cli.deployment import print_objects, settings, trees
-from trainc.cli.options import findings_options, project_option
-from trainc.cli.project import project_root
+from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.gitops.argocd import health_checks, plugin_definition
 from trainc.pipeline.applications import objects
@@ -30,18 +29,15 @@ Examples:
 @click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
 @click.option("--health", is_flag=True, help="Only the health checks, a part of ConfigMap argocd-cm.")
 @click.option("--cmp", "plugin", is_flag=True, help="Only the definition of the config management plugin.")
-@project_option
-@findings_options
+@root_option
+@findings_options(aside=True)
 def command(
     *,
     environment: str | None,
     health: bool,
     plugin: bool,
-    project: str | None,
-    format_: str,
-    fail_on: str,
-    quiet: bool,
-    verbose: bool,
+    root: Path,
+    reporter: Reporter,
 ) -> int:
     """Print the objects by which Argo CD syncs out/: AppProjects, ApplicationSets, and health checks for argocd-cm.
 
@@ -54,8 +50,6 @@ def command(
     if plugin:
         print_objects([plugin_definition()])
         return CLEAN
-    reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
-    root = project_root(Path.cwd(), project)
     config, findings = load_config(root)
     environments = () if reporter.fails(findings) else _synced(config, choose(config, environment))
     if health:

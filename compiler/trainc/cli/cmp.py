@@ -38,15 +38,14 @@ VARIABLE = "ARGOCD_ENV_TRAINC_{}"
 
 
 @click.command("cmp", cls=Command, epilog=EPILOG)
-@findings_options
-def command(*, format_: str, fail_on: str, quiet: bool, verbose: bool) -> int:
+@findings_options(aside=True)
+def command(*, reporter: Reporter) -> int:
     """Print the objects of a namespace or a job, as a config management plugin of Argo CD.
 
     They are the files that trainc render would write. Findings go to standard
     error. Argo CD prunes everything if a plugin prints nothing and succeeds,
     so that never happens: nothing to print is an error.
     """
-    reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
     chosen = _parameters(os.environ)
     root, name = _place(os.environ, Path.cwd())
     config, findings = load_config(root)

@@ -22,9 +22,8 @@ from trainc.changes.trees import sources as output_sources
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command
 from trainc.cli.compiling import JOBS, executor_of, load_config
 from trainc.cli.echo import echo
-from trainc.cli.options import findings_options, project_option
+from trainc.cli.options import findings_options, root_option
 from trainc.cli.planning import Request, plan_request
-from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter, is_coloured
 from trainc.findings import Finding, has_errors
 from trainc.inputs.options import Revision
@@ -70,8 +69,8 @@ Examples:
 @click.option("--head", metavar="REV", help="The git revision to compare; without it, the working tree.")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="text", show_default=True, help="How to write it.")
 @click.option("--exit-code", is_flag=True, help="Exit 1 if anything differs, as git diff does.")
-@project_option
-@findings_options
+@root_option
+@findings_options(aside=True)
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 def command(
     *,
@@ -79,11 +78,8 @@ def command(
     head: str | None,
     output: str,
     exit_code: bool,
-    project: str | None,
-    format_: str,
-    fail_on: str,
-    quiet: bool,
-    verbose: bool,
+    root: Path,
+    reporter: Reporter,
     paths: tuple[str, ...],
 ) -> int:
     """Say what a change of out/ does, job by job, and what the cluster will do about it.
@@ -94,9 +90,7 @@ def command(
     made from those files of jobs/ and runtimes/. Differences are no findings: they
     go to standard output, findings to standard error.
     """
-    reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
     folder = Path.cwd()
-    root = project_root(folder, project)
     names = [_below(root, folder, path) for path in paths]
     old = _read(root, base, "'--base'")
     new = _read(root, head, "'--head'")

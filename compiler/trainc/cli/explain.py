@@ -37,10 +37,10 @@ def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
 @click.command("explain", cls=Command, epilog=EPILOG)
 @click.option("--env", "environment", metavar="ENV", help="The environment; without it the first one with the job.")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="text", show_default=True, help="How to print.")
-@project_option
+@project_option()
 @click.argument("what", metavar="[CODE|NAMESPACE/JOB]", required=False, shell_complete=_complete)
 @click.argument("field", metavar="[FIELD]", required=False)
-def command(*, environment: str | None, output: str, project: str | None, what: str | None, field: str | None) -> int:
+def command(*, environment: str | None, output: str, root: str | None, what: str | None, field: str | None) -> int:
     """Say what the code of a finding means, or where the fields of a job's objects came from.
 
     CODE is that of a finding, such as TC101; without anything, all codes are
@@ -52,7 +52,7 @@ def command(*, environment: str | None, output: str, project: str | None, what: 
     if what is not None and "/" in what:
         from trainc.cli.explainjob import explain_job
 
-        return explain_job(project_root(Path.cwd(), project), what, field or "", environment, output)
+        return explain_job(project_root(Path.cwd(), root), what, field or "", environment, output)
     if field is not None:
         raise click.UsageError("a field is one of a job: NAMESPACE/JOB FIELD")
     if what is None:

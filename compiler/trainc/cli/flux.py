@@ -9,8 +9,7 @@ import click
 from trainc.cli.command import Command
 from trainc.cli.compiling import JOBS, choose, compile_for, load_config
 from trainc.cli.deployment import kustomizations, print_objects, settings
-from trainc.cli.options import findings_options, project_option
-from trainc.cli.project import project_root
+from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.project.read import merge, read_platform, read_tree
 
@@ -23,19 +22,15 @@ Examples:
 
 @click.command("flux", cls=Command, epilog=EPILOG)
 @click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
-@project_option
-@findings_options
-def command(
-    *, environment: str | None, project: str | None, format_: str, fail_on: str, quiet: bool, verbose: bool
-) -> int:
+@root_option
+@findings_options(aside=True)
+def command(*, environment: str | None, root: Path, reporter: Reporter) -> int:
     """Print the Kustomizations by which Flux applies out/, one for every job.
 
     The environments are those with target: flux. jobs/ is compiled to know the
     jobs; after an error nothing is printed. With flux.write in trainc.yaml,
     trainc render writes the same as files.
     """
-    reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
-    root = project_root(Path.cwd(), project)
     config, findings = load_config(root)
     if reporter.fails(findings):
         reporter.findings(findings)

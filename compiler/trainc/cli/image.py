@@ -10,8 +10,7 @@ import click
 
 from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, STALE, Command
 from trainc.cli.echo import echo_line
-from trainc.cli.options import project_option
-from trainc.cli.project import project_root
+from trainc.cli.options import root_option
 from trainc.cli.reporter import Reporter
 from trainc.findings import Finding, has_errors
 from trainc.images.definition import FILE as FILE_OF_IMAGE
@@ -52,9 +51,9 @@ def command() -> None:
 
 @command.command("lock", cls=Command, epilog=EPILOG)
 @click.option("--check", is_flag=True, help="Write nothing, and exit 3 if images.lock.yaml would change.")
-@project_option
+@root_option
 @click.argument("images", metavar="[IMAGE]...", nargs=-1)
-def lock(*, check: bool, project: str | None, images: tuple[str, ...]) -> int:
+def lock(*, check: bool, root: Path, images: tuple[str, ...]) -> int:
     """Write the digests of images to images.lock.yaml, by which render pins them.
 
     IMAGE is NAME=DIGEST, the folder of an OCI image layout whose index names its
@@ -63,7 +62,6 @@ def lock(*, check: bool, project: str | None, images: tuple[str, ...]) -> int:
     that a build or a push has printed.
     """
     folder = Path.cwd()
-    root = project_root(folder, project)
     inputs = read_lock(root)
     known, findings = parse_lock(inputs.sources[0] if inputs.sources else None)
     findings = (*inputs.findings, *findings)
@@ -169,7 +167,7 @@ class Impossible(click.ClickException):
 def _shared(function: F) -> F:
     """Add the options and arguments by which images, the cache and the package source are named."""
     for option in (
-        project_option,
+        root_option,
         click.argument("images", metavar="[IMAGE]...", nargs=-1),
         click.option(
             "--mirror",
@@ -194,9 +192,7 @@ def _shared(function: F) -> F:
     type=click.Path(path_type=Path, file_okay=False),
     help=f"Where a folder for each image is written.  [default: {OUTPUT}]",
 )
-def build(
-    *, project: str | None, images: tuple[str, ...], mirror: str | None, cache: Path | None, output: Path | None
-) -> int:
+def build(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Path | None, output: Path | None) -> int:
     """Build images as OCI image layouts, and print their digests.
 
     IMAGE is the name of a folder of images/, or the path of one that has an
@@ -207,7 +203,6 @@ def build(
     from trainc.images.build import write_layout
     from trainc.images.definition import BuildError
 
-    root = project_root(Path.cwd(), project)
     target = output or root / OUTPUT
     failed: list[Finding] = []
     for inputs in _inputs(root, images, failed):
@@ -225,7 +220,7 @@ def build(
 
 @command.command("update", cls=Command, epilog=UPDATE_EPILOG)
 @_shared
-def update(*, project: str | None, images: tuple[str, ...], mirror: str | None, cache: Path | None) -> int:
+def update(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Path | None) -> int:
     """Pin anew, to the newest versions, the packages and wheels that images are made of.
 
     Writes packages.lock and wheels.lock beside image.yaml, and prints what has
@@ -234,7 +229,6 @@ def update(*, project: str | None, images: tuple[str, ...], mirror: str | None, 
     from trainc.images.build import update as update_image
     from trainc.images.definition import BuildError
 
-    root = project_root(Path.cwd(), project)
     failed: list[Finding] = []
     for inputs in _inputs(root, images, failed):
         try:
@@ -249,9 +243,9 @@ def update(*, project: str | None, images: tuple[str, ...], mirror: str | None, 
 
 
 @command.command("verify", cls=Command, epilog=VERIFY_EPILOG)
-@project_option
+@root_option
 @click.argument("layouts", metavar="[LAYOUT]...", nargs=-1, type=click.Path(path_type=Path))
-def verify(*, project: str | None, layouts: tuple[Path, ...]) -> int:
+def verify(*, root: Path, layouts: tuple[Path, ...]) -> int:
     """Compute the digest of every blob of OCI image layouts anew, and compare with images.lock.yaml.
 
     Everything that index.json leads to must be there, with the size and digest
@@ -261,7 +255,6 @@ def verify(*, project: str | None, layouts: tuple[Path, ...]) -> int:
     from trainc.project.config import parse_lock
     from trainc.project.read import read_lock
 
-    root = project_root(Path.cwd(), project)
     given = layouts or tuple(sorted(path.parent for path in (root / OUTPUT).glob("*/oci-layout")))
     if not given:
         raise click.UsageError(f"no layout given, and none in {OUTPUT}")

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any
 
 import click
 
-from trainc.cli.reporter import FAILING
+from trainc.cli.project import project_root
+from trainc.cli.reporter import FAILING, Reporter
 from trainc.findings.formats import FORMATS
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-project_option = click.option(
+project_option = partial(
+    click.option,
     "--root",
-    "project",
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False),
     help="The folder of the project; without it, the nearest one upward with a trainc.yaml that belongs to you or to"
     " the owner of the working directory.",
 )
+"""The decorator without what becomes of the value."""
+
+root_option = project_option(callback=lambda _ctx, _param, value: project_root(Path.cwd(), value))
+"""Gives the command the root of the project."""
 
 cache_option = click.option(
     "--no-cache",
@@ -99,8 +104,16 @@ _FINDINGS = (
 )
 
 
-def findings_options(function: F) -> F:
-    """Add --format, --fail-on, --quiet and --verbose."""
-    for option in reversed(_FINDINGS):
-        function = option(function)
-    return function
+def findings_options(*, aside: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Add --format, --fail-on, --quiet and --verbose, which the command gets as one ``reporter``."""
+
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        @wraps(function)
+        def command(*, format_: str, fail_on: str, quiet: bool, verbose: bool, **others: Any) -> int:
+            return function(reporter=Reporter(format_, fail_on, quiet, verbose, aside), **others)
+
+        for option in reversed(_FINDINGS):
+            command = option(command)
+        return command
+
+    return decorate

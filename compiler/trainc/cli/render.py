@@ -9,8 +9,7 @@ import click
 import msgspec
 
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command
-from trainc.cli.options import cache_option, executor_option, findings_options, project_option, workers_option
-from trainc.cli.project import project_root
+from trainc.cli.options import cache_option, executor_option, findings_options, root_option, workers_option
 from trainc.cli.reporter import Reporter, Words
 from trainc.findings import has_errors, sort_key
 
@@ -41,26 +40,23 @@ class Mode(msgspec.Struct, frozen=True):
 
 
 @click.command("render", cls=Command, epilog=EPILOG)
-@project_option
+@root_option
 @click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
 @click.option("--check", is_flag=True, help="Write nothing; name the files that differ and exit 3 if any does.")
 @cache_option
 @workers_option
 @executor_option
-@findings_options
+@findings_options()
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
 def command(
     *,
-    project: str | None,
+    root: Path,
     environment: str | None,
     check: bool,
     cache: bool,
     executor: str,
     workers: int | None,
-    format_: str,
-    fail_on: str,
-    quiet: bool,
-    verbose: bool,
+    reporter: Reporter,
     paths: tuple[str, ...],
 ) -> int:
     """Compile jobs/ to out/, and remove what trainc once made there and makes no longer.
@@ -71,10 +67,9 @@ def command(
     what --fail-on names, nothing is written. Without --env and PATHs, what
     argocd.write or flux.write of trainc.yaml asks for is written, too.
     """
-    reporter = Reporter(format_, fail_on, quiet, verbose)
     if executor == "local":
         mode = Mode(reporter, check, cache and not reporter.lists_silenced, workers)
-        return _render(project_root(Path.cwd(), project), paths, environment, mode)
+        return _render(root, paths, environment, mode)
     from trainc.cli.compiling import ranks_of
 
     ranks = ranks_of()
@@ -83,7 +78,7 @@ def command(
         return CLEAN
     try:
         mode = Mode(reporter, check, cache and not reporter.lists_silenced, workers, ranks)
-        return _render(project_root(Path.cwd(), project), paths, environment, mode)
+        return _render(root, paths, environment, mode)
     finally:
         ranks.close()
 

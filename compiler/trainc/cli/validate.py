@@ -31,10 +31,9 @@ from trainc.cli.options import (
     crds_option,
     findings_options,
     policies_from_option,
-    project_option,
+    root_option,
     workers_option,
 )
-from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors, sort_key
 from trainc.pipeline.context import Keep
@@ -65,26 +64,23 @@ Examples:
 
 
 @click.command("validate", cls=Command, epilog=EPILOG)
-@project_option
+@root_option
 @crds_option
 @base_option
 @policies_from_option
 @cache_option
 @workers_option
-@findings_options
+@findings_options()
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
 def command(
     *,
-    project: str | None,
+    root: Path,
     crd_dirs: tuple[str, ...],
     base: str | None,
     policies_from: str | None,
     cache: bool,
     workers: int | None,
-    format_: str,
-    fail_on: str,
-    quiet: bool,
-    verbose: bool,
+    reporter: Reporter,
     paths: tuple[str, ...],
 ) -> int:
     """Check TrainJobs and runtimes as render does, and write nothing.
@@ -99,16 +95,14 @@ def command(
     warning for TrainJobs and runtimes. The policies and severities of that revision, or
     of --policies-from, judge as well, and what is less strict since then is reported.
     """
-    reporter = Reporter(format_, fail_on, quiet, verbose)
     folder = Path.cwd()
-    root = project_root(folder, project)
     config, of_config = load_config(root)
     compiled = partial(
         compile_for,
         config=config,
         environments=config.environments,
         findings=of_config,
-        execute=executor_of(workers, quiet=quiet),
+        execute=executor_of(workers, quiet=reporter.quiet),
     )
     parts: list[Inputs] = []
     if paths or crd_dirs or base is not None or policies_from is not None:
