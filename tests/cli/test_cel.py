@@ -142,4 +142,4 @@ def test_wrong_usage(run, arguments: tuple[str, ...], message: str) -> None:  # 
 def test_what_is_no_part_of_a_question_is_passed_over(run) -> None:  # type: ignore[no-untyped-def]
     result = run("--jsonl", input_text='{"id": 1, "env": "dyn", "expr": "1", "suite": "x"}\n')
     assert (result.exit_code, json.loads(result.stdout)["value"]) == (0, 1)
-    assert result.stderr == "line 1: a question has no suite: passed over\n"
+    assert result.stderr == "line 1: a question has no suite: ignored\n"

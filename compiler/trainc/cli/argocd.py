@@ -43,10 +43,10 @@ def command(
 
     An AppProject allows what the jobs of its environment need and no more, so
     jobs/ is compiled for it; after an error nothing is printed. With
-    argocd.write in trainc.yaml, trainc render writes the same as files.
+    argocd.write in trainc.yaml, trainc render writes them as files.
     """
     if health and plugin:
-        raise click.UsageError("--health and --cmp are two things: ask for one")
+        raise click.UsageError("--health and --cmp exclude each other")
     if plugin:
         print_objects([plugin_definition()])
         return CLEAN

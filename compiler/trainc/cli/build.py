@@ -60,12 +60,12 @@ def command(
     reporter: Reporter,
     paths: tuple[str, ...],
 ) -> int:
-    """Compile the documents of FILEs and print the objects that the Trainer controller would create of them.
+    """Compile the documents in FILEs and print the objects that the Trainer controller would create.
 
     FILE is a file, a folder with all its YAML and JSON files, or - for standard
-    input. Findings go to standard error; after an error, or what --fail-on
-    names, nothing is printed to standard output. In a folder with a trainc.yaml, the runtimes of runtimes/
-    and the policies of policies/ are known, too, unless --faithful says otherwise.
+    input. Findings go to standard error; after an error, or a finding that --fail-on
+    names, no object is printed. In a folder with a trainc.yaml, the runtimes in runtimes/
+    and the policies in policies/ are used, too, unless --faithful is given.
     """
     paths = tuple(dict.fromkeys(paths))  # standard input can be read only once
     _require_streams(paths)

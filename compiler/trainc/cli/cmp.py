@@ -44,7 +44,7 @@ def command(*, reporter: Reporter) -> int:
 
     They are the files that trainc render would write. Findings go to standard
     error. Argo CD prunes everything if a plugin prints nothing and succeeds,
-    so that never happens: nothing to print is an error.
+    so having nothing to print is an error.
     """
     chosen = _parameters(os.environ)
     root, name = _place(os.environ, Path.cwd())
@@ -87,7 +87,7 @@ def _parameters(variables: Mapping[str, str]) -> dict[str, str]:
         if name not in PARAMETERS:
             raise click.UsageError(f"no parameter {name!r}: there are {' and '.join(PARAMETERS)}")
         if not isinstance(value := item.get("string"), str) or not value:
-            raise click.UsageError(f"parameter {name!r} is no text")
+            raise click.UsageError(f"parameter {name!r} is not a string")
         found[name] = value
     return found
 

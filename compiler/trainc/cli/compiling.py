@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -259,9 +260,9 @@ def read_base(
         raise click.BadParameter(f"{error.message}.{hint}", param_hint=option) from None
 
 
-def nothing(place: str, message: str, severity: Severity | None = None) -> Finding:
-    """Make the finding for a set of inputs that holds nothing to compile."""
-    return report("TC014", Document(Source(place, b""), {}), (), message, severity=severity)
+def nothing(place: str, message: str, severity: Severity | None = None, hint: str | None = None) -> Finding:
+    """Return the finding for a set of inputs that holds nothing to compile."""
+    return report("TC014", Document(Source(place, b""), {}), (), message, severity=severity, hint=hint)
 
 
 def with_nothing(findings: Iterable[Finding], made: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -289,8 +290,15 @@ def with_empty(outcome: Outcome, root: Path, names: Iterable[str]) -> tuple[Find
                 nothing(name, "no TrainJob here: render removes everything that it generated before", Severity.NOTE)
             )
         else:
-            made.append(nothing(name, "no TrainJob here"))
+            made.append(nothing(name, "no TrainJob here", hint=_project_hint(root)))
     return with_nothing(outcome.findings, made)
+
+
+def _project_hint(root: Path) -> str | None:
+    """Return which folder was taken as the project, where that may surprise."""
+    if not has_config(root):
+        return f"no {CONFIG} here or in a folder above, so the working directory is the project; --root names another"
+    return None if root == Path.cwd() else f"the project is {os.path.relpath(root)}, the nearest folder with {CONFIG}"
 
 
 def has_no_document(inputs: Inputs) -> bool:

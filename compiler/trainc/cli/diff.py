@@ -82,13 +82,13 @@ def command(
     reporter: Reporter,
     paths: tuple[str, ...],
 ) -> int:
-    """Say what a change of out/ does, job by job, and what the cluster will do about it.
+    """Show what a change to out/ does, job by job, and what the cluster will do about it.
 
-    Compared is out/ as it is committed, or as it lies there. Where the working
-    tree's out/ is not what its sources give, that is said first, and the exit
-    status is 3: run render. With PATHs, only those directories of out/, or what is
-    made from those files of jobs/ and runtimes/. Differences are no findings: they
-    go to standard output, findings to standard error.
+    Compares out/ at two revisions, or with the working tree. If out/ in the working
+    tree is stale, that is reported first, and the exit status is 3: run trainc
+    render. PATHs limit the comparison to directories of out/, or to what is
+    generated from files of jobs/ and runtimes/. Differences go to standard output,
+    findings to standard error.
     """
     folder = Path.cwd()
     names = [_below(root, folder, path) for path in paths]

@@ -41,13 +41,13 @@ def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
 @click.argument("what", metavar="[CODE|NAMESPACE/JOB]", required=False, shell_complete=_complete)
 @click.argument("field", metavar="[FIELD]", required=False)
 def command(*, environment: str | None, output: str, root: str | None, what: str | None, field: str | None) -> int:
-    """Say what the code of a finding means, or where the fields of a job's objects came from.
+    """Explain the code of a finding, or where the fields of a job's objects came from.
 
-    CODE is that of a finding, such as TC101; without anything, all codes are
-    listed. NAMESPACE/JOB is a TrainJob as jobs/ has it: each field of what it
-    becomes is printed with its origin, file and line. FIELD is one of them, or
-    all below it: dotted as findings show it, items of lists by number or by
-    name, of the JobSet unless an object stands before it (KIND/NAME:FIELD).
+    CODE is the code of a finding, such as TC101; without arguments, all codes are
+    listed. NAMESPACE/JOB is a TrainJob in jobs/: each field of its objects
+    is printed with its origin, file and line. FIELD limits that to one field and
+    those below it: dotted as in findings, list items by number or by
+    name, of the JobSet unless KIND/NAME: comes first (KIND/NAME:FIELD).
     """
     if what is not None and "/" in what:
         from trainc.cli.explainjob import explain_job

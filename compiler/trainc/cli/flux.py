@@ -15,7 +15,7 @@ from trainc.project.read import merge, read_platform, read_tree
 
 EPILOG = """\b
 Examples:
-  trainc flux              a Kustomization for every job, as a YAML stream
+  trainc flux              a Kustomization per job, as a YAML stream
   trainc flux --env prod   those of one environment
 """
 
@@ -25,9 +25,9 @@ Examples:
 @root_option
 @findings_options(aside=True)
 def command(*, environment: str | None, root: Path, reporter: Reporter) -> int:
-    """Print the Kustomizations by which Flux applies out/, one for every job.
+    """Print the Kustomizations by which Flux applies out/, one per job.
 
-    The environments are those with target: flux. jobs/ is compiled to know the
+    The environments are those with target: flux. jobs/ is compiled to find the
     jobs; after an error nothing is printed. With flux.write in trainc.yaml,
     trainc render writes the same as files.
     """

@@ -58,7 +58,7 @@ def lock(*, check: bool, root: Path, images: tuple[str, ...]) -> int:
 
     IMAGE is NAME=DIGEST, the folder of an OCI image layout whose index names its
     images in full, or NAME=FOLDER. Lines of other images stay; without any IMAGE
-    the file is only put in order. No registry is asked: the digest is the one
+    the file is only sorted. No registry is queried: take the digest
     that a build or a push has printed.
     """
     folder = Path.cwd()
@@ -145,7 +145,7 @@ Examples:
 
 UPDATE_EPILOG = """\b
 Examples:
-  trainc image update            pin anew what every image of images/ is made of
+  trainc image update            update the pins of every image in images/
   trainc image update mpi4py
 """
 
@@ -221,9 +221,9 @@ def build(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pat
 @command.command("update", cls=Command, epilog=UPDATE_EPILOG)
 @_shared
 def update(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Path | None) -> int:
-    """Pin anew, to the newest versions, the packages and wheels that images are made of.
+    """Update the pinned packages and wheels of images to the newest versions.
 
-    Writes packages.lock and wheels.lock beside image.yaml, and prints what has
+    Writes packages.lock and wheels.lock beside image.yaml, and prints what
     changed. IMAGE is as for build.
     """
     from trainc.images.build import update as update_image
@@ -246,10 +246,10 @@ def update(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pa
 @root_option
 @click.argument("layouts", metavar="[LAYOUT]...", nargs=-1, type=click.Path(path_type=Path))
 def verify(*, root: Path, layouts: tuple[Path, ...]) -> int:
-    """Compute the digest of every blob of OCI image layouts anew, and compare with images.lock.yaml.
+    """Recompute the digest of every blob of OCI image layouts, and compare with images.lock.yaml.
 
-    Everything that index.json leads to must be there, with the size and digest
-    that is said of it. Without a LAYOUT, those of build/images/ are checked.
+    Every blob that index.json refers to must exist, with the stated size and
+    digest. Without a LAYOUT, those of build/images/ are checked.
     """
     from trainc.images.layout import LayoutError, verify_layout
     from trainc.project.config import parse_lock

@@ -49,9 +49,9 @@ def test(
 ) -> int:
     """Run the tests beside the policies, in policies/tests/ or in PATHs.
 
-    Each gives the policies of policies/ an object, and compares what they say
-    with what it expects. Without PATHs, policies and validations that no test
-    shows to fail are named, too. Exit 1 if a test fails.
+    Each test applies the policies in policies/ to an object, and compares the
+    result with what it expects. Without PATHs, policies and validations that no
+    test makes fail are listed, too. Exit 1 if a test fails.
     """
     folder = Path.cwd()
     platform, inputs = read_platform(root), read_policy_tests(root, folder, paths)

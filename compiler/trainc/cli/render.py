@@ -42,7 +42,7 @@ class Mode(msgspec.Struct, frozen=True):
 @click.command("render", cls=Command, epilog=EPILOG)
 @root_option
 @click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
-@click.option("--check", is_flag=True, help="Write nothing; name the files that differ and exit 3 if any does.")
+@click.option("--check", is_flag=True, help="Write nothing; list the files that differ, and exit 3 if any does.")
 @cache_option
 @workers_option
 @executor_option
@@ -59,13 +59,13 @@ def command(
     reporter: Reporter,
     paths: tuple[str, ...],
 ) -> int:
-    """Compile jobs/ to out/, and remove what trainc once made there and makes no longer.
+    """Compile jobs/ to out/, and remove files that trainc wrote there and no longer generates.
 
     With PATHs, files or folders below jobs/, only the output of their jobs is
-    touched, and not what jobs of a namespace share. The repository is the nearest folder upward with a trainc.yaml, so
-    the result is the same from any folder in it. If anything is an error, or
-    what --fail-on names, nothing is written. Without --env and PATHs, what
-    argocd.write or flux.write of trainc.yaml asks for is written, too.
+    written, and not what the jobs of a namespace share. The project is the nearest folder upward with a trainc.yaml, so
+    the result is the same from any folder in it. After an error, or a finding that
+    --fail-on names, nothing is written. Without --env and PATHs, the folders of
+    argocd.write and flux.write in trainc.yaml are written, too.
     """
     if executor == "local":
         mode = Mode(reporter, check, cache and not reporter.lists_silenced, workers)

@@ -83,17 +83,17 @@ def command(
     reporter: Reporter,
     paths: tuple[str, ...],
 ) -> int:
-    """Check TrainJobs and runtimes as render does, and write nothing.
+    """Check TrainJobs and runtimes as render does, without writing anything.
 
     With PATHs, files or folders anywhere, only those are checked, together with
-    runtimes/ and policies/. The repository is the nearest folder upward with a
-    trainc.yaml. Other objects beside them are checked where their kind is known: many of
-    Kubernetes' own are, others are by the CRDs in --crd-dir.
+    runtimes/ and policies/. The project is the nearest folder upward with a
+    trainc.yaml. Other objects are checked if their kind is known: many kinds of
+    Kubernetes are, and those of the CRDs in --crd-dir.
 
-    With --base, objects are compared with those of a git revision: what may not
-    change while the name stays is an error for what is in out/ there, and a
+    With --base, objects are compared with those at a git revision: a change to an
+    immutable field is an error for objects in out/ there, and a
     warning for TrainJobs and runtimes. The policies and severities of that revision, or
-    of --policies-from, judge as well, and what is less strict since then is reported.
+    of --policies-from, apply as well, and whatever is less strict since then is reported.
     """
     folder = Path.cwd()
     config, of_config = load_config(root)
