@@ -10,7 +10,7 @@ import pytest
 import walktexts as texts
 from smallrepository import JOB, RUNTIME, Compiled, pause, put, run
 
-from trainc.cli import planning
+from trainc.project import planning
 
 ACCOUNT = "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: trainer}\n"
 
@@ -375,8 +375,7 @@ def test_an_edit_that_is_rendered_by_itself(repository: Path, monkeypatch: pytes
     put(repository, "runtimes/other.yaml", RUNTIME.format(name="other", image="example.com/img:1") + ACCOUNT)
     pause()
     run("render")
-    monkeypatch.setattr("trainc.cli.render.plan_request", None, raising=False)
-    monkeypatch.setattr("trainc.cli.planning.plan_request", None)
+    monkeypatch.setattr("trainc.project.planning.plan_request", None)
     put(repository, "jobs/a/three.yaml", changed("three").replace("plain", "other"))
     pause()
     assert run("render", "-v").stderr.startswith(

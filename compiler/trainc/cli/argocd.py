@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN, Command
-from trainc.cli.compiling import JOBS, choose, compile_for, load_config
-from trainc.cli.deployment import print_objects, settings, trees
+from trainc.cli.compiling import choose, print_objects
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.gitops.argocd import health_checks, plugin_definition
 from trainc.pipeline.applications import objects
 from trainc.project.config import Config, without_repository
+from trainc.project.environments import JOBS, compile_for, load_config
+from trainc.project.planning import settings, trees
 from trainc.project.read import merge, read_platform, read_tree
 
 EPILOG = """\b

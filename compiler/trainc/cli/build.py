@@ -137,8 +137,8 @@ def _compile(
     read: Read, paths: Iterable[str], faithful: bool, environment: str | None
 ) -> tuple[tuple[Finding, ...], tuple[Silenced, ...], tuple[Object, ...]]:
     """Return the findings, those silenced, and the objects. BadParameter for an environment that does not exist."""
-    from trainc.cli.compiling import crds_in, has_no_document, nothing, with_nothing, without_idle
     from trainc.pipeline.compile import compile  # noqa: A004 - its public name
+    from trainc.project.environments import crds_in, has_no_document, nothing, with_nothing, without_idle
 
     options, findings = _options(read, faithful, environment)
     crds = crds_in(read.folders)
@@ -154,9 +154,10 @@ def _compile(
 
 def _options(read: Read, faithful: bool, environment: str | None) -> tuple[Options, tuple[Finding, ...]]:
     """Return what a repository adds to the documents given, and what is wrong with its trainc.yaml."""
-    from trainc.cli.compiling import choose, parse_config
+    from trainc.cli.compiling import choose
     from trainc.inputs.options import Options
     from trainc.inputs.settings import of_every_job
+    from trainc.project.environments import parse_config
 
     if faithful or read.config is None:
         return Options(faithful=faithful), ()

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN, Command
-from trainc.cli.compiling import JOBS, choose, compile_for, load_config, nothing
+from trainc.cli.compiling import choose
 from trainc.cli.echo import echo
 from trainc.cli.options import findings_options
 from trainc.cli.reporter import Reporter
@@ -18,6 +18,7 @@ from trainc.findings import has_errors
 from trainc.gitops.argocd import ENV, JOB, PARAMETERS
 from trainc.pipeline.content import Content, bytes_of
 from trainc.project.config import Config
+from trainc.project.environments import JOBS, compile_for, load_config, nothing
 from trainc.project.read import has_config, merge, name_below, read_platform, read_tree
 
 EPILOG = """\b

@@ -20,17 +20,18 @@ from trainc.changes.safeguards import weakened
 from trainc.changes.trees import Files, is_below, select
 from trainc.changes.trees import sources as output_sources
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command
-from trainc.cli.compiling import JOBS, executor_of, load_config
+from trainc.cli.compiling import executor_of, request_of
 from trainc.cli.echo import echo
 from trainc.cli.options import findings_options, root_option
-from trainc.cli.planning import Request, plan_request
 from trainc.cli.reporter import Reporter, is_coloured
 from trainc.findings import Finding, has_errors
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
 from trainc.project.config import Config, parse
+from trainc.project.environments import JOBS, load_config
 from trainc.project.files import Kind, is_placed, unmanaged
+from trainc.project.planning import plan_request
 from trainc.project.read import (
     CONFIG,
     LOCK,
@@ -160,7 +161,7 @@ def _staleness(
     if store is not None and (last := load_last(root, store)) is not None and not last.changed:
         return (), False
     reporter = Reporter("text", "error", quiet=True, verbose=False)
-    request, execute = Request.of(root, (), config), executor_of(None, quiet=True)
+    request, execute = request_of(root, (), config), executor_of(None, quiet=True)
     planned, _ = with_cache(
         lambda cache: plan_request(request, (), reporter.fails, cache, execute),
         None if store is None else RunCache(root, store, compares=True),

@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import Command
-from trainc.cli.compiling import JOBS, choose, compile_for, load_config
-from trainc.cli.deployment import kustomizations, print_objects, settings
+from trainc.cli.compiling import choose, print_objects
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
+from trainc.project.environments import JOBS, compile_for, load_config
+from trainc.project.planning import kustomizations, settings
 from trainc.project.read import merge, read_platform, read_tree
 
 EPILOG = """\b

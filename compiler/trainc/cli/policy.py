@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from trainc.cli.command import Command
-from trainc.cli.compiling import nothing, read_crds
 from trainc.cli.echo import echo
 from trainc.cli.options import crds_option, findings_options, root_option
 from trainc.cli.reporter import Reporter
@@ -17,6 +16,7 @@ from trainc.findings import Finding, Severity, has_errors, sort_key
 from trainc.findings.display import one_line
 from trainc.policytests.case import Case
 from trainc.policytests.case import read as read_cases
+from trainc.project.environments import nothing, read_crds
 from trainc.project.read import POLICIES, POLICY_TESTS, Inputs, read_platform, read_policy_tests
 
 if TYPE_CHECKING:

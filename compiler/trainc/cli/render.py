@@ -16,8 +16,8 @@ from trainc.findings import has_errors, sort_key
 if TYPE_CHECKING:
     from trainc.cache.snapshot import Snapshot
     from trainc.cache.store import Store
-    from trainc.cli.planning import Planned
     from trainc.parallel.mpi import Ranks
+    from trainc.project.planning import Planned
     from trainc.project.write import Plan
 
 EPILOG = """\b
@@ -94,8 +94,9 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
             return _report_last(last, None, mode)
 
     from trainc.cache.run import RunCache, with_cache
-    from trainc.cli.compiling import executor_of, load_config
-    from trainc.cli.planning import Request, plan_changed, plan_request
+    from trainc.cli.compiling import executor_of, request_of
+    from trainc.project.environments import load_config
+    from trainc.project.planning import plan_request
     from trainc.project.write import apply
 
     config, findings = load_config(root)
@@ -104,12 +105,12 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
         return mode.reporter.status(findings)
     if store is not None and last is not None and not mode.check:
         small = RunCache(root, store, last)
-        todo = plan_changed(root, config, last.changed, small)
+        todo = small.plan_changed(config)
         if todo is not None and not set(last.changed).intersection(last.reported):
             apply(todo)
             small.save_changes(todo)
             return _report_last(last, todo, mode)
-    request = Request.of(root, paths, config, environment)
+    request = request_of(root, paths, config, environment)
     execute = executor_of(mode.workers, mode.ranks, quiet=mode.reporter.quiet)
     cache = None if store is None else RunCache(root, store, by_bytes=mode.check, compares=True)
     planned, cache = with_cache(

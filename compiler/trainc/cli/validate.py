@@ -11,20 +11,7 @@ import click
 from trainc.cache.run import RunCache, with_cache
 from trainc.cache.store import Store, open_store
 from trainc.cli.command import Command
-from trainc.cli.compiling import (
-    JOBS,
-    Outcome,
-    compile_for,
-    executor_of,
-    has_no_document,
-    load_config,
-    nothing,
-    read_base,
-    read_crds,
-    read_standard,
-    with_empty,
-    with_nothing,
-)
+from trainc.cli.compiling import executor_of, read_base, read_standard
 from trainc.cli.options import (
     base_option,
     cache_option,
@@ -37,6 +24,17 @@ from trainc.cli.options import (
 from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors, sort_key
 from trainc.pipeline.context import Keep
+from trainc.project.environments import (
+    JOBS,
+    Outcome,
+    compile_for,
+    has_no_document,
+    load_config,
+    nothing,
+    read_crds,
+    with_empty,
+    with_nothing,
+)
 from trainc.project.files import unmanaged
 from trainc.project.read import (
     POLICIES,
