@@ -10,8 +10,7 @@ from click.shell_completion import CompletionItem
 
 from trainc.cli.command import CLEAN, Command
 from trainc.cli.echo import echo
-from trainc.cli.options import project_option
-from trainc.cli.project import project_root
+from trainc.cli.options import project_option, project_root
 from trainc.findings import CODES
 from trainc.findings.codes import listing, page
 

@@ -36,10 +36,10 @@ def command(*, environment: str | None, root: Path, reporter: Reporter) -> int:
     if reporter.fails(findings):
         reporter.findings(findings)
         return reporter.status(findings)
-    asked = choose(config, environment)
-    environments = tuple(name for name in asked if settings(config, name).target == "flux")
+    chosen = choose(config, environment)
+    environments = tuple(name for name in chosen if settings(config, name).target == "flux")
     if not environments:
-        raise click.UsageError(f"no environment asked for has target: flux ({', '.join(asked)}): trainc argocd")
+        raise click.UsageError(f"no environment asked for has target: flux ({', '.join(chosen)}): trainc argocd")
     outcome = compile_for(merge([read_tree(root, JOBS), read_platform(root)]), config, environments, findings)
     reporter.findings(outcome.findings)
     if not reporter.fails(outcome.findings):

@@ -215,7 +215,7 @@ def build(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pat
         except (BuildError, OSError) as error:
             raise Impossible(f"{inputs.name}: {error}") from None
         failed += findings
-    return _told(failed)
+    return _reported(failed)
 
 
 @command.command("update", cls=Command, epilog=UPDATE_EPILOG)
@@ -239,7 +239,7 @@ def update(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pa
             echo_line(f"{inputs.name}: {line}")
         if not done.changes:
             echo_line(f"{inputs.name} is up to date", err=True)
-    return _told(failed)
+    return _reported(failed)
 
 
 @command.command("verify", cls=Command, epilog=VERIFY_EPILOG)
@@ -272,7 +272,7 @@ def verify(*, root: Path, layouts: tuple[Path, ...]) -> int:
             failed |= locked not in (None, digest)
             state = "not in" if locked is None else "as in" if locked == digest else f"not the {locked} of"
             echo_line(f"{name}: {digest} ({blobs} blobs, {state} {FILE})")
-    return _told(findings) or (ERRORS if failed else CLEAN)
+    return _reported(findings) or (ERRORS if failed else CLEAN)
 
 
 def _inputs(root: Path, images: Iterable[str], failed: list[Finding]) -> Iterator[Inputs]:
@@ -315,9 +315,9 @@ def _folders(root: Path, images: Iterable[str]) -> Iterator[Path]:
         yield from found_all
 
 
-def _told(findings: Iterable[Finding]) -> int:
+def _reported(findings: Iterable[Finding]) -> int:
     reporter = Reporter("text", "error", quiet=False, verbose=False)
-    told = tuple(findings)
-    if told:
-        reporter.findings(told)
-    return reporter.status(told)
+    found = tuple(findings)
+    if found:
+        reporter.findings(found)
+    return reporter.status(found)
