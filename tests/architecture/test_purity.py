@@ -27,7 +27,7 @@ ALLOWED = {
     ("admission.rules", "id()"),
     ("schema.walk", "id()"),
 }
-"""What else a module may do: cel/codegen.py compiles functions of plans, and basics/memo.py tells values by identity."""
+"""What else a module may do: cel/codegen.py compiles functions of plans, basics/memo.py tells values by identity."""
 
 
 def words(text: str) -> frozenset[str]:
