@@ -386,3 +386,16 @@ def test_an_edit_that_is_rendered_by_itself(repository: Path, monkeypatch: pytes
     monkeypatch.undo()
     monkeypatch.chdir(repository)
     check()
+
+
+def test_an_edit_that_validate_has_seen_before(repository: Path) -> None:
+    put(repository, "trainc.yaml", "environments:\n  prod: {}\nlock: {required: [registry.example.com]}\n")
+    pause()
+    run("render")
+    text = JOB.format(name="one", runtime="plain").replace("numNodes: 1", "numNodes: 1, image: example.com/new:1")
+    assert "image" in text
+    put(repository, "jobs/a/one.yaml", text)
+    pause()
+    run("validate")
+    assert run("render").stdout == run("render", "--no-cache").stdout
+    check()
