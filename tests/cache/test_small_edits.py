@@ -10,7 +10,7 @@ import pytest
 import walktexts as texts
 from smallrepository import JOB, RUNTIME, Compiled, pause, put, run
 
-from trainc.project import planning
+from trainc.project import write
 
 ACCOUNT = "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: trainer}\n"
 
@@ -343,7 +343,7 @@ def test_what_changes_while_a_run_is_at_work_is_seen(repository: Path, monkeypat
     run("render")
     put(repository, "jobs/a/one.yaml", changed("one"))
     pause()
-    real = planning.plan
+    real = write.plan
 
     def disturbed(*args: object, **named: object) -> object:
         put(repository, "jobs/a/two.yaml", changed("two"))
@@ -351,7 +351,7 @@ def test_what_changes_while_a_run_is_at_work_is_seen(repository: Path, monkeypat
         return real(*args, **named)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(planning, "plan", disturbed)
+        patch.setattr("trainc.cache.run.plan", disturbed)
         run("render")
     assert "0 created, 2 changed, 0 removed, 2 unchanged" in run("render").stderr
     check()
