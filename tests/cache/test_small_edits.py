@@ -10,7 +10,7 @@ import pytest
 import walktexts as texts
 from smallrepository import JOB, RUNTIME, Compiled, pause, put, run
 
-from trainc.cli import planning
+from trainc.project import write
 
 ACCOUNT = "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: trainer}\n"
 
@@ -305,7 +305,7 @@ def test_what_changes_while_a_run_is_at_work_is_seen(repository: Path, monkeypat
     run("render")
     put(repository, "jobs/a/one.yaml", changed("one"))
     pause()
-    real = planning.plan
+    real = write.plan
 
     def disturbed(*args: object, **named: object) -> object:
         put(repository, "jobs/a/two.yaml", changed("two"))
@@ -313,7 +313,7 @@ def test_what_changes_while_a_run_is_at_work_is_seen(repository: Path, monkeypat
         return real(*args, **named)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(planning, "plan", disturbed)
+        patch.setattr("trainc.cache.run.plan", disturbed)
         run("render")
     assert "0 created, 2 changed, 0 removed, 2 unchanged" in run("render").stderr
     check()
@@ -337,8 +337,7 @@ def test_an_edit_that_is_rendered_by_itself(repository: Path, monkeypatch: pytes
     put(repository, "runtimes/other.yaml", RUNTIME.format(name="other", image="example.com/img:1") + ACCOUNT)
     pause()
     run("render")
-    monkeypatch.setattr("trainc.cli.render.plan_request", None, raising=False)
-    monkeypatch.setattr("trainc.cli.planning.plan_request", None)
+    monkeypatch.setattr("trainc.project.planning.plan_request", None)
     put(repository, "jobs/a/three.yaml", changed("three").replace("plain", "other"))
     pause()
     assert run("render", "-v").stderr.startswith(
@@ -348,4 +347,17 @@ def test_an_edit_that_is_rendered_by_itself(repository: Path, monkeypatch: pytes
     assert "0 created, 0 changed, 0 removed, 5 unchanged" in run("render").stderr
     monkeypatch.undo()
     monkeypatch.chdir(repository)
+    check()
+
+
+def test_an_edit_that_validate_has_seen_before(repository: Path) -> None:
+    put(repository, "trainc.yaml", "environments:\n  prod: {}\nlock: {required: [registry.example.com]}\n")
+    pause()
+    run("render")
+    text = JOB.format(name="one", runtime="plain").replace("numNodes: 1", "numNodes: 1, image: example.com/new:1")
+    assert "image" in text
+    put(repository, "jobs/a/one.yaml", text)
+    pause()
+    run("validate")
+    assert run("render").stdout == run("render", "--no-cache").stdout
     check()

@@ -16,7 +16,7 @@ def is_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
     def woken(*_: object) -> None:
         raise AssertionError("the run reads the repository")
 
-    monkeypatch.setattr("trainc.cli.planning.plan_request", woken)
+    monkeypatch.setattr("trainc.project.planning.plan_request", woken)
 
 
 def test_nothing_is_done_while_nothing_changes(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

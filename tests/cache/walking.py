@@ -23,9 +23,8 @@ from click.testing import CliRunner
 from trainc.cache import run as cache_run
 from trainc.cache import store
 from trainc.cache.run import RunCache
-from trainc.cli import planning
 from trainc.cli.root import trainc
-from trainc.project import write
+from trainc.project import planning, write
 
 TICK = 12_000_000
 """Nanoseconds after which the clock of the file system that tests run on has moved, on a kernel of 100 Hz, too."""

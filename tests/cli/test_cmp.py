@@ -101,8 +101,8 @@ def test_nothing_above_the_clone_is_looked_at(repository: Path, plugin, tmp_path
         ("jobs/empty", [], b"jobs/empty:1:1: error[TC014]: no TrainJob here for environment prod"),
         ("runtimes", [], b"the Application's path runtimes is neither jobs/<namespace> nor the folder of trainc.yaml"),
         ("jobs/a", [text("enviroment", "prod")], b"no parameter 'enviroment': there are env and job"),
-        ("jobs/a", [{"name": "job", "array": ["one"]}], b"parameter 'job' is no text"),
-        ("jobs/a", [{"name": "job"}], b"parameter 'job' is no text"),
+        ("jobs/a", [{"name": "job", "array": ["one"]}], b"parameter 'job' is not a string"),
+        ("jobs/a", [{"name": "job"}], b"parameter 'job' is not a string"),
         ("jobs/a", [{"map": {}}], b"no parameter None"),
     ],
 )

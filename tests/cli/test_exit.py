@@ -71,7 +71,7 @@ def test_an_interrupt(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None
         raise KeyboardInterrupt
 
     assert repository == Path.cwd()
-    monkeypatch.setattr("trainc.cli.planning.plan_request", interrupted)
+    monkeypatch.setattr("trainc.project.planning.plan_request", interrupted)
     result = CliRunner().invoke(trainc, ["render", "--no-cache"], prog_name="trainc")
     assert (result.exit_code, result.stderr) == (130, "\n")
 

@@ -11,15 +11,15 @@ import pytest
 from small import Run, surroundings
 
 from trainc import findings
-from trainc.cli import compiling
 from trainc.inputs.source import Document, Source
+from trainc.project import environments
 
 
 def spoil(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(compiling, "run", fail)
+    monkeypatch.setattr(environments, "run", fail)
 
 
 @pytest.mark.parametrize("name", ["render", "validate"])
@@ -44,7 +44,7 @@ def test_a_fault_that_the_core_reports(repository: Path, run: Run, monkeypatch: 
     from trainc.pipeline.compile import Build
 
     finding = findings.report("TC902", Document(Source("jobs/a/one.yaml", ""), {}), (), "internal error")
-    monkeypatch.setattr(compiling, "run", lambda *_: Build((), (finding,), {}, own=(finding,)))
+    monkeypatch.setattr(environments, "run", lambda *_: Build((), (finding,), {}, own=(finding,)))
     assert run("validate").exit_code == 2
 
 

@@ -17,7 +17,7 @@ from small import RUNTIME, Process, job, put, surroundings
 needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
 
-LONG = "# a job that takes a while\n" + "".join(f"      - name: V{n}\n        value: '{n}'\n" for n in range(200))
+LONG = "# a job that takes a while\n" + "".join(f"      - name: V{n}\n        value: '{n}'\n" for n in range(100))
 
 
 @pytest.fixture(autouse=True)

@@ -18,16 +18,18 @@ from trainc.cache.snapshot import Look, Snapshot, complete, settled, stamp
 from trainc.cache.store import Store
 from trainc.documents.classify import with_namespace
 from trainc.documents.load import load
-from trainc.findings import Finding, Related
+from trainc.findings import Finding, Related, has_errors
 from trainc.inputs.source import Document, Mark, Source
 from trainc.pipeline.compile import Loaded
 from trainc.pipeline.content import Content, Digest, digest_of
 from trainc.pipeline.context import Executor, Prepared
 from trainc.pipeline.job import Job
 from trainc.pipeline.jobresults import Documents, UnknownDocument, decode, place_of
+from trainc.project.config import Config
+from trainc.project.environments import Uncached, compile_for
 from trainc.project.files import read_regular
-from trainc.project.read import Inputs, read_file
-from trainc.project.write import Plan
+from trainc.project.read import Inputs, merge, read_file, read_platform, read_tree
+from trainc.project.write import OUT, Plan, plan
 
 _NOTHING: Final = Inputs()
 
@@ -38,7 +40,7 @@ class Changed(Exception):
     """A file changed while a run took it as unchanged: what the run did is of no use."""
 
 
-class RunCache:
+class RunCache(Uncached):
     """What is known about a repository, and what a run finds out.
 
     ``by_bytes``: files are compared by their bytes, and stamps count for nothing. ``compares``: out/ will be compared.
@@ -48,7 +50,8 @@ class RunCache:
         self, root: Path, store: Store, last: Snapshot | None = None, *, by_bytes: bool = False, compares: bool = False
     ) -> None:
         """Load what the last run left; ``last`` is its snapshot if that is known."""
-        self.root, self.store, self.by_bytes, self.compares = root, store, by_bytes, compares
+        super().__init__(root)
+        self.store, self.by_bytes, self.compares = store, by_bytes, compares
         self.old = last or store.load(snapshot.NAME, Snapshot) or Snapshot()
         self.old_files = self.old.files
         self.old_jobs = store.load(jobs.NAME, JobFiles) or JobFiles()
@@ -207,7 +210,18 @@ class RunCache:
         if is_new:
             self.store.save(jobs.NAME, JobFiles(stored))
 
-    def is_contained(self, environments: Mapping[str, Iterable[Job]]) -> bool:
+    def plan_changed(self, config: Config) -> Plan | None:
+        """Return what is to be done after a change of a few files below jobs/; None where more than bytes changes."""
+        platform = read_platform(self.root)
+        inputs = merge([*(read_tree(self.root, name, self.read) for name in self.old.changed), platform])
+        outcome = compile_for(inputs, config, config.environments, (), partly=platform.sources, cache=self)
+        if has_errors(outcome.findings) or not self._is_contained(outcome.jobs):
+            return None
+        scopes = [f"{OUT}/{name}/{job.namespace}/{job.name}" for name, jobs in outcome.jobs.items() for job in jobs]
+        todo = plan(self.root, outcome.files, scopes, is_same=self.is_same)
+        return None if todo.create or todo.remove or todo.blocked or todo.leftovers else todo
+
+    def _is_contained(self, environments: Mapping[str, Iterable[Job]]) -> bool:
         """Return whether the files read differ from those of the last run only in the bytes of their output.
 
         Then nothing else that a run over everything does or reports changes. ``environments`` are the jobs compiled.
@@ -216,7 +230,10 @@ class RunCache:
             return False
         for name, file in self.jobs.items():
             old = self.old_jobs.get(name)
-            if old is None or old.must_be_read or file.must_be_read or old.jobs.keys() != file.jobs.keys():
+            # What is stored may be of a later `validate`, which wrote nothing.
+            if old is None or old.digest != self.old_files[name].digest or old.jobs.keys() != file.jobs.keys():
+                return False
+            if old.must_be_read or file.must_be_read:
                 return False
             for index, document in file.jobs.items():
                 found = {env: known[name, index] for env, known in self.results.items() if (name, index) in known}
@@ -250,7 +267,7 @@ class RunCache:
         self.store.save(snapshot.NAME, new or Snapshot({**self.old_files, **looks}))
 
     def save_changes(self, todo: Plan) -> None:
-        """Store jobs and files after a run over a few changed files, where ``is_contained`` holds."""
+        """Store jobs and files after a run over a few changed files, where ``plan_changed`` gives a plan."""
         self.save_jobs(others=True)
         written = {file.name: Look(digest_of(file.data)) for file in todo.change}
         folders = {name.rpartition("/")[0]: None for name in written}

@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN, Command
-from trainc.cli.compiling import JOBS, choose, compile_for, load_config
-from trainc.cli.deployment import print_objects, settings, trees
-from trainc.cli.options import findings_options, project_option
-from trainc.cli.project import project_root
+from trainc.cli.compiling import choose, print_objects
+from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.gitops.argocd import health_checks, plugin_definition
 from trainc.pipeline.layout import argocd_objects
 from trainc.project.config import Config, without_repository
+from trainc.project.environments import JOBS, compile_for, load_config
+from trainc.project.planning import settings, trees
 from trainc.project.read import merge, read_platform, read_tree
 
 EPILOG = """\b
@@ -30,32 +30,27 @@ Examples:
 @click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
 @click.option("--health", is_flag=True, help="Only the health checks, a part of ConfigMap argocd-cm.")
 @click.option("--cmp", "plugin", is_flag=True, help="Only the definition of the config management plugin.")
-@project_option
-@findings_options
+@root_option
+@findings_options(aside=True)
 def command(
     *,
     environment: str | None,
     health: bool,
     plugin: bool,
-    project: str | None,
-    format_: str,
-    fail_on: str,
-    quiet: bool,
-    verbose: bool,
+    root: Path,
+    reporter: Reporter,
 ) -> int:
     """Print the objects by which Argo CD syncs out/: AppProjects, ApplicationSets, and health checks for argocd-cm.
 
     An AppProject allows what the jobs of its environment need and no more, so
     jobs/ is compiled for it; after an error nothing is printed. With
-    argocd.write in trainc.yaml, trainc render writes the same as files.
+    argocd.write in trainc.yaml, trainc render writes them as files.
     """
     if health and plugin:
-        raise click.UsageError("--health and --cmp are two things: ask for one")
+        raise click.UsageError("--health and --cmp exclude each other")
     if plugin:
         print_objects([plugin_definition()])
         return CLEAN
-    reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
-    root = project_root(Path.cwd(), project)
     config, findings = load_config(root)
     environments = () if reporter.fails(findings) else _synced(config, choose(config, environment))
     if health:

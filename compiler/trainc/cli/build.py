@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
+from click.core import ParameterSource
 from msgspec.structs import replace
 
 from trainc.cache.results import key_of, load_result, save_result
 from trainc.cache.store import open_store
 from trainc.cli.command import CLEAN, Command
 from trainc.cli.echo import echo
-from trainc.cli.options import cache_option, crds_option, findings_options, project_option
-from trainc.cli.project import project_root
+from trainc.cli.options import cache_option, crds_option, findings_options, root_option
 from trainc.cli.reporter import Reporter, Words
 from trainc.findings import Finding, Silenced, has_errors, sort_key
 from trainc.project.read import Inputs, has_config, merge, read_config, read_given, read_lock, read_platform, read_stdin
@@ -44,38 +44,34 @@ OUTPUTS = ("yaml", "json")
 @click.option("-o", "--output", type=click.Choice(OUTPUTS), default="yaml", show_default=True, help="How to print.")
 @click.option("--faithful", is_flag=True, help="Exactly what the API server, Trainer and JobSet make of the documents.")
 @click.option("--env", "environment", metavar="ENV", help="The environment of trainc.yaml; by default the first one.")
-@project_option
+@root_option
 @crds_option
 @cache_option
-@findings_options
+@findings_options(aside=True)
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True))
 def command(
     *,
     output: str,
     faithful: bool,
-    project: str | None,
+    root: Path,
     crd_dirs: tuple[str, ...],
     environment: str | None,
     cache: bool,
-    format_: str,
-    fail_on: str,
-    quiet: bool,
-    verbose: bool,
+    reporter: Reporter,
     paths: tuple[str, ...],
 ) -> int:
-    """Compile the documents of FILEs and print the objects that the Trainer controller would create of them.
+    """Compile the documents in FILEs and print the objects that the Trainer controller would create.
 
     FILE is a file, a folder with all its YAML and JSON files, or - for standard
-    input. Findings go to standard error; after an error, or what --fail-on
-    names, nothing is printed to standard output. In a folder with a trainc.yaml, the runtimes of runtimes/
-    and the policies of policies/ are known, too, unless --faithful says otherwise.
+    input. Findings go to standard error; after an error, or a finding that --fail-on
+    names, no object is printed. In a folder with a trainc.yaml, the runtimes in runtimes/
+    and the policies in policies/ are used, too, unless --faithful is given.
     """
-    reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
     paths = tuple(dict.fromkeys(paths))  # standard input can be read only once
     _require_streams(paths)
     folder = Path.cwd()
-    root = project_root(folder, project)
-    home = None if faithful else folder if project is None else root
+    is_given = click.get_current_context().get_parameter_source("root") is ParameterSource.COMMANDLINE
+    home = None if faithful else root if is_given else folder
     read = _read_all(root, folder, paths, crd_dirs, home)
     key = key_of(read.parts, (output, faithful, environment, paths, crd_dirs, read.config is None, reporter.manner))
     store = open_store(root) if cache and key is not None and has_config(root) else None
@@ -141,8 +137,8 @@ def _compile(
     read: Read, paths: Iterable[str], faithful: bool, environment: str | None
 ) -> tuple[tuple[Finding, ...], tuple[Silenced, ...], tuple[Object, ...]]:
     """Return the findings, those silenced, and the objects. BadParameter for an environment that does not exist."""
-    from trainc.cli.compiling import crds_in, has_no_document, nothing, with_nothing, without_idle
     from trainc.pipeline.compile import compile  # noqa: A004 - its public name
+    from trainc.project.environments import crds_in, has_no_document, nothing, with_nothing, without_idle
 
     options, findings = _options(read, faithful, environment)
     crds = crds_in(read.folders)
@@ -158,9 +154,10 @@ def _compile(
 
 def _options(read: Read, faithful: bool, environment: str | None) -> tuple[Options, tuple[Finding, ...]]:
     """Return what a repository adds to the documents given, and what is wrong with its trainc.yaml."""
-    from trainc.cli.compiling import choose, parse_config
+    from trainc.cli.compiling import choose
     from trainc.inputs.options import Options
     from trainc.inputs.settings import of_every_job
+    from trainc.project.environments import parse_config
 
     if faithful or read.config is None:
         return Options(faithful=faithful), ()

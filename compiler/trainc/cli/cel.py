@@ -67,10 +67,10 @@ _FILE = click.Path(exists=True, allow_dash=True)
     type=click.Choice(("text", "json")),
     default="text",
     show_default=True,
-    help="Print text for people, or a JSON object a line.",
+    help="Print text for people, or one JSON object per line.",
 )
 @click.option(
-    "--jsonl", is_flag=True, help="Read questions from standard input, a JSON object a line; see docs/cel.md."
+    "--jsonl", is_flag=True, help="Read questions from standard input, one JSON object per line; see docs/cel.md."
 )
 @click.option(
     "--engine",
@@ -83,7 +83,7 @@ _FILE = click.Path(exists=True, allow_dash=True)
 def command(
     expression: str | None, *, jsonl: bool, output: str, engine: str, variables: tuple[str, ...], **given: str | None
 ) -> int:
-    """Evaluate EXPR, an expression of Kubernetes' CEL, as a Kubernetes 1.34 API server does.
+    """Evaluate EXPR, a Kubernetes CEL expression, as a Kubernetes 1.34 API server does.
 
     Prints value, type and cost, or the error and where it is. Exits 1 after an
     error; what cannot be known offline, such as an authorizer, is undecided.

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN, Command
-from trainc.cli.compiling import JOBS, choose, compile_for, load_config, nothing
+from trainc.cli.compiling import choose
 from trainc.cli.echo import echo
 from trainc.cli.options import findings_options
 from trainc.cli.reporter import Reporter
@@ -18,6 +18,7 @@ from trainc.findings import has_errors
 from trainc.gitops.argocd import ENV, JOB, PARAMETERS
 from trainc.pipeline.content import Content, bytes_of
 from trainc.project.config import Config
+from trainc.project.environments import JOBS, compile_for, load_config, nothing
 from trainc.project.read import has_config, merge, name_below, read_platform, read_tree
 
 EPILOG = """\b
@@ -38,15 +39,14 @@ VARIABLE = "ARGOCD_ENV_TRAINC_{}"
 
 
 @click.command("cmp", cls=Command, epilog=EPILOG)
-@findings_options
-def command(*, format_: str, fail_on: str, quiet: bool, verbose: bool) -> int:
+@findings_options(aside=True)
+def command(*, reporter: Reporter) -> int:
     """Print the objects of a namespace or a job, as a config management plugin of Argo CD.
 
     They are the files that trainc render would write. Findings go to standard
     error. Argo CD prunes everything if a plugin prints nothing and succeeds,
-    so that never happens: nothing to print is an error.
+    so having nothing to print is an error.
     """
-    reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
     chosen = _parameters(os.environ)
     root, name = _place(os.environ, Path.cwd())
     config, findings = load_config(root)
@@ -88,7 +88,7 @@ def _parameters(variables: Mapping[str, str]) -> dict[str, str]:
         if name not in PARAMETERS:
             raise click.UsageError(f"no parameter {name!r}: there are {' and '.join(PARAMETERS)}")
         if not isinstance(value := item.get("string"), str) or not value:
-            raise click.UsageError(f"parameter {name!r} is no text")
+            raise click.UsageError(f"parameter {name!r} is not a string")
         found[name] = value
     return found
 

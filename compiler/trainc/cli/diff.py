@@ -20,18 +20,18 @@ from trainc.changes.safeguards import weakened
 from trainc.changes.trees import Files, is_below, select
 from trainc.changes.trees import sources as output_sources
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command
-from trainc.cli.compiling import JOBS, executor_of, load_config
+from trainc.cli.compiling import executor_of, request_of
 from trainc.cli.echo import echo
-from trainc.cli.options import findings_options, project_option
-from trainc.cli.planning import Request, plan_request
-from trainc.cli.project import project_root
+from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter, is_coloured
 from trainc.findings import Finding, has_errors
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
 from trainc.project.config import Config, parse
+from trainc.project.environments import JOBS, load_config
 from trainc.project.files import Kind, is_placed, unmanaged
+from trainc.project.planning import plan_request
 from trainc.project.read import (
     CONFIG,
     LOCK,
@@ -70,8 +70,8 @@ Examples:
 @click.option("--head", metavar="REV", help="The git revision to compare; without it, the working tree.")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="text", show_default=True, help="How to write it.")
 @click.option("--exit-code", is_flag=True, help="Exit 1 if anything differs, as git diff does.")
-@project_option
-@findings_options
+@root_option
+@findings_options(aside=True)
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 def command(
     *,
@@ -79,24 +79,19 @@ def command(
     head: str | None,
     output: str,
     exit_code: bool,
-    project: str | None,
-    format_: str,
-    fail_on: str,
-    quiet: bool,
-    verbose: bool,
+    root: Path,
+    reporter: Reporter,
     paths: tuple[str, ...],
 ) -> int:
-    """Say what a change of out/ does, job by job, and what the cluster will do about it.
+    """Show what a change to out/ does, job by job, and what the cluster will do about it.
 
-    Compared is out/ as it is committed, or as it lies there. Where the working
-    tree's out/ is not what its sources give, that is said first, and the exit
-    status is 3: run render. With PATHs, only those directories of out/, or what is
-    made from those files of jobs/ and runtimes/. Differences are no findings: they
-    go to standard output, findings to standard error.
+    Compares out/ at two revisions, or with the working tree. If out/ in the working
+    tree is stale, that is reported first, and the exit status is 3: run trainc
+    render. PATHs limit the comparison to directories of out/, or to what is
+    generated from files of jobs/ and runtimes/. Differences go to standard output,
+    findings to standard error.
     """
-    reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
     folder = Path.cwd()
-    root = project_root(folder, project)
     names = [_below(root, folder, path) for path in paths]
     old = _read(root, base, "'--base'")
     new = _read(root, head, "'--head'")
@@ -166,7 +161,7 @@ def _staleness(
     if store is not None and (last := load_last(root, store)) is not None and not last.changed:
         return (), False
     reporter = Reporter("text", "error", quiet=True, verbose=False)
-    request, execute = Request.of(root, (), config), executor_of(None, quiet=True)
+    request, execute = request_of(root, (), config), executor_of(None, quiet=True)
     planned, _ = with_cache(
         lambda cache: plan_request(request, (), reporter.fails, cache, execute),
         None if store is None else RunCache(root, store, compares=True),

@@ -10,8 +10,7 @@ from click.shell_completion import CompletionItem
 
 from trainc.cli.command import CLEAN, Command
 from trainc.cli.echo import echo
-from trainc.cli.options import project_option
-from trainc.cli.project import project_root
+from trainc.cli.options import project_option, project_root
 from trainc.findings import CODES
 from trainc.findings.codes import listing, page
 
@@ -37,22 +36,22 @@ def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
 @click.command("explain", cls=Command, epilog=EPILOG)
 @click.option("--env", "environment", metavar="ENV", help="The environment; without it the first one with the job.")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="text", show_default=True, help="How to print.")
-@project_option
+@project_option()
 @click.argument("what", metavar="[CODE|NAMESPACE/JOB]", required=False, shell_complete=_complete)
 @click.argument("field", metavar="[FIELD]", required=False)
-def command(*, environment: str | None, output: str, project: str | None, what: str | None, field: str | None) -> int:
-    """Say what the code of a finding means, or where the fields of a job's objects came from.
+def command(*, environment: str | None, output: str, root: str | None, what: str | None, field: str | None) -> int:
+    """Explain the code of a finding, or where the fields of a job's objects came from.
 
-    CODE is that of a finding, such as TC101; without anything, all codes are
-    listed. NAMESPACE/JOB is a TrainJob as jobs/ has it: each field of what it
-    becomes is printed with its origin, file and line. FIELD is one of them, or
-    all below it: dotted as findings show it, items of lists by number or by
-    name, of the JobSet unless an object stands before it (KIND/NAME:FIELD).
+    CODE is the code of a finding, such as TC101; without arguments, all codes are
+    listed. NAMESPACE/JOB is a TrainJob in jobs/: each field of its objects
+    is printed with its origin, file and line. FIELD limits that to one field and
+    those below it: dotted as in findings, list items by number or by
+    name, of the JobSet unless KIND/NAME: comes first (KIND/NAME:FIELD).
     """
     if what is not None and "/" in what:
         from trainc.cli.explainjob import explain_job
 
-        return explain_job(project_root(Path.cwd(), project), what, field or "", environment, output)
+        return explain_job(project_root(Path.cwd(), root), what, field or "", environment, output)
     if field is not None:
         raise click.UsageError("a field is one of a job: NAMESPACE/JOB FIELD")
     if what is None:

@@ -9,7 +9,7 @@ import click
 
 from trainc.basics.jsonvalues import get
 from trainc.cli.command import CLEAN
-from trainc.cli.compiling import JOBS, choose, load_config
+from trainc.cli.compiling import choose
 from trainc.cli.echo import echo
 from trainc.cli.reporter import Reporter
 from trainc.documents.classify import TRAINJOB
@@ -20,6 +20,7 @@ from trainc.inputs.options import Options
 from trainc.inputs.source import Source
 from trainc.pipeline.compile import Build, compile  # noqa: A004 - its public name
 from trainc.plugins.model import Objects
+from trainc.project.environments import JOBS, load_config
 from trainc.project.read import Inputs, merge, read_platform, read_tree
 from trainc.provenance.explain import Miss, Table, Unknown, as_json, as_text, find, spelt, table
 from trainc.provenance.explain import choose as choose_objects

@@ -7,43 +7,39 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import Command
-from trainc.cli.compiling import JOBS, choose, compile_for, load_config
-from trainc.cli.deployment import kustomizations, print_objects, settings
-from trainc.cli.options import findings_options, project_option
-from trainc.cli.project import project_root
+from trainc.cli.compiling import choose, print_objects
+from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
+from trainc.project.environments import JOBS, compile_for, load_config
+from trainc.project.planning import kustomizations, settings
 from trainc.project.read import merge, read_platform, read_tree
 
 EPILOG = """\b
 Examples:
-  trainc flux              a Kustomization for every job, as a YAML stream
+  trainc flux              a Kustomization per job, as a YAML stream
   trainc flux --env prod   those of one environment
 """
 
 
 @click.command("flux", cls=Command, epilog=EPILOG)
 @click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
-@project_option
-@findings_options
-def command(
-    *, environment: str | None, project: str | None, format_: str, fail_on: str, quiet: bool, verbose: bool
-) -> int:
-    """Print the Kustomizations by which Flux applies out/, one for every job.
+@root_option
+@findings_options(aside=True)
+def command(*, environment: str | None, root: Path, reporter: Reporter) -> int:
+    """Print the Kustomizations by which Flux applies out/, one per job.
 
-    The environments are those with target: flux. jobs/ is compiled to know the
+    The environments are those with target: flux. jobs/ is compiled to find the
     jobs; after an error nothing is printed. With flux.write in trainc.yaml,
     trainc render writes the same as files.
     """
-    reporter = Reporter(format_, fail_on, quiet, verbose, aside=True)
-    root = project_root(Path.cwd(), project)
     config, findings = load_config(root)
     if reporter.fails(findings):
         reporter.findings(findings)
         return reporter.status(findings)
-    asked = choose(config, environment)
-    environments = tuple(name for name in asked if settings(config, name).target == "flux")
+    chosen = choose(config, environment)
+    environments = tuple(name for name in chosen if settings(config, name).target == "flux")
     if not environments:
-        raise click.UsageError(f"no environment asked for has target: flux ({', '.join(asked)}): trainc argocd")
+        raise click.UsageError(f"no environment asked for has target: flux ({', '.join(chosen)}): trainc argocd")
     outcome = compile_for(merge([read_tree(root, JOBS), read_platform(root)]), config, environments, findings)
     reporter.findings(outcome.findings)
     if not reporter.fails(outcome.findings):

@@ -10,8 +10,7 @@ import click
 
 from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, STALE, Command
 from trainc.cli.echo import echo_line
-from trainc.cli.options import project_option
-from trainc.cli.project import project_root
+from trainc.cli.options import root_option
 from trainc.cli.reporter import Reporter
 from trainc.findings import Finding, has_errors
 from trainc.images.definition import FILE as FILE_OF_IMAGE
@@ -52,18 +51,17 @@ def command() -> None:
 
 @command.command("lock", cls=Command, epilog=EPILOG)
 @click.option("--check", is_flag=True, help="Write nothing, and exit 3 if images.lock.yaml would change.")
-@project_option
+@root_option
 @click.argument("images", metavar="[IMAGE]...", nargs=-1)
-def lock(*, check: bool, project: str | None, images: tuple[str, ...]) -> int:
+def lock(*, check: bool, root: Path, images: tuple[str, ...]) -> int:
     """Write the digests of images to images.lock.yaml, by which render pins them.
 
     IMAGE is NAME=DIGEST, the folder of an OCI image layout whose index names its
     images in full, or NAME=FOLDER. Lines of other images stay; without any IMAGE
-    the file is only put in order. No registry is asked: the digest is the one
+    the file is only sorted. No registry is queried: take the digest
     that a build or a push has printed.
     """
     folder = Path.cwd()
-    root = project_root(folder, project)
     inputs = read_lock(root)
     known, findings = parse_lock(inputs.sources[0] if inputs.sources else None)
     findings = (*inputs.findings, *findings)
@@ -147,7 +145,7 @@ Examples:
 
 UPDATE_EPILOG = """\b
 Examples:
-  trainc image update            pin anew what every image of images/ is made of
+  trainc image update            update the pins of every image in images/
   trainc image update mpi4py
 """
 
@@ -169,7 +167,7 @@ class Impossible(click.ClickException):
 def _shared(function: F) -> F:
     """Add the options and arguments by which images, the cache and the package source are named."""
     for option in (
-        project_option,
+        root_option,
         click.argument("images", metavar="[IMAGE]...", nargs=-1),
         click.option(
             "--mirror",
@@ -194,9 +192,7 @@ def _shared(function: F) -> F:
     type=click.Path(path_type=Path, file_okay=False),
     help=f"Where a folder for each image is written.  [default: {OUTPUT}]",
 )
-def build(
-    *, project: str | None, images: tuple[str, ...], mirror: str | None, cache: Path | None, output: Path | None
-) -> int:
+def build(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Path | None, output: Path | None) -> int:
     """Build images as OCI image layouts, and print their digests.
 
     IMAGE is the name of a folder of images/, or the path of one that has an
@@ -207,7 +203,6 @@ def build(
     from trainc.images.build import write_layout
     from trainc.images.definition import BuildError
 
-    root = project_root(Path.cwd(), project)
     target = output or root / OUTPUT
     failed: list[Finding] = []
     for inputs in _inputs(root, images, failed):
@@ -220,21 +215,20 @@ def build(
         except (BuildError, OSError) as error:
             raise Impossible(f"{inputs.name}: {error}") from None
         failed += findings
-    return _told(failed)
+    return _reported(failed)
 
 
 @command.command("update", cls=Command, epilog=UPDATE_EPILOG)
 @_shared
-def update(*, project: str | None, images: tuple[str, ...], mirror: str | None, cache: Path | None) -> int:
-    """Pin anew, to the newest versions, the packages and wheels that images are made of.
+def update(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Path | None) -> int:
+    """Update the pinned packages and wheels of images to the newest versions.
 
-    Writes packages.lock and wheels.lock beside image.yaml, and prints what has
+    Writes packages.lock and wheels.lock beside image.yaml, and prints what
     changed. IMAGE is as for build.
     """
     from trainc.images.build import update as update_image
     from trainc.images.definition import BuildError
 
-    root = project_root(Path.cwd(), project)
     failed: list[Finding] = []
     for inputs in _inputs(root, images, failed):
         try:
@@ -245,23 +239,22 @@ def update(*, project: str | None, images: tuple[str, ...], mirror: str | None, 
             echo_line(f"{inputs.name}: {line}")
         if not done.changes:
             echo_line(f"{inputs.name} is up to date", err=True)
-    return _told(failed)
+    return _reported(failed)
 
 
 @command.command("verify", cls=Command, epilog=VERIFY_EPILOG)
-@project_option
+@root_option
 @click.argument("layouts", metavar="[LAYOUT]...", nargs=-1, type=click.Path(path_type=Path))
-def verify(*, project: str | None, layouts: tuple[Path, ...]) -> int:
-    """Compute the digest of every blob of OCI image layouts anew, and compare with images.lock.yaml.
+def verify(*, root: Path, layouts: tuple[Path, ...]) -> int:
+    """Recompute the digest of every blob of OCI image layouts, and compare with images.lock.yaml.
 
-    Everything that index.json leads to must be there, with the size and digest
-    that is said of it. Without a LAYOUT, those of build/images/ are checked.
+    Every blob that index.json refers to must exist, with the stated size and
+    digest. Without a LAYOUT, those of build/images/ are checked.
     """
     from trainc.images.layout import LayoutError, verify_layout
     from trainc.project.config import parse_lock
     from trainc.project.read import read_lock
 
-    root = project_root(Path.cwd(), project)
     given = layouts or tuple(sorted(path.parent for path in (root / OUTPUT).glob("*/oci-layout")))
     if not given:
         raise click.UsageError(f"no layout given, and none in {OUTPUT}")
@@ -279,7 +272,7 @@ def verify(*, project: str | None, layouts: tuple[Path, ...]) -> int:
             failed |= locked not in (None, digest)
             state = "not in" if locked is None else "as in" if locked == digest else f"not the {locked} of"
             echo_line(f"{name}: {digest} ({blobs} blobs, {state} {FILE})")
-    return _told(findings) or (ERRORS if failed else CLEAN)
+    return _reported(findings) or (ERRORS if failed else CLEAN)
 
 
 def _inputs(root: Path, images: Iterable[str], failed: list[Finding]) -> Iterator[Inputs]:
@@ -322,9 +315,9 @@ def _folders(root: Path, images: Iterable[str]) -> Iterator[Path]:
         yield from found_all
 
 
-def _told(findings: Iterable[Finding]) -> int:
+def _reported(findings: Iterable[Finding]) -> int:
     reporter = Reporter("text", "error", quiet=False, verbose=False)
-    told = tuple(findings)
-    if told:
-        reporter.findings(told)
-    return reporter.status(told)
+    found = tuple(findings)
+    if found:
+        reporter.findings(found)
+    return reporter.status(found)

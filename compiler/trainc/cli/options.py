@@ -1,25 +1,31 @@
-"""The options that several commands share, as decorators."""
+"""The options that several commands share, as decorators, and which folder a command works on."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any
 
 import click
 
-from trainc.cli.reporter import FAILING
+from trainc.cli.echo import echo
+from trainc.cli.reporter import FAILING, Reporter
 from trainc.findings.formats import FORMATS
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-project_option = click.option(
+project_option = partial(
+    click.option,
     "--root",
-    "project",
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False),
     help="The folder of the project; without it, the nearest one upward with a trainc.yaml that belongs to you or to"
     " the owner of the working directory.",
 )
+"""The decorator without what becomes of the value."""
+
+root_option = project_option(callback=lambda _ctx, _param, value: project_root(Path.cwd(), value))
+"""Gives the command the root of the project."""
 
 cache_option = click.option(
     "--no-cache",
@@ -99,8 +105,42 @@ _FINDINGS = (
 )
 
 
-def findings_options(function: F) -> F:
-    """Add --format, --fail-on, --quiet and --verbose."""
-    for option in reversed(_FINDINGS):
-        function = option(function)
-    return function
+def findings_options(*, aside: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Add --format, --fail-on, --quiet and --verbose, which the command gets as one ``reporter``."""
+
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        @wraps(function)
+        def command(*, format_: str, fail_on: str, quiet: bool, verbose: bool, **others: Any) -> int:
+            return function(reporter=Reporter(format_, fail_on, quiet, verbose, aside), **others)
+
+        for option in reversed(_FINDINGS):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def project_root(folder: Path, project: str | None) -> Path:
+    """Return the root of the project for a working directory; ``project`` is the value of --root.
+
+    A trainc.yaml further up that belongs to somebody else is not used, as git does not use such a repository: in a
+    folder that everybody may write to, anyone could put one there.
+    """
+    if project is not None:
+        return Path(os.path.normpath(folder / project))
+    from trainc.project.read import CONFIG, find_root  # not for help, or a code that is explained
+
+    found = find_root(folder)
+    if found == folder or not _is_foreign(found / CONFIG, folder):
+        return found
+    from trainc.findings.display import one_line
+
+    what = f"{found / CONFIG} is not used: it belongs neither to you nor to the owner of the working directory"
+    echo(f"trainc: warning: {one_line(what)}; --root {one_line(str(found))} uses it", err=True)
+    return folder
+
+
+def _is_foreign(config: Path, folder: Path) -> bool:
+    """Tell whether a file belongs neither to the user nor to the owner of a folder; never where files have no owner."""
+    user = getattr(os, "geteuid", None)
+    return user is not None and config.lstat().st_uid not in (user(), folder.stat().st_uid)

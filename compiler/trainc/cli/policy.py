@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from trainc.cli.command import Command
-from trainc.cli.compiling import nothing, read_crds
 from trainc.cli.echo import echo
-from trainc.cli.options import crds_option, findings_options, project_option
-from trainc.cli.project import project_root
+from trainc.cli.options import crds_option, findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.findings import Finding, Severity, has_errors, sort_key
 from trainc.findings.display import one_line
 from trainc.policytests.case import Case
 from trainc.policytests.case import read as read_cases
+from trainc.project.environments import nothing, read_crds
 from trainc.project.read import POLICIES, POLICY_TESTS, Inputs, read_platform, read_policy_tests
 
 if TYPE_CHECKING:
@@ -37,29 +36,24 @@ def command() -> None:
 
 
 @command.command("test", cls=Command, epilog=EPILOG)
-@project_option
+@root_option
 @crds_option
-@findings_options
+@findings_options()
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
 def test(
     *,
-    project: str | None,
+    root: Path,
     crd_dirs: tuple[str, ...],
-    format_: str,
-    fail_on: str,
-    quiet: bool,
-    verbose: bool,
+    reporter: Reporter,
     paths: tuple[str, ...],
 ) -> int:
     """Run the tests beside the policies, in policies/tests/ or in PATHs.
 
-    Each gives the policies of policies/ an object, and compares what they say
-    with what it expects. Without PATHs, policies and validations that no test
-    shows to fail are named, too. Exit 1 if a test fails.
+    Each test applies the policies in policies/ to an object, and compares the
+    result with what it expects. Without PATHs, policies and validations that no
+    test makes fail are listed, too. Exit 1 if a test fails.
     """
-    reporter = Reporter(format_, fail_on, quiet, verbose)
     folder = Path.cwd()
-    root = project_root(folder, project)
     platform, inputs = read_platform(root), read_policy_tests(root, folder, paths)
     crds = read_crds(root, folder, crd_dirs)
     cases, findings = _read(inputs)

@@ -5,9 +5,8 @@
             ...
             shown.advance()
 
-Everything goes to standard error. A run of less than a second shows nothing, and a bar is gone when the block ends, so
-findings never stand behind one. What ``advance`` costs does not count: the clock is read once in many calls. (click's
-own bar shows no rate, reads the clock at every step and is there from the start.)
+Everything goes to standard error. A run of less than a second shows nothing, and a bar is erased when the block ends,
+so findings never follow one on its line. (click's own bar shows no rate and is there from the start.)
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from time import monotonic
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Final, Self, TextIO
 
 import msgspec
 
@@ -29,34 +27,19 @@ FRAME = 0.1
 """Seconds between two states of a bar."""
 LOG_PERIOD = 10.0
 """Seconds between two lines of a log, and before the first."""
-LOOK = 0.02
-"""Seconds that are to pass between two looks at the clock."""
-WINDOW = 5.0
-"""Seconds that a rate is taken over: what is near in time tells most of what remains."""
-BAR = 30
-"""Most columns of a bar between its brackets; with fewer than ``NARROW`` it is left out."""
-NARROW = 8
-USUAL_COLUMNS = 80
-ERASE = "\r\x1b[K"
-NO = frozenset(("", "0", "false", "no"))
-"""Values of CI that say there is none."""
-
-
-class Stream(Protocol):
-    """What of a text stream is used."""
-
-    def write(self, text: str, /) -> object:
-        """Write text."""
-
-    def flush(self) -> object:
-        """Hand on what was written."""
-
-    def isatty(self) -> bool:
-        """Tell whether it is a terminal."""
+WINDOW: Final = 5.0
+"""The last seconds, of which the rate is taken."""
+BAR: Final = 30
+"""The most columns of a bar between its brackets; with fewer than ``NARROW`` it is left out."""
+NARROW: Final = 8
+ERASE: Final = "\r\x1b[K"
+NO: Final = frozenset(("", "0", "false", "no"))
+"""Values of CI that mean none."""
+_NEVER: Final = float("inf")
 
 
 class State(msgspec.Struct, frozen=True):
-    """How far a run is: ``done`` of ``total`` things, ``rate`` of them a second (0 while it is not known)."""
+    """How far a run is: ``done`` of ``total`` things, ``rate`` of them per second (0 while it is not known)."""
 
     label: str
     done: int
@@ -71,7 +54,7 @@ class State(msgspec.Struct, frozen=True):
     @property
     def left(self) -> float:
         """Seconds that remain at this rate; infinite while there is none."""
-        return max(self.total - self.done, 0) / self.rate if self.rate else float("inf")
+        return max(self.total - self.done, 0) / self.rate if self.rate else _NEVER
 
 
 def duration(seconds: float) -> str:
@@ -109,120 +92,62 @@ def log_line(state: State) -> str:
 
 
 class Progress:
-    """Says nothing: for runs that nobody watches."""
+    """Shows the progress of ``total`` things on a stream, or nowhere. With ``columns``, the width of a terminal, a bar.
 
-    __slots__ = ()
-
-    def advance(self, count: int = 1) -> None:
-        """Note that so many things more are done."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Take away what is shown; may be called again."""
-
-
-class Watched(Progress):
-    """Looks at the clock every so many things, and shows the state when it is time.
-
-    ``first`` and ``period`` are the seconds before the first and between two showings. An OSError of ``_show`` ends the
-    showing, never the run.
+    An OSError of the stream ends the showing, never the run.
     """
-
-    __slots__ = ("_clock", "_done", "_due", "_label", "_looked", "_next", "_period", "_samples", "_seen", "_total")
-
-    def __init__(self, total: int, label: str, first: float, period: float, clock: Callable[[], float]) -> None:
-        now = clock()
-        self._total, self._label, self._period, self._clock = total, label, period, clock
-        self._done, self._seen, self._next = 0, 0, 1
-        self._due, self._looked = now + first, now
-        self._samples: deque[tuple[float, int]] = deque([(now, 0)])
-
-    def _show(self, state: State) -> None:
-        raise NotImplementedError
-
-    def advance(self, count: int = 1) -> None:
-        """Note that so many things more are done, and show it if it is time."""
-        self._done += count
-        if self._done >= self._next:
-            self._look()
-
-    def _look(self) -> None:
-        now = self._clock()
-        self._next = self._done + self._stride(now)
-        if now < self._due:
-            return
-        self._due = now + self._period
-        try:
-            self._show(State(self._label, self._done, self._total, self._rate(now)))
-        except OSError:  # nobody reads any more, or the disk of a log is full
-            self._due = float("inf")
-
-    def _stride(self, now: float) -> int:
-        """Return after how many things to look again: about ``LOOK`` later, and at most twice as many as last time."""
-        passed, things = now - self._looked, self._done - self._seen
-        self._looked, self._seen = now, self._done
-        return max(1, min(2 * things, int(things * LOOK / passed))) if passed > 0 else 2 * things
-
-    def _rate(self, now: float) -> float:
-        samples = self._samples
-        samples.append((now, self._done))
-        while len(samples) > 2 and now - samples[1][0] >= WINDOW:
-            samples.popleft()
-        since, done = samples[0]
-        return (self._done - done) / (now - since) if now > since else 0.0
-
-
-class Bar(Watched):
-    """A bar on a terminal, which is gone at the end. ``columns`` is asked each time: windows change their size."""
-
-    __slots__ = ("_columns", "_shown", "_stream")
 
     def __init__(
         self,
         total: int,
         label: str,
-        stream: Stream,
+        stream: TextIO | None = None,
         *,
-        columns: Callable[[], int],
+        columns: Callable[[], int] | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        super().__init__(total, label, PATIENCE, FRAME, clock)
-        self._stream, self._columns, self._shown = stream, columns, False
+        """Begin now."""
+        now = clock()
+        self.total, self.label, self.stream, self.columns, self.clock = total, label, stream, columns, clock
+        self.done, self.shown = 0, False
+        self.due = _NEVER if stream is None else now + (LOG_PERIOD if columns is None else PATIENCE)
+        self.samples = deque([(now, 0)])
 
-    def _show(self, state: State) -> None:
-        self._shown = True
-        self._stream.write(ERASE + bar_line(state, self._columns()))
-        self._stream.flush()
+    def advance(self, count: int = 1) -> None:
+        """Note that so many things more are done, and show it if it is time."""
+        self.done += count
+        if self.stream is None or (now := self.clock()) < self.due:
+            return
+        state = State(self.label, self.done, self.total, self._rate(now))
+        self.due = now + (LOG_PERIOD if self.columns is None else FRAME)
+        self.shown = self.columns is not None
+        try:
+            self.stream.write(ERASE + bar_line(state, self.columns()) if self.columns else f"{log_line(state)}\n")
+            self.stream.flush()
+        except OSError:  # nobody reads any more, or the disk of a log is full
+            self.due = _NEVER
+
+    def _rate(self, now: float) -> float:
+        samples = self.samples
+        samples.append((now, self.done))
+        while len(samples) > 2 and now - samples[1][0] >= WINDOW:
+            samples.popleft()
+        since, done = samples[0]
+        return (self.done - done) / (now - since) if now > since else 0.0
 
     def close(self) -> None:
-        """Erase the bar, if one is there."""
-        if not self._shown:
-            return
-        self._shown = False
-        with suppress(OSError):
-            self._stream.write(ERASE)
-            self._stream.flush()
+        """Erase the bar, if one is there; may be called again."""
+        if self.stream is not None and self.shown:
+            self.shown = False
+            with suppress(OSError):
+                self.stream.write(ERASE)
+                self.stream.flush()
 
+    def __enter__(self) -> Self:
+        return self
 
-class Log(Watched):
-    """A line every ten seconds, which stays."""
-
-    __slots__ = ("_stream",)
-
-    def __init__(self, total: int, label: str, stream: Stream, *, clock: Callable[[], float] = monotonic) -> None:
-        super().__init__(total, label, LOG_PERIOD, LOG_PERIOD, clock)
-        self._stream = stream
-
-    def _show(self, state: State) -> None:
-        self._stream.write(log_line(state) + "\n")
-        self._stream.flush()
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def progress(
@@ -230,29 +155,25 @@ def progress(
     label: str,
     *,
     quiet: bool = False,
-    stream: Stream | None = None,
+    stream: TextIO | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> Progress:
-    """Return what shows the progress of ``total`` things where standard error leads; ``label`` says what is done.
+    """Return what shows the progress of ``total`` things on standard error; ``label`` says what is done.
 
     A bar on a terminal, lines in continuous integration (``CI`` is set; also where its runner plays a terminal), and
     nothing elsewhere or if quiet. A terminal that cannot erase (``TERM=dumb``) gets lines, too.
     """
     stream = sys.stderr if stream is None else stream
-    if quiet or total < 2 or stream is None:  # a stream that the caller closed is None
-        return Progress()
-    if environment.get("CI", "").lower() not in NO:
-        return Log(total, label, stream)
-    if not stream.isatty():
-        return Progress()
-    return (
-        Log(total, label, stream) if environment.get("TERM") == "dumb" else Bar(total, label, stream, columns=_columns)
-    )
+    is_log = environment.get("CI", "").lower() not in NO
+    if quiet or total < 2 or stream is None or not (is_log or stream.isatty()):  # None: the caller closed it
+        return Progress(total, label)
+    is_log = is_log or environment.get("TERM") == "dumb"
+    return Progress(total, label, stream, columns=None if is_log else _columns)
 
 
 def _columns() -> int:
     """Return the width of standard error's terminal; 80 where it does not say."""
     try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns or USUAL_COLUMNS
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
     except (OSError, ValueError):
-        return USUAL_COLUMNS
+        return 80

@@ -9,16 +9,15 @@ import click
 import msgspec
 
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command
-from trainc.cli.options import cache_option, executor_option, findings_options, project_option, workers_option
-from trainc.cli.project import project_root
+from trainc.cli.options import cache_option, executor_option, findings_options, root_option, workers_option
 from trainc.cli.reporter import Reporter, Words
 from trainc.findings import has_errors, sort_key
 
 if TYPE_CHECKING:
     from trainc.cache.snapshot import Snapshot
     from trainc.cache.store import Store
-    from trainc.cli.planning import Planned
     from trainc.parallel.mpi import Ranks
+    from trainc.project.planning import Planned
     from trainc.project.write import Plan
 
 EPILOG = """\b
@@ -41,40 +40,36 @@ class Mode(msgspec.Struct, frozen=True):
 
 
 @click.command("render", cls=Command, epilog=EPILOG)
-@project_option
+@root_option
 @click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
-@click.option("--check", is_flag=True, help="Write nothing; name the files that differ and exit 3 if any does.")
+@click.option("--check", is_flag=True, help="Write nothing; list the files that differ, and exit 3 if any does.")
 @cache_option
 @workers_option
 @executor_option
-@findings_options
+@findings_options()
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
 def command(
     *,
-    project: str | None,
+    root: Path,
     environment: str | None,
     check: bool,
     cache: bool,
     executor: str,
     workers: int | None,
-    format_: str,
-    fail_on: str,
-    quiet: bool,
-    verbose: bool,
+    reporter: Reporter,
     paths: tuple[str, ...],
 ) -> int:
-    """Compile jobs/ to out/, and remove what trainc once made there and makes no longer.
+    """Compile jobs/ to out/, and remove files that trainc wrote there and no longer generates.
 
     With PATHs, files or folders below jobs/, only the output of their jobs is
-    touched, and not what jobs of a namespace share. The repository is the nearest folder upward with a trainc.yaml, so
-    the result is the same from any folder in it. If anything is an error, or
-    what --fail-on names, nothing is written. Without --env and PATHs, what
-    argocd.write or flux.write of trainc.yaml asks for is written, too.
+    written, and not what the jobs of a namespace share. The project is the nearest folder upward with a trainc.yaml, so
+    the result is the same from any folder in it. After an error, or a finding that
+    --fail-on names, nothing is written. Without --env and PATHs, the folders of
+    argocd.write and flux.write in trainc.yaml are written, too.
     """
-    reporter = Reporter(format_, fail_on, quiet, verbose)
     if executor == "local":
         mode = Mode(reporter, check, cache and not reporter.lists_silenced, workers)
-        return _render(project_root(Path.cwd(), project), paths, environment, mode)
+        return _render(root, paths, environment, mode)
     from trainc.cli.compiling import ranks_of
 
     ranks = ranks_of()
@@ -83,7 +78,7 @@ def command(
         return CLEAN
     try:
         mode = Mode(reporter, check, cache and not reporter.lists_silenced, workers, ranks)
-        return _render(project_root(Path.cwd(), project), paths, environment, mode)
+        return _render(root, paths, environment, mode)
     finally:
         ranks.close()
 
@@ -99,8 +94,9 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
             return _report_last(last, None, mode)
 
     from trainc.cache.run import RunCache, with_cache
-    from trainc.cli.compiling import executor_of, load_config
-    from trainc.cli.planning import Request, plan_changed, plan_request
+    from trainc.cli.compiling import executor_of, request_of
+    from trainc.project.environments import load_config
+    from trainc.project.planning import plan_request
     from trainc.project.write import apply
 
     config, findings = load_config(root)
@@ -109,12 +105,12 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
         return mode.reporter.status(findings)
     if store is not None and last is not None and not mode.check:
         small = RunCache(root, store, last)
-        todo = plan_changed(root, config, last.changed, small)
+        todo = small.plan_changed(config)
         if todo is not None and not set(last.changed).intersection(last.reported):
             apply(todo)
             small.save_changes(todo)
             return _report_last(last, todo, mode)
-    request = Request.of(root, paths, config, environment)
+    request = request_of(root, paths, config, environment)
     execute = executor_of(mode.workers, mode.ranks, quiet=mode.reporter.quiet)
     cache = None if store is None else RunCache(root, store, by_bytes=mode.check, compares=True)
     planned, cache = with_cache(

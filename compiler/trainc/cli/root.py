@@ -17,16 +17,16 @@ from trainc.upstream import JOBSET_VERSION, TRAINER_VERSION
 
 COMMANDS = {
     "render": "Compile jobs/ to out/.",
-    "build": "Compile the documents given and print the objects.",
-    "validate": "Check jobs/ and runtimes/, and write nothing.",
-    "diff": "Say what a change of out/ does, and what the cluster will do.",
-    "explain": "Say what a code means, or where a job's fields came from.",
+    "build": "Compile the given documents and print the objects.",
+    "validate": "Check jobs/ and runtimes/ without writing anything.",
+    "diff": "Show what a change to out/ does, and what the cluster will do.",
+    "explain": "Explain a code, or where a job's fields came from.",
     "policy": "Test the admission policies of policies/.",
-    "cel": "Evaluate an expression of Kubernetes' CEL.",
-    "image": "Build images, and write their digests to images.lock.yaml.",
-    "argocd": "Print the objects by which Argo CD syncs out/.",
-    "flux": "Print the objects by which Flux applies out/.",
-    "cmp": "Print objects as a config management plugin of Argo CD.",
+    "cel": "Evaluate a Kubernetes CEL expression.",
+    "image": "Build images, and record their digests in images.lock.yaml.",
+    "argocd": "Print the Argo CD objects that sync out/.",
+    "flux": "Print the Flux objects that apply out/.",
+    "cmp": "Print objects as an Argo CD config management plugin.",
 }
 """The commands, in the order of --help, with their short help; the module of each has its name."""
 
@@ -39,8 +39,8 @@ Examples:
 \b
 Exit status:
   0  clean
-  1  findings of severity error (with --fail-on warning: or warning)
-  2  wrong usage, nothing to compile, or a fault of the environment
+  1  findings of severity error (or warning, with --fail-on warning)
+  2  wrong usage, nothing to compile, or an environment error
   3  out/ is stale (render --check)
 
 \b

@@ -11,33 +11,30 @@ import click
 from trainc.cache.run import RunCache, with_cache
 from trainc.cache.store import Store, open_store
 from trainc.cli.command import Command
-from trainc.cli.compiling import (
-    JOBS,
-    Outcome,
-    compile_for,
-    executor_of,
-    has_no_document,
-    load_config,
-    nothing,
-    read_base,
-    read_crds,
-    read_standard,
-    with_empty,
-    with_nothing,
-)
+from trainc.cli.compiling import executor_of, read_base, read_standard
 from trainc.cli.options import (
     base_option,
     cache_option,
     crds_option,
     findings_options,
     policies_from_option,
-    project_option,
+    root_option,
     workers_option,
 )
-from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors, sort_key
 from trainc.pipeline.context import Keep
+from trainc.project.environments import (
+    JOBS,
+    Outcome,
+    compile_for,
+    has_no_document,
+    load_config,
+    nothing,
+    read_crds,
+    with_empty,
+    with_nothing,
+)
 from trainc.project.files import unmanaged
 from trainc.project.read import (
     POLICIES,
@@ -65,50 +62,45 @@ Examples:
 
 
 @click.command("validate", cls=Command, epilog=EPILOG)
-@project_option
+@root_option
 @crds_option
 @base_option
 @policies_from_option
 @cache_option
 @workers_option
-@findings_options
+@findings_options()
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
 def command(
     *,
-    project: str | None,
+    root: Path,
     crd_dirs: tuple[str, ...],
     base: str | None,
     policies_from: str | None,
     cache: bool,
     workers: int | None,
-    format_: str,
-    fail_on: str,
-    quiet: bool,
-    verbose: bool,
+    reporter: Reporter,
     paths: tuple[str, ...],
 ) -> int:
-    """Check TrainJobs and runtimes as render does, and write nothing.
+    """Check TrainJobs and runtimes as render does, without writing anything.
 
     With PATHs, files or folders anywhere, only those are checked, together with
-    runtimes/ and policies/. The repository is the nearest folder upward with a
-    trainc.yaml. Other objects beside them are checked where their kind is known: many of
-    Kubernetes' own are, others are by the CRDs in --crd-dir.
+    runtimes/ and policies/. The project is the nearest folder upward with a
+    trainc.yaml. Other objects are checked if their kind is known: many kinds of
+    Kubernetes are, and those of the CRDs in --crd-dir.
 
-    With --base, objects are compared with those of a git revision: what may not
-    change while the name stays is an error for what is in out/ there, and a
+    With --base, objects are compared with those at a git revision: a change to an
+    immutable field is an error for objects in out/ there, and a
     warning for TrainJobs and runtimes. The policies and severities of that revision, or
-    of --policies-from, judge as well, and what is less strict since then is reported.
+    of --policies-from, apply as well, and whatever is less strict since then is reported.
     """
-    reporter = Reporter(format_, fail_on, quiet, verbose)
     folder = Path.cwd()
-    root = project_root(folder, project)
     config, of_config = load_config(root)
     compiled = partial(
         compile_for,
         config=config,
         environments=config.environments,
         findings=of_config,
-        execute=executor_of(workers, quiet=quiet),
+        execute=executor_of(workers, quiet=reporter.quiet),
     )
     parts: list[Inputs] = []
     if paths or crd_dirs or base is not None or policies_from is not None:

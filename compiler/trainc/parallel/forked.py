@@ -1,12 +1,17 @@
-"""Compiles jobs in processes of this machine. They begin as copies of this one: only numbers are sent to them."""
+"""Compiles jobs in processes of this machine, in chunks. They begin as copies of this one, and read numbers of chunks.
+
+Each sends its results by a pipe of its own, so one that is killed in the middle of a result leaves nobody waiting for
+the rest; and where this process ends, however it ends, so do they, as nobody reads any more.
+"""
 
 from __future__ import annotations
 
 import errno
 import gc
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, NoReturn
 
 import msgspec
 
@@ -19,10 +24,17 @@ from trainc.pipeline.jobresults import Documents, JobResult, UnknownDocument, de
 FEW: Final = 300
 """Below this number of jobs, processes are not worth their start, unless the user gives their number."""
 
+CHUNK: Final = 64
+"""The most jobs of a chunk: about 50 ms of work, where sending one takes less than 1 ms."""
 
-def cores() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+_ROUNDS: Final = 4
+"""The least number of chunks per worker, where there are jobs enough: the last ones even out what others took."""
+
+_NUMBER: Final = 4
+"""The bytes of the number of a chunk."""
+
+_MOST: Final = 8192
+"""The most chunks: their numbers fit into a pipe."""
 
 
 def forked(workers: int | None = None) -> Executor:
@@ -34,7 +46,7 @@ def forked(workers: int | None = None) -> Executor:
 
     def execute(prepared: Prepared, documents: Iterable[Document]) -> Iterable[Job]:
         given = tuple(documents)
-        count = cores() if workers is None else workers
+        count = _cores() if workers is None else workers
         few = FEW if workers is None else 2
         if count < 2 or len(given) < few or not hasattr(os, "fork"):
             return in_order(prepared, given)
@@ -43,39 +55,75 @@ def forked(workers: int | None = None) -> Executor:
     return execute
 
 
+def _cores() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _shared(prepared: Prepared, documents: Sequence[Document], count: int) -> Iterator[Job]:
-    from trainc.parallel.crew import Crew, LostError
-    from trainc.parallel.forked import lost, pack, ranges, unpack
-    from trainc.pipeline.jobresults import Documents
+    from multiprocessing.connection import Pipe, wait
 
     others, parts = Documents(prepared), ranges(len(documents), count)
 
     def compiled(number: int) -> bytes:
         return pack(map(prepared.compile, documents[slice(*parts[number])]), others)
 
+    tasks, numbers = os.pipe()
+    os.write(numbers, b"".join(number.to_bytes(_NUMBER, "big") for number in range(len(parts))))
+    workers: dict[Any, int] = {}
     gc.freeze()  # what exists now stays where it is, and processes share its memory
     try:
-        with Crew(count, compiled) as crew:
-            for number, packed in crew.results(len(parts)):
-                given = documents[slice(*parts[number])]
+        for _ in range(count):
+            ours, theirs = Pipe(duplex=False)
+            if (pid := os.fork()) == 0:
+                os.close(numbers)
+                _serve(tasks, compiled, theirs, (ours, *workers))
+            theirs.close()
+            workers[ours] = pid
+        missing = len(parts)
+        while missing:
+            worker: Any
+            for worker in wait(workers):
+                try:
+                    result = worker.recv_bytes()
+                except (EOFError, OSError):
+                    raise lost("a worker process", "out of memory?") from None
+                missing -= 1
+                given = documents[slice(*parts[int.from_bytes(result[:_NUMBER], "big")])]
+                packed = result[_NUMBER:]
                 # What failed there fails here, where it is reported.
-                yield from map(prepared.compile, given) if packed is None else unpack(packed, given, others, prepared)
-    except LostError:
-        raise lost("a worker process", "out of memory?") from None
+                yield from unpack(packed, given, others, prepared) if packed else map(prepared.compile, given)
     finally:
+        for worker, pid in workers.items():
+            worker.close()
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        os.close(tasks)
+        os.close(numbers)
         gc.unfreeze()
 
 
-CHUNK: Final = 64
-"""Most jobs of a chunk: about 50 ms of work, where sending one costs less than 1 ms."""
-
-_ROUNDS: Final = 4
-"""So many chunks each worker gets at least, where there are jobs enough: the last ones even out what others took."""
+def _serve(tasks: int, compiled: Callable[[int], bytes], results: Any, others: Iterable[Any]) -> NoReturn:
+    """Compile chunks until the run ends, in a process that has just been made; nothing is sent for what fails."""
+    try:
+        for other in others:
+            other.close()
+        # What ends the run ends this process, too; a signal for both would look as if it had died of itself.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        while task := os.read(tasks, _NUMBER):
+            try:
+                packed = compiled(int.from_bytes(task, "big"))
+            except Exception:  # noqa: BLE001 - it is tried again where it can be reported
+                packed = b""
+            results.send_bytes(task + packed)
+    finally:
+        os._exit(1)
 
 
 def ranges(count: int, workers: int) -> list[tuple[int, int]]:
     """Return begin and end of each chunk of so many jobs."""
-    size = max(1, min(CHUNK, -(-count // (workers * _ROUNDS))))
+    size = max(1, min(CHUNK, -(-count // (workers * _ROUNDS))), -(-count // _MOST))
     return [(begin, min(begin + size, count)) for begin in range(0, count, size)]
 
 
@@ -98,5 +146,5 @@ def unpack(data: bytes, jobs: Sequence[Document], documents: Documents, prepared
 
 
 def lost(what: str, why: str) -> ChildProcessError:
-    """Return the error of a worker that did not come back: the environment's fault, in all likelihood its memory."""
+    """Return the error of a worker that did not come back: an environment error, in all likelihood its memory."""
     return ChildProcessError(errno.ECHILD, f"{what} ended before its work was done ({why})")

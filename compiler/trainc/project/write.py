@@ -89,7 +89,7 @@ def plan(
     scopes may be below: out/, and what trainc.yaml says beside it. ``is_same`` tells
     whether a file has a content, and may know it without reading the file; ``there`` is what ``look`` returns.
     """
-    is_same, base = is_same or partial(_is_same, root), os.fspath(root)
+    is_same, base = is_same or partial(has_content, root), os.fspath(root)
     _guard((*files, *scopes), tops)
     wanted = _below(files, scopes)
     there = look(root, scopes) if there is None else there
@@ -278,7 +278,8 @@ def _same_but_for_case(wanted: Iterable[str], kept: Iterable[str]) -> dict[str, 
     return clashes
 
 
-def _is_same(root: Path, name: str, content: Content) -> bool:
+def has_content(root: Path, name: str, content: Content) -> bool:
+    """Return whether a file has a content."""
     old = read_regular(root / name)
     return old is not None and (old == content if isinstance(content, bytes) else digest_of(old) == content.value)
 

@@ -1,28 +1,27 @@
-"""From jobs/ to what is to be done below out/: what `render` does, and `diff` asks for."""
+"""From jobs/ to what is to be done below out/ and beside it: what `render` does, and `diff` needs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import click
 import msgspec
 
-from trainc.cli.compiling import JOBS, Outcome, choose, compile_for, with_empty
-from trainc.cli.deployment import deployment_files, deployment_folders
+from trainc.basics.jsonvalues import JsonObject
 from trainc.findings import Finding, Silenced, has_errors, sort_key
+from trainc.gitops.argocd import Tree
+from trainc.gitops.flux import kustomization
 from trainc.gitops.runtime_resources import FOLDER
-from trainc.inputs.settings import read_settings
+from trainc.inputs.options import Options
+from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Source
 from trainc.pipeline.context import Executor
+from trainc.pipeline.layout import argocd_files, flux_files
 from trainc.project.config import Config
+from trainc.project.environments import JOBS, Outcome, Uncached, compile_for, with_empty
 from trainc.project.files import Kind, unmanaged
-from trainc.project.read import merge, name_below, read_platform, read_tree
+from trainc.project.read import merge, read_platform, read_tree
 from trainc.project.write import OUT, Plan, foreign_files, look, plan
-
-if TYPE_CHECKING:
-    from trainc.cache.run import RunCache
 
 
 class Request(msgspec.Struct, frozen=True, eq=False):
@@ -33,12 +32,6 @@ class Request(msgspec.Struct, frozen=True, eq=False):
     config: Config
     environments: tuple[str, ...]
     is_whole: bool
-
-    @classmethod
-    def of(cls, root: Path, paths: Iterable[str], config: Config, environment: str | None = None) -> Request:
-        """Return what PATHs and --env ask for. BadParameter for what does not exist."""
-        names = tuple(_job_path(root, path) for path in paths) or (JOBS,)
-        return cls(root, names, config, choose(config, environment), environment is None and JOBS in names)
 
 
 class Planned(msgspec.Struct, frozen=True, eq=False):
@@ -58,14 +51,14 @@ def plan_request(
     request: Request,
     findings: tuple[Finding, ...],
     fails: Callable[[Iterable[Finding]], bool],
-    cache: RunCache | None,
+    cache: Uncached | None,
     execute: Executor,
 ) -> Planned:
     """Read, compile and compare with out/; ``findings`` are those of trainc.yaml. Raises Changed."""
     root, config = request.root, request.config
+    cache = cache or Uncached(root)
     platform = read_platform(root)
-    read = None if cache is None else cache.read
-    inputs = merge([*(read_tree(root, name, read) for name in request.names), platform])
+    inputs = merge([*(read_tree(root, name, cache.read) for name in request.names), platform])
     partly = () if JOBS in request.names else platform.sources
     outcome = compile_for(inputs, config, request.environments, findings, partly=partly, cache=cache, execute=execute)
     found = with_empty(outcome, root, request.names)
@@ -85,37 +78,17 @@ def plan_request(
     return Planned(_sorted((*found, *notes)), todo, sources, outcome.silenced, foreign)
 
 
-def plan_changed(root: Path, config: Config, names: Iterable[str], cache: RunCache) -> Plan | None:
-    """Return what is to be done after a change of a few files below jobs/; None where more than bytes changes."""
-    platform = read_platform(root)
-    inputs = merge([*(read_tree(root, name, cache.read) for name in names), platform])
-    outcome = compile_for(inputs, config, config.environments, (), partly=platform.sources, cache=cache)
-    if has_errors(outcome.findings) or not cache.is_contained(outcome.jobs):
-        return None
-    scopes = [f"{OUT}/{name}/{job.namespace}/{job.name}" for name, jobs in outcome.jobs.items() for job in jobs]
-    todo = plan(root, outcome.files, scopes, is_same=cache.is_same)
-    return None if todo.create or todo.remove or todo.blocked or todo.leftovers else todo
-
-
 def _plan(
-    request: Request, outcome: Outcome, folders: tuple[str, ...], there: Mapping[str, Kind], cache: RunCache | None
+    request: Request, outcome: Outcome, folders: tuple[str, ...], there: Mapping[str, Kind], cache: Uncached
 ) -> Plan:
-    is_same = None if cache is None else cache.is_same
     if request.is_whole:
         wanted = {**outcome.files, **deployment_files(request.config, outcome)}
-        return plan(request.root, wanted, folders, folders, is_same, there=there)
-    return plan(request.root, outcome.files, tuple(dict.fromkeys(_scopes(request, outcome))), is_same=is_same)
+        return plan(request.root, wanted, folders, folders, cache.is_same, there=there)
+    return plan(request.root, outcome.files, tuple(dict.fromkeys(_scopes(request, outcome))), is_same=cache.is_same)
 
 
 def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=sort_key))
-
-
-def _job_path(root: Path, path: str) -> str:
-    name = name_below(root, Path.cwd(), path)
-    if name is None or name.partition("/")[0] != JOBS:
-        raise click.BadParameter(f"{path!r} is not below {JOBS}/ of {root}", param_hint="'PATH'")
-    return name
 
 
 def _scopes(request: Request, outcome: Outcome) -> Iterator[str]:
@@ -145,3 +118,37 @@ def _job_folders(root: Path, folder: str) -> Iterator[str]:
     inside = (root / folder).iterdir() if (root / folder).is_dir() else ()
     names = (one.name for one in sorted(inside) if one.is_dir() and not one.is_symlink())
     return (f"{folder}/{name}" for name in names if name != FOLDER)
+
+
+def settings(config: Config, environment: str) -> Settings:
+    """Return what trainc.yaml says for an environment."""
+    return Options(environment=environment, config=config.data).settings
+
+
+def trees(config: Config, outcome: Outcome) -> tuple[Tree, ...]:
+    """Return what Argo CD's objects say of each environment that Argo CD syncs."""
+    found = (Tree.of(name, settings(config, name), made) for name, made in outcome.made.items())
+    return tuple(tree for tree in found if tree.settings.target == "argocd")
+
+
+def kustomizations(config: Config, outcome: Outcome) -> tuple[tuple[str | None, JsonObject], ...]:
+    """Return the Kustomization of every job that Flux applies, each with the folder to write it to, if there is one."""
+    found: list[tuple[str | None, JsonObject]] = []
+    for name in outcome.jobs:
+        options = settings(config, name)
+        folders = sorted({path.rpartition("/")[0] for path in outcome.files if path.startswith(f"{OUT}/{name}/")})
+        if options.target == "flux":
+            found += ((options.flux.write or None, kustomization(folder, options)) for folder in folders)
+    return tuple(found)
+
+
+def deployment_files(config: Config, outcome: Outcome) -> dict[str, bytes]:
+    """Return path to bytes of what trainc.yaml says to write beside out/."""
+    return {**argocd_files(trees(config, outcome)), **flux_files(kustomizations(config, outcome))}
+
+
+def deployment_folders(config: Config, environments: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders that trainc.yaml says to write beside out/, sorted."""
+    found = (settings(config, name) for name in environments)
+    folders = {folder for each in found for folder in (each.argocd.write, each.flux.write) if folder}
+    return tuple(sorted(folders))
