@@ -14,6 +14,7 @@ import pytest
 
 from trainc.cel import codegen, runtime
 from trainc.cel.questions import answer, read_question
+from trainc.schema import parse
 
 Answer = dict[str, Any]
 
@@ -52,7 +53,7 @@ class Asking:
     def answer(self, question: Answer, wanted: Answer) -> tuple[Answer, Answer]:
         """Return our answer and the one wanted, without costs that need not be the same."""
         self.absorbed = False
-        found: Answer = answer(read_question(question))
+        found: Answer = answer(read_question(question), parse).written()
         if not wanted["ok"] or self.absorbed or wanted["cost"] is None:
             return own_words({**found, "cost": None}, {**wanted, "cost": None})
         return found, wanted

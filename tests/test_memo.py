@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import pytest
@@ -10,19 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.basics import memo
-from trainc.basics.memo import LASTING, Held, Once, Recurring, Remembered, common, known, last, of_two, remembering
-
-
-def test_keys_compare_by_identity() -> None:
-    @lru_cache
-    def size(held: Held) -> int:
-        return len(held.value)
-
-    one, other = {"a": 1}, {"a": 1}
-    assert Held(one) == Held(one) != Held(other)
-    assert Held(one) != one
-    assert [size(Held(value)) for value in (one, other, one)] == [1, 1, 1]
-    assert size.cache_info().misses == 2
+from trainc.basics.memo import LASTING, Once, Remembered, known, last, remembering
 
 
 @given(st.lists(st.integers(0, 9)), st.integers(1, 5))
@@ -129,43 +116,3 @@ def test_what_is_made_of_what_lasts_may_last_itself() -> None:
     assert doubled(one) is doubled(one)
     assert is_held(doubled(one))
     assert doubled([1]) is not doubled([1])
-
-
-def test_equal_texts_are_one_mapping() -> None:
-    one = common(name="a", value="b")
-    assert one == {"name": "a", "value": "b"}
-    assert common(name="a", value="b") is one
-    assert common(name="a", value="c") == {"name": "a", "value": "c"}
-    assert repr([common(a=1), common(a=True), common(a=1)]) == "[{'a': 1}, {'a': True}, {'a': 1}]"
-    LASTING.clear()
-    assert common(name="a", value="b") is one
-    assert is_held(one)
-
-
-def test_what_is_met_once_does_not_last() -> None:
-    values = [1], {"a": [2]}
-    recurring = Recurring(*values)
-    recurring.meet()
-    assert not LASTING
-    for _ in range(2):
-        recurring.meet()
-        assert all(is_held(each) for value in values for each in collections(value))
-        LASTING.clear()
-
-
-@given(st.lists(st.integers(0, 3), min_size=1), st.sets(st.integers(0, 3)))
-def test_what_is_made_of_two_is_made_once_if_all_of_it_lasts(picked: list[int], lasting: set[int]) -> None:
-    LASTING.clear()
-    values: list[list[int]] = [[number] for number in range(4)]
-    for number in lasting:
-        last(values[number])
-    asked = []
-
-    def joined(one: list[int], other: tuple[list[int], ...]) -> list[int]:
-        asked.append(one)
-        return [*one, *(number for each in other for number in each)]
-
-    first, others = values[picked[0]], tuple(values[number] for number in picked[1:])
-    assert [of_two(joined, first, others) for _ in range(3)] == [picked] * 3
-    assert len(asked) == (1 if lasting.issuperset(picked) else 3)
-    assert of_two(joined, [7], others) == [7, *picked[1:]]

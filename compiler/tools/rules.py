@@ -1,7 +1,4 @@
-"""Writes the trees of all rules of the CRDs in the package, and what their regular expressions weigh.
-
-What runs at every start must wait neither for a parser nor for RE2.
-"""
+"""Writes the weights of the regular expressions in the package's CRDs, so that a start does not load RE2."""
 
 from __future__ import annotations
 
@@ -10,14 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trainc.cel.ast import Call, Literal, Node, children
-from trainc.cel.astjson import dump
 from trainc.cel.environments import base
 from trainc.cel.library.regex import pattern
 from trainc.cel.parser import parse
 from trainc.data import load_json
 
 SCHEMAS = Path(__file__).resolve().parents[1] / "trainc" / "data" / "schemas"
-OUTPUT = SCHEMAS / "rules.json"
 PATTERNS = SCHEMAS / "patterns.json"
 
 
@@ -25,14 +20,6 @@ def texts() -> list[str]:
     """Return every rule and messageExpression, sorted."""
     rules = [rule for node in load_json("schemas/nodes.json") for rule in node.get("x-kubernetes-validations", ())]
     return sorted({rule[name] for rule in rules for name in ("rule", "messageExpression") if name in rule})
-
-
-def render() -> str:
-    """Return the file's text."""
-    macros = base(False).macros
-    rows = {text: dump(parse(text, macros)) for text in texts()}
-    lines = ",\n".join(f"{json.dumps(text)}:{json.dumps(tree, separators=(',', ':'))}" for text, tree in rows.items())
-    return f"{{\n{lines}\n}}\n"
 
 
 def patterns() -> list[str]:
@@ -57,5 +44,4 @@ def render_patterns() -> str:
 
 
 if __name__ == "__main__":
-    OUTPUT.write_text(render(), encoding="utf-8")
     PATTERNS.write_text(render_patterns(), encoding="utf-8")

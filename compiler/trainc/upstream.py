@@ -187,13 +187,13 @@ FIXES: dict[str, Fix] = {
     ),
     "cache-dataset-mount": Fix(
         "TC462",
-        "the cache runtime refuses data sets",
+        "the cache runtime refuses datasets",
         "kubeflow/trainer#3714",
         "Trainer requires a volume mount called initializer for TrainJobs with initializer.dataset."
         " torch-distributed-with-cache has none, so every such TrainJob is refused.",
-        "The TrainJob is accepted if the data set goes to the cache.",
+        "The TrainJob is accepted if the dataset goes to the cache.",
         "It changes only jobs that would be refused.",
-        "A data set goes to the cache if its URI starts with cache://.",
+        "A dataset goes to the cache if its URI starts with cache://.",
     ),
     "mpi-num-nodes": Fix(
         "TC463",
@@ -206,13 +206,13 @@ FIXES: dict[str, Fix] = {
     ),
     "torchtune-dataset-args": Fix(
         "TC464",
-        "torchtune does not get the data set",
+        "torchtune does not get the dataset",
         "kubeflow/sdk#768",
-        "Trainer downloads the data set, but drops the arguments of the runtime's command, so torchtune gets no"
-        " argument for it and trains on its default data set.",
-        "The runtime's arguments for the data set are added, with the path of the downloaded data set.",
-        "Training on another data set than the requested one is useless.",
-        "If the TrainJob has arguments that begin with dataset, only those are used. A data set in the cache"
+        "Trainer downloads the dataset, but drops the arguments of the runtime's command, so torchtune gets no"
+        " argument for it and trains on its default dataset.",
+        "The runtime's arguments for the dataset are added, with the path of the downloaded dataset.",
+        "Training on another dataset than the requested one is useless.",
+        "If the TrainJob has arguments that begin with dataset, only those are used. A dataset in the cache"
         " (cache://) has no path, so nothing is added.",
     ),
     "flux-runtime-args": Fix(

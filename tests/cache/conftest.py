@@ -17,7 +17,7 @@ from trainc.pipeline.context import Prepared
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository of four jobs and two runtimes, the working directory, whose files have settled."""
     monkeypatch.setenv("TRAINC_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr("trainc.cache.stamps.FINE", TICK)
+    monkeypatch.setattr("trainc.cache.snapshot.FINE", TICK)
     root = tmp_path / "repository"
     put(root, "trainc.yaml", "environments:\n  prod: {}\n")
     for name in ("plain", "other"):

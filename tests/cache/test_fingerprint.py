@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trainc.cache.fingerprint import fingerprint, own_files
+from trainc.cache.store import fingerprint, own_files
 
 DAY = 86_400
 

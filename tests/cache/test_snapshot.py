@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from trainc.cache import snapshot
-from trainc.cache.snapshot import Look, Snapshot, complete, renewed
-from trainc.cache.stamps import FINE, stamp
+from trainc.cache.snapshot import FINE, Look, Snapshot, complete, renewed, stamp
 from trainc.pipeline.content import digest_of
 
 FILES = ("trainc.yaml", "jobs/a/one.yaml", "jobs/a/two.yaml", "runtimes/r.yaml", "out/prod/a/one/jobset-one.yaml")
@@ -38,7 +37,7 @@ def taken(root: Path, names: tuple[str, ...] = FILES, foreign: tuple[str, ...] =
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trust every stamp at once."""
-    monkeypatch.setattr("trainc.cache.stamps.FINE", -FINE * 100)
+    monkeypatch.setattr("trainc.cache.snapshot.FINE", -FINE * 100)
 
 
 def test_fresh_files_are_read_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +45,7 @@ def test_fresh_files_are_read_again(root: Path, monkeypatch: pytest.MonkeyPatch)
     assert first is not None
     assert not any(look.stamp for look in first.files.values())
     assert renewed(root, first, by_bytes=False) == first
-    monkeypatch.setattr("trainc.cache.stamps.FINE", -FINE * 100)
+    monkeypatch.setattr("trainc.cache.snapshot.FINE", -FINE * 100)
     second = renewed(root, first, by_bytes=False)
     assert second is not None
     assert {name: look.stamp for name, look in second.files.items()} == {
@@ -82,7 +81,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("trusted", [False, True])
 def test_what_changes_is_seen(root: Path, change: str, trusted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if trusted:
-        monkeypatch.setattr("trainc.cache.stamps.FINE", -FINE * 100)
+        monkeypatch.setattr("trainc.cache.snapshot.FINE", -FINE * 100)
     before = taken(root)
     assert before is not None
     before = renewed(root, before, by_bytes=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trainc.cache.stamps import FINE, is_settled, stamp, stamp_of_folder
+from trainc.cache.snapshot import FINE, is_settled, stamp, stamp_of_folder
 
 SECOND = 1_000_000_000
 NOW = 1_700_000_000 * SECOND

@@ -425,7 +425,7 @@ def fault(path: Sequence[Step], folder: Path) -> str | None:
     here = Path.cwd()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(store.VARIABLE, str(folder / "memory"))
-        patch.setattr("trainc.cache.stamps.FINE", TICK)
+        patch.setattr("trainc.cache.snapshot.FINE", TICK)
         walk = Walk(folder)
         try:
             for number, step in enumerate(path):

@@ -12,9 +12,7 @@ from trainc.cel.checker import TOO_LARGE, Checked, check, unchecked
 from trainc.cel.environments import base, declared, free
 from trainc.cel.issues import CompileError
 from trainc.cel.parser import parse
-from trainc.cel.types import Type
-from trainc.cel.typetext import parse as parse_type
-from trainc.cel.typetext import signature, spell
+from trainc.cel.types import Type, parse_signature, parse_type, spell
 from trainc.cel.unification import Bindings, exact
 from trainc.cel.validators import NO_OPTIONAL
 from trainc.cel.values import TypeValue
@@ -170,7 +168,7 @@ def test_no_types(text: str) -> None:
 
 
 def test_signatures() -> None:
-    assert signature(".(string, map(<K>, int)) optional_type(<K>)", ()) == (
+    assert parse_signature(".(string, map(<K>, int)) optional_type(<K>)", frozenset()) == (
         True,
         (types.STRING, types.map_of(types.parameter("K"), types.INT)),
         types.optional_of(types.parameter("K")),

@@ -12,15 +12,13 @@ from typing import Any
 
 import pytest
 
-from trainc.cel import places, types
+from trainc.cel import environments, types
 from trainc.cel.checker import check
 from trainc.cel.declarations import Environment
 from trainc.cel.environments import free
 from trainc.cel.issues import CompileError, display
 from trainc.cel.parser import parse
-from trainc.cel.types import Type
-from trainc.cel.typetext import parse as parse_type
-from trainc.cel.typetext import spell
+from trainc.cel.types import Type, parse_type, spell
 
 CASES = Path(__file__).resolve().parent / "checker"
 FILES = sorted(CASES.glob("*.jsonl"))
@@ -51,15 +49,15 @@ def judge_policy(question: Question, new: bool) -> tuple[Result, bool]:
     variables: dict[str, Type | None] = {}
     accepted = True
     for variable in question.get("variables", ()):
-        environment = places.admission(new=new, params=params, variables=variables)
+        environment = environments.admission(new=new, params=params, variables=variables)
         variables[variable["name"]], problem = judge(variable["expression"], environment)
         accepted &= problem is None
-    result = judge(question["expr"], places.admission(new=new, params=params, variables=variables))
-    accepted &= result[0] is not None and places.refusal(result[0], places.CONDITION) is None
+    result = judge(question["expr"], environments.admission(new=new, params=params, variables=variables))
+    accepted &= result[0] is not None and environments.refusal(result[0], environments.CONDITION) is None
     if message := question.get("messageExpression"):
-        environment = places.admission(new=new, params=params, authorizer=False, variables=variables)
+        environment = environments.admission(new=new, params=params, authorizer=False, variables=variables)
         type_, _ = judge(message, environment)
-        accepted &= type_ is not None and places.refusal(type_, places.MESSAGE) is None
+        accepted &= type_ is not None and environments.refusal(type_, environments.MESSAGE) is None
     return result, accepted
 
 
@@ -96,19 +94,19 @@ def test_the_answers_are_of_every_kind() -> None:
 @pytest.mark.parametrize(
     ("type_", "allowed", "wanted"),
     [
-        (types.DYN, places.CONDITION, "must evaluate to bool but got dyn"),
-        (types.DYN, places.MESSAGE, "must evaluate to string but got dyn"),
-        (types.INT, places.ANNOTATION, "must evaluate to one of [string null_type] but got int"),
-        (types.DURATION, places.CONDITION, "must evaluate to bool but got google.protobuf.Duration"),
-        (types.NULL, places.ANNOTATION, None),
-        (types.wrapper(types.BOOL), places.CONDITION, None),
-        (types.list_of(types.DYN), places.VARIABLE, None),
+        (types.DYN, environments.CONDITION, "must evaluate to bool but got dyn"),
+        (types.DYN, environments.MESSAGE, "must evaluate to string but got dyn"),
+        (types.INT, environments.ANNOTATION, "must evaluate to one of [string null_type] but got int"),
+        (types.DURATION, environments.CONDITION, "must evaluate to bool but got google.protobuf.Duration"),
+        (types.NULL, environments.ANNOTATION, None),
+        (types.wrapper(types.BOOL), environments.CONDITION, None),
+        (types.list_of(types.DYN), environments.VARIABLE, None),
     ],
 )
 def test_refusal(type_: Type, allowed: tuple[Type, ...], wanted: str | None) -> None:
-    assert places.refusal(type_, allowed) == wanted
+    assert environments.refusal(type_, allowed) == wanted
 
 
 def test_match_conditions_have_no_variables() -> None:
-    _, problem = judge("variables.a", places.admission())
+    _, problem = judge("variables.a", environments.admission())
     assert problem == "compilation failed: ERROR: <input>:1:1: undeclared reference to 'variables' (in container '')"

@@ -12,7 +12,7 @@ import pytest
 
 from oracle import celgoldens, celrunner
 from oracle.celexpressions import expressions, soup
-from trainc.cel.astjson import dump
+from oracle.celrows import dump
 from trainc.cel.issues import CompileError, display
 from trainc.cel.macros import RECEIVER_MACROS
 from trainc.cel.parser import parse

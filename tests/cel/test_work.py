@@ -7,12 +7,17 @@ from typing import Any
 import pytest
 
 from trainc.basics.jsonvalues import Json, JsonObject
-from trainc.cel import codegen, composition, program, work
-from trainc.cel.questions import QuestionError, answer, read_question
+from trainc.cel import codegen, composition, program, questions, work
+from trainc.cel.questions import QuestionError, read_question
+from trainc.schema import parse
 
 MANY: Json = list(range(2000))
 BUDGET = 50_000
 """A hundredth of the usual budget, so that a hundredth of the usual inputs is enough."""
+
+
+def answer(question: questions.Question) -> JsonObject:
+    return questions.answer(question, parse).written()
 
 
 def outcome(expression: str, **variables: Json) -> JsonObject:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from small import Run, put
 
-from trainc.images.layout_reader import FULL_NAME, REF_NAME
-from trainc.images.lockfile import lock_text, parse_lock
+from trainc.images.layout import FULL_NAME, REF_NAME
 from trainc.inputs.imagelock import key_of
 from trainc.inputs.source import Source
+from trainc.project.config import lock_text, parse_lock
 
 ONE = "sha256:" + "1" * 64
 TWO = "sha256:" + "2" * 64

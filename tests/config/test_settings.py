@@ -28,8 +28,7 @@ from trainc.inputs.settings import (
     Transport,
     read_settings,
 )
-from trainc.project.config import parse
-from trainc.project.typedfiles import misfits, read_document
+from trainc.project.config import misfits, parse, read_document
 
 TOOL = Path(__file__).parents[2] / "compiler" / "tools" / "fileschemas.py"
 

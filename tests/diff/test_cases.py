@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from trainc import Options, Source, compile
-from trainc.changes import Difference, asjson, compare, markdown, text
+from trainc.changes import Difference, compare, formats
 from trainc.inputs.settings import read_settings
 from trainc.project.config import parse
 
@@ -26,9 +26,9 @@ HERE = Path(__file__).parent
 CASES = sorted(path.parent for path in (HERE / "cases").glob("*/case.txt"))
 CONFIG = "trainc.yaml"
 FORMS = {
-    "expected.txt": text.render,
-    "expected.md": markdown.render,
-    "expected.json": lambda difference: asjson.render(difference, "HEAD", "the working tree"),
+    "expected.txt": formats.as_text,
+    "expected.md": formats.as_markdown,
+    "expected.json": lambda difference: formats.as_json(difference, "HEAD", "the working tree"),
 }
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainc.changes import Difference, Effect, asjson, compare, markdown, text, usage
-from trainc.changes.markdown import LIMIT
+from trainc.changes import Difference, Effect, compare, formats, usage
+from trainc.changes.formats import LIMIT
 from trainc.changes.trees import OWNED, folders, is_jobset
 from trainc.inputs.source import Source
 
@@ -83,8 +83,8 @@ trees = st.dictionaries(
 
 
 def render_all(difference: Difference) -> list[str]:
-    shown = [text.render(difference), text.render(difference, colour=True), markdown.render(difference)]
-    return [*shown, asjson.render(difference)]
+    shown = [formats.as_text(difference), formats.as_text(difference, colour=True), formats.as_markdown(difference)]
+    return [*shown, formats.as_json(difference)]
 
 
 @given(trees, trees)
@@ -156,7 +156,7 @@ def test_only_what_differs_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_comment_of_a_thousand_jobs_fits_and_says_what_is_left_out() -> None:
     (name,) = [name for name in TREE if name.endswith("/mnist-cpu/jobset-mnist-cpu.yaml")]
     many = {name.replace("mnist-cpu", f"job-{number:04}"): TREE[name] for number in range(1000)}
-    page = markdown.render(compare({}, many))
+    page = formats.as_markdown(compare({}, many))
     assert 30_000 < len(page.encode("utf-16-le")) // 2 <= LIMIT
     assert "### trainc: 1,000 of 1,000 directories change: 1,000 created\n" in page
     table, details = (int(number) for number in re.findall(r": ([0-9]+)\.$", page, re.M))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from trainc.changes import asjson, compare, markdown, text
+from trainc.changes import compare, formats
 from trainc.changes.trees import OWNED
 
 OLD, NEW = "hunter2-before", "correct-horse-after"
@@ -46,17 +46,17 @@ def test_what_looks_secret_is_masked(made: Any) -> None:
     for before, after in ((made(OLD), made(NEW)), ({}, made(NEW)), (made(OLD), {})):
         found = compare(before, after)
         assert len(found.jobs) == 1
-        for shown in (text.render(found), markdown.render(found), asjson.render(found)):
+        for shown in (formats.as_text(found), formats.as_markdown(found), formats.as_json(found)):
             assert OLD not in shown
             assert NEW not in shown
-    for render in (text.render, markdown.render):
+    for render in (formats.as_text, formats.as_markdown):
         shown = render(compare(made(OLD), made(NEW)))
         assert "hidden" in shown or "***" in shown or "&#42;" in shown
 
 
 def test_a_short_secret_is_masked_where_it_stands() -> None:
     before, after = (jobset({"env": [{"name": "PASSWORD", "value": value}]}) for value in ("ab", "cd"))
-    shown = text.render(compare(before, after))
+    shown = formats.as_text(compare(before, after))
     assert '"ab"' not in shown
     assert '"cd"' not in shown
     assert "env PASSWORD (node): changed (hidden: ***)" in shown

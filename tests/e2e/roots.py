@@ -22,8 +22,7 @@ from typing import Any, Final
 from runtimes import IMAGES, KUBECTL
 from trainc.findings import Finding
 from trainc.images.build import Built, build, update
-from trainc.images.inputs import read_image
-from trainc.images.process import BuildError
+from trainc.images.definition import BuildError, read_image
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CACHE: Final = Path(os.environ.get("TRAINC_E2E_CACHE") or ROOT / "build" / "e2e")

@@ -12,8 +12,7 @@ from click.testing import CliRunner
 from trainc.findings.formats import as_json
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
-from trainc.parallel.chunks import CHUNK, pack, ranges, unpack
-from trainc.parallel.forked import FEW, forked
+from trainc.parallel.forked import CHUNK, FEW, forked, pack, ranges, unpack
 from trainc.pipeline.compile import Build, load_all, run
 from trainc.pipeline.context import Executor, Keep, Prepared, in_order
 from trainc.pipeline.job import Job

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from trainc import Build, Options, Source, compile
-from trainc.images.lockfile import parse_lock
 from trainc.plugins.model import Object
-from trainc.project.config import parse
+from trainc.project.config import parse, parse_lock
 from trainc.provenance.explain import Row, find, table
 
 DIGEST = "sha256:" + "1" * 64

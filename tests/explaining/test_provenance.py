@@ -9,9 +9,8 @@ from everything import DIGEST, TEXTS, built, made, options, row
 
 from trainc import Build, Options, compile
 from trainc.basics.jsonvalues import paths
-from trainc.images.lockfile import parse_lock
 from trainc.plugins.model import Object
-from trainc.project.config import parse
+from trainc.project.config import parse, parse_lock
 from trainc.project.read import read_config, read_lock, read_tree
 from trainc.provenance.explain import Provenance, table
 

@@ -13,7 +13,8 @@ import trainc
 from trainc.basics.jsonvalues import Json
 from trainc.findings import CODES, Finding, Related, Severity, report
 from trainc.findings.codes import anchor, markdown, page
-from trainc.findings.sarif import FINGERPRINT, ROOT, SCHEMA, VERSION, render
+from trainc.findings.formats import FINGERPRINT, ROOT, SCHEMA, VERSION
+from trainc.findings.formats import as_sarif as render
 
 
 def closed(required: dict[str, Json], **optional: Json) -> Json:

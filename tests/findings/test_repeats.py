@@ -10,7 +10,7 @@ from inputs import with_runtime
 from trainc import Finding
 from trainc.findings import report
 from trainc.findings.formats import FORMATS
-from trainc.findings.repeats import OfJob, collapse, without_count
+from trainc.findings.settling import OfJob, collapse, without_count
 from trainc.inputs.source import Document, Source
 
 RT = Document(Source("runtimes/rt.yaml", "a: 1\n"), {"a": 1})

@@ -15,8 +15,7 @@ from trainc.findings import CODES, Severity, has_errors, report
 from trainc.findings.severities import LEVELS, REFUSED, apply, check, is_fixed, read
 from trainc.inputs.settings import ConfigFile
 from trainc.inputs.source import Document, Source
-from trainc.project.config import parse
-from trainc.project.typedfiles import convert
+from trainc.project.config import convert, parse
 
 ONE = XGBOOST.format(name="one")
 UNKNOWN = ONE.replace("    numNodes: 2\n", "    numNodes: 2\n    numNods: 2\n")
@@ -94,8 +93,8 @@ def test_findings_on_comments_have_severities_too() -> None:
         ("{TC409: Error}", "severities.TC409 must be", ("severities", "TC409")),
         ("{TC409: [error]}", "severities.TC409 must be", ("severities", "TC409")),
         ("{TC409: }", "severities.TC409 must be", ("severities", "TC409")),
-        ("{TC001: note}", "TC001 cannot be lowered: what cannot be read or told apart", ("severities", "TC001")),
-        ("{TC902: ignore}", "TC902 cannot be lowered: trainc cannot go on after it", ("severities", "TC902")),
+        ("{TC001: note}", "TC001 cannot be lowered: trainc cannot compile such input", ("severities", "TC001")),
+        ("{TC902: ignore}", "TC902 cannot be lowered: trainc cannot continue after it", ("severities", "TC902")),
         ("{TC103: warning}", "TC103 cannot be lowered: the cluster refuses it, too", ("severities", "TC103")),
         ("[TC103]", "severities must be a mapping", ("severities",)),
         ("", "severities must be a mapping", ("severities",)),

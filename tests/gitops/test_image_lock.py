@@ -14,9 +14,9 @@ from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.gitops.images import begins
 from trainc.gitops.pods import images
-from trainc.images.lockfile import lock_text, parse_lock
 from trainc.inputs.imagelock import FILE, Lock, key_of
 from trainc.plugins.origins import blamed, nearest
+from trainc.project.config import lock_text, parse_lock
 
 ONE = "sha256:" + "1" * 64
 TWO = "sha256:" + "2" * 64

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from click.testing import Result
 
-from trainc.images import layer_cache as store
+from trainc.images import layers as store
 from trainc.images.build import SYSTEM, made_of
-from trainc.images.inputs import Inputs, read_image
-from trainc.images.tars import system_layer
+from trainc.images.definition import Inputs, read_image
+from trainc.images.layers import system_layer
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]

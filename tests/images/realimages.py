@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 from imagecase import REPOSITORY
 
-from trainc.images.apt import sources_of
 from trainc.images.build import Built, build, update
-from trainc.images.inputs import read_image
-from trainc.images.process import BuildError
+from trainc.images.definition import BuildError, read_image
+from trainc.images.rootfs import sources_of
 
 CACHE = REPOSITORY / "build" / "cache"
 """That of `make image`, so that a second run takes seconds."""

@@ -23,9 +23,9 @@ from imagecase import (
     write_image,
 )
 
-from trainc.images import layer_cache as store
+from trainc.images import layers as store
 from trainc.images.build import build, layers
-from trainc.images.process import BuildError
+from trainc.images.definition import BuildError
 
 ENTRY = "ghcr.io/team/small:1.2"
 

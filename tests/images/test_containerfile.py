@@ -14,7 +14,7 @@ from imagecase import IMAGES, REPOSITORY
 from realimages import CACHE, Real, build_or_repin, why_not
 
 from trainc.images.build import build, update, write_layout
-from trainc.images.inputs import read_image
+from trainc.images.definition import read_image
 
 pytestmark = [
     pytest.mark.containerfile,

@@ -16,11 +16,11 @@ import pytest
 from imagecase import IMAGES, REPOSITORY, inputs_of, read
 from realimages import Real, build_or_repin, unpack, why_not
 
-from trainc.images.apt import sources_of
 from trainc.images.build import write_layout
-from trainc.images.layout_reader import verify_layout
-from trainc.images.lockfile import parse_lock
+from trainc.images.layout import verify_layout
+from trainc.images.rootfs import sources_of
 from trainc.inputs.source import Source
+from trainc.project.config import parse_lock
 
 pytestmark = [
     pytest.mark.e2e,

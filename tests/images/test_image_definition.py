@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from imagecase import DEFINITION, EPOCH
 
 from trainc.findings import has_errors
-from trainc.images.apt import MIRROR, sources_of
 from trainc.images.definition import CopiedFile, Definition, User, parse_definition
-from trainc.images.process import BuildError
+from trainc.images.rootfs import MIRROR, BuildError, sources_of
 from trainc.inputs.source import Source
 
 

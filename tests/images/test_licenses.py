@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from imagecase import COPYRIGHT
 
-from trainc.images.licenses import NOTHING, joined, license_of, spdx
+from trainc.images.debian import NOTHING, joined, license_of, spdx
 
 FORMAT = "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n"
 

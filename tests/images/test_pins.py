@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.findings import CODES
-from trainc.images.pins import (
+from trainc.images.definition import (
     Pin,
     changes,
     missing,

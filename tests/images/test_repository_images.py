@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 from imagecase import IMAGES, REPOSITORY, inputs_of
 
-from trainc.images.definition import PATH
-from trainc.images.inputs import Inputs
+from trainc.images.definition import PATH, Inputs
 from trainc.images.layout import labels
-from trainc.images.lockfile import parse_lock
 from trainc.inputs.imagelock import DIGEST
 from trainc.inputs.source import Source
+from trainc.project.config import parse_lock
 
 FOLDER = REPOSITORY / "images"
 
@@ -52,7 +51,7 @@ def test_what_is_asked_for_is_pinned(inputs: Inputs) -> None:
 
 
 def test_pins_are_as_update_writes_them(inputs: Inputs) -> None:
-    from trainc.images.pins import packages_text, wheels_text
+    from trainc.images.definition import packages_text, wheels_text
 
     assert (FOLDER / inputs.name / "packages.lock").read_text(encoding="utf-8") == packages_text(inputs.packages)
     wheels = FOLDER / inputs.name / "wheels.lock"

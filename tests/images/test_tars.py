@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from imagecase import EPOCH, STATUS, SYSTEM_FILES, Member, members, read, tar_of
 
-from trainc.images.tars import DROPPED, Entry, Facts, system_layer, upper_layer
+from trainc.images.layers import DROPPED, Entry, Facts, system_layer, upper_layer
 
 
 def normal(files: Mapping[str, Member], **more: object) -> tuple[bytes, Facts]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from oracle import gotools
-from trainc.kube import gotypes, merge, names, podrequests, quantity
+from trainc.kube import gotypes, merge, names, pods, quantity
 from trainc.kube.gojson import float_literal
 
 NAMES = ("a", "b", "node", "c", "d")
@@ -268,7 +268,7 @@ _ANSWERS = {
     "runtime-patch": _runtime_patch,
     "resources": lambda case: {"ok": merge.merge_resources(case["raw"], case["patch"])},
     "requests": lambda case: {
-        "ok": {name: amount.canonical() for name, amount in podrequests.pod_requests(case["raw"]).items()}
+        "ok": {name: amount.canonical() for name, amount in pods.pod_requests(case["raw"]).items()}
     },
     "names": _names,
     "labels": _labels,

@@ -17,7 +17,7 @@ from kube_cases import Values
 from trainc.kube import gotypes
 from trainc.kube.gotime import TimeError, normalize_time
 from trainc.kube.merge import merge
-from trainc.kube.podrequests import pod_requests
+from trainc.kube.pods import pod_requests
 from trainc.kube.quantity import INT64_MAX, Quantity, QuantityError, canonical, from_json, parse
 
 SUFFIXES = ("", "m", "k", "M", "G", "T", "u", "n", "Ki", "Mi", "Gi", "Ti", "e3", "e-3", "E2")

@@ -17,7 +17,7 @@ from trainc.documents.yaml import read_yaml
 from trainc.inputs.source import Source
 
 OURS = (
-    "kubectl reads only what stands before this line",
+    "kubectl ignores everything from this line on",
     "a byte order mark inside the text",
     "JSON has nothing for the tag",
 )

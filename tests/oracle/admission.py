@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from trainc import Finding, Options, Severity, Source
 from trainc.admission.crd import UNCHECKED, admit_document, rule_finding
-from trainc.admission.generated import admit_jobset
+from trainc.admission.jobset import admit_jobset
 from trainc.admission.rules import failures
 from trainc.admission.update import jobset_changes, rewritten, trainjob_changes
 from trainc.basics.jsonvalues import Json, JsonObject

@@ -10,7 +10,7 @@ import pytest
 from oracle import celrunner, childgoldens
 from trainc.basics.jsonvalues import Path
 from trainc.checks.created_pods import created_objects
-from trainc.kube.poddefaults import default_pod
+from trainc.kube.pods import default_pod
 
 CASES = childgoldens.read()
 BY_PLUGINS = ("tolerations", "serviceAccountName", "serviceAccount")

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from trainc.changes.markdown import MARK, render
+from trainc.changes.formats import MARK
+from trainc.changes.formats import as_markdown as render
 from trainc.changes.model import Difference, Place
 
 WORKFLOWS = sorted((Path(__file__).resolve().parents[2] / ".github" / "workflows").glob("*.yml"))

@@ -12,7 +12,7 @@ import pytest
 from schema_cases import ALL_KINDS, Data, Objects
 
 from trainc import Options, Source, compile
-from trainc.admission.generated import admit_jobset
+from trainc.admission.jobset import admit_jobset
 from trainc.basics.memo import last
 from trainc.documents.load import load
 from trainc.pipeline import objects

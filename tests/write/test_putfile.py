@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trainc.project import atomic_write as putfile
+from trainc.project import write as putfile
 from trainc.project.write import MANY, OWNED, apply, plan
 
 

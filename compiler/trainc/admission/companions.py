@@ -11,16 +11,15 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.admission.configmaps import CODE as TOO_LARGE
-from trainc.admission.configmaps import UPSTREAM, message, oversized
-from trainc.admission.crd import rule_finding
-from trainc.basics.jsonvalues import Path, dotted, existing
+from trainc.admission.crd import UNCHECKED, rule_finding, unknown_field, violation_finding
+from trainc.admission.refused import Refused
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report, suggest
-from trainc.findings.reporting import spilled
+from trainc.findings.reporting import secrets_in_plain_text
 from trainc.inputs.source import Document, Source
-from trainc.schema import Admitted, Resource, Violation, admit, has_rules, unknown_field_hint
+from trainc.schema import Admitted, Resource, admit, has_rules
 from trainc.schema.definitions import KIND, Definition, define
 from trainc.schema.kinds import BUILT_IN, KINDS, GroupKind, Registry, all_kinds, split_version
 from trainc.schema.structural import difference
@@ -30,7 +29,8 @@ _OWN = frozenset((*RUNTIMES, TRAINJOB))
 _OF_OBJECTS = ("TC005", "TC006")
 """Of what cannot be read well in a file with CRDs, what matters in a CRD only."""
 
-_UNCHECKED = "TC110"
+_LIMIT = 1024 * 1024
+"""core.MaxSecretSize, which is also the limit of ConfigMaps."""
 
 
 class Companions(Struct, frozen=True):
@@ -61,7 +61,7 @@ def admit_companions(documents: Iterable[Document], crds: tuple[Source, ...], *,
     for document in given:
         admitted, found = (document, ()) if _is_definition(document) else admit_object(document, registry)
         stored.append(admitted)
-        findings += (*found, *spilled(document))
+        findings += (*found, *secrets_in_plain_text(document))
     if faithful:
         findings = tuple(replace(f, severity=_milder(f.severity)) for f in findings)
     return Companions(tuple(stored), registry, findings)
@@ -119,8 +119,8 @@ def _differs(one: Resource, other: Resource) -> bool:
 def _of_definition(document: Document, definition: Definition) -> Iterator[Finding]:
     kind = BUILT_IN.find(*KIND)
     assert kind is not None, "it travels in the package"
-    yield from (_unknown(document, path, kind) for path in definition.dropped)
-    yield from (_refused(document, violation) for violation in definition.violations if not violation.secondary)
+    yield from (unknown_field(document, path, kind) for path in definition.dropped)
+    yield from (violation_finding(document, each) for each in definition.violations if not each.secondary)
     for resource in definition.resources:
         own = BUILT_IN.find(resource.group, resource.version, resource.kind)
         if own is not None and own.kind in KINDS and not own.native:
@@ -150,12 +150,11 @@ def admit_object(document: Document, registry: Registry) -> tuple[Document, tupl
     if resource is None:
         return document, tuple(_no_match(document, registry, group, kind))
     result = admit(resource, document.data)
-    findings = [_unknown(document, path, resource) for path in result.dropped]
-    findings += [_refused(document, violation) for violation in result.violations if violation.code != _UNCHECKED]
+    findings = [unknown_field(document, path, resource) for path in result.dropped]
+    findings += [violation_finding(document, each) for each in result.violations if each.code != UNCHECKED]
     stored = replace(document, data=result.data)
-    if (size := oversized(result.data)) is not None:
-        total, path = size
-        findings.append(report(TOO_LARGE, document, path, message(total), upstream=UPSTREAM))
+    if (refused := oversized(result.data)) is not None:
+        findings.append(refused.finding(document))
     return stored, (*findings, *_broken_rules(stored, resource, result))
 
 
@@ -181,33 +180,6 @@ def _no_match(document: Document, registry: Registry, group: str, kind: str) -> 
         )
 
 
-def _unknown(document: Document, path: Path, resource: Resource) -> Finding:
-    return report(
-        "TC101",
-        document,
-        path,
-        f"unknown field {dotted(path)}",
-        found=str(path[-1]),
-        hint=unknown_field_hint(resource, path),
-        upstream=f'unknown field "{dotted(path)}"',
-    )
-
-
-def _refused(document: Document, violation: Violation) -> Finding:
-    milder = violation.advisory and violation.code not in ("TC101", "TC112")
-    return report(
-        violation.code,
-        document,
-        existing(document.data, violation.path),
-        violation.message,
-        severity=Severity.WARNING if milder else None,
-        found=violation.found,
-        expected=violation.expected,
-        hint=violation.hint,
-        upstream=violation.upstream or None,
-    )
-
-
 def _broken_rules(document: Document, resource: Resource, result: Admitted) -> Iterator[Finding]:
     """Yield the rules of its CRD that an admitted object does not meet; ``document`` holds the object as admitted."""
     if resource.native or not has_rules(resource.schema) or any(v.decode for v in result.violations):
@@ -217,3 +189,32 @@ def _broken_rules(document: Document, resource: Resource, result: Admitted) -> I
     blocking = tuple(violation.path for violation in result.violations if violation.blocking)
     for failure in failures(resource.schema, result.data, skip=blocking):
         yield rule_finding(document, failure, None)
+
+
+def oversized(data: JsonObject) -> Refused | None:
+    """Return that a ConfigMap has too many bytes in its values (Kubernetes v1.34 pkg/apis/core/validation), or None.
+
+    The path is that of its largest value. Those of binaryData count decoded.
+    """
+    if data.get("kind") != "ConfigMap" or data.get("apiVersion") != "v1":
+        return None
+    sizes = dict(_sizes(data))
+    total = sum(sizes.values())
+    if total <= _LIMIT:
+        return None
+    message = f"a ConfigMap of {total:,} bytes, and the API server takes {_LIMIT:,} (1 MiB)"
+    path = max(sizes, key=lambda path: sizes[path])
+    # In ValidateConfigMap the field is field.NewPath(""), for the whole object.
+    return Refused(path, message, f"[]: Too long: may not be more than {_LIMIT} bytes", "TC022")
+
+
+def _sizes(data: JsonObject) -> Iterator[tuple[Path, int]]:
+    for key, value in as_object(data.get("data")).items():
+        yield ("data", key), len(_text(value).encode("utf-8", "surrogatepass"))
+    for key, value in as_object(data.get("binaryData")).items():
+        text = "".join(_text(value).split())
+        yield ("binaryData", key), len(text) * 3 // 4 - text.count("=")
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""

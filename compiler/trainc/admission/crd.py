@@ -5,14 +5,14 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.admission.removed import replacement
+from trainc.admission.hints import field_hint, rule_hint
 from trainc.admission.rules import RuleFailure, failures
 from trainc.basics.jsonvalues import Json, Path, dotted, existing, get
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.schema import Admitted as Result
-from trainc.schema import Violation, admit, resource, unknown_field_hint
+from trainc.schema import Resource, Violation, admit, resource, unknown_field_hint
 from trainc.schema.inputs import go_types
 from trainc.schema.wording import show as shown
 
@@ -21,12 +21,6 @@ UNCHECKED = "TC110"
 
 TYPES = go_types()
 """Kind to Go type."""
-
-
-ADVICE: dict[Path, str] = {
-    ("spec", "trainer", "resourcesPerNode"): "resources stand below limits or requests",
-}
-"""What people mean who get these fields wrong."""
 
 
 class Admitted(Struct, frozen=True):
@@ -43,9 +37,10 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
     """
     kind = str(document.data["kind"])
     result = admit(resource(kind), document.data, TYPES[kind], reads=True)
-    findings = [_unknown(document, path, kind, faithful=faithful) for path in result.dropped]
+    severity = Severity.WARNING if faithful else None
+    findings = [unknown_field(document, path, resource(kind), severity) for path in result.dropped]
     violations = result.violations if faithful else _telling(result.violations)
-    findings += [_violation(document, v, "decode" if v.decode else stage) for v in violations]
+    findings += [violation_finding(document, v, "decode" if v.decode else stage) for v in violations]
     stored = replace(document, data=result.data)
     findings += [rule_finding(stored, failure, stage) for failure in broken_rules(kind, result, faithful=faithful)]
     if not result.violations and not result.readable:
@@ -77,43 +72,48 @@ def broken_rules(kind: str, result: Result, *, faithful: bool) -> tuple[RuleFail
 def rule_finding(document: Document, failure: RuleFailure, stage: str | None) -> Finding:
     """Return the finding of a rule that a document does not meet."""
     path = existing(document.data, (*failure.path, *failure.about))
+    rule = str(failure.rule.get("rule", "")).strip()
     return report(
         "TC201",
         document,
         path,
         failure.message,
         found=shown(get(document.data, *path)) if path else None,
-        expected=str(failure.rule.get("rule", "")).strip() or None,
+        expected=rule or None,
+        hint=rule_hint(rule, failure.message),
         stage=stage,
         upstream=failure.upstream,
     )
 
 
-def _unknown(document: Document, path: Path, kind: str, *, faithful: bool) -> Finding:
-    message = f"unknown field {dotted(path)}"
+def unknown_field(document: Document, path: Path, resource: Resource, severity: Severity | None = None) -> Finding:
+    """Return the finding of a field that the schema of a document's kind does not have."""
     return report(
         "TC101",
         document,
         path,
-        message,
-        severity=Severity.WARNING if faithful else None,
+        f"unknown field {dotted(path)}",
+        severity=severity,
         found=str(path[-1]),
-        hint=replacement(kind, path) or ADVICE.get(path[:-1]) or unknown_field_hint(resource(kind), path),
+        hint=field_hint(str(document.data["kind"]), path) or unknown_field_hint(resource, path),
         upstream=f'unknown field "{dotted(path)}"',
     )
 
 
-def _violation(document: Document, violation: Violation, stage: str) -> Finding:
+def violation_finding(document: Document, violation: Violation, stage: str | None = None) -> Finding:
+    """Return the finding of a document that violates its schema."""
+    milder = violation.advisory and violation.code not in ("TC101", "TC112")
     return report(
         violation.code,
         document,
         existing(document.data, violation.path),
         violation.message,
+        severity=Severity.WARNING if milder else None,
         found=violation.found,
         expected=violation.expected,
-        hint=replacement(str(document.data["kind"]), violation.path) or ADVICE.get(violation.path) or violation.hint,
+        hint=field_hint(str(document.data["kind"]), violation.path) or violation.hint,
         stage=stage,
-        upstream=violation.upstream,
+        upstream=violation.upstream or None,
     )
 
 

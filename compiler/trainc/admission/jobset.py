@@ -1,4 +1,4 @@
-"""The rules of JobSet's validating webhook; jobsetdefaults.py has what the mutating one sets before it.
+"""Admits the JobSet that the controller creates: its CRD and both webhooks (jobsetdefaults.py has the mutating one).
 
 Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go, with every feature gate at its default (off).
 """
@@ -7,20 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get, objects
+from trainc.admission.jobsetdefaults import with_defaults
+from trainc.admission.refused import Refused
+from trainc.admission.rules import failures
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, existing, get, objects
 from trainc.basics.regex import lazy
 from trainc.kube.fielderror import NO_FIELD, internal, invalid, quote
-from trainc.kube.goorder import typed
+from trainc.kube.gotypes import JOB_SET, typed
 from trainc.kube.names import (
     is_dns1035_label,
     is_dns1123_subdomain,
     is_domain_prefixed_path,
     is_valid_label_value,
 )
+from trainc.schema import admit, resource
 from trainc.upstream import COORDINATOR_LABEL
 
+_RULE, _STAGE = "TC801", "jobset-webhook"
 MAX_INT32 = 2**31 - 1
 MAX_MANAGED_BY = 63
 MAX_CLAIM_NAME = 63
@@ -38,15 +42,29 @@ JOB_FAILURE_REASONS = (
 RESTART_JOB = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
 
 
-class Refusal(NamedTuple):
-    """One thing that the webhook refuses: the place in the JobSet, our summary and the webhook's text."""
+def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObject, tuple[Refused, ...]]:
+    """Return the JobSet with the defaults of CRD and webhook, and what the first of them to refuse it says.
 
-    path: Path
-    message: str
-    upstream: str
+    The mutating webhook writes the JobSet anew, from Go's types, only if it sets a field. What it sets does not depend
+    on the CRD's defaults, so it is set first: then one walk does for both readings by the server. ``claims`` holds the
+    specs of the PersistentVolumeClaims in its namespace, by name.
+    """
+    kind, stage = resource("JobSet"), "jobset-crd"
+    defaulted = with_defaults(data)
+    admitted = admit(kind, defaulted, JOB_SET if defaulted is not data else "")
+    stored, violations = admitted.data, admitted.violations
+    refused = [
+        Refused(v.path, v.message, v.upstream or "", v.code, stage, expected=v.expected, hint=v.hint)
+        for v in violations
+    ]
+    if not any(violation.blocking for violation in violations):
+        for broken in failures(kind.schema, stored):
+            path = existing(stored, (*broken.path, *broken.about))
+            refused.append(Refused(path, broken.message, broken.upstream, "TC201", stage))
+    return stored, tuple(refused) or tuple(dict.fromkeys(validate(stored, claims)))
 
 
-def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> Iterator[Refusal]:
+def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> Iterator[Refused]:
     """Yield what the validating webhook refuses when the JobSet is created, in its order.
 
     ``claims`` holds the spec of every PersistentVolumeClaim that the job's namespace has, by name.
@@ -81,7 +99,7 @@ def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> Iterator[Refusal
         yield from _volume_claims(jobset, jobs, claims)
 
 
-def _subdomain(value: Json) -> Iterator[Refusal]:
+def _subdomain(value: Json) -> Iterator[Refused]:
     if not isinstance(value, str):
         return
     path = ("spec", "network", "subdomain")
@@ -92,19 +110,19 @@ def _subdomain(value: Json) -> Iterator[Refusal]:
         yield _invalid(path, "spec.network.subdomain", value, too_long if TOO_LONG in text else text)
 
 
-def _managed_by(spec: JsonObject) -> Iterator[Refusal]:
+def _managed_by(spec: JsonObject) -> Iterator[Refused]:
     value = spec.get("managedBy")
     if not isinstance(value, str):
         return
     path = ("spec", "managedBy")
     for text in is_domain_prefixed_path("spec.managedBy", value):
-        yield Refusal(path, "must be a domain-prefixed path", text)
+        yield Refused(path, "must be a domain-prefixed path", text, _RULE, _STAGE)
     if len(value.encode()) > MAX_MANAGED_BY:
         detail = f"may not be more than {MAX_MANAGED_BY} bytes"
-        yield Refusal(path, detail, f"spec.managedBy: Too long: {detail}")
+        yield Refused(path, detail, f"spec.managedBy: Too long: {detail}", _RULE, _STAGE)
 
 
-def _replicated_job(jobset: str, index: int, job: JsonObject, seen: set[str]) -> Iterator[Refusal]:
+def _replicated_job(jobset: str, index: int, job: JsonObject, seen: set[str]) -> Iterator[Refused]:
     path: Path = ("spec", "replicatedJobs", index)
     name, replicas = str(job.get("name")), _int(job.get("replicas"), 1)
     spec = as_object(as_object(job.get("template")).get("spec"))
@@ -132,12 +150,12 @@ _wrong_group = lru_cache(256)(is_dns1035_label)
 """What is wrong with the name of a group; a fleet has few."""
 
 
-def _misnamed(path: Path, shown: str, details: tuple[str, ...], too_long: str) -> Iterator[Refusal]:
+def _misnamed(path: Path, shown: str, details: tuple[str, ...], too_long: str) -> Iterator[Refused]:
     for text in details:
         yield _invalid(path, dotted(path), shown, too_long if TOO_LONG in text else text)
 
 
-def _failure_policy(spec: JsonObject, jobs: list[JsonObject], names: set[str]) -> Iterator[Refusal]:
+def _failure_policy(spec: JsonObject, jobs: list[JsonObject], names: set[str]) -> Iterator[Refused]:
     rules = objects(get(spec, "failurePolicy", "rules"))
     base: Path = ("spec", "failurePolicy", "rules")
     if any(rule.get("action") in RESTART_JOB for rule in rules):
@@ -171,7 +189,7 @@ def _failure_policy(spec: JsonObject, jobs: list[JsonObject], names: set[str]) -
             yield _plain((*base, indexes[-1], "name"), detail)
 
 
-def _rule_name(path: Path, name: str) -> Iterator[Refusal]:
+def _rule_name(path: Path, name: str) -> Iterator[Refused]:
     length = len(name.encode())
     if not 1 <= length <= 128:
         yield _plain(
@@ -188,7 +206,7 @@ def _rule_name(path: Path, name: str) -> Iterator[Refusal]:
         )
 
 
-def _coordinator(jobset: str, spec: JsonObject, jobs: list[JsonObject]) -> Iterator[Refusal]:
+def _coordinator(jobset: str, spec: JsonObject, jobs: list[JsonObject]) -> Iterator[Refused]:
     coordinator = as_object(spec["coordinator"])
     name = str(coordinator.get("replicatedJob") or "")
     job_index, pod_index = _int(coordinator.get("jobIndex"), 0), _int(coordinator.get("podIndex"), 0)
@@ -217,7 +235,7 @@ def _coordinator(jobset: str, spec: JsonObject, jobs: list[JsonObject]) -> Itera
         yield _plain(path, detail)
 
 
-def _volume_claims(jobset: JsonObject, jobs: list[JsonObject], claims: Mapping[str, Json]) -> Iterator[Refusal]:
+def _volume_claims(jobset: JsonObject, jobs: list[JsonObject], claims: Mapping[str, Json]) -> Iterator[Refused]:
     owner, namespace = (str(get(jobset, "metadata", key)) for key in ("name", "namespace"))
     seen: set[str] = set()
     for i, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
@@ -237,7 +255,7 @@ def _volume_claims(jobset: JsonObject, jobs: list[JsonObject], claims: Mapping[s
             seen.add(name)
 
 
-def _claim_mounts(jobs: list[JsonObject], name: str) -> Iterator[Refusal]:
+def _claim_mounts(jobs: list[JsonObject], name: str) -> Iterator[Refused]:
     mounted = False
     for index, job in enumerate(jobs):
         pod_spec = as_object(get(job, "template", "spec", "template", "spec"))
@@ -255,7 +273,7 @@ def _claim_mounts(jobs: list[JsonObject], name: str) -> Iterator[Refusal]:
         yield _invalid(("spec", "replicatedJobs"), "spec.replicatedJobs", shown if jobs else None, detail)
 
 
-def _existing_claim(name: str, spec: Json, policy: JsonObject, at: tuple[int, int]) -> Iterator[Refusal]:
+def _existing_claim(name: str, spec: Json, policy: JsonObject, at: tuple[int, int]) -> Iterator[Refused]:
     path: Path = ("spec", "volumeClaimPolicies", at[0])
     template = get(policy, "templates", at[1], "spec")
     shown = typed(template or {}, CLAIM_SPEC)
@@ -269,12 +287,13 @@ def _existing_claim(name: str, spec: Json, policy: JsonObject, at: tuple[int, in
         yield _invalid(where, dotted(where), kept, "retentionPolicy must be retain when PVC exists")
 
 
-def _plain(path: Path, detail: str) -> Refusal:
-    return Refusal(path, detail, internal(NO_FIELD, detail))
+def _plain(path: Path, detail: str) -> Refused:
+    return Refused(path, detail, internal(NO_FIELD, detail), _RULE, _STAGE)
 
 
-def _invalid(path: Path, field: str, value: Json, detail: str) -> Refusal:
-    return Refusal(path, detail, invalid(field, value, detail))
+def _invalid(path: Path, field: str, value: Json, detail: str) -> Refused:
+    code = "TC802" if detail.startswith(NAME_TOO_LONG) else _RULE
+    return Refused(path, detail, invalid(field, value, detail), code, _STAGE)
 
 
 def _int(value: Json, absent: int) -> int:

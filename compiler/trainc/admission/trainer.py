@@ -11,7 +11,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, existing, g
 from trainc.findings import Finding, report
 from trainc.inputs.source import Document
 from trainc.kube.fielderror import invalid
-from trainc.kube.goorder import typed
+from trainc.kube.gotypes import typed
 from trainc.upstream import (
     ANCESTOR_LABEL,
     DATASET_INITIALIZER,

@@ -16,8 +16,7 @@ from trainc.admission.jobsetdefaults import overlay
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects, put
 from trainc.findings.redaction import concealed
 from trainc.kube.fielderror import forbidden, go_value
-from trainc.kube.goorder import typed
-from trainc.kube.gotypes import JOB_SET, TRAIN_JOB, decode
+from trainc.kube.gotypes import JOB_SET, TRAIN_JOB, decode, typed
 
 IMMUTABLE = "field is immutable"
 FROZEN = "field is immutable when `immutable` is set"

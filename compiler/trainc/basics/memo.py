@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
@@ -53,24 +52,6 @@ class Remembered(dict[K, T]):
         return made
 
 
-class Held:
-    """A value as the key of a cache, compared by identity. The key holds the value, so that nothing else gets its id.
-
-    Only for values that never change, and that many have in common, as the jobs of a fleet their runtime's template.
-    """
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Held) and other.value is self.value
-
-
 class _Lasting(dict[int, dict[Any, Any]]):
     """What is remembered of values that last, by their ids: of each, by whom it is for, what he has found.
 
@@ -117,34 +98,6 @@ def last(value: T) -> T:
     return value
 
 
-@lru_cache(maxsize=2048)
-def _flat(*fields: tuple[str, type, str | int]) -> dict[str, Any]:
-    return {name: value for name, _, value in fields}
-
-
-def common(**fields: str | int) -> dict[str, Any]:
-    """Return a flat mapping that many jobs have in common: of the same fields it is the same object, and lasts."""
-    return last(_flat(*((name, value.__class__, value) for name, value in fields.items())))
-
-
-class Recurring:
-    """Values that last from when they are met for the second time: what one job alone has is not worth the effort."""
-
-    __slots__ = ("_met", "_values")
-
-    def __init__(self, *values: Any) -> None:
-        """Take JSON values, or tuples of some."""
-        self._values = [value for value in values if isinstance(value, dict | list | tuple)]
-        self._met = False
-
-    def meet(self) -> None:
-        """Note that the values are used once more."""
-        if self._met:
-            for value in self._values:
-                last(value)
-        self._met = True
-
-
 def remembering(make: Callable[[Any], T], *, lasts: bool = False) -> Callable[[Any], T]:
     """Return a function of one argument that remembers what it has made of values that last.
 
@@ -164,16 +117,3 @@ def remembering(make: Callable[[Any], T], *, lasts: bool = False) -> Callable[[A
         return found
 
     return remembered
-
-
-def of_two(make: Callable[[Any, Any], T], one: Any, other: tuple[Any, ...]) -> T:
-    """Return ``make(one, other)``: once, if ``one`` and all items of ``other`` last; and so does what is made."""
-    mine = LASTING.get(id(one))
-    items = tuple(map(id, other))
-    if mine is None or not all(map(LASTING.__contains__, items)):
-        return make(one, other)
-    found: T | None = mine.get((make, items))
-    if found is None:
-        found = mine[make, items] = make(one, other)
-        last(found)
-    return found

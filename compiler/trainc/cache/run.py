@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import Path as FieldPath
 from trainc.cache import jobs, snapshot
 from trainc.cache.jobs import JobFile, JobFiles, Keys, StoredJob, is_current, is_stub, stored_job
-from trainc.cache.snapshot import Look, Snapshot, complete
-from trainc.cache.stamps import settled, stamp
+from trainc.cache.snapshot import Look, Snapshot, complete, settled, stamp
 from trainc.cache.store import Store
 from trainc.documents.classify import with_namespace
 from trainc.documents.load import load

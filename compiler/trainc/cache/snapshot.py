@@ -9,16 +9,16 @@ times as long.
 from __future__ import annotations
 
 import os
+import stat
 import time
-from collections.abc import Collection, Iterator
-from itertools import chain
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
-from trainc.cache.stamps import Stamp, settled, stamp, stamp_of_folder
 from trainc.cache.store import Store
 from trainc.pipeline.content import digest_of
 from trainc.project.files import read_regular
@@ -111,12 +111,9 @@ def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
             late[name] = now
     if late and not _same_names(base, old, late):
         return None
-    changed = []
-    for name in old.files if by_bytes else moved:
-        if _digest_in(base + name) != old.files[name].digest:
-            if len(changed) == FEW or not name.startswith("jobs/"):
-                return None
-            changed.append(name)
+    changed = list(islice(_changed(base, old, old.files if by_bytes else moved), FEW + 1))
+    if len(changed) > FEW or not all(name.startswith("jobs/") for name in changed):
+        return None
     if not moved and not late and not changed:
         return old
     files = {name: Look(old.files[name].digest, settled(now, start)) for name, now in moved.items()}
@@ -124,6 +121,11 @@ def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
     folders = {name: settled(now, start) for name, now in late.items()}
     new = replace(old, files={**old.files, **files}, folders={**old.folders, **folders})
     return replace(new, changed=tuple(changed))
+
+
+def _changed(base: str, old: Snapshot, names: Iterable[str]) -> Iterator[str]:
+    """Yield those of some files that do not have the bytes that they had."""
+    return (name for name in names if _digest_in(base + name) != old.files[name].digest)
 
 
 def _same_names(base: str, old: Snapshot, folders: Collection[str]) -> bool:
@@ -217,3 +219,46 @@ def _foreign(root: Path, name: str) -> Look:
 def _digest_in(path: str) -> bytes | None:
     data = read_regular(path)
     return None if data is None else digest_of(data)
+
+
+Stamp: TypeAlias = tuple[int, int, int, int]
+"""Size in bytes (0 for a folder), nanoseconds of the last change of content and inode, inode number."""
+
+_SECOND: Final = 1_000_000_000
+FINE: Final = _SECOND // 10
+"""Nanoseconds after which a file system with fractions of seconds has another time; ext4 ticks every 4 to 10 ms."""
+_COARSE: Final = 3 * _SECOND
+"""The same for one that counts seconds, or pairs of them, as FAT does."""
+
+
+def stamp(path: str) -> Stamp | None:
+    """Return the stamp of a regular file; None for anything else, links included, or nothing."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def stamp_of_folder(path: str) -> Stamp | None:
+    """Return the stamp of a folder, which changes when an entry is added, removed or renamed; None for no folder."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    if not stat.S_ISDIR(found.st_mode):
+        return None
+    return 0, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def is_settled(seen: Stamp, now: int) -> bool:
+    """Return whether a change after ``now`` (in nanoseconds) must give the file another stamp."""
+    last = max(seen[1], seen[2])
+    return now - last > (FINE if last % _SECOND else _COARSE)
+
+
+def settled(seen: Stamp | None, now: int) -> Stamp | None:
+    """Return a stamp that can be trusted in the next run, or None."""
+    return seen if seen is not None and is_settled(seen, now) else None

@@ -1,4 +1,4 @@
-"""A policy's variables: compiled in their order, evaluated when an expression first uses one.
+"""Compiles expressions; a policy's variables, evaluated when an expression first uses one.
 
 Source: k8s.io/apiserver v0.34 pkg/admission/plugin/cel/composition.go and pkg/cel/lazy/lazy.go.
 """
@@ -11,24 +11,24 @@ from typing import NamedTuple, TypeAlias
 
 from trainc.cel.checker import Checked, check, unchecked
 from trainc.cel.declarations import Environment
+from trainc.cel.environments import VARIABLES, admission, refusal
 from trainc.cel.escaping import unescape
-from trainc.cel.issues import CompileError, Issue
+from trainc.cel.issues import CompileError, Issue, display
 from trainc.cel.maps import MISSING
 from trainc.cel.parser import parse
-from trainc.cel.places import VARIABLES, admission, refusal
 from trainc.cel.program import PlanError, Program, plan
 from trainc.cel.types import Type, struct
 from trainc.cel.values import Container, EvalError, Undecided, Value
-from trainc.cel.work import PER_COST, Exhausted, Meter
+from trainc.cel.work import PER_COST, Exhausted
 
 MOST = 10_000_000
 """The largest budget that there is: RuntimeCELCostBudget of k8s.io/apiserver pkg/apis/cel/config.go."""
 
 
 class Problem(NamedTuple):
-    """Why an expression cannot be used, in the server's words; ``position``: where in it, an offset in code points.
+    """Why an expression cannot be used, in the server's words; ``position``: an offset in code points.
 
-    ``issues`` are the single errors where it does not compile, in the order of their places.
+    ``issues`` are the single errors where it does not compile, by position.
     """
 
     text: str
@@ -44,28 +44,29 @@ class Compiled(NamedTuple):
 
 
 def compile_expression(
-    text: str, environment: Environment, allowed: tuple[Type, ...] = (), *, checks: bool = True
+    text: str,
+    environment: Environment,
+    allowed: tuple[Type, ...] = (),
+    *,
+    checks: bool = True,
+    what: str = "",
+    wrong_type: str = "",
 ) -> Compiled | Problem:
-    """Compile an expression whose type must be one of those allowed (none: any), or say why that fails."""
+    """Compile an expression whose type must be one of those allowed (none: any), or return why that fails.
+
+    ``what`` is the server's word for the expression in errors, ``wrong_type`` its words for a type not allowed.
+    """
     try:
         tree = parse(text, environment.macros)
         checked = check(tree, environment) if checks else unchecked(tree, environment)
-    except CompileError as error:
-        return refused(text, error)
-    if allowed and (reason := refusal(checked.type, allowed)) is not None:
-        return Problem(reason)
-    try:
+        if allowed and (reason := refusal(checked.type, allowed)) is not None:
+            return Problem(wrong_type or reason)
         return Compiled(checked, plan(checked, environment))
     except PlanError as error:
-        return Problem(f"program instantiation failed: {error.message}", error.issues[0].position)
-
-
-def refused(text: str, error: CompileError, what: str = "") -> Problem:
-    """Return the problem of an expression that does not compile; ``what`` stands before the server's words."""
-    from trainc.cel.issues import display
-
-    issues = tuple(sorted(error.issues, key=lambda issue: issue.position))
-    return Problem(f"{what}compilation failed: {display(text, error.issues)}", issues[0].position, issues)
+        return Problem(f"{what or 'program '}instantiation failed: {error.message}", error.issues[0].position)
+    except CompileError as error:
+        issues = tuple(sorted(error.issues, key=lambda issue: issue.position))
+        return Problem(f"{what}compilation failed: {display(text, error.issues)}", issues[0].position, issues)
 
 
 Made: TypeAlias = Mapping[str, Compiled | Problem]
@@ -93,11 +94,6 @@ def variable_types(variables: Iterable[Variable]) -> dict[str, Type | None]:
     return {name: made.checked.type if isinstance(made, Compiled) else None for name, made in variables}
 
 
-def by_name(variables: Iterable[Variable]) -> Made:
-    """Return what each variable has been made of."""
-    return {variable.name: variable.made for variable in variables}
-
-
 class LazyNames(dict[str, Value]):
     """The values of names; a ``partial`` is called when the name is first read."""
 
@@ -112,9 +108,9 @@ class LazyNames(dict[str, Value]):
 
 
 class Variables(Container):
-    """The value of ``variables`` in one evaluation. ``cost``: what the variables evaluated so far have cost.
+    """The value of ``variables`` in one evaluation. ``cost``: the cost of the variables evaluated so far.
 
-    ``charged``: what they take from a budget. Past MOST none is evaluated any more: the budget is certainly used up.
+    ``charged``: what they take from a budget. Past MOST none is evaluated any more: no budget is larger.
     ``names``: all that expressions may refer to, with this value as ``variables``.
     """
 
@@ -131,10 +127,6 @@ class Variables(Container):
     def waiting(self) -> int:
         """How many have not been evaluated."""
         return len(self._made) - len(self._values)
-
-    def is_list(self) -> bool:
-        """Return False."""
-        return False
 
     def get(self, key: Value, default: Value) -> Value:
         """Return a variable's value. Raises EvalError or Undecided where evaluating it does."""
@@ -175,14 +167,6 @@ class Variables(Container):
 
     def __iter__(self) -> Iterator[Value]:
         return iter(self._made)
-
-    def equals(self, other: Value, meter: Meter | None = None) -> bool:
-        """Tell whether it is the same."""
-        return other is self
-
-    def add(self, other: Value) -> Value:
-        """Refuse: maps have no sum."""
-        raise EvalError("no such overload")
 
     def celtype(self) -> Type:
         """Return the struct type that holds the variables."""

@@ -5,8 +5,9 @@ Source of the lookup: cel-go v0.26.0 checker/env.go, checker/scopes.go and commo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from typing import TypeVar
 
 from msgspec import Struct, field
 
@@ -15,6 +16,28 @@ from trainc.cel.ast import Ident, Node, Select
 from trainc.cel.functions import Overload
 from trainc.cel.types import Type
 from trainc.cel.values import Value
+
+T = TypeVar("T")
+
+
+class Lookup(Mapping[str, T]):
+    """A table whose entries ``find`` returns by name, None where there is none; ``names`` are those that it lists."""
+
+    def __init__(self, find: Callable[[str], T | None], names: Iterable[str] = ()) -> None:
+        self._find = find
+        self._names = tuple(names)
+
+    def __getitem__(self, name: str) -> T:
+        found = self._find(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 class Environment(Struct, frozen=True):

@@ -16,9 +16,8 @@ from trainc.cel.functions import Overload, Run
 from trainc.cel.library import functions
 from trainc.cel.maps import is_list, is_map, items
 from trainc.cel.plan import Call, Guard, Interpretable
-from trainc.cel.typenames import type_name, type_of
-from trainc.cel.types import Kind, Type
-from trainc.cel.values import EvalError, Value
+from trainc.cel.types import Kind, Type, type_name
+from trainc.cel.values import EvalError, Value, type_of
 
 _SHAPES: Final = {0: "", 1: "arg", 2: "lhs, rhs"}
 _CLASSES: Final = {Kind.BOOL: bool, Kind.INT: int, Kind.DOUBLE: float, Kind.STRING: str, Kind.BYTES: bytes}

@@ -1,29 +1,32 @@
-"""What expressions may refer to: Kubernetes' base environment, which every place extends.
+"""What expressions may refer to: Kubernetes' base environment, and what rules and policies add to it.
 
-Source: k8s.io/apiserver v0.34 pkg/cel/environment/base.go, as compiler/tools/celfunctions.py writes it down: names
-of types, and the protobuf messages that cel-go itself knows. Functions are the rows of library/.
+Sources: k8s.io/apiserver v0.34 pkg/cel/environment/base.go, as compiler/tools/celfunctions.py writes it down (names of
+types, and the protobuf messages that cel-go itself knows; functions are the rows of library/); for policies
+pkg/admission/plugin/cel (compile.go, composition.go) and pkg/admission/plugin/policy/validating/accessor.go.
 """
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Final
 
 from msgspec.structs import replace
 
 from trainc.cel import types
-from trainc.cel.declarations import Environment
+from trainc.cel.declarations import Environment, Lookup
 from trainc.cel.library import functions
 from trainc.cel.macros import MACROS, NOT_NEW
-from trainc.cel.types import Type
-from trainc.cel.typetext import parse
+from trainc.cel.types import Kind, Type, parse_type, spell
+from trainc.cel.unification import exact
 from trainc.cel.values import TypeValue, Value
 from trainc.data import load_json
 
 FILE = "cel_names.json"
-_SCALARS = ("bool", "bytes", "double", "duration", "int", "null_type", "string", "timestamp", "uint", "list")
+Structs = Mapping[str, Mapping[str, Type]]
+"""The fields of struct types."""
 
 
 @cache
@@ -31,22 +34,20 @@ def base(new: bool) -> Environment:
     """Return the environment of stored expressions, or of ``new`` ones, which know less. It declares no variables."""
     data = load_json(FILE)
     structs = frozenset([*data["structs"], *data["messages"]])
-    names = {name: parse(text, structs) for name, text in data["names"].items()}
-    messages = Messages(data["messages"], structs)
+    names = {name: parse_type(text, structs) for name, text in data["names"].items()}
+    messages = {
+        name: {field: parse_type(text, structs) for field, text in fields.items()}
+        for name, fields in data["messages"].items()
+    }
+    constants: dict[str, Value] = {name: TypeValue(_erased(names[name].parameters[0])) for name in data["values"]}
     return Environment(
         functions={name: row.overloads for name, row in functions().items() if not (new and row.stored)},
         macros=MACROS - NOT_NEW if new else MACROS,
         objects=messages,
         names=names,
         messages=messages,
-        constants=_constants(data, names),
+        constants={**constants, **data["enums"]},
     )
-
-
-def _constants(data: Mapping[str, Any], names: Mapping[str, Type]) -> dict[str, Value]:
-    values: dict[str, Value] = {name: TypeValue(_erased(names[name].parameters[0])) for name in data["values"]}
-    values.update(data["enums"])
-    return values
 
 
 def _erased(type_: Type) -> Type:
@@ -59,9 +60,16 @@ def free(names: Mapping[str, Type], *, new: bool = False, container: str = "") -
     return replace(base(new), variables=dict(names), container=container)
 
 
+def _any_field(type_: Type) -> Mapping[str, Type]:
+    return Lookup(lambda _: type_)
+
+
+_SCALARS = ("bool", "bytes", "double", "duration", "int", "null_type", "string", "timestamp", "uint", "list")
+
+
 def declared(
     variables: Mapping[str, Type],
-    objects: Mapping[str, Mapping[str, Type]],
+    objects: Structs,
     names: Mapping[str, Type] = MappingProxyType({}),
     *,
     new: bool = False,
@@ -72,65 +80,162 @@ def declared(
     be planned, and the names of scalars are messages without fields; map has any field (pkg/cel/types.go, findScalar).
     """
     known = base(new)
-    times = {name: types.type_of(parse(name)) for name in ("duration", "timestamp")}
-    scalars: dict[str, Mapping[str, Type]] = {"map": AnyField(types.ANY)}
-    scalars.update((name, {}) for name in _SCALARS)
+    times = {name: types.type_of(parse_type(name)) for name in ("duration", "timestamp")}
+    scalars = {"map": _any_field(types.ANY), **{name: {} for name in _SCALARS}}
     return replace(
         known,
         variables=dict(variables),
-        objects=Layered(objects, known.messages),
+        objects=ChainMap(objects, known.messages),  # type: ignore[arg-type]  # nothing is written to them
         names={**known.names, **times, **names},
-        messages=Layered(scalars, known.messages),
+        messages={**known.messages, **scalars},
     )
 
 
-class Messages(Mapping[str, Mapping[str, Type]]):
-    """Fields of protobuf messages, read when a message is looked up."""
+# Policies
 
-    def __init__(self, rows: Mapping[str, Mapping[str, str]], structs: frozenset[str]) -> None:
-        self._rows = rows
-        self._structs = structs
+VARIABLES: Final = "kubernetes.variables"
+REQUEST: Final = "kubernetes.AdmissionRequest"
+NAMESPACE: Final = "kubernetes.Namespace"
 
-    def __getitem__(self, name: str) -> Mapping[str, Type]:
-        return {field: parse(text, self._structs) for field, text in self._rows[name].items()}
+_TEXTS: Final = types.list_of(types.STRING)
+_LABELS: Final = types.map_of(types.STRING, types.STRING)
+_KIND: Final = types.struct("kubernetes.GroupVersionKind")
+_RESOURCE: Final = types.struct("kubernetes.GroupVersionResource")
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
+STRUCTS: Final[Structs] = {
+    REQUEST: {
+        "kind": _KIND,
+        "resource": _RESOURCE,
+        "subResource": types.STRING,
+        "requestKind": _KIND,
+        "requestResource": _RESOURCE,
+        "requestSubResource": types.STRING,
+        "name": types.STRING,
+        "namespace": types.STRING,
+        "operation": types.STRING,
+        "userInfo": types.struct("kubernetes.UserInfo"),
+        "dryRun": types.BOOL,
+        "options": types.DYN,
+    },
+    _KIND.name: dict.fromkeys(("group", "version", "kind"), types.STRING),
+    _RESOURCE.name: dict.fromkeys(("group", "version", "resource"), types.STRING),
+    "kubernetes.UserInfo": {
+        "username": types.STRING,
+        "uid": types.STRING,
+        "groups": _TEXTS,
+        "extra": types.map_of(types.STRING, _TEXTS),
+    },
+    NAMESPACE: {
+        "metadata": types.struct("kubernetes.NamespaceMetadata"),
+        "spec": types.struct("kubernetes.NamespaceSpec"),
+        "status": types.struct("kubernetes.NamespaceStatus"),
+    },
+    "kubernetes.NamespaceMetadata": {
+        "name": types.STRING,
+        "generateName": types.STRING,
+        "namespace": types.STRING,
+        "labels": _LABELS,
+        "annotations": _LABELS,
+        "UID": types.STRING,
+        "creationTimestamp": types.TIMESTAMP,
+        "deletionGracePeriodSeconds": types.INT,
+        "deletionTimestamp": types.TIMESTAMP,
+        "generation": types.INT,
+        "resourceVersion": types.STRING,
+        "finalizers": _TEXTS,
+    },
+    "kubernetes.NamespaceSpec": {"finalizers": _TEXTS},
+    "kubernetes.NamespaceStatus": {
+        "conditions": types.list_of(types.struct("kubernetes.NamespaceCondition")),
+        "phase": types.STRING,
+    },
+    "kubernetes.NamespaceCondition": {
+        "status": types.STRING,
+        "type": types.STRING,
+        "lastTransitionTime": types.TIMESTAMP,
+        "message": types.STRING,
+        "reason": types.STRING,
+    },
+}
+"""The fields of a request and of its namespace, as far as policies see them."""
 
-    def __len__(self) -> int:
-        return len(self._rows)
+CONDITION: Final = (types.BOOL,)
+MESSAGE: Final = (types.STRING,)
+ANNOTATION: Final = (types.STRING, types.NULL)
+VARIABLE: Final = (types.ANY, types.DYN)
+"""The types that an expression may have: validations and match conditions, messageExpressions, values of audit
+annotations, variables."""
 
 
-class Layered(Mapping[str, Mapping[str, Type]]):
-    """Two tables of struct types as one; the first counts."""
+def admission(
+    *,
+    new: bool = False,
+    params: bool = False,
+    authorizer: bool = True,
+    variables: Mapping[str, Type | None] | None = None,
+) -> Environment:
+    """Return what an expression of a policy may refer to.
 
-    def __init__(self, first: Mapping[str, Mapping[str, Type]], second: Mapping[str, Mapping[str, Type]]) -> None:
-        self._first = first
-        self._second = second
+    ``params``: the policy has a paramKind. ``authorizer``: all but messageExpressions have it. ``variables``: those of
+    the policy before the expression, each with the type of its expression, None if that does not compile; match
+    conditions have none, which is ``variables=None``.
+    """
+    found = {
+        "object": types.DYN,
+        "oldObject": types.DYN,
+        "namespaceObject": types.struct(NAMESPACE),
+        "request": types.struct(REQUEST),
+    }
+    if params:
+        found["params"] = types.DYN
+    if authorizer:
+        found["authorizer"] = types.struct("kubernetes.authorization.Authorizer")
+        found["authorizer.requestResource"] = types.struct("kubernetes.authorization.ResourceCheck")
+    lists_and_maps = _lists_and_maps()
+    objects: dict[str, Mapping[str, Type]] = {
+        name: _any_field(type_.parameters[1]) if type_.kind is Kind.MAP else {}
+        for name, type_ in lists_and_maps.items()
+    }
+    objects.update(STRUCTS)
+    if variables is not None:
+        found["variables"] = types.struct(VARIABLES)
+        objects[VARIABLES] = {name: _field(type_) for name, type_ in variables.items()}
+    return declared(found, objects, {name: types.type_of(type_) for name, type_ in lists_and_maps.items()}, new=new)
 
-    def __getitem__(self, name: str) -> Mapping[str, Type]:
-        found = self._first.get(name)
-        return self._second[name] if found is None else found
 
-    def __iter__(self) -> Iterator[str]:
-        yield from self._first
-        yield from (name for name in self._second if name not in self._first)
+@cache
+def _lists_and_maps() -> Mapping[str, Type]:
+    """Return the lists and maps of request and namespace by their path.
 
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
+    The server registers them as types of these names (pkg/cel/types.go, buildDeclTypes), though it can plan none.
+    """
+    return {name: type_ for root in (REQUEST, NAMESPACE) for name, type_ in _below(root, root)}
 
 
-class AnyField(Mapping[str, Type]):
-    """The fields of what has any field, all of one type."""
+def _below(path: str, struct: str) -> Iterator[tuple[str, Type]]:
+    for field, type_ in STRUCTS[struct].items():
+        if type_.kind is Kind.STRUCT:
+            yield from _below(f"{path}.{field}", type_.name)
+        elif type_.kind in (Kind.LIST, Kind.MAP):
+            yield f"{path}.{field}", type_
 
-    def __init__(self, type_: Type) -> None:
-        self._type = type_
 
-    def __getitem__(self, name: str) -> Type:
-        return self._type
+def _field(type_: Type | None) -> Type:
+    """Return the type of a variable as a field: what is neither simple, nor a list or map of such, is dyn."""
+    if type_ is None:
+        return types.DYN
+    if type_.kind in (Kind.LIST, Kind.MAP):
+        return Type(type_.kind, type_.name, tuple(map(_field, type_.parameters)))
+    return types.DYN if type_.kind in _NOT_SIMPLE else type_
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
 
-    def __len__(self) -> int:
-        return 0
+_NOT_SIMPLE = frozenset({Kind.DYN, Kind.ERROR, Kind.OPAQUE, Kind.PARAMETER, Kind.STRUCT, Kind.TYPE, Kind.WRAPPER})
+
+
+def refusal(type_: Type, allowed: tuple[Type, ...]) -> str | None:
+    """Return why the server refuses an expression of a type that is not allowed; None if it does not."""
+    if any(each.kind is Kind.ANY or exact(each, type_) for each in allowed):
+        return None
+    if len(allowed) == 1:
+        return f"must evaluate to {spell(allowed[0])} but got {spell(type_)}"
+    return f"must evaluate to one of [{' '.join(map(spell, allowed))}] but got {spell(type_)}"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from trainc.cel.maps import MISSING, find, is_list, is_map, items
-from trainc.cel.typenames import type_name
+from trainc.cel.types import type_name
 from trainc.cel.values import (
     Container,
     Duration,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from trainc.cel.ast import Call, ListLiteral, Literal, MapLiteral, Node
 from trainc.cel.gotext import utf8
 from trainc.cel.issues import Issue
-from trainc.cel.typenames import type_name
-from trainc.cel.types import Kind
+from trainc.cel.types import Kind, type_name
 from trainc.cel.unification import kind
 from trainc.cel.values import EvalError
 

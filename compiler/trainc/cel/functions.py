@@ -13,8 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.cel.types import Kind, Type
-from trainc.cel.typetext import signature
+from trainc.cel.types import Kind, Type, parse_signature
 from trainc.cel.values import EvalError, Value
 from trainc.cel.work import Meter
 
@@ -100,7 +99,7 @@ def function(
 
 @cache
 def _signature(text: str) -> Signature:
-    member, args, result = signature(text, STRUCTS)
+    member, args, result = parse_signature(text, STRUCTS)
     names = dict.fromkeys(name for type_ in (result, *args) for name in _variables(type_))
     return Signature(member, args, result, tuple(names))
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from trainc.cel.typenames import type_name
+from trainc.cel.types import type_name
 from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
-from trainc.kube.digits import decimal
 from trainc.kube.fielderror import quote
-from trainc.kube.gojson import go_number
+from trainc.kube.gojson import decimal, go_number
 
 _MOST = 120
 """The most characters of a value that an error quotes."""
@@ -121,15 +120,15 @@ def _duration(value: Duration) -> str:
     if nanos < 10**9:
         for unit, size in (("ms", 10**6), ("µs", 10**3), ("ns", 1)):
             if nanos >= size:
-                return f"{'-' * (value.nanos < 0)}{shortest_ratio(nanos, size)}{unit}"
+                return f"{'-' * (value.nanos < 0)}{_shortest_ratio(nanos, size)}{unit}"
         return "0s"
     minutes, rest = divmod(nanos, 60 * 10**9)
     hours, minutes = divmod(minutes, 60)
     before = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
-    return f"{'-' * (value.nanos < 0)}{before}{shortest_ratio(rest, 10**9)}s"
+    return f"{'-' * (value.nanos < 0)}{before}{_shortest_ratio(rest, 10**9)}s"
 
 
-def shortest_ratio(number: int, unit: int) -> str:
+def _shortest_ratio(number: int, unit: int) -> str:
     """Return number / unit as a decimal without zeros at its end; unit is a power of ten, number not negative."""
     whole, rest = divmod(number, unit)
     digits = f"{rest:0{len(str(unit)) - 1}d}".rstrip("0") if rest else ""

@@ -144,22 +144,14 @@ def _two(args: tuple[Node, ...]) -> tuple[str, str]:
 Variables: TypeAlias = Callable[[tuple[Node, ...]], tuple[str, str]]
 
 
-def _all(variables: Variables) -> Expander:
+def _search(variables: Variables, ending: bool) -> Expander:
+    """Return exists(), which ends where a predicate is true, or all(), which ends where one is false."""
+
     def expand(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
-        names = variables(args)
-        condition = make.call("@not_strictly_false", make.accumulator())
-        step = make.call("_&&_", make.accumulator(), args[-1])
-        return make.fold(target, names, make.literal(True), step, condition=condition)
-
-    return expand
-
-
-def _exists(variables: Variables) -> Expander:
-    def expand(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
-        names = variables(args)
-        condition = make.call("@not_strictly_false", make.call("!_", make.accumulator()))
-        step = make.call("_||_", make.accumulator(), args[-1])
-        return make.fold(target, names, make.literal(False), step, condition=condition)
+        names, found = variables(args), make.accumulator()
+        going = make.call("@not_strictly_false", make.call("!_", found) if ending else found)
+        step = make.call("_||_" if ending else "_&&_", make.accumulator(), args[-1])
+        return make.fold(target, names, make.literal(not ending), step, condition=going)
 
     return expand
 
@@ -235,10 +227,10 @@ def _sort_by(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
 
 
 RECEIVER_MACROS: Mapping[tuple[str, int], Expander] = {
-    ("all", 2): _all(_one),
-    ("all", 3): _all(_two),
-    ("exists", 2): _exists(_one),
-    ("exists", 3): _exists(_two),
+    ("all", 2): _search(_one, ending=False),
+    ("all", 3): _search(_two, ending=False),
+    ("exists", 2): _search(_one, ending=True),
+    ("exists", 3): _search(_two, ending=True),
     ("exists_one", 2): _exists_one(_one),
     ("exists_one", 3): _exists_one(_two),
     ("existsOne", 3): _exists_one(_two),

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 from trainc.cel.gotext import shown
-from trainc.cel.typenames import type_name
+from trainc.cel.types import type_name
 from trainc.cel.values import INT_MAX, Container, EvalError, KeyedMap, Opaque, Timestamp, TypeValue, Uint, Value
 from trainc.cel.work import Panic
 

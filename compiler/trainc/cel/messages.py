@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from trainc.cel import types
 from trainc.cel.declarations import Declared
-from trainc.cel.typenames import type_name
-from trainc.cel.types import Kind, Type
+from trainc.cel.types import Kind, Type, type_name
 
 _BY_KIND = {
     Kind.ANY: "google.protobuf.Any",

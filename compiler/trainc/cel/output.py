@@ -14,7 +14,7 @@ from typing import Any
 
 from trainc.basics.jsonvalues import Json
 from trainc.cel.gotext import general
-from trainc.cel.typenames import type_name
+from trainc.cel.types import type_name
 from trainc.cel.values import (
     Container,
     Duration,

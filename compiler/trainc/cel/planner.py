@@ -37,9 +37,8 @@ from trainc.cel.library.conversions import double_to_int, double_to_uint, int_to
 from trainc.cel.library.operators import refuse
 from trainc.cel.maps import key_form, make_map
 from trainc.cel.runtime import KEYS
-from trainc.cel.typenames import type_name, type_of
-from trainc.cel.types import Kind
-from trainc.cel.values import EvalError, Uint, Value
+from trainc.cel.types import Kind, type_name
+from trainc.cel.values import EvalError, Uint, Value, type_of
 from trainc.cel.wellknown import make_message
 from trainc.cel.work import COST, LIMIT, WORK, Panic, fresh
 

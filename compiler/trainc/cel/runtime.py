@@ -16,7 +16,7 @@ from trainc.cel.dispatch import mismatch
 from trainc.cel.equality import equal
 from trainc.cel.gotext import shown
 from trainc.cel.maps import MISSING, find, from_entries, inserted, is_list, is_map, items, key_form, keys
-from trainc.cel.typenames import type_name, type_of
+from trainc.cel.types import type_name
 from trainc.cel.values import (
     INT_MAX,
     NONE,
@@ -29,6 +29,7 @@ from trainc.cel.values import (
     Uint,
     Undecided,
     Value,
+    type_of,
 )
 from trainc.cel.work import CHARACTERS, COST, MESSAGE, TOO_EXPENSIVE, Exceeded, Exhausted, Meter, Panic, spend
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
+from functools import cache, partial
+from typing import TypeAlias
 
 from msgspec import Struct
+
+from trainc.basics.regex import lazy
 
 
 class Kind(Enum):
@@ -98,3 +103,111 @@ def parameter(name: str) -> Type:
 def wrapper(primitive: Type) -> Type:
     """Return the type that is a primitive or null."""
     return Type(Kind.WRAPPER, primitive.name)
+
+
+def type_name(found: Type) -> str:
+    """Return the name of a type at run time, without parameters (types.Type.TypeName of cel-go v0.26.0)."""
+    return _RUNTIME_NAMES.get(found.kind, found.name)
+
+
+_RUNTIME_NAMES = {
+    Kind.NULL: "null_type",
+    Kind.TIMESTAMP: "google.protobuf.Timestamp",
+    Kind.DURATION: "google.protobuf.Duration",
+    Kind.ANY: "google.protobuf.Any",
+}
+
+
+# Types as text. cel-go has two spellings: that of Type.String(), as in "must evaluate to bool but got dyn", and that of
+# the checker's messages, which is str(type).
+
+
+def spell(type_: Type) -> str:
+    """Return a type as cel-go's ``String()`` writes it: ``map(string, <A>)``, ``google.protobuf.Duration``."""
+    if type_.kind is Kind.PARAMETER:
+        return f"<{type_.name}>"
+    if type_.kind is Kind.WRAPPER:
+        return f"wrapper({type_.name})"
+    if type_.kind is Kind.ERROR:
+        return "error"
+    inner = ", ".join(map(spell, type_.parameters))
+    return f"{type_name(type_)}({inner})" if inner else type_name(type_)
+
+
+_NAMED = {
+    **{type_.name: type_ for type_ in (DYN, ANY, NULL, BOOL, INT, UINT, DOUBLE, STRING, BYTES)},
+    **{type_.name: type_ for type_ in (TIMESTAMP, DURATION, TYPE)},
+    **{type_name(type_): type_ for type_ in (NULL, TIMESTAMP, DURATION, ANY)},
+    "error": ERROR,
+    "list": list_of(DYN),
+    "map": map_of(DYN, DYN),
+}
+_BUILDERS: dict[str, tuple[int, Callable[..., Type]]] = {
+    "list": (1, list_of),
+    "map": (2, map_of),
+    "type": (1, type_of),
+    "wrapper": (1, wrapper),
+}
+"""The number of parameters of a type, and the function that makes it."""
+
+_TOKEN = lazy(r"\s*(?:<([^<>(), ]+)>|([^<>(), ]+)|(.))\s*")
+
+
+@cache
+def parse_type(text: str, structs: frozenset[str] | None = None) -> Type:
+    """Return the type that a text spells, in either spelling.
+
+    Unknown names are structs; if ``structs`` are given, those only, and the others are opaque. Raises ValueError.
+    """
+    tokens = [(found[1], found[2], found[3]) for found in _TOKEN.finditer(text)]
+    type_ = _parse(tokens, structs)
+    if type_ is None or tokens:
+        raise ValueError(f"{text!r} is not a type")
+    return type_
+
+
+def parse_signature(text: str, structs: frozenset[str]) -> tuple[bool, tuple[Type, ...], Type]:
+    """Return whether a signature such as ``.(string, int) string`` is a member's, its arguments and its result.
+
+    Raises ValueError.
+    """
+    tokens = [(found[1], found[2], found[3]) for found in _TOKEN.finditer(text.removeprefix("."))]
+    args, result = _parse_list(tokens, structs), _parse(tokens, structs)
+    if args is None or result is None or tokens:
+        raise ValueError(f"{text!r} is not a signature")
+    return text.startswith("."), args, result
+
+
+_Tokens: TypeAlias = list[tuple[str | None, str | None, str | None]]
+
+
+def _parse(tokens: _Tokens, structs: frozenset[str] | None) -> Type | None:
+    """Take a type from the beginning of tokens; None if there is none."""
+    variable, name, _ = tokens.pop(0) if tokens else (None, None, None)
+    if variable is not None:
+        return parameter(variable)
+    if name is None:
+        return None
+    if tokens and tokens[0][2] == "(":
+        inner = _parse_list(tokens, structs)
+        arity, build = _BUILDERS.get(name, (len(inner or ()), partial(opaque, name)))
+        return build(*inner) if inner is not None and len(inner) == arity else None
+    return _NAMED.get(name) or (struct(name) if structs is None or name in structs else opaque(name))
+
+
+def _parse_list(tokens: _Tokens, structs: frozenset[str] | None) -> tuple[Type, ...] | None:
+    """Take types in parentheses from the beginning of tokens; None if there are none."""
+    found: list[Type] = []
+    separator = tokens.pop(0)[2] if tokens else None
+    if separator != "(":
+        return None
+    if tokens and tokens[0][2] == ")":
+        tokens.pop(0)
+        return ()
+    while separator != ")":
+        type_ = _parse(tokens, structs)
+        separator = tokens.pop(0)[2] if tokens else None
+        if type_ is None or separator not in (",", ")"):
+            return None
+        found.append(type_)
+    return tuple(found)

@@ -12,11 +12,14 @@ from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 
+from trainc.cel import types
 from trainc.cel.types import Type
 from trainc.cel.work import Meter
 
 Value: TypeAlias = Any
 """One of the kinds above, or an instance of a class below."""
+
+NO_OVERLOAD = "no such overload"
 
 _NOTHING = object()
 INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
@@ -132,20 +135,20 @@ class Opaque(Struct, frozen=True, eq=False):
 
 
 class Container:
-    """A list, map or object whose shape a schema gives, read from plain JSON when asked (see schemavalues.py).
+    """A list, map or object whose shape a schema gives, read from plain JSON on access (see schemas.py).
 
-    The runner uses it wherever it finds neither list, dict nor KeyedMap.
+    What is here is right for a map of which only ``get``, length and keys are left to say.
     """
 
     __slots__ = ()
 
     def is_list(self) -> bool:
         """Tell whether it behaves as a list; else it behaves as a map, or an object."""
-        raise NotImplementedError
+        return False
 
     def get(self, key: Value, default: Value) -> Value:
         """Return the field, entry or element, or default where there is none (an index out of range included)."""
-        raise NotImplementedError
+        raise EvalError(NO_OVERLOAD)
 
     def __getitem__(self, key: Value) -> Value:
         """Return the field, entry or element. Raises KeyError where there is none."""
@@ -155,7 +158,7 @@ class Container:
         return found
 
     def __len__(self) -> int:
-        raise NotImplementedError
+        return 0
 
     def size(self) -> int:
         """Return the size that run-time cost counts."""
@@ -163,16 +166,47 @@ class Container:
 
     def __iter__(self) -> Iterator[Value]:
         """Yield elements of a list, keys of a map."""
-        raise NotImplementedError
+        return iter(())
 
     def equals(self, other: Value, meter: Meter | None = None) -> bool:
         """Tell whether CEL's == holds; ``other`` may be anything. The work is taken from meter, if there is one."""
-        raise NotImplementedError
+        return other is self
 
     def add(self, other: Value) -> Value:
         """Return what ``+`` gives: union of sets, merge of list maps, else concatenation. Raises EvalError."""
-        raise NotImplementedError
+        raise EvalError(NO_OVERLOAD)
 
     def celtype(self) -> Type:
         """Return the type at run time."""
-        raise NotImplementedError
+        return _MAP
+
+
+_LIST, _MAP = types.list_of(types.DYN), types.map_of(types.DYN, types.DYN)
+_TYPES = {
+    type(None): types.NULL,
+    bool: types.BOOL,
+    int: types.INT,
+    Uint: types.UINT,
+    float: types.DOUBLE,
+    str: types.STRING,
+    bytes: types.BYTES,
+    Timestamp: types.TIMESTAMP,
+    Duration: types.DURATION,
+    TypeValue: types.TYPE,
+    list: _LIST,
+    dict: _MAP,
+    KeyedMap: _MAP,
+    Optional: types.opaque("optional_type"),
+}
+
+
+def type_of(value: Value) -> Type:
+    """Return the type of a value at run time. Raises EvalError for what is not a value."""
+    known = _TYPES.get(value.__class__)
+    if known is not None:
+        return known
+    if isinstance(value, Opaque):
+        return value.type
+    if isinstance(value, Container):
+        return value.celtype()
+    raise EvalError(NO_OVERLOAD)

@@ -15,8 +15,20 @@ from trainc.cel.gotext import from_utf8
 from trainc.cel.library.conversions import duration_to_string
 from trainc.cel.library.times import timestamp_to_string
 from trainc.cel.maps import is_list, is_map, items
-from trainc.cel.typenames import type_name, type_of
-from trainc.cel.values import INT_MAX, INT_MIN, Duration, EvalError, Opaque, Optional, Timestamp, TypeValue, Uint, Value
+from trainc.cel.types import type_name
+from trainc.cel.values import (
+    INT_MAX,
+    INT_MIN,
+    Duration,
+    EvalError,
+    Opaque,
+    Optional,
+    Timestamp,
+    TypeValue,
+    Uint,
+    Value,
+    type_of,
+)
 
 Field: TypeAlias = Callable[[Value], Value]
 Fields: TypeAlias = Mapping[str, Value]

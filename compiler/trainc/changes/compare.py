@@ -6,25 +6,34 @@ A job that is gone and one that has come, and differs in nothing but the name, w
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from json import dumps
 from typing import Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, get
+from trainc.admission.base_revision import as_stored
+from trainc.admission.rules import failures
+from trainc.admission.update import FROZEN, IMMUTABLE, config_map_changes, jobset_changes
+from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, existing, get
+from trainc.basics.regex import lazy
 from trainc.changes.cluster import application, sentences
-from trainc.changes.fields import Veil, field_changes
-from trainc.changes.model import Difference, Effect, JobChange, ObjectChange, Place, Refusal, Word
-from trainc.changes.refusals import refusals
-from trainc.changes.trees import Files, folders, is_jobset, others, read, sources
+from trainc.changes.model import Difference, Effect, FieldChange, JobChange, ObjectChange, Place, Refusal, Word
+from trainc.changes.trees import Files, folders, is_jobset, others, read, sources, unreadable
 from trainc.changes.usage import graph, of_folder, totals, words
-from trainc.documents.compare import same
+from trainc.documents.compare import Change, changes, counterpart, key_of, same
 from trainc.findings import Finding, Severity
+from trainc.findings.redaction import LEAST, MASK
+from trainc.findings.secrets import hidden
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
-from trainc.project.foreign import Kind
+from trainc.kube.gotypes import GoDecodeError
+from trainc.kube.quantity import from_json
+from trainc.project.files import Kind
+from trainc.schema import Resource
+from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.upstream import RUN
 
 _RUN: Final = re.compile(r"-([1-9][0-9]{0,8})")
@@ -340,3 +349,197 @@ def _as_new(text: str, names: _Names) -> str:
         if found != text:
             return found
     return text
+
+
+_Said = tuple[Path, str]
+"""The path of a field, and why it may not change."""
+
+_JOB: Final = ("selector", "template", "completionMode", "podFailurePolicy", "successPolicy", "backoffLimitPerIndex")
+_STORAGE: Final[Path] = ("spec", "resources", "requests", "storage")
+_CLAIM: Final = ("accessModes", "selector", "storageClassName", "volumeMode", "volumeName", "dataSource")
+
+
+def refusals(new: Document, old: Document) -> tuple[tuple[Refusal, ...], tuple[Finding, ...]]:
+    """Return what a cluster that has the old object refuses of the new one, and why an object cannot be judged.
+
+    Both have one kind, namespace and name.
+    """
+    kind, name = str(new.data["kind"]), str(get(new.data, "metadata", "name"))
+    if kind == "JobSet":
+        found, findings = _of_jobset(new, old)
+    else:
+        found, findings = tuple(_of_other(kind, new.data, old.data)), ()
+    return tuple(Refusal(kind, name, field, message) for field, message in found), findings
+
+
+def _of_jobset(new: Document, old: Document) -> tuple[tuple[tuple[str, str], ...], tuple[Finding, ...]]:
+    resource = BUILT_IN.find(*split_version(str(new.data["apiVersion"])), "JobSet")
+    if resource is None:
+        message = f"trainc does not know JobSets of {new.data['apiVersion']}"
+        return (), (unreadable(new, message, old=False),)
+    stored: list[JsonObject] = []
+    for document in (new, old):
+        held = as_stored(resource, document, created=True)
+        if isinstance(held, Finding):
+            return (), (unreadable(document, held.message, old=document is old),)
+        stored.append(held)
+    try:
+        return tuple(_named(resource, *stored)), ()
+    except GoDecodeError as error:
+        return (), (unreadable(new, error.message, old=False),)
+
+
+def _named(resource: Resource, new: JsonObject, old: JsonObject) -> Iterator[tuple[str, str]]:
+    """Yield the fields that the CRD's rules and the webhook refuse to change, and their words."""
+    told: set[Path] = set()
+    for failure in failures(resource.schema, new, old):
+        if failure.transition:
+            path = existing(new, (*failure.path, *failure.about))
+            before = counterpart(old, new, path)
+            found = tuple(changes(get(new, *path), get(old, *before), path, before))
+            told |= {change.name for change in found}
+            yield from ((named(new, old, change), failure.message) for change in found)
+            if not found:
+                yield dotted(path), failure.message
+    for changed in jobset_changes(new, old):
+        wrapped, was = _within(changed.path, changed.new), _within(changed.path, changed.old)
+        for change in changes(wrapped, was):
+            if change.name not in told:
+                yield named(wrapped, was, change), changed.message
+
+
+def _within(path: Path, value: Json) -> Json:
+    """Return an object that has nothing but the value at a path of keys."""
+    for step in reversed(path):
+        value = {str(step): value}
+    return value
+
+
+def _of_other(kind: str, new: JsonObject, old: JsonObject) -> Iterator[tuple[str, str]]:
+    if kind == "ConfigMap":
+        yield from ((dotted(each.path), each.message) for each in config_map_changes(new, old))
+    elif kind == "Secret":
+        yield from _differing(new, old, [("type",)], IMMUTABLE)
+        if old.get("immutable") is True:
+            yield from _differing(new, old, [("immutable",), ("data",), ("stringData",)], FROZEN)
+    elif kind == "Job":
+        yield from _differing(new, old, [("spec", name) for name in _JOB], IMMUTABLE)
+    elif kind in ("RoleBinding", "ClusterRoleBinding"):
+        yield from _differing(new, old, [("roleRef",)], "cannot change roleRef")
+    elif kind == "PersistentVolumeClaim":
+        message = "spec is immutable after creation except resources.requests and volumeAttributesClassName"
+        yield from _differing(new, old, [("spec", name) for name in _CLAIM], message)
+        yield from _less(new, old)
+
+
+def _less(new: JsonObject, old: JsonObject) -> Iterator[tuple[str, str]]:
+    """Yield the storage of a claim that is asked for less: a volume does not shrink, and has what was asked for."""
+    sizes = [get(data, *_STORAGE) for data in (new, old)]
+    try:
+        size, was = (from_json(size) for size in sizes if size is not None)
+    except ValueError:  # one of them says nothing, or no quantity
+        return
+    if size < was:
+        yield dotted(_STORAGE), "field can not be less than status.capacity"
+
+
+def _differing(new: JsonObject, old: JsonObject, paths: list[Path], message: str) -> Iterator[tuple[str, str]]:
+    for path in paths:
+        value, was = get(new, *path), get(old, *path)
+        if not same(value, was) and (value or was):
+            yield dotted(path), message
+
+
+_PLAIN = lazy(r"[A-Za-z_][\w-]*\Z")
+_INDEX = lazy(r"[0-9]+\Z")
+_BARE = lazy(r"[^\s\[\]=]+\Z")
+
+
+def field_changes(old: Document, new: Document, veil: Veil) -> tuple[FieldChange, ...]:
+    """Return what differs between two versions of an object, in order of the new one, secrets masked."""
+    shown, before = veil.data(new), veil.data(old)
+    return tuple(
+        FieldChange(
+            named(new.data, old.data, change),
+            _shown(before, change.old_path, change.old),
+            _shown(shown, change.path, change.new),
+        )
+        for change in _sorted_out(new.data, old.data)
+    )
+
+
+def _sorted_out(new: JsonObject, old: JsonObject) -> Iterator[Change]:
+    """Yield the changes; a null, which is a value in JSON, is none to a cluster."""
+    return (change for change in changes(new, old) if not (change.new is None and change.old is None))
+
+
+def _shown(masked: JsonObject, path: Path, value: Json) -> Json:
+    return None if value is None else get(masked, *path)
+
+
+def named(new: Json, old: Json, change: Change) -> str:
+    """Spell the path of a change: ``spec.replicatedJobs[node].template``, items of lists by what names them.
+
+    An item without a key is named by its index, another key than name is said: ``volumeMounts[mountPath=/data]``.
+    """
+    text, value = "", new
+    for depth, step in enumerate(change.name):
+        if depth >= len(change.path):  # what is gone
+            value = get(old, *change.old_path[:-1])
+        text += _item(value, step) if isinstance(step, int) else _key(step, first=not text)
+        value = get(value, step)
+    return text
+
+
+def _key(step: str, *, first: bool) -> str:
+    if _PLAIN.match(step):
+        return step if first else f".{step}"
+    return f'["{step}"]'
+
+
+def _item(value: Json, step: int) -> str:
+    key = key_of(get(value, step))
+    if key is None or not _BARE.match(str(key[1])):
+        return f"[{step}]"
+    name, said = key
+    return f"[{said}]" if name == "name" and not _INDEX.match(str(said)) else f"[{name}={said}]"
+
+
+class Veil:
+    """Masks in values what some documents hold that looks secret, wherever it stands."""
+
+    __slots__ = ("pattern",)
+
+    def __init__(self, *documents: Document | None) -> None:
+        texts = {secret.text for each in documents if each is not None for secret in hidden(each)}
+        spelt = {form for text in texts for form in (text, dumps(text)[1:-1]) if len(form) >= LEAST}
+        # Longest first: one secret may begin as another does.
+        forms = sorted(spelt, key=lambda form: (-len(form), form))
+        self.pattern = re.compile("|".join(map(re.escape, forms))) if forms else None
+
+    def data(self, document: Document) -> JsonObject:
+        """Return the object of a document, masked; the shape stays."""
+        value: Json = document.data
+        for secret in hidden(document):
+            value = _at(value, secret.path, None if secret.whole else secret.text)
+        return self._masked(value)  # type: ignore[return-value]  # an object stays one
+
+    def _masked(self, value: Json) -> Json:
+        if self.pattern is None:
+            return value
+        if isinstance(value, dict):
+            return {key: self._masked(child) for key, child in value.items()}
+        if isinstance(value, list):
+            return [self._masked(item) for item in value]
+        return self.pattern.sub(MASK, value) if isinstance(value, str) else value
+
+
+def _at(value: Json, path: Path, part: str | None) -> Json:
+    """Return a copy of value with the scalar at path masked: all of it, or a part of its text."""
+    if path:
+        key, rest = path[0], path[1:]
+        if isinstance(value, list):
+            return [_at(item, rest, part) if place == key else item for place, item in enumerate(value)]
+        assert isinstance(value, dict), "a path leads through what it was found in"
+        return {**value, key: _at(value[str(key)], rest, part)}  # type: ignore[dict-item]
+    return value.replace(part, MASK) if part is not None and isinstance(value, str) else MASK

@@ -9,7 +9,7 @@ from trainc.changes.model import Place
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document, Source
-from trainc.project.foreign import OWNED, Kind, foreign, is_own, is_placed
+from trainc.project.files import OWNED, Kind, foreign, is_own, is_placed
 
 UNREADABLE: Final = "TC904"
 

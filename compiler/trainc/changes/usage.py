@@ -19,7 +19,7 @@ from trainc.changes.model import Place, Pods, Total, Totals, Usage, Word
 from trainc.changes.trees import is_jobset
 from trainc.documents.load import load
 from trainc.inputs.source import Source
-from trainc.kube.podrequests import pod_requests
+from trainc.kube.pods import pod_requests
 from trainc.kube.quantity import QuantityError
 from trainc.plugins.base import is_gpu
 from trainc.upstream import PRIORITY_LABEL, QUEUE_LABEL

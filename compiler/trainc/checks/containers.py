@@ -10,7 +10,7 @@ from typing import Final
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
-from trainc.findings.reporting import spilled
+from trainc.findings.reporting import secrets_in_plain_text
 from trainc.inputs.source import Document
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
 from trainc.plugins.base import pod_containers
@@ -124,7 +124,7 @@ _TEXT_TOKEN = lazy(
 def check_secrets(model: Model) -> Iterator[Finding]:
     """Yield a finding for each value of TrainJob and runtime that looks like a secret; the value is never shown."""
     for document in (model.job, model.runtime):
-        yield from spilled(document, partial(_is_secret, document), faithful=model.options.faithful)
+        yield from secrets_in_plain_text(document, partial(_is_secret, document), faithful=model.options.faithful)
 
 
 def _is_secret(document: Document, path: Path, text: str) -> bool:

@@ -18,7 +18,7 @@ import msgspec
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.kube.gotypes import POD_SPEC, decode
-from trainc.kube.poddefaults import default_job, default_pod
+from trainc.kube.pods import default_job, default_pod
 from trainc.upstream import JOBSET_API
 
 _PREFIX: Final = "jobset.sigs.k8s.io/"

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import Json, JsonObject, as_object
 from trainc.checks.fields import NOT_NEGATIVE, Field, dns_label, qualified_name
 from trainc.kube.names import is_qualified_name
-from trainc.kube.podrequests import pod_requests
+from trainc.kube.pods import pod_requests
 from trainc.kube.quantity import MILLI, Quantity, QuantityError, from_json, parse
 
 QUOTA_PREFIX = "requests."

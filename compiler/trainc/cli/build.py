@@ -175,10 +175,10 @@ def _written(objects: Iterable[Object], output: str) -> str:
         from trainc.documents.emit import emit_inert
 
         return "---\n".join(emit_inert(one.data) for one in objects)
-    from trainc.findings.inert import for_json
+    from trainc.findings.display import escape_json
     from trainc.kube.fieldorder import ordered_object
 
     items = [ordered_object(one.data) for one in objects]
-    return for_json(
+    return escape_json(
         json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2, ensure_ascii=False) + "\n"
     )

@@ -8,13 +8,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, get
 from trainc.cel.issues import Issue, display
-from trainc.cel.questions import Answer, Question, QuestionError, answer, evaluate, read_question
-from trainc.cel.questions.question import read_json, strange_keys
-from trainc.cel.questions.rule import evaluate as evaluate_rule
+from trainc.cel.questions import (
+    Answer,
+    Question,
+    QuestionError,
+    answer,
+    answer_rule,
+    answer_with_celpy,
+    read_json,
+    read_question,
+    unknown_keys,
+)
 from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, Command
 from trainc.cli.echo import echo, echo_line
 from trainc.documents.load import load
@@ -23,6 +30,7 @@ from trainc.findings.display import one_line
 from trainc.findings.text import render
 from trainc.inputs.source import Document
 from trainc.project.read import read_given, read_stdin
+from trainc.schema import parse
 from trainc.schema.kinds import BUILT_IN, split_version
 
 EPILOG = """\b
@@ -90,7 +98,7 @@ def command(
         raise click.UsageError("give an expression, or --jsonl")
     status = CLEAN
     for name, question, schema in _questions(expression, str(given["env"]), variables, given):
-        made = _evaluate_celpy(question) if engine == "celpy" else _evaluate(question, schema)
+        made = answer_with_celpy(question) if engine == "celpy" else _evaluate(question, schema)
         status = max(status, ERRORS if made.stage in ("compile", "eval") else CLEAN)
         if output == "json":
             echo(json.dumps(made.written()), form="json")
@@ -108,12 +116,12 @@ def _answer_lines() -> int:
         try:
             data = read_json(line)
             identifier = data.get("id") if isinstance(data, dict) else None
-            for key in strange_keys(data):
-                echo_line(f"line {number}: a question has no {key}: passed over", err=True)
-            found = answer(read_question(data))
+            for key in unknown_keys(data):
+                echo_line(f"line {number}: ignored: unknown key {key!r}", err=True)
+            found = answer(read_question(data), parse).written()
         except QuestionError as error:
             echo_line(f"line {number}: {error}", err=True)
-            found, status = {**Answer().written(), "error": f"no question: {error}"}, ENVIRONMENT
+            found, status = {**Answer().written(), "error": f"not a valid question: {error}"}, ENVIRONMENT
         echo(json.dumps({"id": identifier, **found}), form="json")
     return status
 
@@ -128,10 +136,9 @@ def _questions(
             names[name] = _documents(path)[0].data
     if (request := given["request"]) is not None:
         names["request"] = _request(request)
-    rows: list[Json] = [_variable(text) for text in variables]
-    extra: JsonObject = {"variables": rows} if rows else {}
+    rows = [_variable(text) for text in variables]
     if given["object_"] is None:
-        yield "", Question(env, expression, names, extra), None
+        yield "", Question(env, expression, names, variables=rows), None
         return
     documents = _documents(given["object_"])
     for document in documents:
@@ -139,9 +146,9 @@ def _questions(
         name = f"{data.get('kind')} {get(data, 'metadata', 'name')}" if len(documents) > 1 else ""
         if env == "crd":
             renamed = {"oldSelf" if key == "oldObject" else key: value for key, value in names.items()}
-            yield name, Question(env, expression, {**renamed, "self": data}, extra), document
+            yield name, Question(env, expression, {**renamed, "self": data}, variables=rows), document
         else:
-            yield name, Question(env, expression, {**names, "object": data}, extra), None
+            yield name, Question(env, expression, {**names, "object": data}, variables=rows), None
 
 
 def _documents(path: str) -> list[Document]:
@@ -181,22 +188,16 @@ def _variable(text: str) -> Json:
 def _evaluate(question: Question, self_: Document | None) -> Answer:
     try:
         if question.env != "crd":
-            return evaluate(question)
+            return answer(question, parse)
         data = self_.data if self_ is not None else {}
         group, version = split_version(str(data.get("apiVersion", "")))
         resource = BUILT_IN.find(group, version, str(data.get("kind", "")))
         if resource is None:
             kind = f"{data.get('apiVersion')} {data.get('kind')}" if data else "nothing (give --object)"
             raise QuestionError(f"--env crd needs an object whose schema is known, not {kind}")
-        return evaluate_rule(replace(question, env="crd"), resource.schema, True)
+        return answer_rule(question, resource.schema, True)
     except QuestionError as error:
         raise click.UsageError(str(error)) from error
-
-
-def _evaluate_celpy(question: Question) -> Answer:
-    from trainc.cel.questions.celpython import evaluate  # loading celpy takes 200 ms
-
-    return evaluate(question)
 
 
 def _shown(name: str, question: Question, made: Answer) -> str:

@@ -13,20 +13,19 @@ from msgspec.structs import replace
 from trainc.admission.companions import read_definitions
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, Silenced, has_errors, report, severities, sort_key
-from trainc.findings.repeats import OfJob, collapse
+from trainc.findings.settling import OfJob, collapse
 from trainc.findings.suppression import UNUSED
 from trainc.gitops.environment import WITHOUT_TARGET, jobs_without_environment, unknown_names, unused_registries
 from trainc.gitops.images import lock_notes
 from trainc.gitops.runtime_resources import IDLE
 from trainc.gitops.summary import Summary
-from trainc.images.lockfile import parse_lock
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Build, Job, load_all, run
 from trainc.pipeline.content import Content
 from trainc.pipeline.context import Executor, Keep, Prepared, in_order
 from trainc.pipeline.runtimes import without_jobs
-from trainc.project.config import Config, parse
+from trainc.project.config import Config, parse, parse_lock
 from trainc.project.read import (
     CONFIG,
     Inputs,

@@ -31,7 +31,7 @@ from trainc.inputs.options import Revision
 from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
 from trainc.project.config import Config, parse
-from trainc.project.foreign import Kind, is_placed, unmanaged
+from trainc.project.files import Kind, is_placed, unmanaged
 from trainc.project.read import (
     CONFIG,
     LOCK,
@@ -264,14 +264,8 @@ def _unreadable(error: RevisionError, option: str) -> click.BadParameter:
 
 
 def _rendered(difference: Difference, output: str, base: str, head: str) -> str:
+    from trainc.changes.formats import as_json, as_markdown, as_text
+
     if output == "json":
-        from trainc.changes.asjson import render as as_json
-
         return as_json(difference, base, head)
-    if output == "markdown":
-        from trainc.changes.markdown import render as as_markdown
-
-        return as_markdown(difference)
-    from trainc.changes.text import render
-
-    return render(difference, is_coloured())
+    return as_markdown(difference) if output == "markdown" else as_text(difference, is_coloured())

@@ -12,8 +12,7 @@ import sys
 
 import click
 
-from trainc.findings.display import one_line
-from trainc.findings.inert import FORMS, for_people
+from trainc.findings.display import ESCAPES, escape_text, one_line
 
 OUTPUT = "<stdout>"
 
@@ -46,11 +45,11 @@ def echo(
 ) -> None:
     """Write a text, or bytes, and a newline, and flush. ``color`` false: without the escapes that colour it.
 
-    A text is made inert as its form needs. Bytes are written as they are. Raises OSError, with the name of the
+    Text is escaped for its format, bytes are not. Raises OSError, with the name of the
     stream, where it takes no more.
     """
     if isinstance(message, str):
-        message = for_people(message, bool(color)) if form == "text" else FORMS[form](message)
+        message = escape_text(message, bool(color)) if form == "text" else ESCAPES[form](message)
     try:
         click.echo(message, nl=nl, err=err, color=color)
     except OSError as error:

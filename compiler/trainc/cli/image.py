@@ -1,24 +1,30 @@
-"""`trainc image`; the commands that build and check are in imagebuild.py."""
+"""`trainc image`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from trainc.cli.command import CLEAN, STALE, Command
+from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, STALE, Command
 from trainc.cli.echo import echo_line
-from trainc.cli.imagebuild import COMMANDS
 from trainc.cli.options import project_option
 from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter
-from trainc.findings import has_errors
-from trainc.images.layout_reader import LayoutError, read_layout
-from trainc.images.lockfile import lock_text, parse_lock
+from trainc.findings import Finding, has_errors
+from trainc.images.definition import FILE as FILE_OF_IMAGE
+from trainc.images.definition import PACKAGES, WHEELS
+from trainc.images.layout import LayoutError, read_layout
 from trainc.inputs.imagelock import DIGEST, FILE, key_of
-from trainc.project.atomic_write import replace_file
-from trainc.project.read import read_lock
+from trainc.project.config import lock_text, parse_lock
+from trainc.project.files import leads_out
+from trainc.project.read import name_below, read_lock
+from trainc.project.write import replace_file
+
+if TYPE_CHECKING:
+    from trainc.images.definition import Inputs
 
 ARGUMENT = "IMAGE"
 
@@ -42,10 +48,6 @@ Examples:
 @click.group("image", epilog=GROUP_EPILOG)
 def command() -> None:
     """Work on the images of jobs."""
-
-
-for each in COMMANDS:
-    command.add_command(each)
 
 
 @command.command("lock", cls=Command, epilog=EPILOG)
@@ -130,3 +132,199 @@ def _write(path: Path, text: str) -> None:
     if path.is_symlink():
         raise click.UsageError(f"{path.name} is a symbolic link: not followed")
     replace_file(str(path), text.encode())
+
+
+IMAGES: Final = "images"
+CACHE: Final = "build/cache"
+OUTPUT: Final = "build/images"
+
+BUILD_EPILOG = """\b
+Examples:
+  trainc image build                       every image of images/
+  trainc image build mpi4py --output made   to made/mpi4py
+  trainc image build --mirror snapshot.sources
+"""
+
+UPDATE_EPILOG = """\b
+Examples:
+  trainc image update            pin anew what every image of images/ is made of
+  trainc image update mpi4py
+"""
+
+VERIFY_EPILOG = """\b
+Examples:
+  trainc image verify            every layout of build/images/, and images.lock.yaml
+  trainc image verify build/images/mpi4py
+"""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Impossible(click.ClickException):
+    """Something that a build needs is missing here, or has failed."""
+
+    exit_code = ENVIRONMENT
+
+
+def _shared(function: F) -> F:
+    """Add the options and arguments by which images, the cache and the package source are named."""
+    for option in (
+        project_option,
+        click.argument("images", metavar="[IMAGE]...", nargs=-1),
+        click.option(
+            "--mirror",
+            metavar="URI|FILE",
+            help="Where Debian's packages come from: an archive, or a file as /etc/apt/sources.list.d has them."
+            " Without it, $TRAINC_MIRROR, or what /etc/apt says of the release.",
+        ),
+        click.option(
+            "--cache",
+            type=click.Path(path_type=Path, file_okay=False),
+            help=f"Where layers and wheels are kept; safe to delete.  [default: {CACHE}]",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@command.command("build", cls=Command, epilog=BUILD_EPILOG)
+@_shared
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    help=f"Where a folder for each image is written.  [default: {OUTPUT}]",
+)
+def build(
+    *, project: str | None, images: tuple[str, ...], mirror: str | None, cache: Path | None, output: Path | None
+) -> int:
+    """Build images as OCI image layouts, and print their digests.
+
+    IMAGE is the name of a folder of images/, or the path of one that has an
+    image.yaml; without any, all of images/. Packages are those of packages.lock,
+    so the same files have the same digest wherever and whenever they are built.
+    """
+    from trainc.images.build import build as build_image
+    from trainc.images.build import write_layout
+    from trainc.images.definition import BuildError
+
+    root = project_root(Path.cwd(), project)
+    target = output or root / OUTPUT
+    failed: list[Finding] = []
+    for inputs in _inputs(root, images, failed):
+        try:
+            built, findings = build_image(inputs, cache or root / CACHE, mirror)
+            if built is not None:
+                target.mkdir(parents=True, exist_ok=True)
+                write_layout(built, target / inputs.name)
+                echo_line(f"{built.image}: {built.digest}")
+        except (BuildError, OSError) as error:
+            raise Impossible(f"{inputs.name}: {error}") from None
+        failed += findings
+    return _told(failed)
+
+
+@command.command("update", cls=Command, epilog=UPDATE_EPILOG)
+@_shared
+def update(*, project: str | None, images: tuple[str, ...], mirror: str | None, cache: Path | None) -> int:
+    """Pin anew, to the newest versions, the packages and wheels that images are made of.
+
+    Writes packages.lock and wheels.lock beside image.yaml, and prints what has
+    changed. IMAGE is as for build.
+    """
+    from trainc.images.build import update as update_image
+    from trainc.images.definition import BuildError
+
+    root = project_root(Path.cwd(), project)
+    failed: list[Finding] = []
+    for inputs in _inputs(root, images, failed):
+        try:
+            done = update_image(inputs, cache or root / CACHE, mirror)
+        except (BuildError, OSError) as error:
+            raise Impossible(f"{inputs.name}: {error}") from None
+        for line in done.changes:
+            echo_line(f"{inputs.name}: {line}")
+        if not done.changes:
+            echo_line(f"{inputs.name} is up to date", err=True)
+    return _told(failed)
+
+
+@command.command("verify", cls=Command, epilog=VERIFY_EPILOG)
+@project_option
+@click.argument("layouts", metavar="[LAYOUT]...", nargs=-1, type=click.Path(path_type=Path))
+def verify(*, project: str | None, layouts: tuple[Path, ...]) -> int:
+    """Compute the digest of every blob of OCI image layouts anew, and compare with images.lock.yaml.
+
+    Everything that index.json leads to must be there, with the size and digest
+    that is said of it. Without a LAYOUT, those of build/images/ are checked.
+    """
+    from trainc.images.layout import LayoutError, verify_layout
+    from trainc.project.config import parse_lock
+    from trainc.project.read import read_lock
+
+    root = project_root(Path.cwd(), project)
+    given = layouts or tuple(sorted(path.parent for path in (root / OUTPUT).glob("*/oci-layout")))
+    if not given:
+        raise click.UsageError(f"no layout given, and none in {OUTPUT}")
+    known, findings = parse_lock(next(iter(read_lock(root).sources), None))
+    failed = False
+    for layout in given:
+        try:
+            names, blobs = verify_layout(layout)
+        except LayoutError as error:
+            failed = True
+            echo_line(f"{layout}: {error}", err=True)
+            continue
+        for name, digest in names.items():
+            locked = known.digests.get(name)
+            failed |= locked not in (None, digest)
+            state = "not in" if locked is None else "as in" if locked == digest else f"not the {locked} of"
+            echo_line(f"{name}: {digest} ({blobs} blobs, {state} {FILE})")
+    return _told(findings) or (ERRORS if failed else CLEAN)
+
+
+def _inputs(root: Path, images: Iterable[str], failed: list[Finding]) -> Iterator[Inputs]:
+    """Yield what is in the folders of images; findings of those that cannot be read are added to ``failed``."""
+    from trainc.images.definition import BuildError, read_image
+
+    for folder in list(_folders(root, images)):
+        _stay_inside(root, folder)
+        try:
+            inputs, findings = read_image(folder)
+        except BuildError as error:
+            raise Impossible(str(error)) from None
+        failed += findings
+        if inputs is not None:
+            yield inputs
+
+
+def _stay_inside(root: Path, folder: Path) -> None:
+    """Raise Impossible where the folder of an image, or a file that is read there, is a link out of the project."""
+    name = name_below(root, root, str(folder))
+    if name is None:  # named by the user, elsewhere
+        return
+    for file in ("", FILE_OF_IMAGE, PACKAGES, WHEELS):
+        if leads_out(root, folder / file):
+            raise Impossible(f"{name}/{file}".rstrip("/") + ": a symbolic link that leads out of the project")
+
+
+def _folders(root: Path, images: Iterable[str]) -> Iterator[Path]:
+    names = tuple(images)
+    for name in names:
+        places = (root / IMAGES / name, Path.cwd() / name)
+        found = next((place for place in places if (place / "image.yaml").is_file()), None)
+        if found is None:
+            raise click.BadParameter(f"no image.yaml in {IMAGES}/{name} or {name}", param_hint="IMAGE")
+        yield found
+    if not names:
+        found_all = sorted(path.parent for path in (root / IMAGES).glob("*/image.yaml"))
+        if not found_all:
+            raise click.UsageError(f"no image.yaml in a folder of {IMAGES}/")
+        yield from found_all
+
+
+def _told(findings: Iterable[Finding]) -> int:
+    reporter = Reporter("text", "error", quiet=False, verbose=False)
+    told = tuple(findings)
+    if told:
+        reporter.findings(told)
+    return reporter.status(told)

@@ -17,7 +17,7 @@ from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Source
 from trainc.pipeline.context import Executor
 from trainc.project.config import Config
-from trainc.project.foreign import Kind, unmanaged
+from trainc.project.files import Kind, unmanaged
 from trainc.project.read import merge, name_below, read_platform, read_tree
 from trainc.project.write import OUT, Plan, foreign_files, look, plan
 

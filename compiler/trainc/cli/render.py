@@ -108,11 +108,11 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
         mode.reporter.findings(findings)
         return mode.reporter.status(findings)
     if store is not None and last is not None and not mode.check:
-        cache = RunCache(root, store, last)
-        todo = plan_changed(root, config, last.changed, cache)
+        small = RunCache(root, store, last)
+        todo = plan_changed(root, config, last.changed, small)
         if todo is not None and not set(last.changed).intersection(last.reported):
             apply(todo)
-            cache.save_changes(todo)
+            small.save_changes(todo)
             return _report_last(last, todo, mode)
     request = Request.of(root, paths, config, environment)
     execute = executor_of(mode.workers, mode.ranks, quiet=mode.reporter.quiet)

@@ -13,7 +13,7 @@ from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS
 from trainc.cli.echo import echo, echo_line
 from trainc.findings import Finding, Severity, Silenced, has_errors
 from trainc.findings.formats import FORMATS, as_sarif
-from trainc.findings.repeats import limited
+from trainc.findings.settling import limited
 from trainc.findings.text import render_brief, summary
 
 FAILING = {

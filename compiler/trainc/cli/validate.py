@@ -38,7 +38,7 @@ from trainc.cli.project import project_root
 from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors, sort_key
 from trainc.pipeline.context import Keep
-from trainc.project.foreign import unmanaged
+from trainc.project.files import unmanaged
 from trainc.project.read import (
     POLICIES,
     RUNTIMES,

@@ -14,9 +14,9 @@ from typing import Any, Final
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.basics.memo import Remembered, known
 from trainc.basics.regex import lazy
-from trainc.findings.inert import COMMAND, LINE_COMMAND, suspicious
-from trainc.kube.digits import decimal
+from trainc.findings.display import COMMAND, LINE_COMMAND, suspicious
 from trainc.kube.fieldorder import DATA_MAPS, field_order
+from trainc.kube.gojson import decimal
 
 # Plain scalars are whole families of text that no reader resolves to another type: words, paths, options,
 # image references, commands with blanks; quantities with a suffix; versions of three numbers and more.
@@ -59,7 +59,7 @@ def emit(data: JsonObject) -> str:
     if not data:
         return "{}\n"
     out: list[str] = []
-    _mapping(data, _TOP, "", out)
+    _mapping(data, _TOP, False, out)
     out.append("\n")
     return "".join(out)
 
@@ -120,18 +120,15 @@ def _is_visible(text: str) -> bool:
 class _Level:
     """A depth of indentation; ``newline`` starts each further line there.
 
-    ``fields`` and ``data`` hold for the keys of a mapping, in order, what stands up to the colon, what the value is
-    told to be below, and by what the text of both is remembered of a value that lasts: all but the first start on a
-    line of their own. Under ``data`` the keys are no fields. ``item`` is what the text of a list's item is remembered
-    by that begins here.
+    ``fields`` and ``data`` hold, for the keys of a mapping, each key in order, the text up to its colon, and whether
+    the keys of its value are data; under ``data`` the keys are data themselves.
     """
 
-    __slots__ = ("_below", "data", "fields", "item", "newline", "start")
+    __slots__ = ("_below", "data", "fields", "newline", "start")
 
     def __init__(self, newline: str) -> None:
         self.newline = newline
         self.start = f"{newline}- "
-        self.item = object()
         self.fields = Remembered(partial(_starts, newline, False), _SHAPES)
         self.data = Remembered(partial(_starts, newline, True), _SHAPES)
         self._below: _Level | None = None
@@ -144,93 +141,62 @@ class _Level:
         return self._below
 
 
-def _starts(newline: str, free: bool, names: tuple[str, ...]) -> tuple[tuple[str, str, str, object], ...]:
-    keys = sorted(names) if free else field_order(names)
+def _starts(newline: str, is_data: bool, names: tuple[str, ...]) -> tuple[tuple[str, str, bool], ...]:
+    keys = sorted(names) if is_data else field_order(names)
     texts = (_key(name) if len(name) <= _SHORT else _long_key(name, newline) for name in keys)
     return tuple(
-        (name, f"{newline if index else ''}{text}:", "" if free else name, object())
+        (name, f"{newline if index else ''}{text}:", not is_data and name in DATA_MAPS)
         for index, (name, text) in enumerate(zip(keys, texts, strict=True))
     )
 
 
-def _mapping(data: JsonObject, level: _Level, parent: str, out: list[str]) -> None:
-    """Write a mapping that is not empty, at the place reached."""
-    for name, start, inside, place in (level.data if parent in DATA_MAPS else level.fields)[tuple(data)]:
-        value = data[name]
+def _mapping(data: JsonObject, level: _Level, is_data: bool, out: list[str]) -> None:
+    for name, start, holds_data in (level.data if is_data else level.fields)[tuple(data)]:
+        value: Any = data[name]
         kind = type(value)
         if kind is str:
-            text = _INLINE[value] if len(value) <= _SHORT else None  # type: ignore[arg-type, index]  # kind is str
-            out.append(f"{start} {_string(value, level.newline) if text is None else text}")  # type: ignore[arg-type]
-        elif value and (kind is dict or kind is list):
-            mine = known(value)
-            if mine is None:
-                _collection(start, value, level, inside, out)
-            elif (text := mine.get(place)) is not None:
-                out.append(text)
-            else:
-                own: list[str] = []
-                _collection(start, value, level, inside, own)
-                mine[place] = "".join(own)
-                out += own
+            text = _INLINE[value] if len(value) <= _SHORT else None
+            out.append(f"{start} {_string(value, level.newline) if text is None else text}")
+        elif value and kind is dict:
+            out.append(f"{start}{level.newline}  ")
+            _collection(value, level.below, holds_data, out)
+        elif value and kind is list:
+            out.append(f"{start}{level.newline}")
+            _collection(value, level, False, out)
         else:
             out.append(f"{start} {_scalar(value)}")
 
 
-def _collection(start: str, value: Json, level: _Level, parent: str, out: list[str]) -> None:
-    """Write a mapping or list that is not empty, behind what stands up to its colon."""
-    if isinstance(value, dict):
-        out.append(f"{start}{level.newline}  ")
-        _mapping(value, level.below, parent, out)
-    elif isinstance(value, list):
-        out.append(f"{start}{level.newline}")
-        _sequence(value, level, out)
-
-
-def _sequence(items: list[Json], level: _Level, out: list[str]) -> None:
-    """Write a list that is not empty, at the place reached, its dashes there."""
+def _sequence(items: list[Any], level: _Level, out: list[str]) -> None:
     start = "- "
     for value in items:
         kind = type(value)
         if kind is str:
-            text: str | None = _INLINE[value] if len(value) <= _SHORT else None  # type: ignore[arg-type, index]
-            out.append(f"{start}{_string(value, level.newline) if text is None else text}")  # type: ignore[arg-type]
-        elif kind is dict and value:
-            if (mine := known(value)) is not None:
-                text = _lasting_item(mine, value, level.below)  # type: ignore[arg-type]  # kind is dict
-            else:
-                text = _variable(value, level)  # type: ignore[arg-type]  # kind is dict
-            if text is None:
-                out.append(start)
-                _mapping(value, level.below, "", out)  # type: ignore[arg-type]  # kind is dict
-            else:
-                out.append(f"{start}{text}")
-        elif kind is list and value:
+            text = _INLINE[value] if len(value) <= _SHORT else None
+            out.append(f"{start}{_string(value, level.newline) if text is None else text}")
+        elif value and (kind is dict or kind is list):
             out.append(start)
-            _sequence(value, level.below, out)  # type: ignore[arg-type]  # kind is list
+            _collection(value, level.below, False, out)
         else:
             out.append(f"{start}{_scalar(value)}")
         start = level.start
 
 
-def _lasting_item(mine: dict[Any, Any], data: JsonObject, level: _Level) -> str:
-    """Return the text of a list's item that many objects have in common, which is written once for its place."""
-    text: str | None = mine.get(level.item)
-    if text is None:
-        out: list[str] = []
-        _mapping(data, level, "", out)
-        text = mine[level.item] = "".join(out)
-    return text
-
-
-def _variable(item: JsonObject, level: _Level) -> str | None:
-    """Write an environment variable, which most items of lists are; None for any other mapping, and for long texts."""
-    if len(item) != 2:
-        return None
-    name, value = item.get("name"), item.get("value")
-    if type(name) is not str or type(value) is not str or len(name) > _SHORT or len(value) > _SHORT:
-        return None
-    first, second = _INLINE[name], _INLINE[value]
-    return None if first is None or second is None else f"name: {first}{level.newline}  value: {second}"
+def _collection(value: Any, level: _Level, is_data: bool, out: list[str]) -> None:
+    """Write a mapping or list that is not empty. The text of one that many objects share is remembered."""
+    remembered = known(value)
+    key = level.newline if is_data else level
+    if remembered is not None and (text := remembered.get(key)) is not None:
+        out.append(text)
+        return
+    written = out if remembered is None else []
+    if type(value) is dict:
+        _mapping(value, level, is_data, written)
+    else:
+        _sequence(value, level, written)
+    if remembered is not None:
+        remembered[key] = "".join(written)
+        out += written
 
 
 def _scalar(value: Json) -> str:

@@ -19,7 +19,6 @@ from _ruamel_yaml import CParser, ScalarEvent, StreamEndEvent  # type: ignore[im
 from ruamel.yaml.error import YAMLError
 
 from trainc.basics.regex import lazy
-from trainc.documents import syntaxhints
 from trainc.documents.problems import CONVERTING, Problem, Refused
 
 Read = Callable[[], Any]
@@ -75,7 +74,7 @@ def _slash_checked(read: Read, text: str) -> Any:
             offset = event.start_mark.index + found.end() - 2
             line = text.count("\n", 0, offset)
             upstream = f"{CONVERTING}yaml: {f'line {line + 1}: ' if line else ''}{_ESCAPE}"
-            raise Refused(Problem("TC002", (), _ESCAPE, "\\/", "write / alone", upstream), offset)
+            raise Refused(Problem("TC002", (), _ESCAPE, upstream, "\\/", hint="write / alone"), offset)
     return event
 
 
@@ -157,7 +156,7 @@ def syntax_error(error: Exception, text: str) -> Refused:
     if problem is None:  # a ReaderError: no mark, but a position in bytes
         offset = len(text.encode()[: marked.position].decode(errors="ignore"))
         upstream = f"{CONVERTING}yaml: {marked.reason}"
-        return Refused(Problem("TC002", (), marked.reason, repr(text[offset : offset + 1]), upstream=upstream), offset)
+        return Refused(Problem("TC002", (), marked.reason, upstream, repr(text[offset : offset + 1])), offset)
     # go-yaml's own count: the scanner's lines are one short, and line 0 is omitted.
     line = marked.problem_mark.line
     if line:
@@ -166,8 +165,10 @@ def syntax_error(error: Exception, text: str) -> Refused:
         line = marked.context_mark.line
     where = f"line {line}: " if line else ""
     upstream = f"{CONVERTING}yaml: {where}{problem}"
+    from trainc.documents import syntaxhints  # compiles patterns, and few texts have errors
+
     hint = syntaxhints.explain(marked, text, lambda: _quoted(text))
-    return Refused(Problem("TC002", (), hint.message, hint.found, hint.hint, upstream), hint.offset)
+    return Refused(Problem("TC002", (), hint.message, upstream, hint.found, hint=hint.hint), hint.offset)
 
 
 def _quoted(text: str) -> Iterator[tuple[int, int]]:

@@ -18,7 +18,8 @@ from trainc.documents.libyaml import may_have_comment, yaml_comments
 from trainc.documents.positions import BOM, Lines, Marks, divide
 from trainc.documents.problems import MAX_DOCUMENTS, SMALL_TEXT, Problem, Refused, excess
 from trainc.documents.yaml import offsets, read_yaml
-from trainc.findings import Finding, report
+from trainc.findings import Finding
+from trainc.findings.fault import report_fault
 from trainc.inputs.source import START, Document, Mark, Source
 from trainc.schema.inputs import INPUTS
 
@@ -85,16 +86,9 @@ def _bounded(units: Iterator[_Unit]) -> Iterator[_Unit]:
 
 def _finding(document: Document, problem: Problem) -> Finding:
     refused = problem.upstream is not None or problem.code in ("TC002", "TC006")
-    return report(
-        problem.code,
-        document,
-        existing(document.data, problem.path),  # a repeated key may have taken the rest away
-        problem.message,
-        found=problem.found,
-        hint=problem.hint,
-        stage=problem.stage if refused else None,
-        upstream=problem.upstream,
-    )
+    stage = (problem.stage or "decode") if refused else None
+    # A repeated key may have taken the rest of the path away.
+    return report_fault(replace(problem, stage=stage), document, existing(document.data, problem.path))
 
 
 def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:
@@ -160,7 +154,7 @@ def _identity(data: Json) -> list[Problem]:
         name = None
     values: dict[Path, Json] = {("apiVersion",): version, ("kind",): kind, ("metadata", "name"): name}
     wrong = [
-        Problem("TC006", path, f"{dotted(path)} is {'not a string' if value != '' else 'empty'}", str(value)[:80])
+        Problem("TC006", path, f"{dotted(path)} is {'not a string' if value != '' else 'empty'}", found=str(value)[:80])
         for path, value in values.items()
         if value is not None and not (isinstance(value, str) and value)
     ]
@@ -196,8 +190,8 @@ def _units(source: Source) -> Iterator[_Unit]:
     for first, end, junk in _chunks(text, start):
         begin = first + (first == 0 and text.startswith(BOM))
         if junk:
-            message = "only a comment may stand behind --- for kubectl"
-            problem = Problem("TC002", (), message, junk, upstream=f"invalid Yaml document separator: {junk}")
+            message = "kubectl allows only a comment after ---"
+            problem = Problem("TC002", (), message, f"invalid Yaml document separator: {junk}", junk)
             yield _refused(problem, lines.mark(begin))
         else:
             yield _yaml_unit(text[begin:end], begin, lines)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-import msgspec
-
 from trainc.basics.jsonvalues import Json, Path
+from trainc.findings.fault import Fault
 
 CONVERTING = "error converting YAML to JSON: "
 """How sigs.k8s.io/yaml begins each of its errors."""
@@ -33,17 +32,10 @@ SMALL_TEXT = 2 * MAX_NODES
 TOO_DEEP = f"more than {MAX_DEPTH} collections inside each other"
 
 
-class Problem(msgspec.Struct, frozen=True):
-    """Something wrong at ``path`` of one document; ``fatal`` where its value cannot be used."""
+class Problem(Fault, frozen=True):
+    """Something wrong in a document that is being read; ``fatal`` where the value at the path cannot be used."""
 
-    code: str
-    path: Path
-    message: str
-    found: str | None = None
-    hint: str | None = None
-    upstream: str | None = None
     fatal: bool = True
-    stage: str = "decode"
 
 
 class Refused(Exception):
@@ -57,7 +49,7 @@ class Refused(Exception):
 
 def duplicate_key(path: Path, upstream: str | None = None) -> Problem:
     """Return the problem of a key that its mapping already has."""
-    return Problem("TC003", path, f'the key "{path[-1]}" stands here twice', upstream=upstream, fatal=False)
+    return Problem("TC003", path, f"duplicate key '{path[-1]}'", upstream, fatal=False)
 
 
 def measure(value: Json) -> tuple[int, int]:

@@ -19,7 +19,7 @@ import msgspec
 from trainc.basics.jsonvalues import Path
 from trainc.basics.regex import lazy
 from trainc.documents.problems import Problem
-from trainc.kube.digits import decimal
+from trainc.kube.gojson import decimal
 
 Scalar: TypeAlias = bool | int | float | str | None
 
@@ -223,4 +223,4 @@ def ambiguous(path: Path, text: str, reading: Reading, *, key: str | None = None
     else:
         plain = json.dumps(reading.value)
         hint = f'write "{text}" for the string, or {plain} for what Kubernetes reads'
-    return Problem("TC005", path, f"Kubernetes reads {text} as {ours}, {others}", text, hint, fatal=False)
+    return Problem("TC005", path, f"Kubernetes reads {text} as {ours}, {others}", found=text, hint=hint, fatal=False)

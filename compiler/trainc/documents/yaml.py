@@ -133,7 +133,7 @@ class _Reader:
 
     def end(self) -> None:
         """Make sure that nothing follows: kubectl would drop it silently."""
-        message = "kubectl reads only what stands before this line"
+        message = "kubectl ignores everything from this line on"
         hint = "put a line --- between documents"
         try:
             event = self.next()

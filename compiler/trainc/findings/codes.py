@@ -1,4 +1,4 @@
-"""The codes of findings: the one table, and what it says of a code. The table is data/codes.md."""
+"""The codes of findings, from the table in data/codes.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trainc.findings.finding import Severity
 from trainc.upstream import FIXES, TRAINER_VERSION
 
 WIDTH: Final = 80
-"""The columns of a page for the terminal."""
+"""The width of a page in the terminal."""
 
 _RANGE = re.compile(r"^## (TC[0-9])xx: (.+)$", re.M)
 _ENTRY = re.compile(
@@ -46,7 +46,7 @@ def _read(table: str) -> Iterator[tuple[str, Code]]:
 
 CODES: Final[Mapping[str, Code]] = dict(sorted(_read(load_text("codes.md"))))
 RANGES: Final = tuple(_RANGE.findall(load_text("codes.md")))
-"""The first characters of a code, and what the codes that begin so are about."""
+"""The first characters of codes, and the subject of the codes that begin with them."""
 
 
 def page(code: str) -> str:
@@ -59,7 +59,7 @@ def page(code: str) -> str:
 
 
 def _fill(text: str) -> str:
-    # Names such as volume-source-replaced stay whole, to be found and copied.
+    # Names such as volume-source-replaced are not broken, so that they can be found and copied.
     import textwrap  # used by few runs, and 1 ms to import
 
     return textwrap.fill(text, WIDTH, break_on_hyphens=False)
@@ -92,6 +92,6 @@ def markdown(codes: Mapping[str, Code] = CODES) -> str:
 
 
 def anchor(code: str) -> str:
-    """Return the anchor of a code's section in docs/codes.md, as GitHub and GitLab make it of the heading."""
+    """Return the anchor that GitHub and GitLab give to a code's section in docs/codes.md."""
     heading = f"{code}: {CODES[code].title}".lower()
     return "".join(char for char in heading.replace(" ", "-") if char.isalnum() or char in "-_")

@@ -1,15 +1,21 @@
-"""How text from files is shown on one line of a terminal: widths, tabs, control characters, cuts."""
+"""Safe output of text from files: on one line of a terminal, and in each output format.
+
+Control characters, and characters that hide text or change its direction, become visible escapes. Commands in logs are
+broken up: GitHub's runner reads a line that begins with ``::`` after any blanks as a command, and ``##[`` anywhere in
+a line; the agent of Azure Pipelines reads ``##vso[`` anywhere, TeamCity ``##teamcity[``.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 
 from trainc.basics.regex import lazy
 from trainc.inputs.source import Source
 
 _REVISED = lazy(r":(?:(?:jobs|runtimes|policies|out)/|trainc\.yaml\Z|images\.lock\.yaml\Z)")
-"""What a name has of a file at a revision of git, between the revision and the path."""
+"""In the name of a file at a git revision: what follows the revision."""
 
 VALUE_WIDTH = 120
 """The most characters of a value (found, expected) that a finding shows."""
@@ -24,7 +30,7 @@ LINE_WIDTH = 100
 """The most terminal columns of a source line that a finding shows."""
 
 PATH_WIDTH = 80
-"""The most characters of a path that stand behind a caret."""
+"""The most characters of a path after a caret."""
 
 TAB = 4
 ELLIPSIS = "..."
@@ -48,8 +54,7 @@ _UNSAFE = lazy(
 )
 """Controls, formats such as bidirectional overrides, line separators, surrogates, private use, noncharacters.
 
-They are listed rather than asked of unicodedata, so that output is the same under every Python: whether a character is
-assigned depends on its version. What Unicode has not assigned is shown as it is.
+They are listed here because unicodedata differs between versions of Python. Unassigned characters are shown as is.
 """
 
 _SPACES = lazy("[\\xa0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000]")
@@ -62,12 +67,12 @@ def is_shown(text: str) -> bool:
 
 
 def is_printable(text: str) -> bool:
-    """Tell the same as ``str.isprintable``, which holds other spaces than the usual one for unprintable, too."""
+    """Tell the same as ``str.isprintable``, for which only the ASCII space is a printable space."""
     return is_shown(text) and _SPACES.search(text) is None
 
 
 def invisible(text: str) -> tuple[str, int] | None:
-    """Return the name and the index of the first space that looks like the usual one, or like nothing; else None."""
+    """Return name and index of the first character that is invisible, or looks like a space and is none; else None."""
     found = _INVISIBLE.search(text)
     if found is None:
         return None
@@ -81,7 +86,7 @@ def _safe(char: str) -> str:
 
 
 def is_in_file(source: Source) -> bool:
-    """Tell whether findings in a source stand in a file: not in a folder, standard input, a built-in or a revision."""
+    """Tell whether a source is a file, not a folder, standard input, built in, or a file at a revision."""
     name = source.name
     if name.startswith(("trainc:", "<")) or name == "-" or _REVISED.search(name):
         return False
@@ -122,12 +127,10 @@ def token(line: str, at: int) -> int:
 
 
 def window(line: str, column: int) -> tuple[str, int, int]:
-    """Return what is shown of a source line, and what of it is pointed at.
+    """Return what is shown of a source line, and the columns before and of the key or scalar at ``column``.
 
-    That is the key or scalar at ``column``, which counts code points from 1:
-    how many terminal columns stand before it, and how many it takes. A line
-    wider than ``LINE_WIDTH`` is cut around it, with an ellipsis for each side
-    that is left out.
+    ``column`` counts code points from 1, what is returned counts terminal columns. A line wider than ``LINE_WIDTH`` is
+    cut around the column, with an ellipsis on each cut side.
     """
     shown, before = _window(line, column)
     at = max(0, column - 1)
@@ -155,3 +158,72 @@ def _window(line: str, column: int) -> tuple[str, int]:
     left = ELLIPSIS if cut_left or start > 0 else ""
     right = ELLIPSIS if cut_right or end < len(shown) else ""
     return left + "".join(shown[start:end]) + right, len(left) + sum(widths[start:at])
+
+
+# Whole outputs, by format. A reader of JSON, XML or YAML gets the same values as without escapes.
+
+
+COMMAND = lazy(r"##(?=\w*\[)")
+"""The beginning of a command anywhere in a line."""
+
+LINE_COMMAND = lazy(r"^([^\S\n]*)::(?![:\s])", re.MULTILINE)
+"""The beginning of a command at the start of a line. No command begins with three colons, as lines of ours do."""
+
+_STRANGE = lazy(r"[^\n\t -~]")
+_STRANGE_BUT_COLOURS = lazy(r"\x1b\[[0-9;]*m|[^\n\t -~]")
+_OURS = lazy(r"(?:error|warning|notice) (?:file=|title=TC[0-9]{3} )")
+
+
+def suspicious(text: str) -> bool:
+    """Tell quickly whether a text may hold anything to escape; most do not."""
+    if "##" in text or "::" in text or not text.isascii():
+        return True
+    return not text.replace("\n", "").replace("\t", "").isprintable()
+
+
+def escape_text(text: str, colour: bool = False) -> str:
+    """Escape text for a terminal or a log, or Markdown. ``colour`` keeps the escape sequences of colours."""
+    if not suspicious(text):
+        return text
+    pattern = _STRANGE_BUT_COLOURS if colour else _STRANGE
+    text = pattern.sub(lambda match: match[0] if len(match[0]) > 1 else one_line(match[0]), text)
+    return LINE_COMMAND.sub(r"\1\\x3a:", COMMAND.sub(r"#\\x23", text))
+
+
+def escape_github(text: str) -> str:
+    """Escape annotations of GitHub: only lines that begin as ours do remain commands."""
+    if not suspicious(text):
+        return text
+    lines = _STRANGE.sub(lambda match: one_line(match[0]), COMMAND.sub(r"#\\x23", text)).split("\n")
+    return "\n".join(line if _OURS.match(line, 2) else LINE_COMMAND.sub(r"\1\\x3a:", line) for line in lines)
+
+
+def escape_json(text: str) -> str:
+    """Escape JSON. Characters outside of ASCII that are safe to show remain."""
+    return COMMAND.sub(r"#\\u0023", _STRANGE.sub(_json_escape, text)) if suspicious(text) else text
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    if is_shown(match[0]):
+        return match[0]
+    units = match[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+def escape_xml(text: str) -> str:
+    """Escape XML."""
+    if not suspicious(text):
+        return text
+    text = _STRANGE.sub(lambda match: f"&#{ord(match[0])};", text)
+    return LINE_COMMAND.sub(r"\1&#58;:", COMMAND.sub(r"#&#35;", text))
+
+
+ESCAPES: dict[str, Callable[[str], str]] = {
+    "text": escape_text,
+    "markdown": escape_text,
+    "json": escape_json,
+    "sarif": escape_json,
+    "github": escape_github,
+    "junit": escape_xml,
+}
+"""By the value of ``--format`` or ``-o``. YAML is escaped by ``emit.emit_inert``."""

@@ -1,4 +1,4 @@
-"""The record of one thing that is wrong with an object, before it is known in which document that is reported."""
+"""The record of one thing that is wrong with an object, whichever document it is reported in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trainc.inputs.source import Document
 class Fault(Struct, frozen=True):
     """One thing that is wrong at ``path`` of an object; ``upstream`` is the cluster's own full text.
 
-    ``other`` is the path of a second field involved. A room whose faults carry more derives a record from this one.
+    ``other`` is the path of a second field involved. Derive a record from this one where faults carry more.
     """
 
     code: str

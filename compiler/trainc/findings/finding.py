@@ -1,4 +1,4 @@
-"""The record of a finding: one thing that is wrong, or worth knowing, at one position in one document."""
+"""The record of a finding: one thing that is wrong at one position in one document."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trainc.inputs.source import Document
 
 
 class Severity(StrEnum):
-    """How bad a finding is; only errors keep a job from being compiled."""
+    """The severity of a finding; only errors keep a job from being compiled."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -20,7 +20,7 @@ class Severity(StrEnum):
 
 
 class Related(Struct, frozen=True):
-    """A second position that a finding is about."""
+    """A second position of a finding."""
 
     message: str
     document: Document
@@ -28,11 +28,10 @@ class Related(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """One finding about one position in one document.
+    """One finding at one position in one document.
 
-    ``path`` is a real path in ``document.data``. ``stage`` says where a cluster
-    would refuse (decode, runtime-crd, runtime-webhook, crd, webhook, build,
-    jobset-crd, jobset-webhook, policy); ``upstream`` is then the cluster's own full text.
+    ``path`` exists in ``document.data``. ``stage`` says where a cluster would refuse (decode, runtime-crd,
+    runtime-webhook, crd, webhook, build, jobset-crd, jobset-webhook, policy); ``upstream`` is its full text then.
     """
 
     code: str
@@ -64,7 +63,7 @@ class Finding(Struct, frozen=True):
 
 
 class Silenced(Struct, frozen=True):
-    """A finding that a comment suppresses, and the reason that the comment gives."""
+    """A finding that a comment suppresses, and the comment's reason."""
 
     finding: Finding
     reason: str

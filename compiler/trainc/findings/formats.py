@@ -1,41 +1,34 @@
-"""The formats of findings: a name for ``--format``, and the pure function that writes it.
-
-GitHub Actions shows workflow commands beside the lines of a pull request; GitLab, Jenkins and others show JUnit reports
-among the results of tests.
-"""
+"""The formats of findings: a name for ``--format``, and the pure function that writes it."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted
+from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, get
 from trainc.basics.regex import lazy
 from trainc.findings import text
-from trainc.findings.codes import CODES
+from trainc.findings.codes import CODES, Code, anchor, page
 from trainc.findings.display import HINT_WIDTH, VALUE_WIDTH, is_in_file, one_line
-from trainc.findings.finding import Finding, Related, Severity, Silenced, sort_key
-from trainc.findings.repeats import without_count
+from trainc.findings.finding import Finding, Severity, Silenced, sort_key
+from trainc.findings.settling import without_count
 from trainc.inputs.source import Document
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 Renderer: TypeAlias = Callable[[Iterable[Finding], bool], str]
-"""Takes the findings and whether to use colour; returns text that ends with a line break, or is empty."""
+"""Takes the findings and whether to use colour; returns text that ends with a line break, or is empty.
+
+Every format is in order of position; lines and columns count from 1, columns in code points. Only text has colour.
+"""
 
 
 def as_json(findings: Iterable[Finding], colour: bool = False) -> str:
-    """Return an array of objects, in order of position, with the fields of Finding and file, line, column.
-
-    ``path`` is a list of keys and indexes, ``related`` a list of objects with
-    file, line, column, path and message; absent values are null. Line and
-    column count from 1, in code points. ``colour`` changes nothing: all formats
-    have one signature.
-    """
-    items = [_json_finding(finding) for finding in sorted(findings, key=sort_key)]
-    return json.dumps(items, indent=2) + "\n"
+    """Return an array of objects with the fields of Finding and file, line, column; absent values are null."""
+    return json.dumps([_json_finding(finding) for finding in sorted(findings, key=sort_key)], indent=2) + "\n"
 
 
 def _json_position(document: Document, path: Path) -> JsonObject:
@@ -43,11 +36,8 @@ def _json_position(document: Document, path: Path) -> JsonObject:
     return {"file": document.source.name, "line": mark.line, "column": mark.column, "path": list(path)}
 
 
-def _json_related(related: Related) -> Json:
-    return {**_json_position(related.document, related.path), "message": related.message}
-
-
 def _json_finding(finding: Finding) -> Json:
+    related = [{**_json_position(other.document, other.path), "message": other.message} for other in finding.related]
     return {
         **_json_position(finding.document, finding.path),
         "code": finding.code,
@@ -56,35 +46,35 @@ def _json_finding(finding: Finding) -> Json:
         "found": finding.found,
         "expected": finding.expected,
         "hint": finding.hint,
-        "related": [_json_related(related) for related in finding.related],
+        "related": [*related],
         "stage": finding.stage,
         "upstream": finding.upstream,
     }
 
 
+# GitHub Actions shows workflow commands beside the lines of a pull request. The runner reads them from standard output
+# and standard error alike.
+
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
-# The percent sign first: the others bring more of them.
+# The percent sign first, since the other escapes contain it.
 _DATA = (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"))
 _PROPERTY = (*_DATA, (":", "%3A"), (",", "%2C"))
 
 
 def as_github(findings: Iterable[Finding], colour: bool = False) -> str:
-    """Return one command per finding, in order of position: ``::error file=...,line=...,col=...,title=...::message``.
+    """Return one command per finding: ``::error file=...,line=...,col=...,title=...::message``.
 
-    Expected, hint and related positions follow the message, each on a line of the
-    annotation. Empty for no findings. ``colour`` changes nothing. The runner
-    reads commands from standard output and standard error alike. Raises
-    KeyError for a code that is not in the table.
+    Expected, hint and related positions follow the message, each on a line of the annotation.
     """
     return "".join(_command(finding) for finding in sorted(findings, key=sort_key))
 
 
 def _command(finding: Finding) -> str:
-    mark = finding.document.locate(finding.path)
-    place = {"file": finding.file, "line": str(mark.line), "col": str(mark.column)}
-    in_file = is_in_file(finding.document.source)
-    properties = {**(place if in_file else {}), "title": f"{finding.code} {CODES[finding.code].title}"}
+    properties = {"title": f"{finding.code} {CODES[finding.code].title}"}
+    if is_in_file(finding.document.source):
+        mark = finding.document.locate(finding.path)
+        properties = {"file": finding.file, "line": str(mark.line), "col": str(mark.column), **properties}
     shown = ",".join(f"{name}={_escape(value, _PROPERTY)}" for name, value in properties.items())
     return f"::{_COMMANDS[finding.severity]} {shown}::{_escape(_annotation(finding), _DATA)}\n"
 
@@ -95,18 +85,17 @@ def _annotation(finding: Finding) -> str:
     for name, value, limit in (("expected", finding.expected, VALUE_WIDTH), ("hint", finding.hint, HINT_WIDTH)):
         if value is not None:
             lines.append(f"{name}: {one_line(value, limit)}")
-    for related in finding.related:
-        mark = related.document.locate(related.path)
-        place = f"{one_line(related.document.source.name)}:{mark.line}:{mark.column}"
-        lines.append(f"also here: {place}: {one_line(related.message)}")
+    lines += (f"also here: {text.position(to.document, to.path)}: {one_line(to.message)}" for to in finding.related)
     return "\n".join(lines)
 
 
-def _escape(text: str, table: Iterable[tuple[str, str]]) -> str:
+def _escape(value: str, table: Iterable[tuple[str, str]]) -> str:
     for char, code in table:
-        text = text.replace(char, code)
-    return text
+        value = value.replace(char, code)
+    return value
 
+
+# GitLab, Jenkins and others show JUnit reports among the results of tests.
 
 HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
@@ -122,13 +111,11 @@ _OUTCOMES = {Severity.ERROR: "failure", Severity.WARNING: "skipped"}
 
 
 def as_junit(findings: Iterable[Finding], colour: bool = False) -> str:
-    """Return a report in ASCII: one suite per file, one case per finding, both in order of position.
+    """Return a report in ASCII: one suite per file, one case per finding.
 
-    An error is a failure, a warning is skipped, a note passes and is printed
-    (system-out). Without findings there is one case, trainc, that passes.
-    A case's name has no line in it, so that it stays the same when the file
-    grows; no two cases of a file have one name, since GitLab drops the second.
-    ``colour`` changes nothing. There is no timestamp, and times are left out.
+    An error is a failure, a warning is skipped, a note passes and is printed (system-out). Without findings there is
+    one case, trainc, that passes. The name of a case has no line number, so that it stays the same when the file
+    grows; no two cases of a file have the same name, since GitLab drops the second. Timestamp and times are left out.
     """
     # Imported when it is used: most runs write text.
     from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -150,21 +137,20 @@ def as_junit(findings: Iterable[Finding], colour: bool = False) -> str:
 
 def _counts(findings: Sequence[Finding]) -> dict[str, str]:
     outcomes = [_OUTCOMES.get(finding.severity) for finding in findings]
-    return {
-        "tests": str(max(len(findings), 1)),
-        "failures": str(outcomes.count("failure")),
-        "errors": "0",
-        "skipped": str(outcomes.count("skipped")),
-    }
+    failures, skipped = str(outcomes.count("failure")), str(outcomes.count("skipped"))
+    return {"tests": str(max(len(findings), 1)), "failures": failures, "errors": "0", "skipped": skipped}
 
 
 def _suite(root: Element, file: str, findings: Sequence[Finding]) -> None:
     from xml.etree.ElementTree import SubElement
 
     suite = SubElement(root, "testsuite", {"name": file, **_counts(findings)})
-    for finding, name, shown in zip(findings, _names(findings), text.each(findings), strict=True):
-        place = {"file": file, "line": str(finding.line)} if is_in_file(finding.document.source) else {}
-        case = SubElement(suite, "testcase", {"classname": file, "name": name, **place})
+    names: dict[str, int] = {}
+    for finding, shown in zip(findings, text.each(findings), strict=True):
+        attributes = {"classname": file, "name": _unique_name(finding, names)}
+        if is_in_file(finding.document.source):
+            attributes |= {"file": file, "line": str(finding.line)}
+        case = SubElement(suite, "testcase", attributes)
         outcome = _OUTCOMES.get(finding.severity)
         if outcome is None:
             result = SubElement(case, "system-out")
@@ -173,17 +159,15 @@ def _suite(root: Element, file: str, findings: Sequence[Finding]) -> None:
         result.text = plain(shown)
 
 
-def _names(findings: Iterable[Finding]) -> Iterable[str]:
-    used: dict[str, int] = {}
-    for finding in findings:
-        path = one_line(dotted(finding.path))
-        where = f" {path}" if path else ""
-        name = first = one_line(f"{finding.code}{where}: {without_count(finding.message)}", NAME_WIDTH)
-        while name in used:
-            used[first] += 1
-            name = f"{first} ({used[first]})"
-        used[name] = 1
-        yield name
+def _unique_name(finding: Finding, used: dict[str, int]) -> str:
+    path = one_line(dotted(finding.path))
+    where = f" {path}" if path else ""
+    name = first = one_line(f"{finding.code}{where}: {without_count(finding.message)}", NAME_WIDTH)
+    while name in used:
+        used[first] += 1
+        name = f"{first} ({used[first]})"
+    used[name] = 1
+    return name
 
 
 def plain(value: str) -> str:
@@ -191,11 +175,146 @@ def plain(value: str) -> str:
     return _NO_CHARACTER.sub("", value)
 
 
-def as_sarif(findings: Iterable[Finding], colour: bool = False, silenced: Iterable[Silenced] = ()) -> str:
-    """Return a SARIF log: the one format that lists what comments suppress."""
-    from trainc.findings import sarif  # few runs write it
+# SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format), for code scanning and editors.
 
-    return sarif.render(findings, silenced=silenced)
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+VERSION = "0.1.0"
+"""trainc's own version. This room cannot import the package's, so a test holds the two equal."""
+
+ROOT = "%SRCROOT%"
+"""The root of the repository, from which relative names start. Code scanning knows it by this name."""
+
+FINGERPRINT = "traincFinding/v1"
+"""The key of our fingerprint, with the version of its algorithm."""
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
+_SURROGATE = lazy("[\ud800-\udfff]")
+_LINK = lazy(r"\[(?=[^\[\]]*\]\()")
+
+
+def as_sarif(findings: Iterable[Finding], colour: bool = False, silenced: Iterable[Silenced] = ()) -> str:
+    """Return a log in ASCII with one run: every code of the table as a rule, every finding as a result.
+
+    This is the one format that lists the findings that comments suppress, each with its suppression; if there is any,
+    the others say that they have none (3.27.23 asks for all or nothing).
+    """
+    codes = sorted(CODES)
+    suppressed = [(each.finding, each.reason) for each in silenced]
+    results: list[tuple[Finding, str | None]] = [*((each, None) for each in findings), *suppressed]
+    results.sort(key=lambda result: sort_key(result[0]))
+    run: JsonObject = {
+        "tool": {
+            "driver": {
+                "name": "trainc",
+                "version": VERSION,
+                "semanticVersion": VERSION,
+                "rules": [_rule(code, CODES[code]) for code in codes],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {ROOT: {"description": {"text": "The root of the repository."}}},
+        "results": [
+            {**_result(finding, codes.index(finding.code)), **(_suppressions(reason) if suppressed else {})}
+            for finding, reason in results
+        ],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _rule(code: str, entry: Code) -> Json:
+    # helpUri must be absolute (3.49.12), so the help names the page within the repository instead.
+    more = f"docs/codes.md#{anchor(code)}"
+    hint = f"\n\nHint: {entry.hint}." if entry.hint is not None else ""
+    return {
+        "id": code,
+        "name": _pascal_case(entry.title),
+        "shortDescription": {"text": f"{entry.title[0].upper()}{entry.title[1:]}."},
+        "fullDescription": {"text": entry.text},
+        "help": {
+            "text": f"{page(code)}\nSee {more}, or run: trainc explain {code}\n",
+            "markdown": f"{entry.text}{hint}\n\nSee `{more}`, or run `trainc explain {code}`.\n",
+        },
+        "defaultConfiguration": {"level": _LEVELS[entry.severity]},
+    }
+
+
+def _pascal_case(title: str) -> str:
+    # 3.49.7 wants it for names that people read.
+    return "".join(word[0].upper() + word[1:] for word in re.findall("[A-Za-z0-9]+", title.replace("'", "")))
+
+
+def _suppressions(reason: str | None) -> JsonObject:
+    return {"suppressions": [] if reason is None else [{"kind": "inSource", "justification": _plain(reason)}]}
+
+
+def _result(finding: Finding, index: int) -> JsonObject:
+    texts = {name: getattr(finding, name) for name in ("stage", "upstream", "found", "expected", "hint")}
+    # Code scanning shows the message and nothing of the properties.
+    message = finding.message if is_in_file(finding.document.source) else f"{finding.file}: {finding.message}"
+    notes = [f"{name}: {texts[name]}" for name in ("found", "expected", "hint") if texts[name] is not None]
+    path: list[Json] = [_plain(step) if isinstance(step, str) else step for step in finding.path]
+    result: JsonObject = {
+        "ruleId": finding.code,
+        "ruleIndex": index,
+        "level": _LEVELS[finding.severity],
+        "message": _message("\n".join((message, *notes))),
+        "locations": [_location(finding.document, finding.path)],
+        "partialFingerprints": {FINGERPRINT: _fingerprint(finding)},
+        "properties": {"path": path, **{name: _plain(value) for name, value in texts.items() if value is not None}},
+    }
+    if finding.related:
+        result["relatedLocations"] = [
+            {"id": number, **_location(other.document, other.path), "message": _message(other.message)}
+            for number, other in enumerate(finding.related, 1)
+        ]
+    return result
+
+
+def _message(value: str) -> JsonObject:
+    # Text of an input must not become a link (3.11.6). Braces stay single although 3.11.5 doubles them: a message
+    # without arguments is shown as it is by every viewer.
+    return {"text": _plain(_LINK.sub(r"\\[", value))}
+
+
+def _location(document: Document, path: Path) -> JsonObject:
+    mark, name = document.locate(path), document.source.name
+    place: JsonObject = {
+        "artifactLocation": _artifact(name),
+        "region": {"startLine": mark.line, "startColumn": mark.column},
+    }
+    names = [dotted(path)]
+    if not is_in_file(document.source):  # code scanning needs a file or folder that exists: the root of the repository
+        place, names = {"artifactLocation": {"uri": ".", "uriBaseId": ROOT}}, [name, *names]
+    logical: list[Json] = [{"fullyQualifiedName": _plain(each)} for each in names if each]
+    return {"physicalLocation": place, **({"logicalLocations": logical} if logical else {})}
+
+
+def _artifact(name: str) -> JsonObject:
+    try:
+        data = name.encode("utf-8", "surrogateescape")  # the bytes of a file name that is not UTF-8
+    except UnicodeEncodeError:
+        data = _plain(name).encode()
+    uri = "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in data)
+    return {"uri": f"file://{uri}"} if uri.startswith("/") else {"uri": uri, "uriBaseId": ROOT}
+
+
+def _fingerprint(finding: Finding) -> str:
+    """Return a digest of the finding and its object, without its line, so that it stays the same when lines move."""
+    # Imported when it is used: most runs write text.
+    from hashlib import sha256
+
+    data = finding.document.data
+    identity = [get(data, *path) for path in (("kind",), ("metadata", "namespace"), ("metadata", "name"))]
+    parts = [finding.code, [part if isinstance(part, str) else None for part in identity], list(finding.path)]
+    return sha256(json.dumps([*parts, without_count(finding.message)]).encode("ascii")).hexdigest()
+
+
+def _plain(value: str) -> str:
+    # A lone surrogate is JSON, but not UTF-8: many readers refuse the whole log for one.
+    return _SURROGATE.sub("\ufffd", value)
 
 
 FORMATS: Final[Mapping[str, Renderer]] = {

@@ -11,38 +11,38 @@ from operator import attrgetter, itemgetter
 
 from msgspec import Struct
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, get
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get
 from trainc.basics.regex import lazy
 from trainc.findings.secrets import Hidden, hidden, is_secret, looks_secret, secrets, shaped
 from trainc.inputs.source import Document, Mark, Source
 
 MASK = "***"
-"""What stands for a hidden value."""
+"""Replaces a hidden value."""
 
 _NUMBER = lazy(r"(?<![\w.])[-+.]?[0-9][\w.+-]{2,}")
 LEAST = 4
-"""The fewest characters of a value that is looked for anywhere in a text; shorter ones are found by chance."""
+"""The fewest characters of a value that is searched for in texts; shorter ones would match by chance."""
 
 _HEAD = 12
-"""So many characters from its beginning give a value away, as messages cut long ones."""
+"""The characters from its beginning by which a value is recognised, since messages cut long ones."""
 
 _LONG = 40
-"""The most characters of an occurrence within which another is looked for."""
+"""The longest occurrence within which another one is searched for."""
 
 _FEW = 64
-"""So few beginnings are looked for one by one before a text is walked through."""
+"""Up to so many beginnings, a search for each is faster than a walk through the text."""
 
 _ORDER = 1000
-"""So many characters are compared to find the nearest of several values."""
+"""The most characters compared to find the nearest of several values."""
 
 Span = tuple[int, int]
-"""Where something begins and ends in a line, in code points from 0."""
+"""Begin and end in a line, in code points from 0."""
 
 NEAR = 2000
-"""How far from a mark a line is looked through, in code points: more than is shown, and than most secrets take."""
+"""The code points searched on each side of a mark: more than are shown, and than most secrets have."""
 
 LONGEST = 200
-"""So many lines before a mark are looked through for the beginning of a private key."""
+"""The lines before a mark that are searched for the beginning of a private key."""
 
 _END = Mark(2**63, 1)
 _VALUE = r"(\"(?:[^\"\\]|\\.)*\"?|'(?:[^']|'')*'?|[^\s,\]}]+)"
@@ -59,7 +59,7 @@ _LITERALS = frozenset(("true", "false", "null", "~"))
 
 
 class Index(Struct, frozen=True):
-    """The spellings of values to hide: sorted, by their first _HEAD characters; and how long these beginnings are."""
+    """The spellings of values to hide, sorted, by their first _HEAD characters; and the lengths of these beginnings."""
 
     forms: Mapping[str, tuple[str, ...]]
     sizes: tuple[int, ...]
@@ -67,7 +67,7 @@ class Index(Struct, frozen=True):
 
 @lru_cache(maxsize=64)
 def known(document: Document) -> Index:
-    """Return how the values that ``hidden`` gives may be spelt; those too short to be told from chance are left out."""
+    """Return the spellings of a document's ``hidden`` values, without those that are too short."""
     return index(value.text for value in hidden(document))
 
 
@@ -75,15 +75,15 @@ def index(texts: Iterable[str]) -> Index:
     """Return the spellings of texts by their beginnings."""
     found: dict[str, set[str]] = {}
     for text in texts:
-        for form in _forms(text):
+        for form in _spellings(text):
             if len(form) >= LEAST:
                 found.setdefault(form[:_HEAD], set()).add(form)
-    forms = {head: tuple(sorted(known)) for head, known in found.items()}
+    forms = {head: tuple(sorted(spellings)) for head, spellings in found.items()}
     return Index(forms, tuple(sorted({len(head) for head in forms})))
 
 
 def redact(text: str, indexes: Iterable[Index]) -> str:
-    """Return text with MASK in place of what indexes hold, also where it is cut short."""
+    """Return text with MASK instead of the values in indexes, even where these are cut short."""
     spans = [*shaped(text), *(span for spelt in indexes for span in occurrences(text, spelt))]
     for start, end in reversed(merged(spans)):
         text = text[:start] + MASK + text[end:]
@@ -91,7 +91,7 @@ def redact(text: str, indexes: Iterable[Index]) -> str:
 
 
 def occurrences(text: str, spelt: Index) -> Iterator[tuple[int, int]]:
-    """Yield where a value, or the beginning of a long one, stands in text."""
+    """Yield the spans of values, or of the beginnings of long ones, in a text."""
     if len(spelt.forms) <= _FEW and not any(head in text for head in spelt.forms):
         return
     at = 0
@@ -102,15 +102,15 @@ def occurrences(text: str, spelt: Index) -> Iterator[tuple[int, int]]:
                 end = max(end, _end(text, at, forms))
         if end > at:
             yield at, end
-        # Values may overlap, unless they are so long that looking for that would take too long.
+        # Values may overlap; for long ones the search would take too long.
         at = end if end - at > _LONG else at + 1
 
 
 def _end(text: str, at: int, forms: tuple[str, ...]) -> int:
-    """Return where the longest occurrence of one of the forms ends, all of which begin as the text does at a place."""
-    # The form that shares most with a text is one of its neighbours in sorted order.
-    place = bisect_left(forms, text[at : at + _ORDER])
-    form_end = max(_shared(text, at, form) for form in forms[max(place - 1, 0) : place + 1])
+    """Return the end of the longest occurrence at ``at`` of one of the forms, all of which begin as the text does."""
+    # The form that shares most with the text is one of its neighbours in sorted order.
+    nearest = bisect_left(forms, text[at : at + _ORDER])
+    form_end = max(_shared(text, at, form) for form in forms[max(nearest - 1, 0) : nearest + 1])
     short = form_end - at < 2 * LEAST
     alone = not (text[max(at - 1, 0) : at].isalnum() or text[form_end : form_end + 1].isalnum())
     return form_end if alone or not short else at
@@ -125,16 +125,16 @@ def _shared(text: str, at: int, form: str) -> int:
     return end
 
 
-def _forms(value: str) -> set[str]:
-    """Return the spellings of a value in messages: as it is, as JSON, as Python, in YAML's single quotes, by line."""
+def _spellings(value: str) -> set[str]:
+    """Return the spellings of a value in messages: plain, as JSON, as Python, in YAML's single quotes, by line."""
     forms = {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1]}
     forms.add(value.replace("'", "''"))
-    forms |= {json.dumps(form, ensure_ascii=False)[1:-1] for form in forms}  # quoted in JSON that is quoted again
+    forms |= {json.dumps(form, ensure_ascii=False)[1:-1] for form in forms}  # JSON within JSON
     return forms | {line.strip() for line in value.split("\n") if len(line.strip()) >= LEAST}
 
 
 def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return spans in order, those that touch joined."""
+    """Return spans in order, with those joined that touch."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if joined and start <= joined[-1][1]:
@@ -146,7 +146,7 @@ def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=64)
 def _by_path(document: Document) -> tuple[frozenset[Path], Mapping[Path, list[str]]]:
-    """Return the paths of values that are hidden as a whole, and the texts that are hidden at each path."""
+    """Return the paths of values that are hidden whole, and the hidden texts at each path."""
     texts: dict[Path, list[str]] = {}
     for value in hidden(document):
         texts.setdefault(value.path, []).append(value.text)
@@ -154,7 +154,7 @@ def _by_path(document: Document) -> tuple[frozenset[Path], Mapping[Path, list[st
 
 
 class Redactor:
-    """Hides in the texts of one finding what its documents hold that looks secret."""
+    """Hides the secrets of documents in the texts of a finding."""
 
     __slots__ = ("exact", "indexes", "key", "short")
 
@@ -170,7 +170,7 @@ class Redactor:
         self.indexes += [index(own_words)] if own_words else []
 
     def text(self, text: str | None) -> str | None:
-        """Return a text as it may be shown. At a secret, no number of some length is: it may be a reading of it."""
+        """Return a text without secrets, and at a secret without long numbers, which may be what YAML reads it as."""
         if text is None:
             return text
         text = redact(text, self.indexes)
@@ -179,12 +179,12 @@ class Redactor:
         return _NUMBER.sub(MASK, text) if self.exact else text
 
     def value(self, found: str | None) -> str | None:
-        """Return the value at fault as it may be shown."""
+        """Return the value at fault without secrets."""
         return MASK if self.exact and found is not None and found != self.key else self.text(found)
 
 
 def concealed(data: JsonObject, path: Path) -> Json:
-    """Return the value at path in data with MASK in place of every string and number that looks secret there."""
+    """Return the value at path in data with MASK instead of every string and number that looks secret."""
     return _conceal(data, path, get(data, *path))
 
 
@@ -198,36 +198,34 @@ def _conceal(data: JsonObject, path: Path, value: Json) -> Json:
 
 
 def veiled(data: JsonObject) -> JsonObject:
-    """Return data with MASK in place of all that looks secret, inside texts, too; data itself where nothing does."""
-    places: dict[Path, list[Hidden]] = {}
+    """Return data with MASK instead of everything that looks secret, also within texts; data itself if nothing does."""
+    values: dict[Path, list[Hidden]] = {}
     for value in secrets(data):
-        places.setdefault(value.path, []).append(value)
-    made = _veil(data, (), places) if places else data
-    assert isinstance(made, dict)
-    return made
+        values.setdefault(value.path, []).append(value)
+    return as_object(_veil(data, (), values)) if values else data
 
 
-def _veil(value: Json, path: Path, places: Mapping[Path, list[Hidden]]) -> Json:
+def _veil(value: Json, path: Path, values: Mapping[Path, list[Hidden]]) -> Json:
     if isinstance(value, dict):
-        return {key: _veil(child, (*path, key), places) for key, child in value.items()}
+        return {key: _veil(child, (*path, key), values) for key, child in value.items()}
     if isinstance(value, list):
-        return [_veil(child, (*path, index), places) for index, child in enumerate(value)]
-    for found in places.get(path, ()):
+        return [_veil(child, (*path, index), values) for index, child in enumerate(value)]
+    for found in values.get(path, ()):
         value = MASK if found.whole else str(value).replace(found.text, MASK)
     return value
 
 
 def masked(document: Document, lines: Sequence[str], mark: Mark) -> tuple[str, int]:
-    """Return the line of a mark with MASK for what looks secret, and the mark's column in what is returned.
+    """Return the line of a mark with MASK instead of secrets, and the column of the mark in it.
 
-    Of a line that is longer than anyone shows, only what stands near the mark is looked through.
+    A very long line is searched only near the mark, since only that part is shown.
     """
     line = lines[mark.line - 1] if 0 < mark.line <= len(lines) else ""
     at = max(mark.column - 1, 0)
     first, last = max(at - NEAR, 0), at + NEAR
     near = line[first:last]
-    spans = [*_looks(near), *occurrences(near, known(document))]
-    for start, end in (*_placed(document, line, mark.line, (first, last)), *_unread(document, lines, mark)):
+    spans = [*_secret_by_itself(near), *occurrences(near, known(document))]
+    for start, end in (*_by_regions(document, line, mark.line, (first, last)), *_in_unreadable(document, lines, mark)):
         spans.append((max(start - first, 0), max(min(end, last) - first, 0)))
     at -= first
     column = at
@@ -241,7 +239,7 @@ def masked(document: Document, lines: Sequence[str], mark: Mark) -> tuple[str, i
 
 
 class _Region(Struct, frozen=True):
-    """Where the value of a secret stands, its key included, up to the next key or item."""
+    """The part of a source from the key of a secret to the next key or item."""
 
     begin: Mark
     end: Mark
@@ -250,9 +248,9 @@ class _Region(Struct, frozen=True):
 
 @lru_cache(maxsize=64)
 def _regions(document: Document) -> tuple[_Region, ...]:
-    """Return the regions of a document's secrets that are whole values, or are not written as they are, in order."""
+    """Return, in order, the regions of secrets that are whole values, or that the source has folded or with escapes."""
     text = document.source.decoded()
-    paths = {value.path for value in hidden(document) if value.whole or not _stands(value.text, text)}
+    paths = {value.path for value in hidden(document) if value.whole or not _is_verbatim(value.text, text)}
     if not paths:
         return ()
     ordered = sorted(((mark, path) for path, mark in document.marks().items() if path), key=itemgetter(0))
@@ -265,13 +263,13 @@ def _regions(document: Document) -> tuple[_Region, ...]:
     return tuple(regions)
 
 
-def _stands(value: str, text: str) -> bool:
-    """Tell whether each line of a value stands in a text as it is, and not with escapes or folded."""
+def _is_verbatim(value: str, text: str) -> bool:
+    """Tell whether a text contains each line of a value, and not folded or with escapes."""
     return all(line.strip() in text for line in value.split("\n"))
 
 
-def _placed(document: Document, line: str, number: int, near: Span) -> Iterator[Span]:
-    """Yield where on a part of a line the values of secrets stand."""
+def _by_regions(document: Document, line: str, number: int, near: Span) -> Iterator[Span]:
+    """Yield the spans of secrets on a part of a line, by the regions of the document."""
     regions = _regions(document)
     at = bisect_right(regions, Mark(number, near[1] + 1), key=attrgetter("begin")) - 1
     while at >= 0 and regions[at].end > Mark(number, near[0] + 1):
@@ -287,8 +285,8 @@ def _placed(document: Document, line: str, number: int, near: Span) -> Iterator[
             yield first, last
 
 
-def _looks(line: str) -> Iterator[Span]:
-    """Yield what looks secret by itself: of another document on the line, or of one that cannot be read."""
+def _secret_by_itself(line: str) -> Iterator[Span]:
+    """Yield the spans of what looks secret without its document, which may be another one, or unreadable."""
     yield from shaped(line)
     for match in _PAIR.finditer(line):
         if looks_secret(match[2]) and match[3].lower() not in _LITERALS:
@@ -305,12 +303,12 @@ def _looks(line: str) -> Iterator[Span]:
 
 @lru_cache(maxsize=64)
 def _has_secret(source: Source) -> bool:
-    """Tell whether a source seems to hold an object of kind Secret."""
+    """Tell whether a source seems to contain a Secret."""
     return _KIND_SECRET.search(source.decoded()) is not None
 
 
-def _unread(document: Document, lines: Sequence[str], mark: Mark) -> Iterator[Span]:
-    """Yield the value on a line of a document that cannot be read, if lines near it make it look secret."""
+def _in_unreadable(document: Document, lines: Sequence[str], mark: Mark) -> Iterator[Span]:
+    """Yield the value on a line of a document that cannot be read, if the lines near it make it look secret."""
     if document.data or not 0 < mark.line <= len(lines):
         return
     line = lines[mark.line - 1]

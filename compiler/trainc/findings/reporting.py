@@ -1,4 +1,4 @@
-"""Makes findings: with the severity and hint of their code, without secrets, and with hints for misspelt names."""
+"""Creates findings, without secrets, and hints for misspelt names."""
 
 from __future__ import annotations
 
@@ -15,12 +15,9 @@ from trainc.findings.secrets import Hidden, hidden, private_keys, tokens
 from trainc.inputs.source import Document
 
 _NEAR = 0.65
-"""How much of two names must be equal, from 0 to 1."""
+"""The least similarity of two names, from 0 to 1."""
 
-IN_PLAIN_TEXT, PRIVATE_KEY = "TC411", "TC414"
-
-IsReported = Callable[[Path, str], bool]
-"""Tells whether a value that looks secret by its name is worth a finding."""
+PLAIN_TEXT, PRIVATE_KEY = "TC411", "TC414"
 
 
 def report(
@@ -39,8 +36,8 @@ def report(
 ) -> Finding:
     """Return a finding; severity and hint default to those of its code in the table.
 
-    What looks secret in the documents concerned is masked in every text, and found and expected are cut to
-    VALUE_WIDTH characters, so that no format shows more. Raises KeyError for a code that is not in the table.
+    Secrets of the documents are masked in every text, and found and expected are cut to VALUE_WIDTH characters. Raises
+    KeyError for a code that is not in the table.
     """
     entry = CODES[code]
     shown = Redactor(document, path, found, (other.document for other in related))
@@ -64,9 +61,9 @@ def _short(value: str | None) -> str | None:
 
 
 def suggest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return ``did you mean '...'?`` with the candidate nearest in spelling, or None where none is near.
+    """Return ``did you mean '...'?`` with the candidate nearest in spelling, or None if none is near.
 
-    A name with a space that looks like nothing gets the advice to delete it.
+    For a name with an invisible character the hint is to delete that.
     """
     from difflib import get_close_matches
 
@@ -74,16 +71,16 @@ def suggest(name: str, candidates: Iterable[str]) -> str | None:
     if found := invisible(name):
         return f"delete the {found[0]} in the name"
     if len(name) > 3 * max(map(len, names), default=0):
-        return None  # none can be near, and to compare megabytes takes long
+        return None  # none is near, and megabytes take long to compare
     folded = {candidate.lower(): candidate for candidate in reversed(names)}
     near = get_close_matches(name.lower(), list(folded), n=1, cutoff=_NEAR)
     return f"did you mean '{folded[near[0]]}'?" if near else None
 
 
 def suggest_by_words(name: str, candidates: Iterable[str]) -> str | None:
-    """Return what ``suggest`` does, of the candidates that have every word of the name in much the same spelling.
+    """Return what ``suggest`` does, from candidates with a similar spelling of every word of the name.
 
-    For names that end alike and mean different things: mlx-distributed is no misspelt flux-distributed. Words with a
+    For names that end alike but mean different things, such as mlx-distributed and flux-distributed. Words with a
     digit, such as versions and sizes, may differ.
     """
     from difflib import get_close_matches
@@ -97,13 +94,13 @@ def _words(name: str) -> list[str]:
     return name.lower().replace("_", "-").split("-")
 
 
-def spilled(
-    document: Document, reports: IsReported = lambda _path, _text: False, *, faithful: bool = False
+def secrets_in_plain_text(
+    document: Document, by_name: Callable[[Path, str], bool] = lambda _path, _text: False, *, faithful: bool = False
 ) -> Iterator[Finding]:
-    """Yield a finding for each value of a document that holds a secret; the secret is never shown.
+    """Yield a finding for each value of a document that contains a secret; the secret is never shown.
 
-    Whatever holds a private key, or what has the shape of a secret, counts; what only its name makes look secret
-    counts if ``reports`` returns True. A document of kind Secret stands for one in the cluster.
+    A value that only looks secret by its name counts if ``by_name`` returns True. A document of kind Secret is one in
+    the cluster and not checked.
     """
     if document.data.get("kind") == "Secret":
         return
@@ -111,9 +108,9 @@ def spilled(
         what, text = _what(document, path), str(get(document.data, *path))
         if next(private_keys(text), None) is not None:
             severity = Severity.WARNING if faithful else None
-            yield report(PRIVATE_KEY, document, path, f"{what} holds a private key, in plain text", severity=severity)
-        elif next(tokens(text), None) is not None or any(reports(path, value.text) for value in values):
-            yield report(IN_PLAIN_TEXT, document, path, f"{what} holds what looks like a secret, in plain text")
+            yield report(PRIVATE_KEY, document, path, f"{what} holds a private key in plain text", severity=severity)
+        elif next(tokens(text), None) is not None or any(by_name(path, value.text) for value in values):
+            yield report(PLAIN_TEXT, document, path, f"{what} holds what looks like a secret in plain text")
 
 
 def _by_path(document: Document) -> Mapping[Path, list[Hidden]]:

@@ -1,9 +1,8 @@
-"""What a finding must not show: values that look like passwords, keys and tokens.
+"""Values that look like passwords, keys and tokens, which findings must not show. When in doubt, a value is hidden.
 
-The rule errs on the side of hiding. A value is secret by its name: ``data`` and ``stringData`` of a Secret, the
-``value`` (misspelt, too) beside a ``name`` that looks secret, a scalar under a key that looks secret, and inside texts
-``NAME=value``, ``--name value`` and the password of a URL. Or by its shape, whatever its name is: private keys, and
-tokens of well-known services.
+A value is secret by its name: ``data`` and ``stringData`` of a Secret, the ``value`` (or a misspelt one) beside a
+``name`` that looks secret, a scalar under a key that looks secret, and within texts ``NAME=value``, ``--name value``
+and the password of a URL. Or it is secret by its shape: private keys, and tokens of well-known services.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ _KEYS = _words(
     " anthropic aws azure clearml cohere comet datadog gcp gitea github gitlab groq hf hmac huggingface jwt mistral"
     " mlflow neptune ngc openai pem rsa sendgrid slack stripe tls twilio wandb"
 )
-"""What makes a secret of a key: API_KEY, accessKey, WANDB_KEY."""
+"""Words before "key" that make it a secret: API_KEY, accessKey, WANDB_KEY."""
 
 _ABOUT = _words(
     "name names namespace ref refs id path file files dir mount type mode seconds expiry expiration ttl length len"
     " limit count size max min audience enabled required policy provider resolver"
 )
-"""Last words of names that say something of a secret, but do not hold it: secretName, PASSWORD_FILE."""
+"""Last words of names that only describe a secret: secretName, PASSWORD_FILE."""
 
 _NO_SECRET = frozenset(("true", "false", "yes", "no", "on", "off", "null", "none", "~", ""))
 _HINTS = ("pass", "pw", "secret", "token", "key", "cred", "bearer", "auth")
@@ -68,7 +67,7 @@ _ENCODED = lazy(r"LS0tLS1CRUdJTi[A-Za-z0-9+/\s]{40,}={0,2}")
 
 _BASE64 = lazy(r"[A-Za-z0-9+/_-]{40,}")
 _NEEDLES = ("UFJJVkFURSBLRV", "BSSVZBVEUgS0VZ", "QUklWQVRFIEtFW")
-"""Base64 of ``PRIVATE KEY``, as it stands at each of three places in what is encoded."""
+"""Base64 of ``PRIVATE KEY``, at each of the three possible offsets."""
 
 _BODY = lazy(
     r"""
@@ -81,7 +80,7 @@ _BODY = lazy(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""The lines of a private key by their beginning, where the line above them is elsewhere."""
+"""A private key without its first line."""
 
 _TOKEN = lazy(
     r"""
@@ -107,14 +106,14 @@ _SHAPE_HINTS = (
     ),
     *(needle.lower() for needle in _NEEDLES),
 )
-"""A text that contains none of these, in lower case, holds no secret of a known shape."""
+"""A text without any of these, in lower case, has no secret of a known shape."""
 
 _VARIED = 8
 """A token has at least as many different characters; one with fewer is a placeholder."""
 
 
 class Hidden(Struct, frozen=True):
-    """A value to hide: the path of the scalar that holds it, its text, and whether it is the whole scalar."""
+    """A value to hide: the path of its scalar, its text, and whether it is the whole scalar."""
 
     path: Path
     text: str
@@ -140,13 +139,13 @@ def is_secret(data: Json, path: Path) -> bool:
     for depth, step in enumerate(path):
         secret = _names_secret(value, step) or (depth == 1 and _in_secret(data, path[:2]))
         value = get(value, step)
-        if secret and not _speaks_for_itself(value):
+        if secret and not _has_own_keys(value):
             return True
     return False
 
 
-def _speaks_for_itself(value: Json) -> bool:
-    """Tell whether a value is an object, or a list of some: what in it is secret, its own keys say."""
+def _has_own_keys(value: Json) -> bool:
+    """Tell whether a value is an object, or a list of objects, whose own keys then tell what is secret."""
     return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict) for item in value))
 
 
@@ -155,30 +154,30 @@ def _in_secret(data: Json, path: Path) -> bool:
 
 
 def _names_secret(owner: Json, step: str | int) -> bool:
-    """Tell whether the child of owner at step is called, or stands beside, a name that looks secret."""
+    """Tell whether the key of the child at step looks secret, or a name beside it."""
     if not isinstance(owner, dict) or not isinstance(step, str):
         return False
     return _is_secret_key(step, beside=_is_named_secret(owner))
 
 
 def _is_named_secret(owner: JsonObject) -> bool:
-    """Tell whether the name in an object looks secret, as that of a variable: then its value is."""
+    """Tell whether ``name`` in an object, such as a variable, looks secret; then its value is."""
     name = owner.get("name")
     return isinstance(name, str) and looks_secret(name)
 
 
 def _is_secret_key(key: str, *, beside: bool) -> bool:
-    """Tell whether what a key holds looks secret; ``beside``: a name stands beside it that does."""
+    """Tell whether the value of a key looks secret; ``beside``: it has a name beside it that does."""
     return key == _APPLIED or looks_secret(key) or (beside and _is_value(key))
 
 
 def _is_value(key: str) -> bool:
-    """Tell whether a key is ``value`` or a slip for it, which must not show what it holds."""
+    """Tell whether a key is ``value``, perhaps misspelt."""
     return len(key) < len("value") + 2 and len({*"value"} & {*key.lower()}) > len("value") - 2
 
 
 def secrets(data: JsonObject, *, shaped: bool = True) -> tuple[Hidden, ...]:
-    """Return what looks secret in an object, in order. Not ``shaped``: nothing in it has the shape of a secret."""
+    """Return what looks secret in an object, in order. Not ``shaped``: nothing in it is secret by its shape."""
     found: list[Hidden] = []
     _walk(data, data, (), found, shaped)
     return tuple(dict.fromkeys(found))
@@ -186,7 +185,7 @@ def secrets(data: JsonObject, *, shaped: bool = True) -> tuple[Hidden, ...]:
 
 @lru_cache(maxsize=64)
 def hidden(document: Document) -> tuple[Hidden, ...]:
-    """Return what findings on a document must not show, in order of the document."""
+    """Return what looks secret in a document, in order."""
     source = document.source
     shaped = _may_hold_shapes(source)
     return secrets(document.data, shaped=shaped) if shaped or _may_hide(source) else ()
@@ -200,10 +199,10 @@ def _may_hold_shapes(source: Source) -> bool:
 
 @lru_cache(maxsize=64)
 def _may_hide(source: Source) -> bool:
-    """Tell whether a document of this text has to be walked through: most hold no such word, and no password of a URL.
+    """Tell whether a source may have a value that is secret by its name; most have no such word and no URL's password.
 
-    A document with a URL is also walked through where a character may be written as an escape sequence, or what was
-    applied is kept. Outside of ASCII there are characters that are those of a word in another case.
+    A document with a URL may also hide one if it has escape sequences or a last-applied configuration. Some characters
+    outside of ASCII are those of a word in another case.
     """
     text = source.decoded()
     if not text.isascii():
@@ -217,12 +216,12 @@ def _may_hide(source: Source) -> bool:
 
 
 def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden], shaped: bool) -> None:
-    """Add what looks secret in a value of an object, by its shape only if ``shaped``; most texts need no look."""
+    """Add what looks secret in a value of an object, by its shape only if ``shaped``."""
     if isinstance(value, dict):
         whole = len(path) == 1 and _in_secret(root, path)
         beside = _is_named_secret(value)
         for key, child in value.items():
-            if (whole or _is_secret_key(key, beside=beside)) and not _speaks_for_itself(child):
+            if (whole or _is_secret_key(key, beside=beside)) and not _has_own_keys(child):
                 found += _all(child, (*path, key))
             elif isinstance(child, dict | list) or (
                 isinstance(child, str) and (shaped or "=" in child or "@" in child)
@@ -241,7 +240,7 @@ def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden], shaped
 
 
 def _all(value: Json, path: Path) -> Iterator[Hidden]:
-    """Yield the scalars of a value that is secret as a whole."""
+    """Yield the scalars of a value that is secret whole."""
     if isinstance(value, list):
         for index, item in enumerate(value):
             yield from _all(item, (*path, index))
@@ -253,7 +252,7 @@ def _all(value: Json, path: Path) -> Iterator[Hidden]:
 
 
 def _inside(text: str, shaped: bool) -> Iterator[str]:
-    """Yield the secrets inside a text: of assignments, flags and URLs, and of known shapes."""
+    """Yield the secrets within a text: in assignments, flags and URLs, and those of known shapes."""
     if shaped and may_hold(text.lower()):
         yield from private_keys(text)
         yield from tokens(text)
@@ -268,17 +267,17 @@ def _inside(text: str, shaped: bool) -> Iterator[str]:
 
 
 def may_hold(lower: str) -> bool:
-    """Tell whether a text in lower case may hold a secret of a known shape; most do not."""
+    """Tell whether a text in lower case may have a secret of a known shape."""
     return any(hint in lower for hint in _SHAPE_HINTS)
 
 
 def may_spell(text: str) -> bool:
-    """Tell whether a value in the text of a file may hold such a secret, also one that is written with escapes."""
+    """Tell whether the text of a file may have such a secret, perhaps written with escapes."""
     return "\\" in text or may_hold(text.lower())
 
 
 def shaped(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where in a text secrets of known shapes stand."""
+    """Yield the spans of secrets of known shapes in a text."""
     if may_hold(text.lower()):
         for secret in (*private_keys(text), *tokens(text)):
             start = text.find(secret)
@@ -286,7 +285,7 @@ def shaped(text: str) -> Iterator[tuple[int, int]]:
 
 
 def private_keys(text: str) -> Iterator[str]:
-    """Yield the private keys in a text, each from its first line to its last, or encoded as it stands there."""
+    """Yield the private keys in a text, each from its first line to its last, or encoded."""
     if "KEY" in text or "PuTTY" in text:
         yield from (match[0] for match in _PRIVATE_KEY.finditer(text))
     for match in _ENCODED.finditer(text) if "LS0tLS1CRUdJTi" in text else ():
@@ -299,7 +298,7 @@ def private_keys(text: str) -> Iterator[str]:
 
 
 def _encodes_key(word: str) -> bool:
-    """Tell whether a word is base64 of a private key, also where other letters stand before it."""
+    """Tell whether a word is base64 of a private key, perhaps after other letters."""
     plain = word.replace("-", "+").replace("_", "/")
     parts = (plain[start : start + (len(plain) - start) // 4 * 4] for start in range(4))
     return any("KEY" in (text := _decoded(part).decode("latin-1")) and _PRIVATE_KEY.search(text) for part in parts)
@@ -314,12 +313,12 @@ def tokens(text: str) -> Iterator[str]:
 
 
 def _is_basic(token: str) -> bool:
-    """Tell whether a word after ``Basic`` is a user and a password: a text may speak of basic things."""
+    """Tell whether the word after ``Basic`` is a user and a password, and not any word."""
     return b":" in _decoded(token)
 
 
 def _decoded(text: str) -> bytes:
-    """Return what base64 stands for, padded or not; nothing of what is none."""
+    """Decode base64, padded or not; nothing if it is not valid."""
     try:
         return a2b_base64(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4))
     except Error:

@@ -1,20 +1,27 @@
-"""What becomes of findings: suppressed by a comment, given another severity by trainc.yaml, reported once."""
+"""Which findings a run reports, and how often.
+
+Comments suppress findings, severities in trainc.yaml raise and lower them. What is wrong with a runtime is found in
+every TrainJob that uses it, in every environment, and reported once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from typing import Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from trainc.findings.finding import Finding, Silenced, has_errors
-from trainc.findings.repeats import OfJob, collapse
-from trainc.findings.severities import KEY, Severities, apply, locked, read
+from trainc.basics.regex import lazy
+from trainc.findings.finding import Finding, Silenced, has_errors, sort_key
+from trainc.findings.severities import KEY, LEVELS, Severities, apply, locked, read
 from trainc.findings.suppression import ReadComments, Suppressions
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
 
 OF_CHANGES = ("TC202", "TC204")
-"""The codes that are found only where a base revision is given."""
+"""The codes that need a base revision."""
 
 
 class Settled(Struct, frozen=True):
@@ -27,7 +34,7 @@ class Settled(Struct, frozen=True):
 
 
 class Ruling(Struct, frozen=True):
-    """The comments and severities of a run. ``skipped``: the codes that the run does not look for.
+    """The comments and severities of a run. ``skipped`` are codes that the run does not look for.
 
     ``floor`` are the severities of another revision; no finding gets a lower one.
     """
@@ -41,7 +48,7 @@ class Ruling(Struct, frozen=True):
     def of(
         cls, sources: Iterable[Source], documents: Iterable[Document], options: Options, comments: ReadComments
     ) -> Ruling:
-        """Read the comments of sources, and the severities of options; faithful output ignores those of trainc.yaml."""
+        """Read the comments of sources, and the severities in trainc.yaml, which faithful output ignores."""
         own = None if options.faithful else options.config.get(KEY)
         other = options.policies_from.config.get(KEY) if options.policies_from is not None else None
         suppressions = Suppressions.read(sources, documents, comments, locked(own) | locked(other))
@@ -57,9 +64,9 @@ class Ruling(Struct, frozen=True):
         return tuple(finding for finding in applied if finding is not None)
 
     def stops(self, findings: Iterable[Finding]) -> bool:
-        """Tell whether an error remains among findings: then the job that they are about is not compiled further."""
-        decides = self.severities or self.floor or self.suppressions.covered
-        return has_errors(self.settle(findings) if decides else findings)
+        """Tell whether an error remains among the findings of a job, which is then not compiled further."""
+        has_settings = self.severities or self.floor or self.suppressions.covered
+        return has_errors(self.settle(findings) if has_settings else findings)
 
     def finish(self, own: Sequence[Finding], jobs: Sequence[OfJob], partial: Collection[Source]) -> Settled:
         """Settle all findings of a run: those on the inputs themselves, and those of each TrainJob.
@@ -88,3 +95,125 @@ class Ruling(Struct, frozen=True):
             ignore, final = self.suppressions.covering(finding), apply(finding, self.severities, self.floor)
             if ignore is not None and final is not None:
                 yield Silenced(final, ignore.reason)
+
+
+# Repeated findings.
+
+
+SHOWN: Final = 2
+"""The most TrainJobs that a message names, unless only one more remains."""
+
+_COUNT = lazy(r" \(in \d+ TrainJobs(?: of \d+ environments)?: [^()]*\)\Z")
+
+MOST: Final = 64
+"""The most findings of one code that are reported per file."""
+
+
+class OfJob(Struct, frozen=True):
+    """The findings of one TrainJob in one environment, with its ``namespace/name`` there.
+
+    ``key`` identifies the TrainJob across environments; without it, ``name`` does.
+    """
+
+    name: str
+    findings: Iterable[Finding]
+    key: Hashable = None
+    environment: int = 0
+
+
+class _Group(Struct):
+    """A finding, the names of the TrainJobs that have it by key, and their environments."""
+
+    first: Finding
+    jobs: dict[Hashable, str] = field(default_factory=dict)
+    environments: set[int] = field(default_factory=set)
+
+
+def collapse(own: Iterable[Finding], jobs: Iterable[OfJob]) -> list[Finding]:
+    """Return each finding once. ``own`` are those on the inputs themselves, ``jobs`` has those of TrainJobs.
+
+    Findings of several jobs become one if code, severity, position, message and hint are equal, apart from the job's
+    name. Its message then says how many jobs and environments have it. A finding in ``own`` is not counted.
+    """
+    groups: dict[Hashable, _Group] = {}
+    for finding in own:
+        groups.setdefault((_position(finding), finding.message), _Group(finding))
+    reported = frozenset(groups)
+    for job in jobs:
+        for finding in job.findings:
+            if (_position(finding), finding.message) not in reported:
+                key = (_position(finding), finding.message, finding.hint)
+                group = groups.setdefault(key, _Group(finding))
+                group.jobs.setdefault(job.name if job.key is None else job.key, job.name)
+                group.environments.add(job.environment)
+    return [_counted(group) for group in _joined(groups.values())]
+
+
+def _position(finding: Finding) -> Hashable:
+    return finding.file, finding.document.index, finding.path, finding.code, finding.severity
+
+
+def _joined(groups: Iterable[_Group]) -> Iterable[_Group]:
+    """Join groups of one job each that differ only in that job's name."""
+    joined: dict[Hashable, _Group] = {}
+    for number, group in enumerate(groups):
+        key: Hashable = number
+        if len(group.jobs) == 1:
+            (job,) = group.jobs.values()
+            first = group.first
+            key = (_position(first), without_name(first.message, job), without_name(first.hint or "", job))
+        target = joined.setdefault(key, group)
+        if target is not group:
+            for each, name in group.jobs.items():
+                target.jobs.setdefault(each, name)
+            target.environments |= group.environments
+    return joined.values()
+
+
+def without_name(message: str, job: str) -> str:
+    """Return a message with a mark instead of a job's name, with which generated names begin, too: job-node-0-0."""
+    for name in (job, job.partition("/")[2]):
+        if name in message:
+            message = re.sub(rf"(?<![\w.-]){re.escape(name)}(?!\w)", "\0", message)
+    return message
+
+
+def _counted(group: _Group) -> Finding:
+    if len(group.jobs) < 2:
+        return group.first
+    environments, names = len(group.environments), [*group.jobs.values()]
+    message = with_count(group.first.message, sorted(names) if environments > 1 else names, environments)
+    return replace(group.first, message=message)
+
+
+def with_count(message: str, jobs: Sequence[str], environments: int = 1) -> str:
+    """Return the message of a finding that two or more TrainJobs have; each job is ``namespace/name``."""
+    named, rest = (jobs[:SHOWN], f"{len(jobs) - SHOWN} more") if len(jobs) > SHOWN + 1 else (jobs[:-1], jobs[-1])
+    where = f" of {environments} environments" if environments > 1 else ""
+    return f"{message} (in {len(jobs)} TrainJobs{where}: {', '.join(named)} and {rest})"
+
+
+def without_count(message: str) -> str:
+    """Return the message without the jobs, which change with every new job."""
+    return _COUNT.sub("", message)
+
+
+def limited(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the first MOST findings of each code in each file, worst first, and one that counts the others.
+
+    The one that counts has the worst severity of the others, so that a run that they fail still fails.
+    """
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.file, finding.code), []).append(finding)
+    return [finding for group in groups.values() for finding in _first(group)]
+
+
+def _first(group: Sequence[Finding]) -> Sequence[Finding]:
+    if len(group) <= MOST:
+        return group
+    ordered = sorted(group, key=lambda finding: (LEVELS.index(finding.severity), sort_key(finding)))
+    first, count = ordered[MOST], len(group) - MOST
+    message = f"{count} more finding{'s' * (count != 1)} of {first.code} in this file"
+    hint = f"only the first {MOST} of one code per file are shown"
+    return [*ordered[:MOST], Finding(first.code, first.severity, message, first.document, first.path, hint=hint)]

@@ -1,4 +1,4 @@
-"""Severities by code, as ``severities`` in trainc.yaml gives them, and what no setting can make milder."""
+"""Severities by code from ``severities`` in trainc.yaml, and the errors that no setting can lower."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEY = "severities"
 
 IGNORE = "ignore"
 LEVELS = (*(severity.value for severity in Severity), IGNORE)
-"""What a code can be given, worst first."""
+"""The severities of trainc.yaml, worst first."""
 
 REFUSED = frozenset(
     (
@@ -28,38 +28,38 @@ REFUSED = frozenset(
         *("TC801", "TC802"),
     )
 )
-"""The codes whose errors are always refusals of a cluster. What else has a stage shows only when it is found."""
+"""The codes whose errors always mean that a cluster refuses. Other codes may, if the finding has a stage."""
 
 _PRIVATE_KEY = "TC414"
 _REFUSAL = "the cluster refuses it, too"
 
 LEVEL, LOCKED = "level", "locked"
-"""The keys of a severity that is written as a mapping."""
+"""The keys of a severity in the form of a mapping."""
 
 Severities = Mapping[str, Severity | None]
-"""By code; None leaves its findings out."""
+"""By code; None ignores it."""
 
 
 def immovable(code: str) -> str | None:
-    """Return why the errors of a code can be neither lowered nor silenced, or None where they can."""
+    """Return why the errors of a code can be neither lowered nor suppressed, or None if they can."""
     if code in REFUSED:
         return _REFUSAL
     if code == _PRIVATE_KEY:
-        return "whoever reads git has the key"
+        return "everyone who can read the repository has the key"
     if CODES[code].severity is Severity.ERROR and code.startswith("TC0"):
-        return "what cannot be read or told apart cannot be compiled"
+        return "trainc cannot compile such input"
     if CODES[code].severity is Severity.ERROR and code.startswith("TC9"):
-        return "trainc cannot go on after it"
+        return "trainc cannot continue after it"
     return None
 
 
 def is_fixed(finding: Finding) -> bool:
-    """Tell whether a finding is an error that stays one: of input, of trainc, or where a cluster refuses."""
+    """Tell whether no setting can lower a finding: an error of input or of trainc, or one that a cluster refuses."""
     return finding.severity is Severity.ERROR and (finding.stage is not None or immovable(finding.code) is not None)
 
 
 def check(document: Document) -> Iterator[Finding]:
-    """Yield what the types of trainc.yaml cannot say of ``severities``: unknown codes, lowered refusals."""
+    """Yield findings on unknown codes and lowered refusals; the types of trainc.yaml check the rest."""
     for code, entry in as_object(document.data.get(KEY)).items():
         path: Path = (KEY, code)
         level, place = (entry.get(LEVEL), (*path, LEVEL)) if isinstance(entry, dict) else (entry, path)
@@ -75,7 +75,7 @@ def check(document: Document) -> Iterator[Finding]:
 
 
 def read(value: Json) -> Severities:
-    """Return severities by code; what ``check`` finds fault with is passed over."""
+    """Return severities by code, without those that ``check`` reports."""
     items = value.items() if isinstance(value, dict) else ()
     levels = ((code, entry.get(LEVEL) if isinstance(entry, dict) else entry) for code, entry in items)
     return {
@@ -86,21 +86,21 @@ def read(value: Json) -> Severities:
 
 
 def locked(value: Json) -> frozenset[str]:
-    """Return the codes of ``severities`` that no comment silences."""
+    """Return the codes of ``severities`` that no comment can suppress."""
     items = value.items() if isinstance(value, dict) else ()
     return frozenset(code for code, entry in items if isinstance(entry, dict) and entry.get(LOCKED) is True)
 
 
 def rank(severity: Severity | None) -> int:
-    """Return a number that is lower for what is worse."""
+    """Return a number that is lower for worse severities."""
     return LEVELS.index(IGNORE if severity is None else severity.value)
 
 
 def apply(finding: Finding, severities: Severities, floor: Severities | None = None) -> Finding | None:
-    """Return the finding with the severity of its code, or None where that leaves it out.
+    """Return the finding with the severity of its code, or None if that is ignored.
 
-    An error that the cluster or trainc itself cannot pass over stays one, and its hint says so. With ``floor``, the
-    severities of another revision, the worse of the two counts.
+    The hint of an error that cannot be lowered says so. With ``floor``, the severities of another revision, the worse
+    of the two counts.
     """
     if floor is not None:
         both = apply(finding, severities), apply(finding, floor)

@@ -1,6 +1,6 @@
 """Comments that suppress findings: ``# trainc: ignore TC409, TC015 why`` above a line of YAML, or at its end.
 
-A comment covers what begins on its line, or on the next line with content, and everything below that.
+A comment applies to what begins on its line, or else on the next line with content, and to everything below that.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from trainc.findings.severities import immovable, is_fixed
 from trainc.inputs.source import Document, Mark, Source
 
 WORD = "trainc:"
-"""How such a comment begins, after the ``#``."""
+"""The beginning of such a comment, after the ``#``."""
 
 IGNORE = "ignore"
 EXAMPLE = "# trainc: ignore TC409 why it is fine here"
 
 POWERLESS, UNUSED = "TC016", "TC017"
-"""The codes of comments that cannot suppress, and that suppress nothing. No comment suppresses these two."""
+"""The codes for comments that cannot suppress, and that suppress nothing. No comment can suppress these two."""
 
 _BOM = "\ufeff"
 _CODE = lazy(r"\s*+(?:,\s*+)?([Tt][Cc]\w*\d\w*)")
-"""A code, or what was meant to be one."""
+"""A code, perhaps misspelt."""
 
 _REASON = lazy(r"\w")
 
 ReadComments: TypeAlias = Callable[[Source, str], Iterable[tuple[Mark, str]]]
-"""Returns the comments of a source that begin with a word: the mark of each ``#``, and what follows the word."""
+"""Returns the comments of a source that begin with a word: the mark of each ``#``, and the text after the word."""
 
 
 class Ignore(Struct, frozen=True, eq=False):
-    """One comment: ``line`` is the line that it covers; each of ``codes`` has a document whose root is the code's mark.
+    """One comment: the line that it applies to, its codes, and its reason.
 
-    ``reason`` is what follows the codes.
+    Each code has a document whose root is at the code, for findings on it.
     """
 
     source: Source
@@ -50,7 +50,7 @@ class Ignore(Struct, frozen=True, eq=False):
 
 
 def read(source: Source, comments: ReadComments) -> tuple[tuple[Ignore, ...], tuple[Finding, ...]]:
-    """Return the comments of a source that suppress, and a finding (TC016) for each that does not."""
+    """Return the valid comments of a source, and a finding (TC016) for each invalid one."""
     if WORD not in source.decoded():
         return (), ()
     ignores: list[Ignore] = []
@@ -73,7 +73,7 @@ def read(source: Source, comments: ReadComments) -> tuple[tuple[Ignore, ...], tu
 
 
 def refusal(code: str) -> str | None:
-    """Return why no comment can suppress a code, or None if one can."""
+    """Return why no comment can suppress a code, or None if a comment can."""
     return "it is about such comments" if code in (POWERLESS, UNUSED) else immovable(code)
 
 
@@ -82,7 +82,7 @@ def _document(source: Source, mark: Mark) -> Document:
 
 
 def _codes(text: str, line: str, column: int) -> tuple[dict[str, int], str]:
-    """Return the codes of a comment, in order and once, with where they are in its line, and the reason behind them."""
+    """Return the codes of a comment with their positions in its line, and the reason after them."""
     shift = line.index(text, column)
     at = len(IGNORE) if text.startswith(IGNORE) else 0
     codes: dict[str, int] = {}
@@ -98,7 +98,7 @@ def _malformed(document: Document, text: str, codes: Collection[str], reason: st
         message = f"unknown comment {WORD} {verb}".rstrip()
         return report(POWERLESS, document, (), message, expected=EXAMPLE, hint=suggest(verb, (IGNORE,)))
     if not codes:
-        return report(POWERLESS, document, (), "the comment names no code", expected=EXAMPLE)
+        return report(POWERLESS, document, (), "the comment has no code", expected=EXAMPLE)
     if not _REASON.search(reason):
         return report(POWERLESS, document, (), f"no reason to ignore {', '.join(codes)}", expected=EXAMPLE)
     return None
@@ -113,7 +113,7 @@ def _powerless(documents: Mapping[str, Document]) -> Iterator[Finding]:
 
 
 def _next_with_content(lines: list[str]) -> list[int]:
-    """Return, per line, the number of the next line below it with more than a comment, or one past the last."""
+    """Return, per line, the number of the next line that has more than a comment, or one past the last."""
     found = [len(lines) + 1] * len(lines)
     for index in range(len(lines) - 1, 0, -1):
         text = lines[index].strip()
@@ -122,9 +122,9 @@ def _next_with_content(lines: list[str]) -> list[int]:
 
 
 class Suppressions(Struct, frozen=True):
-    """The comments of a run: those that suppress, by what they cover, and findings on those that cannot.
+    """The comments of a run, and findings on invalid ones.
 
-    ``covered`` has, by source and index of a document, the comments by code for each covered path.
+    ``covered`` has, by source and index of a document, the comments by code for each path that they apply to.
     """
 
     ignores: tuple[Ignore, ...] = ()
@@ -140,10 +140,7 @@ class Suppressions(Struct, frozen=True):
         comments: ReadComments,
         locked: frozenset[str] = frozenset(),
     ) -> Suppressions:
-        """Read the comments of sources; documents are what was loaded from them.
-
-        ``locked`` are codes that no comment may suppress.
-        """
+        """Read the comments of sources. ``locked`` are codes that no comment may suppress."""
         ignores: list[Ignore] = []
         findings: list[Finding] = []
         by_source: dict[Source, dict[int, dict[str, Ignore]]] = {}
@@ -164,7 +161,7 @@ class Suppressions(Struct, frozen=True):
         return cls(tuple(ignores), tuple(findings), covered, locked)
 
     def covering(self, finding: Finding) -> Ignore | None:
-        """Return the comment that names the finding's code and covers its path, if there is one."""
+        """Return the comment that applies to a finding, if there is one."""
         covered = self.covered.get((finding.document.source, finding.document.index))
         if not covered or finding.code in (POWERLESS, UNUSED):
             return None
@@ -176,29 +173,29 @@ class Suppressions(Struct, frozen=True):
 
     def suppresses(self, finding: Finding) -> bool:
         """Tell whether a comment suppresses the finding."""
-        return bool(self.covered) and not self._stays(finding) and self.covering(finding) is not None
+        return bool(self.covered) and not self._is_locked(finding) and self.covering(finding) is not None
 
-    def _stays(self, finding: Finding) -> bool:
+    def _is_locked(self, finding: Finding) -> bool:
         return is_fixed(finding) or finding.code in self.locked
 
     def powerless(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Yield a warning for each comment on a finding that no comment can suppress."""
+        """Yield a warning for each comment that applies to a finding that no comment can suppress."""
         reported: set[tuple[Ignore, str]] = set()
         for finding in findings if self.covered else ():
-            ignore = self.covering(finding) if self._stays(finding) else None
+            ignore = self.covering(finding) if self._is_locked(finding) else None
             if ignore is not None and (ignore, finding.code) not in reported:
                 reported.add((ignore, finding.code))
                 reason = "the cluster refuses it, too" if is_fixed(finding) else "trainc.yaml locks it"
                 message = f"{finding.code} cannot be silenced here: {reason}"
-                related = (Related("what it is about", finding.document, finding.path),)
+                related = (Related("the finding", finding.document, finding.path),)
                 yield report(POWERLESS, ignore.codes[finding.code], (), message, related=related)
 
     def unused(
         self, findings: Iterable[Finding], partial: Collection[Source], skipped: Collection[str]
     ) -> Iterator[Finding]:
-        """Yield a note for each code of a comment that covers none of the findings.
+        """Yield a note for each code of a comment that applies to no finding.
 
-        ``partial`` are sources not all of whose findings this run finds, ``skipped`` codes that it does not look for.
+        ``partial`` are sources of which this run does not find everything, ``skipped`` codes that it does not look for.
         """
         if not self.ignores:
             return

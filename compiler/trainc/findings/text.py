@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
 
-from trainc.basics.jsonvalues import dotted
+from trainc.basics.jsonvalues import Path, dotted
 from trainc.findings.display import ELLIPSIS, HINT_WIDTH, PATH_WIDTH, VALUE_WIDTH, one_line, window
 from trainc.findings.finding import Finding, Severity, sort_key
 from trainc.findings.redaction import masked
@@ -16,7 +16,7 @@ _RESET = "\x1b[0m"
 _BOLD = "\x1b[1m"
 _GUTTER = "\x1b[34m"
 _POLICIES = "TC5"
-"""How codes of findings begin that policies make: a policy is named before the first colon of the message."""
+"""The beginning of the codes of policies. Their messages begin with the policy's name and a colon."""
 
 _COLOURS = {
     Severity.ERROR: "\x1b[1;31m",
@@ -37,7 +37,7 @@ def render(findings: Iterable[Finding], colour: bool = False) -> str:
 def render_brief(findings: Iterable[Finding], colour: bool = False) -> str:
     """Return the findings as ``render`` does, but of the warnings and notes of one code only the first.
 
-    It is followed by how many more there are. Every error is shown, and every policy that warns counts as a code.
+    A count of the others follows it. Every error is shown, and every policy that warns counts as a code of its own.
     """
     repeats: dict[tuple[str, ...], list[Finding]] = {}
     for finding in sorted(findings, key=sort_key):
@@ -47,7 +47,7 @@ def render_brief(findings: Iterable[Finding], colour: bool = False) -> str:
 
 
 def _repeated(finding: Finding) -> tuple[str, ...]:
-    """Return what findings have in common of which one is enough."""
+    """Return a key that is the same for findings of which only the first is shown."""
     if finding.severity is Severity.ERROR:
         return (finding.code, finding.file, str(finding.document.index), str(finding.path), finding.message)
     policy = finding.message.partition(":")[0] if finding.code.startswith(_POLICIES) else ""
@@ -75,7 +75,7 @@ def _split(source: Source) -> Sequence[str]:
 
 
 class _Renderer(Struct):
-    """One rendering: whether it has colour, and the lines of the sources so far."""
+    """Writes findings, and keeps the lines of their sources."""
 
     colour: bool
     lines: dict[Source, Sequence[str]] = field(default_factory=dict)
@@ -99,7 +99,9 @@ class _Renderer(Struct):
         where = one_line(dotted(finding.path))
         # The end of a long path says more than its beginning.
         where = where if len(where) <= PATH_WIDTH else ELLIPSIS + where[len(ELLIPSIS) - PATH_WIDTH :]
-        parts = [f"{_place(finding.document, mark)}: {label}: {self.paint(_BOLD, one_line(finding.message))}\n"]
+        parts = [
+            f"{position(finding.document, finding.path)}: {label}: {self.paint(_BOLD, one_line(finding.message))}\n"
+        ]
         parts += self.excerpt(finding.document, mark, size, _Pointer(style, "^", where))
         parts += self.notes(finding, size)
         for other, place in others:
@@ -107,11 +109,11 @@ class _Renderer(Struct):
             excerpt = list(self.excerpt(other.document, place, size, pointer))
             message = "" if excerpt else f": {pointer.text}"
             colons = self.paint(_GUTTER, f"{' ' * (size + 1)}:::")
-            parts += [f"{colons} {_place(other.document, place)}{message}\n", *excerpt]
+            parts += [f"{colons} {position(other.document, other.path)}{message}\n", *excerpt]
         return "".join(parts)
 
     def more(self, found: Sequence[Finding]) -> str:
-        """Return the line that counts the findings of which the first stands for all."""
+        """Return the line that counts findings of which only the first is shown."""
         if len(found) < 2:
             return ""
         files = len({finding.file for finding in found})
@@ -120,7 +122,7 @@ class _Renderer(Struct):
         return f"  {self.paint(_GUTTER, '=')} {len(found)} {first.severity}s of {first.code} {where}: -v shows all\n"
 
     def excerpt(self, document: Document, mark: Mark, size: int, pointer: _Pointer) -> Iterator[str]:
-        """Yield the gutter, the line of a mark and what points at it; nothing for an empty line."""
+        """Yield the gutter, the line of a mark and the pointer below it; nothing for an empty line."""
         line, column = masked(document, self.source(document), mark)
         if not line.strip():
             return
@@ -140,12 +142,14 @@ class _Renderer(Struct):
 
 
 class _Pointer(Struct, frozen=True):
-    """What stands below a line: a sign repeated below what is meant, and a text."""
+    """What is below a source line: a sign, repeated below the key or scalar in question, and a text."""
 
     style: str
     sign: str
     text: str
 
 
-def _place(document: Document, mark: Mark) -> str:
+def position(document: Document, path: Path) -> str:
+    """Return ``file:line:column`` of a value."""
+    mark = document.locate(path)
     return f"{one_line(document.source.name)}:{mark.line}:{mark.column}"

@@ -38,8 +38,8 @@ def _is_known(model: Model, objects: Objects, name: str) -> bool:
         return True
     if any((ACCOUNT, place, name) in model.cluster for place in (model.home, model.namespace)):
         return True
-    found = (document for key, document in model.cluster.items() if (key[0], key[2]) == (ACCOUNT, name))
-    return any(document.source == model.runtime.source for document in found)
+    beside = model.cluster.get((ACCOUNT, "default", name))  # of the runtime's file, without a namespace
+    return beside is not None and beside.source == model.runtime.source
 
 
 def still_unknown(findings: Iterable[Finding], namespace: str, companions: Iterable[Object]) -> tuple[Finding, ...]:

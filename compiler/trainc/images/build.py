@@ -12,18 +12,24 @@ from msgspec import UNSET, Struct
 
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.findings import Finding, report
-from trainc.images import layer_cache as store
-from trainc.images.apt import open_archive
+from trainc.images import layers as layer_cache
 from trainc.images.debian import installed
-from trainc.images.inputs import Inputs, read_image
+from trainc.images.definition import (
+    MALFORMED,
+    PACKAGES,
+    WHEELS,
+    BuildError,
+    Inputs,
+    changes,
+    packages_text,
+    read_image,
+    wheels_text,
+)
+from trainc.images.layers import Entry, copied, system_layer, upper_layer
 from trainc.images.layout import MARKER, Documents, Layer, canonical, digest_of, documents
-from trainc.images.pins import MALFORMED, PACKAGES, WHEELS, changes, packages_text, wheels_text
-from trainc.images.process import BuildError
-from trainc.images.rootfs import make_rootfs
+from trainc.images.rootfs import make_rootfs, open_archive, resolve
 from trainc.images.sbom import license_list, sbom, software
-from trainc.images.tars import Entry, copied, system_layer, upper_layer
-from trainc.images.wheels import resolve
-from trainc.project.atomic_write import replace_file
+from trainc.project.write import replace_file
 
 SYSTEM: Final = "trainc: packages"
 PROGRAM: Final = "trainc: files"
@@ -59,17 +65,17 @@ def build(inputs: Inputs, cache: Path, mirror: str | None = None) -> tuple[Built
     """
     if unpinned := tuple(_unpinned(inputs)):
         return None, unpinned
-    key = store.key_of(made_of(inputs))
-    stored = store.find(cache, key, SYSTEM)
+    key = layer_cache.key_of(made_of(inputs))
+    stored = layer_cache.find(cache, key, SYSTEM)
     if stored is None:
-        with store.scratch(cache) as scratch:
+        with layer_cache.scratch(cache) as scratch:
             made = make_rootfs(inputs, mirror, cache, scratch)
             if not isinstance(made, Path):
                 return None, made
             stored = _stored(inputs, made, cache, key)
     program = _program(inputs, stored)
     layer = Layer(digest_of(program), len(program), PROGRAM)
-    tars = (stored.tar, store.keep_bytes(cache, program))
+    tars = (stored.tar, layer_cache.keep_bytes(cache, program))
     done = documents(inputs.definition, (stored.layer, layer))
     return Built(inputs.definition.image, done.digest, tars, done), ()
 
@@ -85,7 +91,7 @@ def write_layout(built: Built, folder: Path) -> None:
     for data in (built.documents.config, built.documents.manifest):
         (blobs / digest_of(data).removeprefix("sha256:")).write_bytes(data)
     for tar in built.layers:
-        digest, _ = store.file_digest(tar)
+        digest, _ = layer_cache.file_digest(tar)
         shutil.copyfile(tar, blobs / digest.removeprefix("sha256:"))
     (making / "index.json").write_bytes(built.documents.index)
     (making / "oci-layout").write_bytes(MARKER)
@@ -131,7 +137,7 @@ def made_of(inputs: Inputs) -> JsonObject:
     }
 
 
-def _stored(inputs: Inputs, made: Path, cache: Path, key: str) -> store.Stored:
+def _stored(inputs: Inputs, made: Path, cache: Path, key: str) -> layer_cache.Stored:
     normal = made.with_name("normal.tar")
     try:
         with made.open("rb") as old, normal.open("wb") as new:
@@ -144,10 +150,10 @@ def _stored(inputs: Inputs, made: Path, cache: Path, key: str) -> store.Stored:
         lines = [f"{name} {version}: pinned, not installed" for name, version in sorted(pinned - there)]
         lines += [f"{name} {version}: installed, not pinned" for name, version in sorted(there - pinned)]
         raise BuildError("the system is not the pinned one\n" + "\n".join(lines))
-    return store.keep(cache, key, normal, facts, SYSTEM)
+    return layer_cache.keep(cache, key, normal, facts, SYSTEM)
 
 
-def _program(inputs: Inputs, stored: store.Stored) -> bytes:
+def _program(inputs: Inputs, stored: layer_cache.Stored) -> bytes:
     definition = inputs.definition
     parts = software(stored.facts, inputs.packages, inputs.wheels, definition)
     entries = [
@@ -173,7 +179,7 @@ def update(inputs: Inputs, cache: Path, mirror: str | None = None) -> Updated:
     Packages are resolved as apt would install them in an empty system.
     """
     definition = inputs.definition
-    with store.scratch(cache) as scratch:
+    with layer_cache.scratch(cache) as scratch:
         archive = open_archive(definition.suite, definition.architecture, mirror, scratch)
         packages = archive.resolve(definition.packages)
         asked = definition.wheels

@@ -1,19 +1,23 @@
-"""image.yaml: its text to a Definition. Pure."""
+"""The folder of an image: image.yaml, its pins in packages.lock and wheels.lock, and the files that it copies."""
 
 from __future__ import annotations
 
+import os
 import posixpath
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from trainc.basics.jsonvalues import Path
+from trainc.basics.jsonvalues import Path as FieldPath
 from trainc.findings import Finding, has_errors, report, sort_key
 from trainc.inputs.imagelock import key_of
-from trainc.inputs.source import Document, Source
-from trainc.project.typedfiles import convert, read_document
+from trainc.inputs.source import Document, Mark, Source
+from trainc.project.config import convert, read_document
+from trainc.project.read import read_bytes
 
 FILE: Final = "image.yaml"
 CODE: Final = "TC706"
@@ -61,6 +65,10 @@ class User(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="The name of the user and of its group."),
     ]
     id: Annotated[int, Meta(ge=1000, le=59999, description="The number of the user and of its group.")]
+
+
+class BuildError(Exception):
+    """An image cannot be built here; the text says why, and what would help."""
 
 
 class CopiedFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -174,7 +182,7 @@ def _contradictions(definition: Definition, document: Document) -> Iterator[Find
 
 def _paths(definition: Definition, document: Document) -> Iterator[Finding]:
     """Yield copied files from outside of images/, and paths in the image that are not valid or occur twice."""
-    targets: list[tuple[Path, str]] = []
+    targets: list[tuple[FieldPath, str]] = []
     for index, file in enumerate(definition.files):
         source = posixpath.normpath(file.source)
         if source.startswith(("/", "../../")) or source in (".", ".."):
@@ -191,3 +199,186 @@ def _paths(definition: Definition, document: Document) -> Iterator[Finding]:
         elif target in seen:
             yield report(CODE, document, path, f"duplicate path {target}")
         seen.add(target)
+
+
+PACKAGES: Final = "packages.lock"
+WHEELS: Final = "wheels.lock"
+MALFORMED: Final = "TC707"
+GONE: Final = "TC708"
+
+PACKAGES_HEADER: Final = (
+    "# Written by 'trainc image update': every Debian package of the image, its version, and the SHA-256 of its .deb.\n"
+)
+WHEELS_HEADER: Final = "# Written by 'trainc image update': the image's wheels, for pip install --require-hashes.\n"
+
+_PACKAGE = re.compile(r"(?P<name>[a-z0-9][a-z0-9+.-]+) (?P<version>[A-Za-z0-9.+:~-]+) (?P<hash>[0-9a-f]{64})")
+_WHEEL = re.compile(
+    r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9.!+_-]+) --hash=sha256:(?P<hash>[0-9a-f]{64})"
+)
+
+
+class Pin(Struct, frozen=True):
+    """A package or wheel: its name, its exact version, and the SHA-256 of its file in hexadecimal."""
+
+    name: str
+    version: str
+    sha256: str
+
+
+def parse_packages(source: Source) -> tuple[tuple[Pin, ...], tuple[Finding, ...]]:
+    """Return the pins of a packages.lock in its order, and what is wrong with it (TC707); no pins then."""
+    return _parse(source, _PACKAGE, "NAME VERSION SHA256")
+
+
+def parse_wheels(source: Source) -> tuple[tuple[Pin, ...], tuple[Finding, ...]]:
+    """Return the pins of a wheels.lock in its order, and what is wrong with it (TC707); no pins then."""
+    return _parse(source, _WHEEL, "NAME==VERSION --hash=sha256:SHA256")
+
+
+def packages_text(pins: Iterable[Pin]) -> str:
+    """Return the packages.lock of pins."""
+    return PACKAGES_HEADER + "".join(f"{pin.name} {pin.version} {pin.sha256}\n" for pin in _sorted(pins))
+
+
+def wheels_text(pins: Iterable[Pin]) -> str:
+    """Return the wheels.lock of pins."""
+    return WHEELS_HEADER + "".join(f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin in _sorted(pins))
+
+
+def missing(source: Source, pins: Sequence[Pin], offered: Mapping[str, Mapping[str, str]]) -> tuple[Finding, ...]:
+    """Return a TC708 for each pinned package that a package source does not have, with the versions to be had.
+
+    ``offered`` holds, by name and version, the SHA-256 of the .deb, an empty text where the package source says none.
+    """
+    document = _document(source)
+    findings = []
+    for pin in pins:
+        versions = offered.get(pin.name, {})
+        if pin.version not in versions:
+            message = f"{pin.name} {pin.version} is not available"
+            expected = ", ".join(sorted(versions)) or "no version"
+            findings.append(report(GONE, document, (pin.name,), message, found=pin.version, expected=expected))
+        elif versions[pin.version] not in ("", pin.sha256):
+            message = f"{pin.name} {pin.version} differs from the pinned one"
+            found = versions[pin.version]
+            findings.append(report(GONE, document, (pin.name,), message, found=found, expected=pin.sha256))
+    return tuple(findings)
+
+
+def preferences(pins: Iterable[Pin]) -> str:
+    """Return apt's preferences (apt_preferences(5)) by which nothing but the pinned versions can be installed."""
+    lines = ["Package: *", "Pin: release *", "Pin-Priority: -1", ""]
+    for pin in pins:
+        lines += [f"Package: {pin.name}", f"Pin: version {pin.version}", "Pin-Priority: 1001", ""]
+    return "\n".join(lines)
+
+
+def changes(old: Iterable[Pin], new: Iterable[Pin]) -> Iterator[str]:
+    """Yield a line for each package that comes, goes or has another version or content: ``+``, ``-`` or ``~``."""
+    before, after = ({pin.name: pin for pin in pins} for pins in (old, new))
+    for name in sorted(before.keys() | after.keys()):
+        was, now = before.get(name), after.get(name)
+        if was is None and now is not None:
+            yield f"+ {name} {now.version}"
+        elif now is None and was is not None:
+            yield f"- {name} {was.version}"
+        elif was != now and was is not None and now is not None:
+            yield f"~ {name} {now.version} (was {was.version})"
+
+
+def _sorted(pins: Iterable[Pin]) -> list[Pin]:
+    return sorted(pins, key=lambda pin: pin.name)
+
+
+def _parse(source: Source, form: re.Pattern[str], expected: str) -> tuple[tuple[Pin, ...], tuple[Finding, ...]]:
+    document = _document(source)
+    pins: dict[str, Pin] = {}
+    findings = []
+    for number, line in enumerate(source.decoded().splitlines()):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if (match := form.fullmatch(line.rstrip())) is None:
+            findings.append(report(MALFORMED, document, (number,), "not a pin", found=line, expected=expected))
+        elif match["name"] in pins:
+            findings.append(report(MALFORMED, document, (number,), f"{match['name']} is pinned twice"))
+        else:
+            pins[match["name"]] = Pin(match["name"], match["version"], match["hash"])
+    return (() if has_errors(findings) else tuple(pins.values())), tuple(findings)
+
+
+def _document(source: Source) -> Document:
+    """Return a document whose paths are numbers of lines, from 0, and names of packages."""
+
+    def marks() -> Mapping[FieldPath, Mark]:
+        found: dict[FieldPath, Mark] = {(): Mark(1, 1)}
+        for number, line in enumerate(source.decoded().splitlines()):
+            name = re.split(r"[ =]", line, maxsplit=1)[0]
+            found[(number,)] = found[(name,)] = Mark(number + 1, 1)
+        return found
+
+    return Document(source, {}, 0, marks)
+
+
+_LIMIT = 64 * 1024 * 1024
+
+
+class Inputs(Struct, frozen=True):
+    """All that an image is made of but Debian's packages and the wheels: those are pinned by their content.
+
+    ``contents`` are the files to copy by their path as image.yaml has it; ``packages_lock`` is where findings about
+    pins are placed, None where there are no pins yet, and so is ``wheels_lock``.
+    """
+
+    folder: Path
+    definition: Definition
+    document: Document
+    packages: tuple[Pin, ...] = ()
+    wheels: tuple[Pin, ...] = ()
+    contents: Mapping[str, bytes] = field(default_factory=dict)
+    packages_lock: Source | None = None
+    wheels_lock: Source | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the name of the folder, which is what commands call the image."""
+        return self.folder.resolve().name
+
+
+def read_image(folder: Path) -> tuple[Inputs | None, tuple[Finding, ...]]:
+    """Read a folder that has an image.yaml; None where anything in it is an error (TC706, TC707, or no YAML).
+
+    Findings name files by their path from the working directory. Raises BuildError for what cannot be read.
+    """
+    definition, document, findings = parse_definition(_source(folder / FILE))
+    if definition is None:
+        return None, findings
+    packages, wheels = _optional(folder / PACKAGES), _optional(folder / WHEELS)
+    pins, more = parse_packages(packages) if packages else ((), ())
+    pinned_wheels, others = parse_wheels(wheels) if wheels else ((), ())
+    findings = (*findings, *more, *others)
+    if has_errors(findings):
+        return None, findings
+    top = folder.resolve().parent
+    contents = {each.source: _copied(top, folder.resolve() / each.source) for each in definition.files}
+    return Inputs(folder, definition, document, pins, pinned_wheels, contents, packages, wheels), findings
+
+
+def _source(path: Path) -> Source:
+    return Source(os.path.relpath(path).replace(os.sep, "/"), _bytes(path))
+
+
+def _optional(path: Path) -> Source | None:
+    return _source(path) if path.exists() else None
+
+
+def _copied(top: Path, path: Path) -> bytes:
+    if not path.resolve().is_relative_to(top):
+        raise BuildError(f"{path} leads out of {top}: no link is followed there")
+    return _bytes(path)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return read_bytes(path, _LIMIT)
+    except ValueError as reason:
+        raise BuildError(f"{os.path.relpath(path)} {reason}") from None

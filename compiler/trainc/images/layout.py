@@ -1,19 +1,25 @@
-"""The documents of an OCI image (image-spec v1.1): configuration, manifest, index. Pure: bytes from values.
+"""OCI image layouts (image-spec v1.1): the documents of an image, and reading and verifying a layout.
 
-JSON is written with sorted keys and without spaces, so that equal values have equal digests.
+JSON is written with sorted keys and without spaces, so that equal values have equal digests. index.json names manifests
+by digest; the content of each lies below blobs/ under its own digest, which is checked when a layout is read.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
-from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.basics.jsonvalues import Json, JsonObject, get, objects
 from trainc.images.definition import PATH, Definition
+from trainc.inputs.imagelock import DIGEST, key_of
+from trainc.project.files import IrregularFileError, open_regular
+from trainc.project.read import read_bytes
 
 MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 INDEX: Final = "application/vnd.oci.image.index.v1+json"
@@ -118,3 +124,164 @@ def _index(definition: Definition, manifest: bytes) -> JsonObject:
         "annotations": {FULL_NAME: definition.image, REF_NAME: definition.image.rpartition(":")[2]},
     }
     return {"schemaVersion": 2, "mediaType": INDEX, "manifests": [entry]}
+
+
+MANIFESTS: Final = (
+    MANIFEST,
+    INDEX,
+    "application/vnd.docker.distribution.manifest.v2+json",
+    "application/vnd.docker.distribution.manifest.list.v2+json",
+)
+"""Media types of what a digest can pin: the manifest of one platform, or the index of several."""
+
+
+class LayoutError(Exception):
+    """A folder is no image layout, or its content is not what it says."""
+
+
+def read_layout(folder: Path, name: str | None = None) -> Mapping[str, str]:
+    """Return the digests of a layout by the names of images, spelt out; with a name only that one's.
+
+    Without a name every manifest must be named in full. Raises LayoutError.
+    """
+    manifests = objects(_read_index(folder).get("manifests"))
+    if not manifests:
+        raise LayoutError("index.json names no manifest")
+    if name is not None:
+        return {name: _verified(folder, _chosen(manifests, name))}
+    found: dict[str, str] = {}
+    for manifest in manifests:
+        key, digest = _key(manifest), _verified(folder, manifest)
+        if found.setdefault(key, digest) != digest:
+            raise LayoutError(f"index.json names two manifests {key}")
+    return found
+
+
+def verify_layout(folder: Path) -> tuple[Mapping[str, str], int]:
+    """Return the digests of a layout by names, and how many blobs it leads to, each of them as it is said to be.
+
+    Names are those of the annotations, the tag alone where no more is known. Raises LayoutError for a blob that is
+    missing, or has another size or digest, and for a layer whose content is not that of the configuration's diff_ids.
+    """
+    manifests = objects(_read_index(folder).get("manifests"))
+    if not manifests:
+        raise LayoutError("index.json names no manifest")
+    names: dict[str, str] = {}
+    seen: dict[str, int] = {}
+    for manifest in manifests:
+        digest = _verified(folder, manifest)
+        _verify_blobs(folder, digest, seen)
+        try:
+            name = _key(manifest)
+        except LayoutError:
+            name = next(_references(manifest), digest)
+        names[name] = digest
+    return names, len(seen)
+
+
+def _verify_blobs(folder: Path, digest: str, seen: dict[str, int]) -> None:
+    """Verify a manifest or an index whose own digest is right: all that it leads to."""
+    document = _json(_blob(folder, digest))
+    seen[digest] = seen.get(digest, 0) + 1
+    for manifest in objects(get(document, "manifests")):
+        _verify_blobs(folder, _verified(folder, manifest), seen)
+    layers = objects(get(document, "layers"))
+    config = get(document, "config")
+    for blob in (*layers, *([config] if isinstance(config, dict) else [])):
+        _verify_file(folder, blob)
+        seen[str(blob["digest"])] = 1
+    if isinstance(config, dict):
+        diffs = get(_json(_blob(folder, str(config["digest"]))), "rootfs", "diff_ids")
+        plain = [layer["digest"] for layer in layers if str(layer.get("mediaType")).endswith(".tar")]
+        if len(plain) == len(layers) and diffs != plain:
+            raise LayoutError(f"the configuration of {digest} has other diff_ids than its layers")
+
+
+def _verify_file(folder: Path, blob: JsonObject) -> None:
+    """Compare a blob of any size with what is said of it."""
+    digest, size = blob.get("digest"), blob.get("size")
+    if not isinstance(digest, str) or DIGEST.fullmatch(digest) is None:
+        raise LayoutError(f"a manifest has no sha256 digest, but {digest!r}")
+    try:
+        with os.fdopen(open_regular(_blob(folder, digest)), "rb") as file:
+            real = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+            length = file.tell()
+    except IrregularFileError:
+        raise LayoutError(f"{digest} is not a regular file") from None
+    except OSError as error:
+        raise LayoutError(f"{digest} cannot be read: {error.strerror}") from None
+    if length != size:
+        raise LayoutError(f"{digest} has {length} bytes, and its manifest says {size}")
+    if real != digest:
+        raise LayoutError(f"the content of {digest} is another one: {real}")
+
+
+def _blob(folder: Path, digest: str) -> Path:
+    return folder / "blobs" / "sha256" / digest.removeprefix("sha256:")
+
+
+def _read_index(folder: Path) -> JsonObject:
+    version = get(_json(folder / "oci-layout"), "imageLayoutVersion")
+    if not isinstance(version, str) or not version.startswith("1."):
+        raise LayoutError("oci-layout does not say version 1 of the image layout")
+    found = _json(folder / "index.json")
+    if not isinstance(found, dict):
+        raise LayoutError("index.json is no mapping")
+    return found
+
+
+def _json(path: Path) -> Json:
+    try:
+        return json.loads(_bytes(path))  # type: ignore[no-any-return]
+    except (ValueError, RecursionError):
+        raise LayoutError(f"{path.name} is not JSON") from None
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return read_bytes(path)
+    except ValueError as reason:
+        raise LayoutError(f"{path.name} {reason}") from None
+
+
+def _references(manifest: JsonObject) -> Iterator[str]:
+    for annotation in (FULL_NAME, REF_NAME):
+        if isinstance(value := get(manifest, "annotations", annotation), str):
+            yield value
+
+
+def _key(manifest: JsonObject) -> str:
+    """Return the full name that annotations give a manifest."""
+    references = list(_references(manifest))
+    for reference in references:
+        if "/" in reference and (key := key_of(reference)) is not None:
+            return key
+    known = f"only {references[0]!r}" if references else "nothing"
+    raise LayoutError(f"index.json says {known} of the image's name: give it, as NAME=FOLDER")
+
+
+def _chosen(manifests: list[JsonObject], name: str) -> JsonObject:
+    """Return the manifest of a name: called so in full, or by its tag, or the only one."""
+    tag = name.rpartition(":")[2]
+    for wanted in (lambda text: key_of(text) == name and "/" in text, lambda text: text == tag):
+        found = [each for each in manifests if any(wanted(text) for text in _references(each))]
+        if len(found) == 1:
+            return found[0]
+    if len(manifests) == 1:
+        return manifests[0]
+    raise LayoutError(f"index.json has {len(manifests)} manifests, and not one of them alone is {name} or {tag}")
+
+
+def _verified(folder: Path, manifest: JsonObject) -> str:
+    """Return the digest of a manifest whose content is there, of the size and digest that the index says."""
+    digest, size, kind = (manifest.get(key) for key in ("digest", "size", "mediaType"))
+    if not isinstance(digest, str) or DIGEST.fullmatch(digest) is None:
+        raise LayoutError(f"index.json has no sha256 digest, but {digest!r}")
+    if kind not in MANIFESTS:
+        raise LayoutError(f"{digest} is no manifest of an image, but {kind!r}")
+    data = _bytes(_blob(folder, digest))
+    if len(data) != size:
+        raise LayoutError(f"{digest} has {len(data)} bytes, and index.json says {size}")
+    if (real := digest_of(data)) != digest:
+        raise LayoutError(f"the content of {digest} is another one: {real}")
+    return digest

@@ -1,22 +1,27 @@
-"""Makes the tar of a Debian system of exactly the pinned packages and wheels, with mmdebstrap."""
+"""Makes the tar of a Debian system of exactly the pinned packages and wheels, with apt, mmdebstrap and pip.
+
+Programs see nothing of the environment but how to reach the network; apt has a state of its own, so neither the
+machine's lists nor its packages count.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shlex
-from collections.abc import Sequence
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from trainc.findings import Finding
-from trainc.images.apt import open_archive
-from trainc.images.definition import User
-from trainc.images.inputs import Inputs
-from trainc.images.pins import missing, preferences, wheels_text
-from trainc.images.process import run, tool
-from trainc.images.wheels import fetch
+from trainc.images.debian import mirror_sources, offered, sources, suites_of
+from trainc.images.definition import BuildError, Inputs, Pin, User, missing, preferences, wheels_text
 
 _PIP: Final = (
     "python3 $(echo /usr/share/python-wheels/pip-*.whl)/pip --quiet --disable-pip-version-check --no-cache-dir"
@@ -93,3 +98,212 @@ def _hooks(pins: Path, wheels: Path | None, user: User | UnsetType) -> Sequence[
         # Wheels bring shared libraries in /usr/local/lib, which the loader finds by its cache.
         hooks.append(f'--customize-hook={copied} && chroot "$1" sh -c {installed} && chroot "$1" ldconfig')
     return hooks
+
+
+_KEPT: Final = ("PATH", "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
+"""What of the environment a build sees: how to reach the network, and where programs are."""
+
+_PIP_SETTINGS: Final = "PIP_"
+_LINES: Final = 30
+
+
+def tool(name: str, package: str) -> str:
+    """Return the path of a program. Raises BuildError, naming the package that has it, where it is missing."""
+    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    if found is None:
+        raise BuildError(f"{name} is not installed: it is in Debian's package {package}")
+    return found
+
+
+def run(command: Sequence[str | Path], *, environment: Mapping[str, str] | None = None, pip: bool = False) -> str:
+    """Run a program to its end and return what it printed. Raises BuildError, with its last lines, where it fails.
+
+    The umask is 022 and the language none, whatever they are here; with ``pip`` the settings of pip are kept.
+    """
+    kept = {
+        name: value for name, value in os.environ.items() if name in _KEPT or (pip and name.startswith(_PIP_SETTINGS))
+    }
+    surroundings = {**kept, "LC_ALL": "C.UTF-8", "HOME": os.environ.get("HOME", "/"), **(environment or {})}
+    try:
+        done = subprocess.run(
+            [str(part) for part in command],
+            env=surroundings,
+            umask=0o022,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except OSError as error:
+        raise BuildError(f"{command[0]} does not run: {error.strerror}") from None
+    if done.returncode != 0:
+        told = "\n".join((done.stderr or done.stdout).strip().splitlines()[-_LINES:])
+        raise BuildError(f"{Path(command[0]).name} failed with exit status {done.returncode}\n{told}")
+    return done.stdout
+
+
+MIRROR: Final = "TRAINC_MIRROR"
+"""The environment variable that stands for --mirror."""
+
+_ETC: Final = Path("/etc/apt")
+_CHOSEN = re.compile(r"^Inst (?P<name>\S+) \((?P<version>\S+) ", re.M)
+_MINBASE: Final = ("?essential", "?priority(required)", "apt")
+"""What mmdebstrap's variant minbase installs, as apt's patterns (apt-patterns(7))."""
+
+
+class Archive(Struct, frozen=True):
+    """A package source as apt sees it: its folder of lists, and the SHA-256 of .deb files by package and version."""
+
+    sources: Path
+    options: tuple[str, ...]
+    offered: Mapping[str, Mapping[str, str]]
+
+    def resolve(self, packages: Iterable[str]) -> tuple[Pin, ...]:
+        """Return what a minimal system with these packages is made of today, by name. Raises BuildError."""
+        told = run([tool("apt-get", "apt"), *self.options, "--simulate", "install", *_MINBASE, *packages])
+        chosen = {match["name"].partition(":")[0]: match["version"] for match in _CHOSEN.finditer(told)}
+        pins = []
+        for name, version in sorted(chosen.items()):
+            digest = self.offered.get(name, {}).get(version, "")
+            if not digest:
+                raise BuildError(f"the package source says no SHA-256 of {name} {version}")
+            pins.append(Pin(name, version, digest))
+        return tuple(pins)
+
+
+def open_archive(suite: str, architecture: str, mirror: str | None, scratch: Path) -> Archive:
+    """Fetch the lists of packages of a release into a folder. Raises BuildError where there are none."""
+    path = scratch / "debian.sources"
+    path.write_text(sources_of(suite, mirror), encoding="utf-8")
+    state = scratch / "apt"
+    for folder in ("lists/partial", "cache/archives/partial"):
+        (state / folder).mkdir(parents=True)
+    (state / "status").touch()
+    settings = {
+        "APT::Architecture": architecture,
+        "APT::Architectures": architecture,
+        "APT::Install-Recommends": "false",
+        "APT::Sandbox::User": "root",
+        "Acquire::GzipIndexes": "false",
+        "Acquire::Languages": "none",
+        "Dir::Cache": state / "cache",
+        "Dir::Etc::preferences": "/dev/null",
+        "Dir::Etc::preferencesparts": "/dev/null",
+        "Dir::Etc::sourcelist": path,
+        "Dir::Etc::sourceparts": "/dev/null",
+        "Dir::State": state,
+        "Dir::State::lists": state / "lists",
+        "Dir::State::status": state / "status",
+    }
+    options = ("--quiet", *(f"-o{key}={value}" for key, value in settings.items()))
+    apt = tool("apt-get", "apt")
+    run([apt, *options, "--error-on=any", "update"])
+    listed = run([apt, *options, "indextargets", "--format", "$(FILENAME)", "Created-By: Packages"])
+    texts = (Path(line).read_text("utf-8", "replace") for line in listed.splitlines() if Path(line).exists())
+    return Archive(path, options, offered(texts))
+
+
+def sources_of(suite: str, mirror: str | None = None) -> str:
+    """Return where a release's packages come from, as deb822. Raises BuildError where that is nowhere.
+
+    ``mirror`` is the URI of an archive, or a file in the form of sources.list(5). Without it TRAINC_MIRROR of the
+    environment counts, and without that the machine's own sources of the release.
+    """
+    mirror = mirror or os.environ.get(MIRROR) or None
+    if mirror is None:
+        found = sources(_files(_ETC), suite)
+        where = f"{_ETC} has no source of"
+    elif Path(mirror).is_file():
+        found = sources({mirror: Path(mirror).read_text("utf-8", "replace")}, suite)
+        where = f"{mirror} has no source of"
+    elif "://" in mirror:
+        return mirror_sources(mirror, suite)
+    else:
+        raise BuildError(f"--mirror (or {MIRROR}) is neither a URI nor a file: {mirror}")
+    if not found:
+        raise BuildError(f"{where} {', '.join(suites_of(suite))}: give one with --mirror, a URI or a file")
+    return found
+
+
+def _files(etc: Path) -> Mapping[str, str]:
+    """Return apt's configuration of sources: its texts by path."""
+    found = [etc / "sources.list", *sorted((etc / "sources.list.d").glob("*"))]
+    kept = [path for path in found if path.suffix in (".list", ".sources") and path.is_file()]
+    return {str(path): path.read_text("utf-8", "replace") for path in kept}
+
+
+_PYTHON: Final = {"bookworm": "3.11", "trixie": "3.13"}
+"""The version of Python in a release of Debian."""
+
+_LIBC: Final = {"bookworm": 36, "trixie": 41}
+"""The minor version of its C library, 2.x, up to which platforms of wheels fit (PEP 600)."""
+
+_MACHINE: Final = {"amd64": "x86_64", "arm64": "aarch64"}
+_FILE = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)(-\d[^-]*)?-[^-]+-[^-]+-[^-]+\.whl")
+
+
+def fetch(pins: Sequence[Pin], suite: str, architecture: str, cache: Path, target: Path) -> tuple[Path, ...]:
+    """Bring the wheels of pins to a folder, from the cache or by pip, and return them. Raises BuildError."""
+    kept = cache / "wheels"
+    absent = [pin for pin in pins if _kept(kept, pin) is None]
+    if absent:
+        downloads, lock = target / "new", target / "wheels.lock"
+        target.mkdir(parents=True, exist_ok=True)
+        lock.write_text(wheels_text(absent), encoding="utf-8")
+        _download(["--require-hashes", "--no-deps", "--requirement", str(lock)], suite, architecture, downloads)
+        for file in sorted(downloads.iterdir()):
+            place = kept / _sha256(file)
+            place.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, place / file.name)
+        shutil.rmtree(downloads)
+    target.mkdir(parents=True, exist_ok=True)
+    return tuple(Path(shutil.copy(_found(kept, pin), target)) for pin in pins)
+
+
+def resolve(asked: Iterable[str], suite: str, architecture: str, scratch: Path) -> tuple[Pin, ...]:
+    """Return the newest wheels that fit, with what they depend on. Raises BuildError."""
+    folder = scratch / "resolved"
+    _download(list(asked), suite, architecture, folder)
+    pins = []
+    for file in sorted(folder.iterdir()):
+        match = _FILE.fullmatch(file.name)
+        assert match is not None, "pip was told to take only wheels"
+        pins.append(Pin(match["name"].replace("_", "-").lower(), match["version"], _sha256(file)))
+    return tuple(pins)
+
+
+def _download(what: list[str], suite: str, architecture: str, folder: Path) -> None:
+    if suite not in _PYTHON:
+        raise BuildError(f"the Python of Debian {suite} is not known here, so no wheels can be chosen for it")
+    folder.mkdir(parents=True)
+    machine = _MACHINE[architecture]
+    platforms = [f"manylinux_2_{minor}_{machine}" for minor in range(_LIBC[suite], 4, -1)]
+    older = [f"{name}_{machine}" for name in ("manylinux2014", "manylinux2010", "manylinux1")]
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "download"]
+    options = [
+        "--only-binary=:all:",
+        f"--python-version={_PYTHON[suite]}",
+        "--implementation=cp",
+        "--dest",
+        str(folder),
+    ]
+    run([*pip, *options, *(f"--platform={each}" for each in (*platforms, *older)), *what], pip=True)
+
+
+def _kept(kept: Path, pin: Pin) -> Path | None:
+    """Return the wheel of a pin if it is in the cache, and is what it was."""
+    found = next(iter(sorted((kept / pin.sha256).glob("*.whl"))), None)
+    return found if found is not None and found.is_file() and _sha256(found) == pin.sha256 else None
+
+
+def _found(kept: Path, pin: Pin) -> Path:
+    found = _kept(kept, pin)
+    if found is None:
+        raise BuildError(f"pip brought no wheel of {pin.name} {pin.version} with the SHA-256 {pin.sha256}")
+    return found
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -12,12 +12,10 @@ from typing import Final
 from msgspec import Struct, field
 
 from trainc.basics.jsonvalues import Json, JsonObject
-from trainc.images.debian import installed
-from trainc.images.definition import Definition
+from trainc.images.debian import NOTHING, installed, license_of, reference, spdx
+from trainc.images.definition import Definition, Pin
+from trainc.images.layers import Facts
 from trainc.images.layout import canonical
-from trainc.images.licenses import NOTHING, license_of, reference, spdx
-from trainc.images.pins import Pin
-from trainc.images.tars import Facts
 
 _CLASSIFIER: Final = "License :: OSI Approved :: "
 _CLASSIFIERS: Final = {

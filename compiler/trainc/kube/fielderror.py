@@ -19,7 +19,7 @@ _ESCAPES = {char: f"\\{letter}" for char, letter in zip('"\\\a\b\f\n\r\t\v', '"\
 
 
 def invalid(field: str, value: Json, detail: str) -> str:
-    """Return the text of ``field.Invalid`` for a value that Go has decoded (see goorder.typed)."""
+    """Return the text of ``field.Invalid`` for a value that Go has decoded (see gotypes.typed)."""
     return f"{field}: Invalid value: {go_value(value, struct=True)}: {detail}"
 
 

@@ -17,8 +17,18 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json
 from trainc.basics.regex import lazy
-from trainc.kube.digits import INT64_MAX, INT64_MIN, fits, int32, int64, read_digits, ten, without_tens, write_digits
-from trainc.kube.gojson import json_literal
+from trainc.kube.gojson import (
+    INT64_MAX,
+    INT64_MIN,
+    fits,
+    int32,
+    int64,
+    json_literal,
+    read_digits,
+    ten,
+    without_tens,
+    write_digits,
+)
 
 FORMAT_ERROR = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"  # ErrFormatWrong

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+import msgspec
+
 from trainc.inputs.source import Document
+from trainc.pipeline.content import bytes_of
 from trainc.pipeline.context import Executor, Prepared, in_order
 from trainc.pipeline.job import Job
+from trainc.pipeline.jobresults import Documents, JobResult, UnknownDocument, decode, encode
 
 FEW: Final = 300
 """Below this number of jobs, processes are not worth their start, unless the user gives their number."""
@@ -39,8 +44,8 @@ def forked(workers: int | None = None) -> Executor:
 
 
 def _shared(prepared: Prepared, documents: Sequence[Document], count: int) -> Iterator[Job]:
-    from trainc.parallel.chunks import lost, pack, ranges, unpack
     from trainc.parallel.crew import Crew, LostError
+    from trainc.parallel.forked import lost, pack, ranges, unpack
     from trainc.pipeline.jobresults import Documents
 
     others, parts = Documents(prepared), ranges(len(documents), count)
@@ -59,3 +64,39 @@ def _shared(prepared: Prepared, documents: Sequence[Document], count: int) -> It
         raise lost("a worker process", "out of memory?") from None
     finally:
         gc.unfreeze()
+
+
+CHUNK: Final = 64
+"""Most jobs of a chunk: about 50 ms of work, where sending one costs less than 1 ms."""
+
+_ROUNDS: Final = 4
+"""So many chunks each worker gets at least, where there are jobs enough: the last ones even out what others took."""
+
+
+def ranges(count: int, workers: int) -> list[tuple[int, int]]:
+    """Return begin and end of each chunk of so many jobs."""
+    size = max(1, min(CHUNK, -(-count // (workers * _ROUNDS))))
+    return [(begin, min(begin + size, count)) for begin in range(0, count, size)]
+
+
+def pack(jobs: Iterable[Job], documents: Documents) -> bytes:
+    """Return compiled jobs as bytes, in order; None in place of one with a finding that cannot be placed again."""
+    return msgspec.msgpack.encode([_packed(job, documents) for job in jobs])
+
+
+def _packed(job: Job, documents: Documents) -> JobResult | None:
+    try:
+        return encode(job, documents, bytes_of)
+    except UnknownDocument:
+        return None
+
+
+def unpack(data: bytes, jobs: Sequence[Document], documents: Documents, prepared: Prepared) -> Iterator[Job]:
+    """Yield the jobs of a chunk; those that could not be sent are compiled here."""
+    for result, document in zip(msgspec.msgpack.decode(data, type=list[JobResult | None]), jobs, strict=True):
+        yield prepared.compile(document) if result is None else decode(result, document, documents)
+
+
+def lost(what: str, why: str) -> ChildProcessError:
+    """Return the error of a worker that did not come back: the environment's fault, in all likelihood its memory."""
+    return ChildProcessError(errno.ECHILD, f"{what} ended before its work was done ({why})")

@@ -17,14 +17,13 @@ from msgspec.structs import replace
 from trainc.documents.classify import classify, with_namespace
 from trainc.documents.load import load
 from trainc.findings.suppression import WORD
-from trainc.images.lockfile import parse_lock
 from trainc.inputs.source import Document, Source
-from trainc.parallel.chunks import lost, pack, ranges, unpack
+from trainc.parallel.forked import lost, pack, ranges, unpack
 from trainc.pipeline.compile import load_all
 from trainc.pipeline.context import Executor, Keep, Prepared, in_order
 from trainc.pipeline.job import Job
 from trainc.pipeline.jobresults import Documents
-from trainc.project.config import parse
+from trainc.project.config import parse, parse_lock
 
 Text = tuple[str, bytes]
 """The name of a source, and its text in UTF-8."""

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from trainc.documents.classify import JOBS, classify, superseded
 from trainc.documents.load import load
 from trainc.findings import Finding, Silenced, has_errors, report, sort_key
-from trainc.findings.repeats import OfJob
+from trainc.findings.settling import OfJob
 from trainc.gitops.base import JOBSET
 from trainc.gitops.environment import name_collisions, patches_without_target, split
 from trainc.gitops.naming import Placed, too_many

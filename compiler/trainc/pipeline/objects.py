@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trainc.admission.configmaps import CODE as TOO_LARGE
-from trainc.admission.configmaps import UPSTREAM, message, oversized
+from trainc.admission.companions import oversized
 from trainc.admission.crd import UNCHECKED
-from trainc.admission.generated import Refused, admit_jobset
-from trainc.basics.jsonvalues import Json, Path, dotted, get
+from trainc.admission.jobset import admit_jobset
+from trainc.admission.refused import Refused
+from trainc.basics.jsonvalues import Json, Path, dotted, get, objects
 from trainc.checks import check_objects
 from trainc.findings import Finding, Severity, has_errors, report
 from trainc.gitops import naming, passes
@@ -29,51 +29,51 @@ def build(model: Model) -> tuple[Objects, list[Finding]]:
     """
     if not naming.is_by_content(model):
         return _build(model)
-    objects, findings = _build(naming.unnamed(model))
-    return (objects, findings) if has_errors(findings) else _build(naming.named(model, objects))
+    made, findings = _build(naming.unnamed(model))
+    return (made, findings) if has_errors(findings) else _build(naming.named(model, made))
 
 
 def _build(model: Model) -> tuple[Objects, list[Finding]]:
     faithful = model.options.faithful
-    objects = tuple(made for _, made in built(shaped(model)))
-    objects = attributed(model, objects if faithful else passes.shape(model, objects))
-    findings = [finding for made in objects for finding in _too_large(model, made)]
+    made = tuple(each for _, each in built(shaped(model)))
+    made = attributed(model, made if faithful else passes.shape(model, made))
+    findings = [finding for each in made for finding in _too_large(model, each)]
     if has_errors(findings):
-        return objects, findings
-    if (jobset := jobset_of(objects)) is not None:
+        return made, findings
+    if (jobset := jobset_of(made)) is not None:
         data, refusals = admit_jobset(jobset.data, _claims(model, jobset))
-        objects = with_jobset(objects, data)
-        jobset = jobset_of(objects)
+        made = with_jobset(made, data)
+        jobset = jobset_of(made)
         assert jobset is not None, "it has other data now"
         refusals = tuple(each for each in refusals if faithful or each.code != UNCHECKED)
         findings += [_refusal(model, jobset, refusal) for refusal in refusals]
         findings += () if refusals else check_objects(model, jobset)
     if faithful or has_errors(findings):
-        return objects, findings
-    objects = naming.titled(model, objects)
-    return objects, [*findings, *passes.judge(model, objects)]
+        return made, findings
+    made = naming.titled(model, made)
+    return made, [*findings, *passes.judge(model, made)]
 
 
 def _too_large(model: Model, made: Object) -> Iterator[Finding]:
     """Yield the finding of a ConfigMap that the API server refuses; upstream's controller retries for ever."""
-    if (size := oversized(made.data)) is None:
+    if (refused := oversized(made.data)) is None:
         return
-    total, path = size
-    document, where = blamed(model, made, path)
+    document, where = blamed(model, made, refused.path)
     hint = None
     if get(model.job.data, *_NODES) is not None:
         document, where, hint = model.job, _NODES, "ask for fewer nodes: the ConfigMap names each of them"
     severity = Severity.WARNING if model.options.faithful else None
-    text = f"{made.name}: {message(total)}"
-    yield report(TOO_LARGE, document, where, text, severity=severity, hint=hint, upstream=UPSTREAM)
+    message = f"{made.name}: {refused.message}"
+    yield report(refused.code, document, where, message, severity=severity, hint=hint, upstream=refused.upstream)
 
 
 def _claims(model: Model, jobset: Object) -> Mapping[str, Json]:
-    """Return the specs of the PersistentVolumeClaims in the job's namespace, by name, if the JobSet has any."""
-    if get(jobset.data, "spec", "volumeClaimPolicies") is None:
-        return {}
-    keys = [key for key in model.cluster if key[:2] == (_CLAIM, model.home)]
-    return {key[2]: model.cluster[key].data.get("spec") for key in keys}
+    """Return the specs of the PersistentVolumeClaims that exist under the names of the JobSet's claims."""
+    policies = objects(get(jobset.data, "spec", "volumeClaimPolicies"))
+    templates = [template for policy in policies for template in objects(policy.get("templates"))]
+    names = [f"{get(template, 'metadata', 'name') or ''}-{jobset.name}" for template in templates]
+    existing = {name: model.cluster.get((_CLAIM, model.home, name)) for name in names}
+    return {name: document.data.get("spec") for name, document in existing.items() if document is not None}
 
 
 def _refusal(model: Model, jobset: Object, refused: Refused) -> Finding:

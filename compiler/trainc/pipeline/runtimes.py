@@ -22,7 +22,7 @@ from trainc.findings import Finding, Related, Severity, report, suggest_by_words
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
 from trainc.kube.fielderror import invalid, quote
-from trainc.kube.goorder import typed
+from trainc.kube.gotypes import typed
 from trainc.plugins.base import refused
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
 from trainc.upstream import TRAINER_API, TRAINER_GROUP

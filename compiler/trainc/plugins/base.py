@@ -10,7 +10,7 @@ from msgspec import Struct
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects
 from trainc.findings import Finding, report
 from trainc.inputs.source import Document
-from trainc.kube.goorder import typed
+from trainc.kube.gotypes import typed
 from trainc.kube.quantity import Quantity, from_json
 from trainc.plugins.model import Findings, Model, Object, Objects
 from trainc.upstream import ANCESTOR_LABEL, FIXES, NODE, TRAINER, TRAINER_VERSION

@@ -8,9 +8,8 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
 from trainc.findings import Finding
-from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid
-from trainc.kube.gojson import trim_space
+from trainc.kube.gojson import int32, trim_space
 from trainc.plugins.base import (
     Plugin,
     config_map,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.findings import Finding, Severity, report, suggest
 from trainc.kube.fielderror import invalid
-from trainc.kube.goorder import typed
+from trainc.kube.gotypes import typed
 from trainc.kube.names import is_domain_prefixed_path
 from trainc.plugins.base import (
     Plugin,

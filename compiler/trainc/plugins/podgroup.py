@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from trainc.basics.jsonvalues import Json, JsonObject, get, objects
-from trainc.kube.digits import int32
+from trainc.kube.gojson import int32
 from trainc.kube.quantity import Quantity
 from trainc.plugins.base import known_bug, manifest
 from trainc.plugins.model import Findings, Model, Object, PodSet

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject, get
 from trainc.findings import Finding
-from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid, quote
-from trainc.kube.goorder import typed
+from trainc.kube.gojson import int32
+from trainc.kube.gotypes import typed
 from trainc.plugins import torchtune
 from trainc.plugins.base import (
     Plugin,

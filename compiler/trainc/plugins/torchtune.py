@@ -9,7 +9,7 @@ from trainc.basics.jsonvalues import Json, Path, dotted, existing, get
 from trainc.findings import Finding
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.gojson import trim_space
-from trainc.kube.goorder import typed
+from trainc.kube.gotypes import typed
 from trainc.plugins.base import gpu_count, known_bug, node_resources, pod_containers, refused
 from trainc.plugins.model import Findings, Model
 from trainc.upstream import ANCESTOR_LABEL, NODE, TRAINER, TRAINER_PORT

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trainc.kube.digits import int32
 from trainc.kube.fielderror import forbidden
+from trainc.kube.gojson import int32
 from trainc.plugins.base import Plugin, env_names, from_field, gpu_count, literal, node_resources, refused
 from trainc.plugins.model import Findings, Model
 from trainc.upstream import JOB_COMPLETION_INDEX, TRAINER_PORT

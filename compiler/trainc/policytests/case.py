@@ -1,60 +1,80 @@
-"""Files of tests: a mapping with ``tests``, each a name, an object and what is expected of it.
+"""Files of tests: a mapping with ``tests``, each a name, an object and the outcome to expect of policies.
 
-    tests:
-    - name: more GPUs than the namespace may have
-      object: {apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, ...}
-      expect:
-        gpu-ceiling:
-        - asks for 16 GPUs, and namespace team-a may have 8 in one job
-        image-digests: pass
-
-``oldObject``, ``operation``, ``namespace`` (a Namespace) and ``params`` (a list of objects) may be given, too.
+tests:
+- name: more GPUs than the namespace may have
+  object: {apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, ...}
+  expect:
+    gpu-ceiling:
+    - asks for 16 GPUs, and namespace team-a may have 8 in one job
+    image-digests: pass
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Final
+from typing import Annotated, Any, Final, Literal
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Meta, Struct
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, objects
-from trainc.findings import Finding, has_errors, report, suggest
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get
+from trainc.findings import Finding, has_errors, report
 from trainc.inputs.source import Document, Mark, Source
-from trainc.project.typedfiles import read_document
+from trainc.project.config import convert, read_document
 
 PASS: Final = "pass"
-OUTCOMES: Final = ("denied", "error", "undecided")
-ACTIONS: Final = ("Deny", "Warn", "Audit")
-OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
-
 _INVALID: Final = "TC507"
-_KEYS: Final[Mapping[str, tuple[type, str]]] = {
-    "name": (str, "a text that says what the test shows"),
-    "object": (dict, "a Kubernetes object"),
-    "oldObject": (dict, "a Kubernetes object"),
-    "operation": (str, ", ".join(OPERATIONS)),
-    "namespace": (dict, "a Namespace"),
-    "params": (list, "a list of Kubernetes objects"),
-    "expect": (dict, "a mapping from names of policies to pass or a list of messages"),
-}
-_FAILURE_KEYS: Final = ("message", "action", "outcome")
 
 
-class Failure(Struct, frozen=True):
+class ObjectName(Struct, frozen=True):
+    """The metadata that an object needs."""
+
+    name: str
+
+
+class Manifest(Struct, frozen=True):
+    """A Kubernetes object."""
+
+    api_version: str = msgspec.field(name="apiVersion")
+    kind: str
+    metadata: ObjectName
+
+
+class Failure(Struct, frozen=True, forbid_unknown_fields=True):
     """One thing that a policy is expected to say; ``action`` is None where any will do."""
 
     message: str
-    outcome: str = "denied"
-    action: str | None = None
+    outcome: Literal["denied", "error", "undecided"] = "denied"
+    action: Literal["Deny", "Warn", "Audit"] | None = None
+
+
+Expected = Literal["pass"] | Annotated[list[str | Failure], Meta(min_length=1)]
+
+
+class Test(Struct, frozen=True, forbid_unknown_fields=True):
+    """A test as it is written; operation is UPDATE by default where both objects are given, else CREATE."""
+
+    name: Annotated[str, Meta(min_length=1)]
+    expect: Annotated[dict[str, Expected], Meta(min_length=1)]
+    object: Manifest | None = None
+    old_object: Manifest | None = msgspec.field(default=None, name="oldObject")
+    operation: Literal["CREATE", "UPDATE", "DELETE"] | None = None
+    namespace: Manifest | None = None
+    params: list[Manifest] = []
+
+
+class File(Struct, frozen=True, forbid_unknown_fields=True):
+    """A file of tests."""
+
+    tests: Annotated[list[Test], Meta(min_length=1)]
 
 
 class Case(Struct, frozen=True, eq=False):
-    """One test. ``path`` leads to it in ``document``, the whole file; nothing expected of one is a pass.
+    """One test. ``path`` leads to it in ``document``, the whole file; nothing expected of a policy is a pass.
 
-    ``object`` and ``old`` are documents of their own, whose places are in the file; so are those of ``given``, the
-    namespace and the params.
+    ``object`` and ``old`` are documents whose positions are in the file; so are those of ``given``, the namespace and
+    the params.
     """
 
     document: Document
@@ -64,7 +84,7 @@ class Case(Struct, frozen=True, eq=False):
     object: Document | None
     old: Document | None
     given: tuple[Document, ...] = ()
-    expect: Mapping[str, tuple[Failure, ...]] = field(default_factory=dict)
+    expect: Mapping[str, tuple[Failure, ...]] = msgspec.field(default_factory=dict)
 
 
 def read(source: Source) -> tuple[tuple[Case, ...], tuple[Finding, ...]]:
@@ -72,131 +92,54 @@ def read(source: Source) -> tuple[tuple[Case, ...], tuple[Finding, ...]]:
     data, document, findings = read_document(source)
     if has_errors(findings):
         return (), findings
-    tests = data.get("tests") if isinstance(data, dict) else None
-    if not isinstance(tests, list) or not tests:
-        return (), (*findings, report(_INVALID, document, (), "no tests", expected="a mapping with a list, tests"))
-    found = [*findings, *_unknown(document, (), as_object(data), ("tests",))]
+    problems = convert(data, document, File, _INVALID)[1]
+    invalid = {finding.path[1] for finding in problems if len(finding.path) > 1}
     cases: list[Case] = []
     names: set[str] = set()
-    for index, test in enumerate(tests):
+    for index, raw in enumerate(as_list(get(data, "tests"))):
+        if index in invalid:
+            continue
         path: Path = ("tests", index)
-        problems = list(_check(document, path, test, names))
-        found += problems
-        if not has_errors(problems):
-            cases.append(_case(document, path, as_object(test)))
-    return tuple(cases), tuple(found)
+        test = msgspec.convert(raw, Test)
+        found = list(_check(document, path, test, names))
+        problems += found
+        if not found:
+            cases.append(_case(document, path, test, as_object(raw)))
+    return tuple(cases), (*findings, *problems)
 
 
-def _check(document: Document, path: Path, test: Json, names: set[str]) -> Iterator[Finding]:
-    if not isinstance(test, dict):
-        yield report(_INVALID, document, path, "a test is a mapping")
-        return
-    yield from _unknown(document, path, test, _KEYS)
-    for key, (kind, shape) in _KEYS.items():
-        if key in test and not isinstance(test[key], kind):
-            yield report(_INVALID, document, (*path, key), f"{key} is of the wrong type", expected=shape)
-    for key in ("name", "expect"):
-        if not test.get(key):
-            yield report(_INVALID, document, path, f"the test has no {key}", expected=_KEYS[key][1])
-    name = test.get("name")
-    if isinstance(name, str):
-        if name in names:
-            yield report(_INVALID, document, (*path, "name"), f"a second test is called {name!r}")
-        names.add(name)
-    yield from _check_operation(document, path, test)
-    yield from _check_objects(document, path, test)
-    for policy, expected in as_object(test.get("expect")).items():
-        yield from _check_expected(document, (*path, "expect", policy), expected)
+def _operation(test: Test) -> str:
+    return test.operation or ("UPDATE" if test.object is not None and test.old_object is not None else "CREATE")
 
 
-def _check_operation(document: Document, path: Path, test: JsonObject) -> Iterator[Finding]:
+def _check(document: Document, path: Path, test: Test, names: set[str]) -> Iterator[Finding]:
+    if test.name in names:
+        yield report(_INVALID, document, (*path, "name"), f"duplicate name {test.name!r}")
+    names.add(test.name)
     operation = _operation(test)
-    if operation not in OPERATIONS:
-        place = (*path, "operation")
-        yield report(_INVALID, document, place, "unknown operation", found=operation, expected=", ".join(OPERATIONS))
-        return
-    for key, needed in (("object", operation != "DELETE"), ("oldObject", operation != "CREATE")):
-        if needed != (key in test):
-            has = "needs an" if needed else "has no"
-            yield report(_INVALID, document, path, f"{operation} {has} {key}")
+    needs = (("object", test.object, operation != "DELETE"), ("oldObject", test.old_object, operation != "CREATE"))
+    for key, given, needed in needs:
+        if needed != (given is not None):
+            verb = "needs an" if needed else "has no"
+            yield report(_INVALID, document, path, f"{operation} {verb} {key}")
 
 
-def _check_objects(document: Document, path: Path, test: JsonObject) -> Iterator[Finding]:
-    for place, data in _objects(test):
-        metadata = as_object(data.get("metadata"))
-        for key, value in (("apiVersion", data.get("apiVersion")), ("kind", data.get("kind"))):
-            if not isinstance(value, str):
-                yield report(_INVALID, document, (*path, *place), f"the object has no {key}")
-        if not isinstance(metadata.get("name"), str):
-            yield report(_INVALID, document, (*path, *place), "the object has no metadata.name")
+def _case(document: Document, path: Path, test: Test, raw: JsonObject) -> Case:
+    def part(*step: str | int) -> Document | None:
+        """Return an object in the file as a document whose positions are those of the file."""
+        data: Any = get(raw, *step)
+        marks = partial(_below, document, (*path, *step))
+        return Document(document.source, data, document.index, marks) if data else None
+
+    given = (part("namespace"), *(part("params", index) for index in range(len(test.params))))
+    expect = {policy: tuple(_failures(value)) for policy, value in test.expect.items()}
+    present = tuple(each for each in given if each is not None)
+    return Case(document, path, test.name, _operation(test), part("object"), part("oldObject"), present, expect)
 
 
-def _check_expected(document: Document, path: Path, expected: Json) -> Iterator[Finding]:
-    shape = f"{PASS}, or a list of messages, or of mappings with {', '.join(_FAILURE_KEYS)}"
-    if expected == PASS:
-        return
-    if not isinstance(expected, list) or not expected:
-        yield report(_INVALID, document, path, "unclear what is expected", expected=shape)
-        return
-    for index, item in enumerate(expected):
-        place = (*path, index)
-        if isinstance(item, dict):
-            yield from _unknown(document, place, item, _FAILURE_KEYS)
-            for key, choice in (("outcome", OUTCOMES), ("action", ACTIONS)):
-                if key in item and item[key] not in choice:
-                    found = str(item[key])
-                    yield report(
-                        _INVALID, document, (*place, key), f"unknown {key}", found=found, expected=", ".join(choice)
-                    )
-            if not isinstance(item.get("message"), str):
-                yield report(_INVALID, document, place, "no message", expected=shape)
-        elif not isinstance(item, str):
-            yield report(_INVALID, document, place, "unclear what is expected", expected=shape)
-
-
-def _unknown(
-    document: Document, path: Path, data: JsonObject, known: Mapping[str, object] | tuple[str, ...]
-) -> Iterator[Finding]:
-    for key in data:
-        if key not in known:
-            yield report(_INVALID, document, (*path, key), f"unknown key {key!r}", hint=suggest(key, tuple(known)))
-
-
-def _operation(test: JsonObject) -> str:
-    return str(test.get("operation") or ("UPDATE" if "object" in test and "oldObject" in test else "CREATE"))
-
-
-def _objects(test: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
-    for key in ("object", "oldObject", "namespace"):
-        if isinstance(data := test.get(key), dict):
-            yield (key,), data
-    for index, data in enumerate(objects(test.get("params"))):
-        yield ("params", index), data
-
-
-def _case(document: Document, path: Path, test: JsonObject) -> Case:
-    parts = {place: _part(document, (*path, *place), data) for place, data in _objects(test)}
-    own = {place: parts.pop(place, None) for place in (("object",), ("oldObject",))}
-    expect = {policy: tuple(_failures(value)) for policy, value in as_object(test["expect"]).items()}
-    name = str(test["name"])
-    return Case(
-        document, path, name, _operation(test), own["object",], own["oldObject",], tuple(parts.values()), expect
-    )
-
-
-def _failures(expected: Json) -> Iterator[Failure]:
+def _failures(expected: Literal["pass"] | list[str | Failure]) -> Iterator[Failure]:
     for item in expected if isinstance(expected, list) else ():
-        if isinstance(item, dict):
-            action = item.get("action")
-            outcome = str(item.get("outcome", "denied"))
-            yield Failure(str(item["message"]), outcome, action if isinstance(action, str) else None)
-        else:
-            yield Failure(str(item))
-
-
-def _part(document: Document, prefix: Path, data: JsonObject) -> Document:
-    """Return an object in a file as a document: its places are those of the file."""
-    return Document(document.source, data, document.index, partial(_below, document, prefix))
+        yield item if isinstance(item, Failure) else Failure(item)
 
 
 def _below(document: Document, prefix: Path) -> Mapping[Path, Mark]:

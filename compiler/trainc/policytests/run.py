@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from trainc.admission.companions import admit_companions, admit_object
 from trainc.admission.crd import admit_document
-from trainc.admission.generated import admit_jobset
+from trainc.admission.jobset import admit_jobset
 from trainc.admission.policy import Decision, PolicySet
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get, objects
 from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB, Key, classify, identity
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, has_errors, report, suggest
-from trainc.findings.repeats import collapse
+from trainc.findings.settling import collapse
 from trainc.inputs.source import Document, Source
 from trainc.kube.gotypes import GoDecodeError
 from trainc.pipeline.policies import creation, is_policy
@@ -140,10 +140,7 @@ def _stored(document: Document, registry: Registry) -> tuple[Document, tuple[Fin
     except GoDecodeError as error:
         place = existing(document.data, error.path)
         return document, (report("TC109", document, place, f"cannot be decoded: {error.message}"),)
-    places = [existing(document.data, each.path) for each in refused]
-    return replace(document, data=data), tuple(
-        report(each.code, document, place, each.message) for each, place in zip(refused, places, strict=True)
-    )
+    return replace(document, data=data), tuple(each._replace(stage=None).finding(document) for each in refused)
 
 
 def _in_namespace(document: Document) -> Document:

@@ -15,10 +15,9 @@ from typing import Final, NamedTuple
 from trainc.findings.display import is_printable
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Source
-from trainc.project.config import Config, parse
-from trainc.project.foreign import OWNED, Kind
+from trainc.project.config import Config, parse, read_document
+from trainc.project.files import OWNED, Kind
 from trainc.project.read import CONFIG, LIMIT, LOCK, OUT, SUFFIXES, is_given, is_input
-from trainc.project.typedfiles import read_document
 
 FOLDERS: Final = ("jobs", "runtimes", "policies", "out")
 SETTINGS: Final = (CONFIG, LOCK)

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.admission.generated import admit_jobset
+from trainc.admission.jobset import admit_jobset
 from trainc.basics.jsonvalues import Json, JsonObject, Path, existing, get
 from trainc.documents.compare import counterpart
 from trainc.gitops import passes

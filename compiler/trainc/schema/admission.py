@@ -11,7 +11,6 @@ import msgspec
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object
 from trainc.findings import suggest
 from trainc.kube.fielderror import NO_FIELD
-from trainc.schema.faults import UNKNOWN, UNREADABLE, Faults
 from trainc.schema.kinds import Resource
 from trainc.schema.metadata import (
     SUBDOMAIN,
@@ -24,7 +23,7 @@ from trainc.schema.metadata import (
 )
 from trainc.schema.structural import Structural, has_embedded, has_rules
 from trainc.schema.walk import PRUNE, STORE, node_of
-from trainc.schema.wording import Violation, native_violation, violations
+from trainc.schema.wording import UNKNOWN, UNREADABLE, Failures, Violation, native_violation, violations
 
 _NOT_CHECKED = (
     "some validation rules were not checked because the object was invalid;"
@@ -54,7 +53,7 @@ def admit(resource: Resource, data: JsonObject, go: str = "", *, reads: bool = F
     named, dropped, refusal = read_metadata(data, namespaced=resource.namespaced)
     if refusal is not None:
         return Admitted(data, violations=(refusal,))
-    schema, faults = resource.schema, _walk_status(resource, named)
+    schema, failures = resource.schema, _walk_status(resource, named)
     mode = STORE._replace(native=resource.native, reads=reads)
     if has_embedded(schema):
         try:
@@ -63,13 +62,13 @@ def admit(resource: Resource, data: JsonObject, go: str = "", *, reads: bool = F
             return Admitted(data, violations=(error.violation,))
         named = as_object(read)
         dropped += inner
-    stored = as_object(node_of(schema, mode, go, whole=True).visit(_without_status(resource, named), faults))
+    stored = as_object(node_of(schema, mode, go, whole=True).visit(_without_status(resource, named), failures))
     stored = _without_status(resource, stored)
-    dropped += tuple(fault.path for fault in faults if fault.keyword == UNKNOWN)
-    found = _violations(resource, stored, faults)
+    dropped += tuple(failure.path for failure in failures if failure.keyword == UNKNOWN)
+    found = _violations(resource, stored, failures)
     if resource.native and any(violation.decode for violation in found):
         stored = data
-    return Admitted(stored, dropped, found, not any(fault.keyword == UNREADABLE for fault in faults))
+    return Admitted(stored, dropped, found, not any(failure.keyword == UNREADABLE for failure in failures))
 
 
 def _without_status(resource: Resource, data: JsonObject) -> JsonObject:
@@ -78,20 +77,20 @@ def _without_status(resource: Resource, data: JsonObject) -> JsonObject:
     return data
 
 
-def _walk_status(resource: Resource, data: JsonObject) -> Faults:
+def _walk_status(resource: Resource, data: JsonObject) -> Failures:
     """Return what is unknown in a status that nobody can set on create, and what Go cannot decode."""
-    faults: Faults = []
+    failures: Failures = []
     schema = resource.schema.properties.get("status")
     if resource.status and "status" in data and schema is not None:
-        node_of(schema, STORE._replace(native=resource.native)).visit(data["status"], faults)
-        faults = [f for f in faults if f.keyword == UNKNOWN or (resource.native and f.keyword != "required")]
-        for fault in faults:
-            fault.steps.append("status")
-    return faults
+        node_of(schema, STORE._replace(native=resource.native)).visit(data["status"], failures)
+        failures = [f for f in failures if f.keyword == UNKNOWN or (resource.native and f.keyword != "required")]
+        for failure in failures:
+            failure.steps.append("status")
+    return failures
 
 
-def _violations(resource: Resource, stored: JsonObject, faults: Faults) -> tuple[Violation, ...]:
-    """Return the violations of an object as it is stored; ``faults`` are those of the walk over it."""
+def _violations(resource: Resource, stored: JsonObject, failures: Failures) -> tuple[Violation, ...]:
+    """Return the violations of an object as it is stored; ``failures`` are those of the walk over it."""
     metadata = stored.get("metadata", {})
     assert isinstance(metadata, dict), "Go has decoded it"
     if resource.native:
@@ -99,10 +98,10 @@ def _violations(resource: Resource, stored: JsonObject, faults: Faults) -> tuple
 
         rules = NAME_RULES.get(resource.kind, SUBDOMAIN)
         found = object_meta_violations(metadata, namespaced=resource.namespaced, name_rules=rules)
-        return (*found, *(native_violation(fault) for fault in faults if fault.keyword != UNKNOWN))
+        return (*found, *(native_violation(failure) for failure in failures if failure.keyword != UNKNOWN))
     found = object_meta_violations(metadata, namespaced=resource.namespaced)
-    if faults:
-        found += violations(resource.schema, faults)
+    if failures:
+        found += violations(resource.schema, failures)
     if has_embedded(resource.schema):
         found += embedded_violations(resource.schema, stored)
     return with_unchecked_rules(resource.schema, found) if found else ()
@@ -127,9 +126,13 @@ def check(schema: Structural, data: Json) -> tuple[Json, tuple[Path, ...], tuple
 
     For files of trainc's own that have a structural schema.
     """
-    faults: Faults = []
-    pruned = node_of(schema, PRUNE).visit(data, faults)
-    return pruned, tuple(fault.path for fault in faults if fault.keyword == UNKNOWN), violations(schema, faults)
+    failures: Failures = []
+    pruned = node_of(schema, PRUNE).visit(data, failures)
+    return (
+        pruned,
+        tuple(failure.path for failure in failures if failure.keyword == UNKNOWN),
+        violations(schema, failures),
+    )
 
 
 def unknown_field_hint(resource: Resource, path: Path) -> str | None:

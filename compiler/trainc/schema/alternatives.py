@@ -1,7 +1,7 @@
 """The keywords anyOf, oneOf, allOf and not, as checks of a walk (walk.py).
 
 Source of the rules: k8s.io/kube-openapi pkg/validation/validate, whose choice among alternatives is kept: where none
-fits, the faults are told of the one that came furthest.
+fits, the failures are told of the one that came furthest.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from trainc.schema.faults import Fault, Faults, Visit
 from trainc.schema.values import json_type, mismatch
+from trainc.schema.wording import Failure, Failures, Visit
 
 if TYPE_CHECKING:
     from trainc.schema.walk import Node
@@ -30,56 +30,56 @@ def alternative_checks(node: Node, cls: type) -> Iterator[Visit]:
 
 
 def _any_of(node: Node, nodes: list[Node]) -> Visit:
-    def check(value: Any, faults: Faults) -> Any:
-        tried: list[Faults] = []
+    def check(value: Any, failures: Failures) -> Any:
+        tried: list[Failures] = []
         for each in nodes:
-            tried.append(each.faults_of(value))
+            tried.append(each.failures_of(value))
             if not tried[-1]:
                 return value
         best = _best(nodes, tried, value)
-        for fault in best:
-            fault.secondary = fault.secondary or (fault.keyword == "type" and fault.node in nodes)
-        faults += [Fault("anyOf", value, node), *best]
+        for failure in best:
+            failure.secondary = failure.secondary or (failure.keyword == "type" and failure.node in nodes)
+        failures += [Failure("anyOf", value, node), *best]
         return value
 
     return check
 
 
 def _one_of(node: Node, nodes: list[Node]) -> Visit:
-    def check(value: Any, faults: Faults) -> Any:
-        tried = [each.faults_of(value) for each in nodes]
+    def check(value: Any, failures: Failures) -> Any:
+        tried = [each.failures_of(value) for each in nodes]
         valid = sum(not found for found in tried)
         if not valid:
-            faults += [Fault("oneOf", value, node, "Found none valid"), *_best(nodes, tried, value)]
+            failures += [Failure("oneOf", value, node, "Found none valid"), *_best(nodes, tried, value)]
         elif valid > 1:
-            faults.append(Fault("oneOf", value, node, f"Found {valid} valid alternatives"))
+            failures.append(Failure("oneOf", value, node, f"Found {valid} valid alternatives"))
         return value
 
     return check
 
 
 def _all_of(node: Node, nodes: list[Node]) -> Visit:
-    def check(value: Any, faults: Faults) -> Any:
-        tried = [each.faults_of(value) for each in nodes]
+    def check(value: Any, failures: Failures) -> Any:
+        tried = [each.failures_of(value) for each in nodes]
         if any(tried):
-            faults += (fault for found in tried for fault in found)
-            faults.append(Fault("allOf", value, node, ". None validated" if all(tried) else ""))
+            failures += (failure for found in tried for failure in found)
+            failures.append(Failure("allOf", value, node, ". None validated" if all(tried) else ""))
         return value
 
     return check
 
 
 def _not(node: Node, negated: Node) -> Visit:
-    def check(value: Any, faults: Faults) -> Any:
-        if not negated.faults_of(value):
-            faults.append(Fault("not", value, node))
+    def check(value: Any, failures: Failures) -> Any:
+        if not negated.failures_of(value):
+            failures.append(Failure("not", value, node))
         return value
 
     return check
 
 
-def _best(nodes: list[Node], tried: list[Faults], value: Any) -> Faults:
-    """Return the faults of the alternative that came furthest, of the first such one."""
+def _best(nodes: list[Node], tried: list[Failures], value: Any) -> Failures:
+    """Return the failures of the alternative that came furthest, of the first such one."""
     scores = [_score(node, value) for node in nodes]
     return tried[scores.index(max(scores))]
 
@@ -113,7 +113,7 @@ def _score_alternatives(node: Node, keyword: str, value: Any) -> int:
     scores = [_score(each, value) for each in nodes]
     if keyword == "allOf":
         return sum(scores)
-    valid = [score for each, score in zip(nodes, scores, strict=True) if not each.faults_of(value)]
+    valid = [score for each, score in zip(nodes, scores, strict=True) if not each.failures_of(value)]
     if keyword == "oneOf" and len(valid) > 1:
         return 0
     return valid[0] if valid else max(scores)

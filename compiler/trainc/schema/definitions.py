@@ -14,8 +14,8 @@ import msgspec
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, objects
 from trainc.findings import suggest
 from trainc.schema.admission import admit
+from trainc.schema.formats import matcher
 from trainc.schema.kinds import BUILT_IN, Resource
-from trainc.schema.patterns import matcher
 from trainc.schema.structural import KEYWORDS, PROSE, SchemaError, parse, subschemas
 from trainc.schema.wording import Violation
 

@@ -1,20 +1,25 @@
-"""String formats that the API server checks.
+"""String formats that the API server checks, and patterns as Go reads them: RE2, whose library is used.
+
+The patterns in this package's own schemas are few and mean the same to Python's re, but for the end of the text; they
+are left to it, since most runs then need no library. Foreign ones never are: re takes exponential time on some.
 
 Sources of the rules: k8s.io/kube-openapi pkg/validation/strfmt with its copy of govalidator, and the list of formats in
 k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/validation/formats.go; formats beyond that list are ignored there.
-For uri net/url (ParseRequestURI) and for email net/mail (ParseAddress) of Go's standard library, which follows RFC 5322
-and is more permissive in places; encoded words of a display name are taken as they are.
+For uri net/url (ParseRequestURI) and for email net/mail (ParseAddress) of Go's standard library, without what few know:
+comments, groups, and encoded words of a name.
 """
 
 from __future__ import annotations
 
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Final
 
+from trainc.basics.jsonvalues import Json
 from trainc.basics.regex import lazy
-from trainc.schema.patterns import matcher
+from trainc.data import load_json
 
 _DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _TIME = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))"
@@ -49,12 +54,17 @@ _HOST = lazy(f"(?:{_HOST_CHAR}|%25|%[89A-Fa-f][0-9A-Fa-f])*")
 _ZONE = lazy(f"(?:{_HOST_CHAR}|%[0-9A-Fa-f]{{2}})*")
 _NO_ZONE = lazy("%(?:[01][0-9A-Fa-f]|2[3Ff]|3[Ff]|40|5[CcEe]|60|7[B-DFb-df])")
 _STRICT_PORTS = ("http", "https")
-_ATOM_CHAR = r'[^\x00-\x20\x7f()<>\[\]:;@\\,"]'
-_ATOM = lazy(f"{_ATOM_CHAR}+")
+_ATOM_CHAR = r'[^\x00-\x20\x7f()<>\[\]:;@\\,".]'
+_ATOM = rf"{_ATOM_CHAR}+(?:\.{_ATOM_CHAR}+)*"
 _VISIBLE = r"[^\x00-\x08\x0a-\x1f\x7f]"
-_QUOTED = lazy(rf'"((?:(?![\\"]){_VISIBLE}|\\{_VISIBLE})*)"')
-_LITERAL = lazy(r"\[([^\x00-\x20\x7f\[\]\\]*)\]")
-_SPACE = lazy(r"[ \t]*")
+_QUOTED = rf'"(?:(?![\\"]){_VISIBLE}|\\{_VISIBLE})*"'
+_SPACE = r"[ \t]*"
+_LITERAL = r"\[(?P<ip>[^\x00-\x20\x7f\[\]\\]*)\]"
+_WORD = rf"(?:{_QUOTED}|(?:{_ATOM_CHAR}|\.)+)"
+_EMAIL = lazy(
+    rf'{_SPACE}(?P<named>(?:{_WORD}{_SPACE})*<{_SPACE})?(?:(?!""){_QUOTED}|{_ATOM})@{_SPACE}(?:{_ATOM}|{_LITERAL})'
+    rf"(?(named)>){_SPACE}"
+)
 
 
 def is_date(text: str) -> bool:
@@ -123,26 +133,13 @@ def is_cidr(text: str) -> bool:
 
 
 def _is_address(text: str) -> bool:
-    if ":" not in text:
-        return _is_dotted(text)
-    head, gap, tail = text.partition("::")
-    if gap and "::" in tail:
+    import ipaddress  # two milliseconds to load, and few values are addresses
+
+    try:
+        ipaddress.ip_address(re.sub(r"(^|[.:])0+(?=[0-9]+(\.|$))", r"\1", text))
+    except ValueError:
         return False
-    groups = [group for part in (head, tail) if part for group in part.split(":")]
-    count = len(groups)
-    if groups and "." in groups[-1] and (tail or not gap):
-        if not _is_dotted(groups.pop()):
-            return False
-        count += 1
-    whole = count < 8 if gap else count == 8
-    return whole and all(re.fullmatch("[0-9a-fA-F]{1,4}", group) for group in groups)
-
-
-def _is_dotted(text: str) -> bool:
-    parts = text.split(".")
-    return len(parts) == 4 and all(
-        re.fullmatch("[0-9]+", part) and int(part[-6:]) <= 255 and len(part) < 7 for part in parts
-    )
+    return "%" not in text
 
 
 def _is_mac(text: str) -> bool:
@@ -238,129 +235,10 @@ def _is_literal(host: str) -> bool:
     return "%" not in address and is_ip(address) and (is_ipv6(address) or ":" in address)
 
 
-class _Refused(ValueError):
-    """The text is no address."""
-
-
 def is_email(text: str) -> bool:
-    """Tell whether text is one address, alone or as ``name <address>``, or a group of one."""
-    try:
-        found, at = _address(text, 0, group=True)
-        return found == 1 and _comments(text, at) == len(text)
-    except _Refused:
-        return False
-
-
-def _address(text: str, at: int, *, group: bool) -> tuple[int, int]:
-    """Read an address from ``at``; return how many there were, more or less than one in a group, and where they end."""
-    at = _blank(text, at)
-    if at == len(text):
-        raise _Refused
-    try:
-        end = _blank(text, _specification(text, at))
-    except _Refused:
-        return _named(text, at, group=group)
-    return 1, (_comment(text, end) if text.startswith("(", end) else end)
-
-
-def _named(text: str, at: int, *, group: bool) -> tuple[int, int]:
-    if not text.startswith("<", at):
-        at = _phrase(text, at)
-    at = _blank(text, at)
-    if group and text.startswith(":", at):
-        return _group(text, at + 1)
-    if not text.startswith("<", at):
-        raise _Refused
-    end = _specification(text, at + 1)
-    if not text.startswith(">", end):
-        raise _Refused
-    return 1, end + 1
-
-
-def _group(text: str, at: int) -> tuple[int, int]:
-    at, count = _blank(text, at), 0
-    if text.startswith(";", at):
-        return 0, _comments(text, at + 1)
-    while True:
-        found, at = _address(text, at, group=False)
-        count += found
-        at = _comments(text, at)
-        if text.startswith(";", at):
-            return count, _comments(text, at + 1)
-        if not text.startswith(",", at):
-            raise _Refused
-        at += 1
-
-
-def _specification(text: str, at: int) -> int:
-    """Return where ``local@domain`` ends, which begins at ``at``."""
-    at = _blank(text, at)
-    quoted = _QUOTED.match(text, at)
-    if quoted is not None:
-        if not quoted[1]:
-            raise _Refused
-        at = quoted.end()
-    else:
-        at = _dot_atom(text, at)
-    if not text.startswith("@", at):
-        raise _Refused
-    at = _blank(text, at + 1)
-    if not text.startswith("[", at):
-        return _dot_atom(text, at)
-    literal = _LITERAL.match(text, at)
-    if literal is None or not is_ip(literal[1]):
-        raise _Refused
-    return literal.end()
-
-
-def _dot_atom(text: str, at: int) -> int:
-    atom = _ATOM.match(text, at)
-    if atom is None or atom[0].startswith(".") or atom[0].endswith(".") or ".." in atom[0]:
-        raise _Refused
-    return atom.end()
-
-
-def _phrase(text: str, at: int) -> int:
-    count = 0
-    while True:
-        at = _blank(text, _comments(text, at) if count else at)
-        word = _QUOTED.match(text, at) or _ATOM.match(text, at)
-        if word is None:
-            break
-        at, count = word.end(), count + 1
-    if not count and at < len(text):
-        raise _Refused
-    return at
-
-
-def _comments(text: str, at: int) -> int:
-    at = _blank(text, at)
-    while text.startswith("(", at):
-        at = _blank(text, _comment(text, at))
-    return at
-
-
-def _comment(text: str, at: int) -> int:
-    """Return where the comment that begins at ``at`` ends; comments may stand in comments."""
-    depth = 0
-    while at < len(text):
-        char = text[at]
-        if char == "\\" and at + 1 < len(text):
-            at += 1
-        elif char == "(":
-            depth += 1
-        elif char == ")":
-            depth -= 1
-        at += 1
-        if not depth:
-            return at
-    raise _Refused
-
-
-def _blank(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    assert found is not None, "it matches nothing, too"
-    return found.end()
+    """Tell whether text is one address, alone or as ``name <address>``; comments and groups are not supported."""
+    found = _EMAIL.fullmatch(text)
+    return found is not None and (found["ip"] is None or is_ip(found["ip"]))
 
 
 _HEX4, _VARIANT = "[0-9a-f]{4}", "[89ab][0-9a-f]{3}"
@@ -407,3 +285,49 @@ def known_format(type_name: str, form: str) -> str:
 def format_check(form: str) -> Callable[[str], bool] | None:
     """Return the check of a string format, or None where there is nothing to check."""
     return FORMATS.get(form.replace("-", ""))
+
+
+_MEMORY: Final = 64 << 20
+_ANY_BYTE = lazy(r"(?:[^\\]|\\[^CQ])*?(\\C)", re.S)
+"""``\\C``, which RE2 has and Go has not; behind ``\\Q`` nothing is looked for."""
+
+PACKAGED: Final = ("schemas/nodes.json",)
+"""The package's data whose patterns a usual run tries; the first has what most do."""
+
+
+@cache
+def matcher(pattern: str) -> Callable[[str], bool] | None:
+    """Return what tells whether Go's MatchString would match a text.
+
+    None for a pattern that Go refuses, or that needs more memory than is spent on one here.
+    """
+    if any(pattern in packaged(name) for name in PACKAGED):
+        search = re.compile(pattern.replace("$", r"\Z"), re.ASCII).search
+        return lambda text: search(text) is not None
+    import re2  # type: ignore[import-untyped]
+
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MEMORY
+    try:
+        found = None if _ANY_BYTE.match(pattern) else re2.compile(pattern, options).search
+    except re2.error:
+        found = None
+    return None if found is None else lambda text: found(text) is not None
+
+
+@cache
+def packaged(name: str) -> frozenset[str]:
+    """Return the patterns in a file of the package's data."""
+    return frozenset(_patterns(load_json(name)))
+
+
+def _patterns(value: Json) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(found := value.get("pattern"), str):
+            yield found
+        for below in value.values():
+            yield from _patterns(below)
+    elif isinstance(value, list):
+        for below in value:
+            yield from _patterns(below)

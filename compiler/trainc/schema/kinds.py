@@ -93,14 +93,6 @@ class Registry(msgspec.Struct, frozen=True, eq=False):
         """Return a kind in one version, or None where that is not known or not served."""
         return next((found for found in self.served(group, kind) if found.version == version), None)
 
-    def find_plural(self, group: str, plural: str) -> tuple[Resource, ...]:
-        """Return the kind whose resource is called ``plural`` in URLs, in its served versions; empty where unknown."""
-        kinds = {kind for of, kind in self.kinds() if of == group}
-        for kind in sorted(kinds):
-            if (found := self.served(group, kind)) and found[0].plural == plural:
-                return found
-        return ()
-
     def kinds(self) -> tuple[GroupKind, ...]:
         """Return group and kind of everything known, sorted."""
         built_in = {(row["group"], row["kind"]) for row in _rows()} | {(resource(k).group, k) for k in KINDS}

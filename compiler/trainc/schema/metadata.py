@@ -299,7 +299,9 @@ def embedded_violations(schema: Structural, data: Json) -> tuple[Violation, ...]
             named = {"name": "fakename", **metadata}  # an embedded object needs no name
             spaced, inner = "namespace" in metadata, (*path, "metadata")
             wrong = object_meta_violations(named, namespaced=spaced, path=inner, name_rules=SEGMENT)
-            found.extend(replace(v, upstream=v.upstream.replace(dotted(inner), f"{text}.metadata", 1)) for v in wrong)
+            found.extend(
+                replace(v, upstream=str(v.upstream).replace(dotted(inner), f"{text}.metadata", 1)) for v in wrong
+            )
         return value
 
     _visit_embedded(schema, data, ((), ""), check)

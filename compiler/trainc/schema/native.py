@@ -14,11 +14,11 @@ from typing import Any, Final
 from trainc.basics.jsonvalues import Json
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.kube.names import is_dns1035_label, is_dns1123_label, mask_trailing_dash
-from trainc.schema.faults import GO_TYPE, LIST_KEYS, LIST_TYPE, UNKNOWN, Fault, Faults, Visit
 from trainc.schema.formats import is_byte
 from trainc.schema.metadata import SEGMENT, NameRule
 from trainc.schema.values import Mismatch
 from trainc.schema.walk import Mode, Node
+from trainc.schema.wording import GO_TYPE, LIST_KEYS, LIST_TYPE, UNKNOWN, Failure, Failures, Visit
 
 NATIVE: Final = Mode(native=True)
 
@@ -59,21 +59,21 @@ NAME_RULES: Final[dict[str, tuple[NameRule, NameRule]]] = {
 class NativeNode(Node):
     """The schema of a value that Go decodes."""
 
-    def visit_null_item(self, faults: Faults) -> Any:
+    def visit_null_item(self, failures: Failures) -> Any:
         """Return null, which is Go's zero value."""
         if self.schema.type == "object":
-            self.visit({}, faults)
+            self.visit({}, failures)
 
     def _make_visit(self, cls: type) -> Visit:
         usual = super()._make_visit(cls)
         if cls is type(None) or self._takes(cls):
             return usual
 
-        def visit(value: Any, faults: Faults) -> Any:
-            unknown: Faults = []
+        def visit(value: Any, failures: Failures) -> Any:
+            unknown: Failures = []
             stored = usual(value, unknown)
-            faults += (fault for fault in unknown if fault.keyword == UNKNOWN)
-            faults.append(self._wrong_type(value))
+            failures += (failure for failure in unknown if failure.keyword == UNKNOWN)
+            failures.append(self._wrong_type(value))
             return stored
 
         return visit
@@ -84,10 +84,10 @@ class NativeNode(Node):
             return cls not in (dict, list)
         return not self.schema.type or cls in _CLASSES[self.schema.type]
 
-    def _wrong_type(self, value: Any) -> Fault:
+    def _wrong_type(self, value: Any) -> Failure:
         if self._go_type is not None and self.schema.int_or_string:
-            return Fault(GO_TYPE, value, self, self._go_type[1:])
-        return Fault("type", value, self, Mismatch(self.schema.type, ""))
+            return Failure(GO_TYPE, value, self, self._go_type[1:])
+        return Failure("type", value, self, Mismatch(self.schema.type, ""))
 
     @property
     def _go_type(self) -> tuple[str, str, str] | None:
@@ -104,20 +104,20 @@ class NativeNode(Node):
             return [], [self._check_list_type] if self.schema.keywords.get(LIST_TYPE) in ("set", "map") else []
         return [], [self._check_decoding] if self._go_type is not None else []
 
-    def _check_decoding(self, value: Any, faults: Faults) -> Any:
+    def _check_decoding(self, value: Any, failures: Failures) -> Any:
         assert self._go_type is not None
         go_type, *words = self._go_type
         if not _decodes(value, go_type):
-            faults.append(Fault(GO_TYPE, value, self, words))
+            failures.append(Failure(GO_TYPE, value, self, words))
         return value
 
-    def _check_list_type(self, value: list[Any], faults: Faults) -> list[Any]:
+    def _check_list_type(self, value: list[Any], failures: Failures) -> list[Any]:
         """Check keys of items, defaults counted; items without a key have none."""
         keys = self.schema.keywords.get(LIST_KEYS, ())
         if self.schema.keywords[LIST_TYPE] == "set" or all(
             isinstance(item, dict) and all(item.get(key) is not None for key in keys) for item in value
         ):
-            super()._check_list_type(value, faults)
+            super()._check_list_type(value, failures)
         return value
 
 

@@ -1,12 +1,12 @@
 """One walk over a value and its schema, which prunes, drops nulls, fills in defaults and validates.
 
 A schema becomes nodes, each compiled when a value first reaches it. A node returns its value as the API server stores
-it (the value itself where nothing changes; parts that do not change are shared) and adds a ``Fault`` for everything
-that is wrong; wording.py turns faults into texts. The path of a fault is completed on the way up, so that a walk
-without faults pays nothing for paths. What a walk makes of parts that many objects share is remembered (memo.py).
+it (the value itself where nothing changes; parts that do not change are shared) and adds a ``Failure`` for everything
+that is wrong; wording.py turns failures into texts. The path of a failure is completed on the way up, so that a walk
+without failures pays nothing for paths. What a walk makes of parts that many objects share is remembered (memo.py).
 
 Sources of the rules: k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/schema (pruning, defaulting, listtype) and
-k8s.io/kube-openapi pkg/validation/validate, whose order of faults and choice of alternatives are kept.
+k8s.io/kube-openapi pkg/validation/validate, whose order of failures and choice of alternatives are kept.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from trainc.basics.memo import LASTING, Remembered, last
 from trainc.kube.gojson import INT64
 from trainc.kube.gotypes import GoDecodeError, decode, fields, is_struct
 from trainc.schema.alternatives import alternative_checks
-from trainc.schema.faults import LIST_TYPE, NUMBER, UNKNOWN, UNREADABLE, Fault, Faults, Visit
-from trainc.schema.formats import format_check, known_format
-from trainc.schema.patterns import matcher
+from trainc.schema.formats import format_check, known_format, matcher
 from trainc.schema.structural import Structural
 from trainc.schema.values import NUMERIC, integers, is_member, list_errors, mismatch, number_errors
+from trainc.schema.wording import LIST_TYPE, NUMBER, UNKNOWN, UNREADABLE, Failure, Failures, Visit
 
 OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
 """What every Kubernetes object has, whether or not its schema says so."""
@@ -81,32 +80,32 @@ class Part:
     def __init__(self, visit: Callable[[type], Visit]) -> None:
         self.visits = Visits(visit)
 
-    def visit(self, value: Any, faults: Faults) -> Any:
-        """Return a value as it is stored, and add what is wrong with it to ``faults``."""
-        return self.visits[value.__class__](value, faults)
+    def visit(self, value: Any, failures: Failures) -> Any:
+        """Return a value as it is stored, and add what is wrong with it to ``failures``."""
+        return self.visits[value.__class__](value, failures)
 
-    def visit_null_item(self, faults: Faults) -> Any:
+    def visit_null_item(self, failures: Failures) -> Any:
         """Return how a null in a list is stored."""
-        return self.visit(None, faults)
+        return self.visit(None, failures)
 
 
-def _keep(value: Any, _faults: Faults) -> Any:
+def _keep(value: Any, _failures: Failures) -> Any:
     return value
 
 
-def _drop_null(_value: Any, _faults: Faults) -> Any:
+def _drop_null(_value: Any, _failures: Failures) -> Any:
     return _ABSENT
 
 
-def _drop(value: Any, faults: Faults) -> Any:
-    faults.append(Fault(UNKNOWN, value))
+def _drop(value: Any, failures: Failures) -> Any:
+    failures.append(Failure(UNKNOWN, value))
     return _ABSENT
 
 
-def _empty(value: dict[str, Any], faults: Faults) -> dict[str, Any]:
+def _empty(value: dict[str, Any], failures: Failures) -> dict[str, Any]:
     for key, item in value.items():
-        faults.append(Fault(UNKNOWN, item))
-        faults[-1].steps.append(key)
+        failures.append(Failure(UNKNOWN, item))
+        failures[-1].steps.append(key)
     return {} if value else value
 
 
@@ -171,34 +170,34 @@ class Node(Part):
         if len(checks) < 2:
             return checks[0] if checks else _keep
 
-        def visit(value: Any, faults: Faults) -> Any:
+        def visit(value: Any, failures: Failures) -> Any:
             for check in checks:
-                check(value, faults)
+                check(value, failures)
             return value
 
         return visit
 
     def _default_visit(self, default: Json) -> Visit:
         shared = _shared(default)
-        return lambda _value, faults: self.visit(shared, faults)
+        return lambda _value, failures: self.visit(shared, failures)
 
-    def visit_null_item(self, faults: Faults) -> Any:
-        """Return how a null in a list is stored: as the default, Go's zero value, or null, which may be a fault."""
+    def visit_null_item(self, failures: Failures) -> Any:
+        """Return how a null in a list is stored: as the default, Go's zero value, or null, which may be a failure."""
         if self.mode.fills and not self.schema.nullable and self.schema.default is not None:
-            return self.visit(None, faults)
+            return self.visit(None, failures)
         if self.writes:
-            return self.visit(decode(None, self.go), faults)
+            return self.visit(decode(None, self.go), failures)
         for check in self.checks(type(None))[0]:
-            check(None, faults)
+            check(None, failures)
         return None
 
-    def faults_of(self, value: Any) -> Faults:
+    def failures_of(self, value: Any) -> Failures:
         """Return what is wrong with a value."""
-        faults: Faults = []
-        self.visit(value, faults)
-        return faults
+        failures: Failures = []
+        self.visit(value, failures)
+        return failures
 
-    def _object_visit(self, check: Callable[[Any, Faults, int], None] | None) -> Visit:
+    def _object_visit(self, check: Callable[[Any, Failures, int], None] | None) -> Visit:
         """Return the visit of mappings, by a plan for each set of keys and classes: few mappings differ in both.
 
         1,000 jobs like for like take 6 % longer if each field of each mapping is looked up by itself.
@@ -206,18 +205,18 @@ class Node(Part):
         plans = Remembered(self._plan, _SHAPES)
         order: dict[str | int, int] = {name: number for number, name in enumerate(self.schema.properties)}
 
-        def visit(value: dict[str, Any], faults: Faults) -> dict[str, Any]:
+        def visit(value: dict[str, Any], failures: Failures) -> dict[str, Any]:
             remembered = LASTING.get(id(value))
             if remembered is not None and (found := remembered.get(visit)) is not None:
                 return found  # type: ignore[no-any-return]
             visits, dropped, filled, faulty, lacks = plans[(*value, *map(type, value.values()))]
-            count = start = len(faults)
+            count = start = len(failures)
             stored = _filled(value, dropped, filled) if dropped or filled else value
             for key, visit_field in visits:
                 item = value[key]
-                kept = visit_field(item, faults)
-                if faults:
-                    count = _add_step(faults, count, key)
+                kept = visit_field(item, failures)
+                if failures:
+                    count = _add_step(failures, count, key)
                 if kept is not item:
                     if stored is value:
                         stored = dict(value)
@@ -226,14 +225,14 @@ class Node(Part):
                     else:
                         stored[key] = kept
             if faulty:
-                stored = _with_faulty(faulty, stored, faults)
-            if len(faults) > start + 1:
-                faults[start:] = sorted(faults[start:], key=lambda fault: order.get(fault.steps[-1], len(order)))
+                stored = _with_faulty(faulty, stored, failures)
+            if len(failures) > start + 1:
+                failures[start:] = sorted(failures[start:], key=lambda each: order.get(each.steps[-1], len(order)))
             if check is not None:
-                check(stored, faults, start)
+                check(stored, failures, start)
             if lacks:
-                self._check_required(value, stored, faults)
-            if remembered is not None and len(faults) == start:
+                self._check_required(value, stored, failures)
+            if remembered is not None and len(failures) == start:
                 remembered[visit] = last(stored)
             return stored
 
@@ -250,9 +249,9 @@ class Node(Part):
         for name, part, value in self._filled_in() if self.mode.fills else ():
             if name not in ways or name in dropped:
                 kept.add(name)
-                faults: Faults = []
-                stored = part.visit(value, faults)
-                if faults:
+                failures: Failures = []
+                stored = part.visit(value, failures)
+                if failures:
                     faulty.append((name, part, value))
                 else:
                     filled[name] = _shared(stored)
@@ -298,20 +297,20 @@ class Node(Part):
             items = items.with_keyword(_PRESERVE, True)
         return node_of(items, self.mode, self.go[2:] if self.go.startswith("[]") else "")
 
-    def _respell(self, value: Any, faults: Faults) -> Any:
+    def _respell(self, value: Any, failures: Failures) -> Any:
         """Return a scalar as Go writes it; what Go may omit stays as it is, since the server removes nothing.
 
         Raises GoDecodeError for a value that fits the schema and that Go cannot read.
         """
-        as_it_is, count = node_of(self.schema, self.mode), len(faults)
+        as_it_is, count = node_of(self.schema, self.mode), len(failures)
         try:
             written = value if is_struct(self.go) else decode(value, self.go)
         except GoDecodeError:
-            as_it_is.visit(value, faults)
-            if len(faults) == count:
+            as_it_is.visit(value, failures)
+            if len(failures) == count:
                 raise
             return value
-        return as_it_is.visit(written or value, faults)
+        return as_it_is.visit(written or value, failures)
 
     def _is_kept_by_go(self, cls: type) -> bool:
         """Tell whether Go writes every value of a class that fits the schema as it has read it, but for its parts."""
@@ -329,15 +328,15 @@ class Node(Part):
             return base in ("int", "int32", "int64")
         return (cls is str and base in ("string", "IntOrString")) or (cls is bool and base == "bool")
 
-    def _check_read(self, value: Any, faults: Faults) -> Any:
+    def _check_read(self, value: Any, failures: Failures) -> Any:
         try:
             decode(value, self.go)
         except GoDecodeError:
-            faults.append(Fault(UNREADABLE, value, self))
+            failures.append(Failure(UNREADABLE, value, self))
         return value
 
     def checks(self, cls: type) -> tuple[list[Visit], list[Visit]]:
-        """Return the checks of values of a class: those whose faults precede those of the parts of a value, and others.
+        """Return the checks of values of a class: those that precede the checks of the parts of a value, and others.
 
         A check returns the value.
         """
@@ -363,14 +362,14 @@ class Node(Part):
             after.append(self._check_read)
         return before, after
 
-    def _check_integer(self, value: int, faults: Faults) -> int:
+    def _check_integer(self, value: int, failures: Failures) -> int:
         if value not in INT64:
-            self._check_type(value, faults)
+            self._check_type(value, failures)
         return value
 
-    def _check_type(self, value: Any, faults: Faults) -> Any:
+    def _check_type(self, value: Any, failures: Failures) -> Any:
         if (wrong := mismatch(self.types, self.format, value)) is not None:
-            faults.append(Fault("type", value, self, wrong))
+            failures.append(Failure("type", value, self, wrong))
         return value
 
     def _number_checks(self) -> Iterator[Visit]:
@@ -381,41 +380,41 @@ class Node(Part):
         fitting = integers(self.format) if kind == "integer" and not limits else range(0)
         limits = {"type": kind, "format": self.format if kind else "", **limits}
 
-        def check(value: float, faults: Faults) -> float:
+        def check(value: float, failures: Failures) -> float:
             if value.__class__ is int and value in fitting:
                 return value
             if errors := number_errors(limits, value):
-                faults += [Fault(NUMBER, value, self, error) for error in errors]
+                failures += [Failure(NUMBER, value, self, error) for error in errors]
             return value
 
         yield check
 
-    def _check_enum(self, value: Any, faults: Faults) -> Any:
+    def _check_enum(self, value: Any, failures: Failures) -> Any:
         if not is_member(value, self.schema.keywords["enum"]):
-            faults.append(Fault("enum", value, self))
+            failures.append(Failure("enum", value, self))
         return value
 
-    def _check_list_type(self, value: list[Any], faults: Faults) -> list[Any]:
+    def _check_list_type(self, value: list[Any], failures: Failures) -> list[Any]:
         """Check that the items of a set, or the keys of the items of a map, are different."""
         for error in list_errors(self.schema.keywords, value):
-            faults.append(Fault(LIST_TYPE, value, self, error))
-            faults[-1].steps.append(error.at)
+            failures.append(Failure(LIST_TYPE, value, self, error))
+            failures[-1].steps.append(error.at)
         return value
 
-    def _check_required(self, value: dict[str, Any], stored: dict[str, Any], faults: Faults) -> None:
+    def _check_required(self, value: dict[str, Any], stored: dict[str, Any], failures: Failures) -> None:
         """Check that a mapping, as it is stored, has what is required; a native one may have it misspelled."""
         for name in self.schema.keywords.get("required", ()):
             if name not in stored:
-                faults.append(Fault("required", value if self.mode.native else stored, self, name))
+                failures.append(Failure("required", value if self.mode.native else stored, self, name))
 
     def _size_checks(self, fewest: str, most: str) -> Iterator[Visit]:
         least, limit = self.schema.keywords.get(fewest, 0), self.schema.keywords.get(most)
 
-        def check(value: Any, faults: Faults) -> Any:
+        def check(value: Any, failures: Failures) -> Any:
             if len(value) < least:
-                faults.append(Fault(fewest, value, self))
+                failures.append(Failure(fewest, value, self))
             if limit is not None and len(value) > limit:
-                faults.append(Fault(most, value, self))
+                failures.append(Failure(most, value, self))
             return value
 
         if least or limit is not None:
@@ -429,15 +428,15 @@ class Node(Part):
         matches = matcher(pattern) if pattern else None
         is_formed = format_check(self.format)
 
-        def check(text: str, faults: Faults) -> str:
+        def check(text: str, failures: Failures) -> str:
             if longest is not None and len(text) > longest:
-                faults.append(Fault("maxLength", text, self))
+                failures.append(Failure("maxLength", text, self))
             elif len(text) < shortest:
-                faults.append(Fault("minLength", text, self))
+                failures.append(Failure("minLength", text, self))
             elif matches is not None and not matches(text):
-                faults.append(Fault("pattern", text, self))
+                failures.append(Failure("pattern", text, self))
             if is_formed is not None and not is_formed(text):
-                faults.append(Fault("format", text, self))
+                failures.append(Failure("format", text, self))
             return text
 
         return check
@@ -463,11 +462,11 @@ def _shared(value: Json) -> Json:
     return last(value) if isinstance(value, dict | list) else value
 
 
-def _add_step(faults: Faults, count: int, step: str | int) -> int:
-    """Add a step to the faults from ``count`` on; return how many faults there are."""
-    for fault in faults[count:]:
-        fault.steps.append(step)
-    return len(faults)
+def _add_step(failures: Failures, count: int, step: str | int) -> int:
+    """Add a step to the failures from ``count`` on; return how many failures there are."""
+    for failure in failures[count:]:
+        failure.steps.append(step)
+    return len(failures)
 
 
 def _filled(value: dict[str, Any], dropped: tuple[str, ...], filled: dict[str, Any]) -> dict[str, Any]:
@@ -476,29 +475,31 @@ def _filled(value: dict[str, Any], dropped: tuple[str, ...], filled: dict[str, A
     return stored
 
 
-def _with_faulty(faulty: tuple[tuple[str, Part, Json], ...], stored: dict[str, Any], faults: Faults) -> dict[str, Any]:
+def _with_faulty(
+    faulty: tuple[tuple[str, Part, Json], ...], stored: dict[str, Any], failures: Failures
+) -> dict[str, Any]:
     """Return a mapping with the fields that are filled in with values that do not fit."""
     stored = dict(stored)
     for name, part, value in faulty:
-        count = len(faults)
-        stored[name] = part.visit(value, faults)
-        _add_step(faults, count, name)
+        count = len(failures)
+        stored[name] = part.visit(value, failures)
+        _add_step(failures, count, name)
     return stored
 
 
-def _check_of_whole(before: list[Visit], after: list[Visit]) -> Callable[[Any, Faults, int], None] | None:
-    """Return the check of a mapping or list whose parts have been visited; their faults are those from ``start`` on."""
+def _check_of_whole(before: list[Visit], after: list[Visit]) -> Callable[[Any, Failures, int], None] | None:
+    """Return the check of a mapping or list, given where the failures of its parts start."""
     if not before and not after:
         return None
 
-    def check_whole(stored: Any, faults: Faults, start: int) -> None:
+    def check_whole(stored: Any, failures: Failures, start: int) -> None:
         if before:
-            found: Faults = []
+            found: Failures = []
             for check in before:
                 check(stored, found)
-            faults[start:start] = found
+            failures[start:start] = found
         for check in after:
-            check(stored, faults)
+            check(stored, failures)
 
     return check_whole
 
@@ -508,27 +509,27 @@ def _items_visit(find: Callable[[], Part], before: list[Visit], after: list[Visi
     items: Part | None = None
     check = _check_of_whole(before, after)
 
-    def visit(value: list[Any], faults: Faults) -> list[Any]:
+    def visit(value: list[Any], failures: Failures) -> list[Any]:
         nonlocal items
         remembered = LASTING.get(id(value))
         if remembered is not None and (found := remembered.get(visit)) is not None:
             return found  # type: ignore[no-any-return]
         items = items or find()
-        start = count = len(faults)
+        start = count = len(failures)
         stored = value
         if items.plain is None or not {items.plain}.issuperset(map(type, value)):
             visits = items.visits
             for index, item in enumerate(value):
-                kept = items.visit_null_item(faults) if item is None else visits[item.__class__](item, faults)
-                if faults:
-                    count = _add_step(faults, count, index)
+                kept = items.visit_null_item(failures) if item is None else visits[item.__class__](item, failures)
+                if failures:
+                    count = _add_step(failures, count, index)
                 if kept is not item:
                     if stored is value:
                         stored = list(value)
                     stored[index] = kept
         if check is not None:
-            check(stored, faults, start)
-        if remembered is not None and len(faults) == start:
+            check(stored, failures, start)
+        if remembered is not None and len(failures) == start:
             remembered[visit] = last(stored)
         return stored
 

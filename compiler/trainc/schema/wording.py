@@ -1,4 +1,4 @@
-"""Words for the faults of a walk: ours, and the API server's own text.
+"""What a walk over a value finds (walk.py), and the words for it: ours, and the API server's own text.
 
 Source of the texts: k8s.io/kube-openapi pkg/validation/errors and k8s.io/apiextensions-apiserver v0.36
 pkg/apiserver/validation (which makes field errors of them).
@@ -7,44 +7,73 @@ pkg/apiserver/validation (which makes field errors of them).
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
 from trainc.basics.jsonvalues import Path, dotted
 from trainc.findings import suggest
+from trainc.findings.fault import Fault
 from trainc.kube.fielderror import NO_FIELD, go_value, quote
 from trainc.kube.gojson import go_json
-from trainc.schema.faults import GO_TYPE, LIST_KEYS, LIST_TYPE, NUMBER, UNKNOWN, UNREADABLE, Fault
 from trainc.schema.structural import Structural
 
+if TYPE_CHECKING:
+    from trainc.schema.walk import Node
 
-class Violation(msgspec.Struct, frozen=True):
-    """One thing that is wrong with a document, in our words and in the API server's.
 
-    ``code`` is one of TC102..TC112. ``path`` leads to a value of the document (for a missing field, to what should hold
-    it). ``upstream`` is the API server's own text for this error, ``<path>: <type>: <value>: <detail>``;
-    '' where it is not known.
-    ``blocking``: the server does not evaluate the CRD's rules after such an error.
-    ``secondary``: the server says it, but it adds nothing to another violation of the same value.
-    ``decode``: the server refuses the document before it looks at any schema.
-    ``advisory``: the API takes the object; server-side apply, or a cluster with other settings, does not.
+UNKNOWN: Final = "unknown"
+UNREADABLE: Final = "unreadable"
+"""A value that fits the schema and that Go cannot read."""
+
+NUMBER: Final = "number"
+GO_TYPE: Final = "Go type"
+LIST_TYPE: Final = "x-kubernetes-list-type"
+LIST_KEYS: Final = "x-kubernetes-list-map-keys"
+
+
+class Failure:
+    """One thing that is wrong with a value. ``detail`` is more about it; ``steps`` lead to it, innermost first.
+
+    ``secondary``: it adds nothing to another failure of the same value.
     """
 
-    code: str
-    path: Path
-    message: str
-    upstream: str
-    found: str | None = None
-    expected: str | None = None
-    hint: str | None = None
+    __slots__ = ("detail", "keyword", "node", "secondary", "steps", "value")
+
+    def __init__(self, keyword: str, value: Any, node: Node | None = None, detail: Any = None) -> None:
+        self.keyword, self.value, self.node, self.detail = keyword, value, node, detail
+        self.secondary = False
+        self.steps: list[str | int] = []
+
+    @property
+    def path(self) -> tuple[str | int, ...]:
+        """The path from where the walk began."""
+        return tuple(reversed(self.steps))
+
+
+Failures: TypeAlias = list[Failure]
+Visit: TypeAlias = Callable[[Any, Failures], Any]
+"""Returns a value as it is stored, ``_ABSENT`` for a field to drop, and adds what is wrong with it to the failures."""
+
+
+class Violation(Fault, frozen=True):
+    """One thing that is wrong with an object, in our words and in the API server's.
+
+    ``code`` is one of TC102..TC112. ``path`` leads to a value of the object (for a missing field, to what lacks it).
+    ``upstream`` is the API server's own text, ``<path>: <type>: <value>: <detail>``; '' where it is unknown.
+    ``blocking``: the server does not evaluate the CRD's rules after such an error.
+    ``secondary``: the server reports it, but it adds nothing to another violation of the same value.
+    ``decode``: the server refuses the object before it looks at any schema.
+    ``advisory``: the API accepts the object; server-side apply, or a cluster with other settings, does not.
+    """
+
     blocking: bool = False
     secondary: bool = False
     decode: bool = False
     advisory: bool = False
 
 
-_Words: TypeAlias = Callable[[Fault, Path], Violation]
+_Words: TypeAlias = Callable[[Failure, Path], Violation]
 _DIGITS = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
 _QUANTITY = rf"^(\+|-)?{_DIGITS}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_DIGITS}))?$"
 """The pattern of quantities in every CRD made from Go's types."""
@@ -75,24 +104,26 @@ _ARTICLES = {
 }
 
 
-def violations(schema: Structural, faults: Iterable[Fault]) -> tuple[Violation, ...]:
-    """Return the violations that the faults of a walk over a value of schema stand for; the same text comes once."""
+def violations(schema: Structural, failures: Iterable[Failure]) -> tuple[Violation, ...]:
+    """Return the violations that the failures of a walk over a value of schema stand for; the same text comes once."""
     found: dict[str, Violation] = {}
-    for fault in faults:
-        if fault.keyword not in (UNKNOWN, UNREADABLE):
+    for failure in failures:
+        if failure.keyword not in (UNKNOWN, UNREADABLE):
             violation = (
-                _list_type(fault, schema) if fault.keyword == LIST_TYPE else _WORDS[fault.keyword](fault, fault.path)
+                _list_type(failure, schema)
+                if failure.keyword == LIST_TYPE
+                else _WORDS[failure.keyword](failure, failure.path)
             )
-            found.setdefault(violation.upstream, violation)
+            found.setdefault(violation.upstream or "", violation)
     if all(violation.secondary for violation in found.values()):
         return tuple(msgspec.structs.replace(violation, secondary=False) for violation in found.values())
     return tuple(found.values())
 
 
-def native_violation(fault: Fault) -> Violation:
-    """Return the violation of a fault of a native kind, for which the server has other texts."""
-    violation = _NATIVE_WORDS[fault.keyword](fault, fault.path)
-    decode = fault.keyword in ("type", GO_TYPE)
+def native_violation(failure: Failure) -> Violation:
+    """Return the violation of a failure of a native kind, for which the server has other texts."""
+    violation = _NATIVE_WORDS[failure.keyword](failure, failure.path)
+    decode = failure.keyword in ("type", GO_TYPE)
     return msgspec.structs.replace(violation, upstream="", blocking=False, secondary=False, decode=decode)
 
 
@@ -114,27 +145,27 @@ def _invalid(path: Path, value: str, detail: str) -> str:
     return f"{_field(path)}: Invalid value: {value}: {detail}"
 
 
-def _keyword(fault: Fault) -> Any:
+def _keyword(failure: Failure) -> Any:
     """Return what the schema says for the keyword at fault."""
-    assert fault.node is not None
-    return fault.node.schema.keywords[fault.keyword]
+    assert failure.node is not None
+    return failure.node.schema.keywords[failure.keyword]
 
 
-def _type(fault: Fault, path: Path) -> Violation:
-    assert fault.node is not None
-    expected, found = fault.detail
-    types = [name for name in fault.node.types if name != "null"]
+def _type(failure: Failure, path: Path) -> Violation:
+    assert failure.node is not None
+    expected, found = failure.detail
+    types = [name for name in failure.node.types if name != "null"]
     wanted = " or ".join(_ARTICLES.get(name, f"a {name}") for name in types or expected.split(","))
     return Violation(
         "TC102",
         path,
         f"{_name(path)} must be {wanted}",
         _invalid(path, quote(found), f"{dotted(path)} in body must be of type {expected}: {quote(found)}"),
-        found=show(fault.value),
+        found=show(failure.value),
         expected=wanted,
-        hint=_type_hint(types, fault.value),
+        hint=_type_hint(types, failure.value),
         blocking=True,
-        secondary=fault.secondary,
+        secondary=failure.secondary,
     )
 
 
@@ -151,16 +182,16 @@ def _type_hint(types: list[str], value: Any) -> str | None:
     return None
 
 
-def _required(fault: Fault, path: Path) -> Violation:
-    assert fault.node is not None
-    name = fault.detail
+def _required(failure: Failure, path: Path) -> Violation:
+    assert failure.node is not None
+    name = failure.detail
     return Violation(
         "TC103",
         path,
         f"{_name(path)} lacks {name}",
         f"{_field((*path, name))}: Required value",
         expected=name,
-        hint=_misspelled(name, fault.value, fault.node.schema.properties),
+        hint=_misspelled(name, failure.value, failure.node.schema.properties),
         blocking=True,
     )
 
@@ -171,10 +202,10 @@ def _misspelled(name: str, value: Mapping[str, Any], declared: Container[str]) -
     return near and f"{near.removeprefix('did you mean ').removesuffix('?')} should be '{name}'"
 
 
-def _enum(fault: Fault, path: Path) -> Violation:
-    allowed = [value if isinstance(value, str) else go_json(value) for value in _keyword(fault)]
+def _enum(failure: Failure, path: Path) -> Violation:
+    allowed = [value if isinstance(value, str) else go_json(value) for value in _keyword(failure)]
     listed = ", ".join(map(quote, allowed))
-    value = fault.value
+    value = failure.value
     return Violation(
         "TC104",
         path,
@@ -188,8 +219,8 @@ def _enum(fault: Fault, path: Path) -> Violation:
 
 
 def _too_many(what: str) -> _Words:
-    def words(fault: Fault, path: Path) -> Violation:
-        most, size = _keyword(fault), len(fault.value)
+    def words(failure: Failure, path: Path) -> Violation:
+        most, size = _keyword(failure), len(failure.value)
         if what == "characters":
             unit = "byte" if most == 1 else "bytes"  # the server's word; it counts code points
             upstream = f"{_field(path)}: Too long: may not be more than {most} {unit}"
@@ -210,11 +241,11 @@ def _too_many(what: str) -> _Words:
 
 
 def _too_few(what: str) -> _Words:
-    def words(fault: Fault, path: Path) -> Violation:
-        least, size = _keyword(fault), len(fault.value)
+    def words(failure: Failure, path: Path) -> Violation:
+        least, size = _keyword(failure), len(failure.value)
         given, detail = str(size), f"should have at least {least} {what}"
         if what == "characters":
-            given, detail = quote(fault.value), f"should be at least {least} chars long"
+            given, detail = quote(failure.value), f"should be at least {least} chars long"
         return Violation(
             "TC105",
             path,
@@ -227,36 +258,36 @@ def _too_few(what: str) -> _Words:
     return words
 
 
-def _pattern(fault: Fault, path: Path) -> Violation:
-    pattern = _keyword(fault)
+def _pattern(failure: Failure, path: Path) -> Violation:
+    pattern = _keyword(failure)
     form = _FORMS.get(pattern)
     return Violation(
         "TC106",
         path,
         f"{_name(path)} " + (f"must be {form}" if form else "does not have the form that is asked for"),
-        _invalid(path, quote(fault.value), f"{dotted(path)} in body should match '{pattern}'"),
-        found=show(fault.value),
+        _invalid(path, quote(failure.value), f"{dotted(path)} in body should match '{pattern}'"),
+        found=show(failure.value),
         expected=form or f"a match of {pattern}",
     )
 
 
-def _format(fault: Fault, path: Path) -> Violation:
-    form, text = _keyword(fault), quote(fault.value)
+def _format(failure: Failure, path: Path) -> Violation:
+    form, text = _keyword(failure), quote(failure.value)
     wanted = _FORMS.get(form, f"a {form}")
     return Violation(
         "TC106",
         path,
         f"{_name(path)} must be {wanted}",
         _invalid(path, text, f"{dotted(path)} in body must be of type {form}: {text}"),
-        found=show(fault.value),
+        found=show(failure.value),
         expected=wanted,
         blocking=True,
     )
 
 
-def _number(fault: Fault, path: Path) -> Violation:
-    assert fault.node is not None
-    keyword, expected, value, cast = fault.detail
+def _number(failure: Failure, path: Path) -> Violation:
+    assert failure.node is not None
+    keyword, expected, value, cast = failure.detail
     message, wanted = f"{_name(path)} must be {expected}", expected
     if cast:
         text = f'{NO_FIELD}: Invalid value: "": {cast} value must be of type {expected} in {dotted(path)}'
@@ -266,15 +297,15 @@ def _number(fault: Fault, path: Path) -> Violation:
         text = _invalid(path, go_value(value), f"factor MultipleOf declared for {dotted(path)} must be {expected}")
     else:
         text = _invalid(path, go_value(value), f"{dotted(path)} in body should be {expected}")
-    given = fault.value
-    is_fraction = isinstance(given, float) and "integer" in fault.node.types and given != int(given)
+    given = failure.value
+    is_fraction = isinstance(given, float) and "integer" in failure.node.types and given != int(given)
     secondary = keyword == "format" and is_fraction
     return Violation("TC105", path, message, text, found=show(given), expected=wanted, secondary=secondary)
 
 
-def _list_type(fault: Fault, schema: Structural) -> Violation:
-    path, (_, value, is_duplicate) = fault.path, fault.detail
-    keys, field = _key_names(fault), in_brackets(schema, path)
+def _list_type(failure: Failure, schema: Structural) -> Violation:
+    path, (_, value, is_duplicate) = failure.path, failure.detail
+    keys, field = _key_names(failure), in_brackets(schema, path)
     if is_duplicate:
         message, upstream = (
             f"{_name(path)} has the same {keys} as an item before it",
@@ -292,9 +323,9 @@ def _list_type(fault: Fault, schema: Structural) -> Violation:
     )
 
 
-def _key_names(fault: Fault) -> str:
-    assert fault.node is not None
-    keywords = fault.node.schema.keywords
+def _key_names(failure: Failure) -> str:
+    assert failure.node is not None
+    keywords = failure.node.schema.keywords
     return " and ".join(keywords.get(LIST_KEYS, ())) if keywords[LIST_TYPE] == "map" else "value"
 
 
@@ -308,28 +339,28 @@ def in_brackets(schema: Structural, path: Path) -> str:
 
 
 def _alternatives(text: str, message: str) -> _Words:
-    def words(fault: Fault, path: Path) -> Violation:
+    def words(failure: Failure, path: Path) -> Violation:
         return Violation(
             "TC102",
             path,
             f"{_name(path)} {message}",
-            f'{NO_FIELD}: Invalid value: "": {quote(dotted(path))} {text}{fault.detail or ""}',
-            found=show(fault.value),
-            secondary=fault.keyword in ("anyOf", "allOf"),
+            f'{NO_FIELD}: Invalid value: "": {quote(dotted(path))} {text}{failure.detail or ""}',
+            found=show(failure.value),
+            secondary=failure.keyword in ("anyOf", "allOf"),
         )
 
     return words
 
 
-def _go_type(fault: Fault, path: Path) -> Violation:
-    code, wanted = fault.detail
-    return Violation(code, path, f"{dotted(path)} must be {wanted}", "", found=show(fault.value), expected=wanted)
+def _go_type(failure: Failure, path: Path) -> Violation:
+    code, wanted = failure.detail
+    return Violation(code, path, f"{dotted(path)} must be {wanted}", "", found=show(failure.value), expected=wanted)
 
 
-def _repeated(fault: Fault, path: Path) -> Violation:
-    keys = _key_names(fault)
+def _repeated(failure: Failure, path: Path) -> Violation:
+    keys = _key_names(failure)
     message = f"{dotted(path)} has the same {keys} as an item before it: server-side apply refuses that"
-    found, expected = show(fault.detail.value), f"items of different {keys}"
+    found, expected = show(failure.detail.value), f"items of different {keys}"
     return Violation("TC107", path, message, "", found, expected, advisory=True)
 
 

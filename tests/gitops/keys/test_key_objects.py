@@ -26,7 +26,7 @@ from trainc.gitops.base import jobset_of
 from trainc.gitops.keys import launcher_of
 from trainc.inputs import source
 from trainc.kube.names import is_dns1123_label
-from trainc.kube.poddefaults import default_job
+from trainc.kube.pods import default_job
 from trainc.plugins.model import Object
 from trainc.plugins.origins import nearest
 from trainc.schema import admit

@@ -17,7 +17,7 @@ from trainc.checks.fields import faults_in
 from trainc.checks.pods import validate_pod, validate_pod_template
 from trainc.data import load_text
 from trainc.documents.emit import emit
-from trainc.kube.poddefaults import default_pod
+from trainc.kube.pods import default_pod
 from trainc.plugins.model import Object
 from trainc.plugins.mpi.implementations import IMPLEMENTATIONS, PRRTE
 from trainc.plugins.mpi.transport import runs_sshd

@@ -6,15 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 
-from trainc.admission.policy.documents import POLICY, Read, Stored, rows
+from trainc.admission.crd import unknown_field, violation_finding
+from trainc.admission.hints import undeclared
+from trainc.admission.policy.documents import GROUP, POLICY, VERSION, Read, Stored, rows
 from trainc.admission.policy.expressions import Expressions
-from trainc.admission.policy.problems import Problem, binding_problems, policy_problems
-from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, dotted, existing, get
+from trainc.admission.policy.problems import binding_problems, policy_problems
+from trainc.admission.refused import Refused
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, existing, get
 from trainc.basics.regex import lazy
 from trainc.documents.positions import within
 from trainc.findings import Finding, report, suggest
 from trainc.inputs.source import Document
-from trainc.schema.kinds import all_groups, all_kinds
+from trainc.schema.kinds import BUILT_IN, all_groups, all_kinds
 
 REFUSED, UNCOMPILED, UNBOUND, DANGLING, NO_PARAMS, UNMATCHED = "TC511", "TC512", "TC513", "TC514", "TC515", "TC516"
 
@@ -26,20 +29,10 @@ def creation_findings(given: Sequence[Read], policies: Mapping[Document, Express
 
 def _one(each: Read, policies: Mapping[Document, Expressions]) -> Iterator[Finding]:
     document = each.document
-    for path in each.dropped:
-        message = f"unknown field {dotted(path)}"
-        yield report("TC101", document, path, message, found=str(path[-1]), upstream=f'unknown field "{dotted(path)}"')
-    for violation in each.violations:
-        yield report(
-            violation.code,
-            document,
-            existing(document.data, violation.path),
-            violation.message,
-            found=violation.found,
-            expected=violation.expected,
-            hint=violation.hint,
-            upstream=violation.upstream or None,
-        )
+    resource = BUILT_IN.find(GROUP, VERSION, str(document.data["kind"]))
+    assert resource is not None, "it is in the package"
+    yield from (unknown_field(document, path, resource) for path in each.dropped)
+    yield from (violation_finding(document, violation) for violation in each.violations)
     if each.stored is None:
         return
     expressions = policies.get(document)
@@ -48,15 +41,13 @@ def _one(each: Read, policies: Mapping[Document, Expressions]) -> Iterator[Findi
     yield from _unmatched(each.stored)
 
 
-def _finding(document: Document, problem: Problem) -> Finding:
-    path = existing(document.data, problem.path)
-    if problem.position is None:
-        found, expected = problem.found, problem.expected
-        return report(
-            REFUSED, document, path, problem.message, found=found, expected=expected, upstream=problem.upstream
-        )
-    placed = within(document, path, problem.position)
-    return report(UNCOMPILED, placed, path, _first(problem.message), found=problem.found, upstream=problem.upstream)
+def _finding(document: Document, refused: Refused) -> Finding:
+    if refused.position is None:
+        return refused._replace(code=REFUSED).finding(document)
+    path, message = existing(document.data, refused.path), _first(refused.message)
+    position, message, hint = undeclared(str(get(document.data, *path)), refused.position, message)
+    placed = within(document, path, position)
+    return report(UNCOMPILED, placed, path, message, found=refused.found, hint=hint, upstream=refused.upstream)
 
 
 def _first(text: str) -> str:

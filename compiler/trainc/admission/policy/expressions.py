@@ -20,13 +20,12 @@ from trainc.cel.composition import (
     Made,
     Problem,
     Variable,
-    by_name,
     compile_expression,
     compose,
     variable_types,
 )
 from trainc.cel.declarations import Environment
-from trainc.cel.places import ANNOTATION, CONDITION, MESSAGE, admission
+from trainc.cel.environments import ANNOTATION, CONDITION, MESSAGE, admission
 from trainc.cel.program import Program
 from trainc.cel.types import Type
 from trainc.kube.gojson import trim_space
@@ -72,7 +71,7 @@ class Expressions:
     @cached_property
     def made(self) -> Made:
         """The variables by name."""
-        return by_name(self.variables)
+        return dict(self.variables)
 
     @cached_property
     def variable_expressions(self) -> tuple[Expression, ...]:

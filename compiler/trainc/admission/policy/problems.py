@@ -8,10 +8,11 @@ pkg/apis/meta/v1/validation and pkg/util/validation/field/errors.go. Metadata is
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from trainc.admission.policy.documents import Stored, rows
 from trainc.admission.policy.expressions import Expression, Expressions
+from trainc.admission.refused import Refused
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted
 from trainc.basics.regex import lazy
 from trainc.cel import composition
@@ -26,58 +27,50 @@ from trainc.kube.names import (
 )
 
 
-class Problem(NamedTuple):
-    """What is refused: ``path`` may name a field that is not there. ``position``: an offset in an expression there."""
-
-    path: Path
-    message: str
-    upstream: str
-    found: str | None = None
-    expected: str | None = None
-    position: int | None = None
-
-
-def invalid(path: Path, value: Json, detail: str, position: int | None = None) -> Problem:
+def invalid(path: Path, value: Json, detail: str, position: int | None = None) -> Refused:
     """Return a value that is wrong."""
     shown = go_value(value, struct=True)
-    return Problem(path, detail, f"{dotted(path)}: Invalid value: {shown}: {detail}", _found(value), position=position)
+    text = f"{dotted(path)}: Invalid value: {shown}: {detail}"
+    return Refused(path, detail, text, found=_found(value), position=position)
 
 
-def required(path: Path, detail: str = "") -> Problem:
+def required(path: Path, detail: str = "") -> Refused:
     """Return a value that is missing."""
     message = detail or f"{dotted(path)} is missing"
-    return Problem(path, message, f"{dotted(path)}: Required value" + (f": {detail}" if detail else ""))
+    return Refused(path, message, f"{dotted(path)}: Required value" + (f": {detail}" if detail else ""))
 
 
-def forbidden(path: Path, detail: str, value: Json) -> Problem:
+def forbidden(path: Path, detail: str, value: Json) -> Refused:
     """Return a value that must not be there."""
-    return Problem(path, detail, f"{dotted(path)}: Forbidden: {detail}", _found(value))
+    return Refused(path, detail, f"{dotted(path)}: Forbidden: {detail}", found=_found(value))
 
 
-def unsupported(path: Path, value: str, supported: Sequence[str]) -> Problem:
+def unsupported(path: Path, value: str, supported: Sequence[str]) -> Refused:
     """Return a value that is none of those there are."""
     listed = ", ".join(go_value(each) for each in supported)
     text = f"{dotted(path)}: Unsupported value: {go_json(value)}: supported values: {listed}"
-    return Problem(path, f"{value!r} is not known here", text, value, " or ".join(supported))
+    return Refused(path, f"{value!r} is not known here", text, found=value, expected=" or ".join(supported))
 
 
-def duplicate(path: Path, value: str) -> Problem:
+def duplicate(path: Path, value: str) -> Refused:
     """Return a value that is there before."""
-    return Problem(path, f"{value!r} is given twice", f"{dotted(path)}: Duplicate value: {go_json(value)}", value)
+    upstream = f"{dotted(path)}: Duplicate value: {go_json(value)}"
+    return Refused(path, f"{value!r} is given twice", upstream, found=value)
 
 
-def too_many(path: Path, count: int, limit: int) -> Problem:
+def too_many(path: Path, count: int, limit: int) -> Refused:
     """Return a list with too many items."""
     detail = f"must have at most {limit} items"
-    return Problem(path, detail, f"{dotted(path)}: Too many: {count}: {detail}", str(count), f"at most {limit}")
+    upstream = f"{dotted(path)}: Too many: {count}: {detail}"
+    return Refused(path, detail, upstream, found=str(count), expected=f"at most {limit}")
 
 
-def internal(path: Path, detail: str, position: int | None = None) -> Problem:
+def internal(path: Path, detail: str, position: int | None = None) -> Refused:
     """Return a value at which the server fails."""
-    return Problem(path, detail, f"{dotted(path)}: Internal error: {detail}", position=position)
+    return Refused(path, detail, f"{dotted(path)}: Internal error: {detail}", position=position)
 
 
-def each_invalid(path: Path, value: str, details: Iterable[str]) -> list[Problem]:
+def each_invalid(path: Path, value: str, details: Iterable[str]) -> list[Refused]:
     """Return a value that is wrong in several ways."""
     return [invalid(path, value, detail) for detail in details]
 
@@ -99,7 +92,7 @@ _IDENTIFIER: Final = lazy("[_a-zA-Z][_a-zA-Z0-9]*")
 _NOTHING_TO_CHECK: Final = "validations or auditAnnotations must contain at least one item"
 
 
-def policy_problems(policy: Stored, expressions: Expressions) -> Iterator[Problem]:
+def policy_problems(policy: Stored, expressions: Expressions) -> Iterator[Refused]:
     """Yield what is refused of a policy, in the server's order."""
     failure = _text(policy.spec, "failurePolicy")
     if failure not in _FAILURE_POLICIES:
@@ -121,7 +114,7 @@ def _by_row(expressions: Iterable[Expression]) -> dict[Path, Expression]:
     return {expression.path[:-1]: expression for expression in expressions}
 
 
-def _param_kind(given: JsonObject, path: Path) -> Iterator[Problem]:
+def _param_kind(given: JsonObject, path: Path) -> Iterator[Refused]:
     version, kind = _text(given, "apiVersion"), _text(given, "kind")
     at: Path = (*path, "apiVersion")
     if not version:
@@ -143,7 +136,7 @@ def _param_kind(given: JsonObject, path: Path) -> Iterator[Problem]:
         yield invalid((*path, "kind"), kind, detail)
 
 
-def _constraints(policy: Stored) -> Iterator[Problem]:
+def _constraints(policy: Stored) -> Iterator[Refused]:
     given, path = policy.spec.get("matchConstraints"), ("spec", "matchConstraints")
     if not isinstance(given, dict):
         yield required(path)
@@ -153,7 +146,7 @@ def _constraints(policy: Stored) -> Iterator[Problem]:
         yield required((*path, "resourceRules"))
 
 
-def _conditions(policy: Stored, compiled: Mapping[Path, Expression]) -> Iterator[Problem]:
+def _conditions(policy: Stored, compiled: Mapping[Path, Expression]) -> Iterator[Refused]:
     given, root = policy.rows("matchConditions"), ("spec", "matchConditions")
     if len(given) > MAX_CONDITIONS:
         yield too_many(root, len(given), MAX_CONDITIONS)
@@ -173,7 +166,7 @@ def _conditions(policy: Stored, compiled: Mapping[Path, Expression]) -> Iterator
             yield duplicate((*path, "name"), name)
 
 
-def _variables(policy: Stored, compiled: Mapping[Path, Expression]) -> Iterator[Problem]:
+def _variables(policy: Stored, compiled: Mapping[Path, Expression]) -> Iterator[Refused]:
     for index, row in enumerate(policy.rows("variables")):
         path: Path = ("spec", "variables", index)
         name = _text(row, "name")
@@ -189,7 +182,7 @@ def _variables(policy: Stored, compiled: Mapping[Path, Expression]) -> Iterator[
 
 def _validations(
     policy: Stored, compiled: Mapping[Path, Expression], messages: Mapping[Path, Expression]
-) -> Iterator[Problem]:
+) -> Iterator[Refused]:
     for index, row in enumerate(policy.rows("validations")):
         path: Path = ("spec", "validations", index)
         if (expression := compiled.get(path)) is None:
@@ -206,7 +199,7 @@ def _validations(
             yield unsupported((*path, "reason"), reason, _REASONS)
 
 
-def _message(message: str, path: Path) -> Iterator[Problem]:
+def _message(message: str, path: Path) -> Iterator[Refused]:
     trimmed = trim_space(message)
     if message and not trimmed:
         yield invalid(path, message, "must be non-empty if specified")
@@ -214,7 +207,7 @@ def _message(message: str, path: Path) -> Iterator[Problem]:
         yield invalid(path, message, "must not contain line breaks")
 
 
-def _annotations(policy: Stored, compiled: Mapping[Path, Expression]) -> Iterator[Problem]:
+def _annotations(policy: Stored, compiled: Mapping[Path, Expression]) -> Iterator[Refused]:
     given, root = policy.rows("auditAnnotations"), ("spec", "auditAnnotations")
     keys = [_text(row, "key") for row in given]
     if len(given) > MAX_ANNOTATIONS:
@@ -236,7 +229,7 @@ def _annotations(policy: Stored, compiled: Mapping[Path, Expression]) -> Iterato
         seen.add(key)
 
 
-def _annotation(expression: Expression | None, path: Path) -> Iterator[Problem]:
+def _annotation(expression: Expression | None, path: Path) -> Iterator[Refused]:
     if expression is None:
         yield required(path, "valueExpression is not specified")
     elif len(trim_space(expression.text).encode("utf-8", "surrogatepass")) > MAX_ANNOTATION_EXPRESSION:
@@ -245,7 +238,7 @@ def _annotation(expression: Expression | None, path: Path) -> Iterator[Problem]:
         yield from _uncompiled(expression, expression.text)
 
 
-def _uncompiled(expression: Expression, shown: str) -> Iterator[Problem]:
+def _uncompiled(expression: Expression, shown: str) -> Iterator[Refused]:
     """Yield why an expression does not compile; ``shown`` is its text in the server's error."""
     made = expression.made
     if not isinstance(made, composition.Problem):
@@ -272,7 +265,7 @@ _BOTH: Final = (
 )
 
 
-def binding_problems(binding: Stored) -> Iterator[Problem]:
+def binding_problems(binding: Stored) -> Iterator[Refused]:
     """Yield what is refused of a binding, in the server's order."""
     name = binding.policy_name
     if not name:
@@ -286,7 +279,7 @@ def binding_problems(binding: Stored) -> Iterator[Problem]:
     yield from _actions(binding.actions, ("spec", "validationActions"))
 
 
-def _reference(reference: JsonObject, path: Path) -> Iterator[Problem]:
+def _reference(reference: JsonObject, path: Path) -> Iterator[Refused]:
     name, selector = str(reference.get("name") or ""), reference.get("selector")
     exclusive = "name and selector are mutually exclusive"
     if name:
@@ -306,7 +299,7 @@ def _reference(reference: JsonObject, path: Path) -> Iterator[Problem]:
         yield unsupported((*path, "parameterNotFoundAction"), action, _NOT_FOUND)
 
 
-def _actions(actions: tuple[str, ...], path: Path) -> Iterator[Problem]:
+def _actions(actions: tuple[str, ...], path: Path) -> Iterator[Refused]:
     seen: set[str] = set()
     for index, action in enumerate(actions):
         if action not in _ACTIONS:
@@ -329,7 +322,7 @@ _VALUES: Final = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": Fa
 """The operators of selectors, and whether they have values."""
 
 
-def matching_problems(given: JsonObject, path: Path) -> Iterator[Problem]:
+def matching_problems(given: JsonObject, path: Path) -> Iterator[Refused]:
     """Yield what is refused of matchConstraints or matchResources."""
     policy = _string(given.get("matchPolicy"))
     if policy not in _MATCH_POLICIES:
@@ -341,7 +334,7 @@ def matching_problems(given: JsonObject, path: Path) -> Iterator[Problem]:
             yield from _rule(rule, (*path, field, index))
 
 
-def selector_problems(selector: JsonObject, path: Path) -> Iterator[Problem]:
+def selector_problems(selector: JsonObject, path: Path) -> Iterator[Refused]:
     """Yield what is refused of a label selector. Labels come sorted; Go's order is random."""
     labels: Path = (*path, "matchLabels")
     for key, value in sorted(as_object(selector.get("matchLabels")).items()):
@@ -351,7 +344,7 @@ def selector_problems(selector: JsonObject, path: Path) -> Iterator[Problem]:
         yield from _requirement(row, (*path, "matchExpressions", index))
 
 
-def _requirement(row: JsonObject, path: Path) -> Iterator[Problem]:
+def _requirement(row: JsonObject, path: Path) -> Iterator[Refused]:
     operator, key = _string(row.get("operator")), _string(row.get("key"))
     values = [_string(value) for value in as_list(row.get("values"))]
     has_values = _VALUES.get(operator)
@@ -393,7 +386,7 @@ def path_segment(name: str) -> Iterator[str]:
             yield f"may not contain '{char}'"
 
 
-def _rule(rule: JsonObject, path: Path) -> Iterator[Problem]:
+def _rule(rule: JsonObject, path: Path) -> Iterator[Refused]:
     yield from _names(rule, (*path, "resourceNames"))
     operations = _texts(rule, "operations")
     yield from _listed(rule, "operations", path, "operations")
@@ -411,7 +404,7 @@ def _rule(rule: JsonObject, path: Path) -> Iterator[Problem]:
         yield unsupported((*path, "scope"), scope, _SCOPES)
 
 
-def _names(rule: JsonObject, path: Path) -> Iterator[Problem]:
+def _names(rule: JsonObject, path: Path) -> Iterator[Refused]:
     seen: set[str] = set()
     for index, name in enumerate(_texts(rule, "resourceNames")):
         yield from each_invalid((*path, index), name, path_segment(name))
@@ -420,7 +413,7 @@ def _names(rule: JsonObject, path: Path) -> Iterator[Problem]:
         seen.add(name)
 
 
-def _listed(rule: JsonObject, field: str, path: Path, what: str) -> Iterator[Problem]:
+def _listed(rule: JsonObject, field: str, path: Path, what: str) -> Iterator[Refused]:
     items = _texts(rule, field)
     if not items:
         yield required((*path, field))
@@ -428,7 +421,7 @@ def _listed(rule: JsonObject, field: str, path: Path, what: str) -> Iterator[Pro
         yield invalid((*path, field), list(items), f"if '*' is present, must not specify other {what}")
 
 
-def _resources(items: list[str], path: Path) -> Iterator[Problem]:
+def _resources(items: list[str], path: Path) -> Iterator[Refused]:
     if not items:
         yield required(path)
     all_of: set[str] = set()  # x, of x/*

@@ -14,10 +14,8 @@ from typing import Final
 from trainc.admission.policy.documents import Request
 from trainc.admission.policy.match import NAME_LABEL, Cluster, GroupVersionName, Match, own
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object
-from trainc.cel import types
 from trainc.cel.composition import LazyNames
-from trainc.cel.types import Type
-from trainc.cel.values import Container, EvalError, Undecided, Value
+from trainc.cel.values import Container, Undecided, Value
 from trainc.cel.work import Meter
 from trainc.inputs.source import Document
 
@@ -55,10 +53,6 @@ class Partial(Container):
         self._known = known
         self._hidden = hidden
 
-    def is_list(self) -> bool:
-        """Tell that it is none."""
-        return False
-
     def get(self, key: Value, default: Value) -> Value:
         """Return a field. Raises Undecided."""
         if not isinstance(key, str):
@@ -89,14 +83,6 @@ class Partial(Container):
         if isinstance(other, dict | Container):
             raise self._undecided()
         return False
-
-    def add(self, other: Value) -> Value:
-        """Refuse: maps have no sum."""
-        raise EvalError("no such overload")
-
-    def celtype(self) -> Type:
-        """Return the type of maps."""
-        return types.map_of(types.STRING, types.DYN)
 
     def _undecided(self) -> Undecided:
         return Undecided(f"{self._name}: not known offline as a whole")

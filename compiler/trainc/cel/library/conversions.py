@@ -45,8 +45,7 @@ def string_to_int(text: str) -> int:
     raise no_conversion(STRING, INT)
 
 
-def string_to_uint(text: str) -> Uint:
-    """Return ``uint(text)``; a sign is not allowed. Raises EvalError."""
+def _string_to_uint(text: str) -> Uint:
     if _UNSIGNED.fullmatch(text):
         number = _digits(text)
         if number is not None and number <= UINT_MAX:
@@ -54,8 +53,7 @@ def string_to_uint(text: str) -> Uint:
     raise no_conversion(STRING, UINT)
 
 
-def string_to_double(text: str) -> float:
-    """Return ``double(text)`` as strconv.ParseFloat reads it. Raises EvalError, also for numbers past all doubles."""
+def _string_to_double(text: str) -> float:
     number = parse_float(text)
     if number is None:
         raise no_conversion(STRING, DOUBLE)
@@ -80,8 +78,7 @@ def parse_float(text: str) -> float | None:
     return None if number is None or math.isinf(number) else number
 
 
-def string_to_bool(text: str) -> bool:
-    """Return ``bool(text)``: 1, t, T, TRUE, true, True and their opposites. Raises EvalError."""
+def _string_to_bool(text: str) -> bool:
     if text in _TRUE:
         return True
     if text in _FALSE:
@@ -144,7 +141,7 @@ def _same(value: Value) -> Value:
 
 
 FUNCTIONS: Final = (
-    function("bool", ("bool_to_bool", "(bool) bool", _same), ("string_to_bool", "(string) bool", string_to_bool)),
+    function("bool", ("bool_to_bool", "(bool) bool", _same), ("string_to_bool", "(string) bool", _string_to_bool)),
     function(
         "bytes",
         ("bytes_to_bytes", "(bytes) bytes", _same),
@@ -155,7 +152,7 @@ FUNCTIONS: Final = (
         "double",
         ("double_to_double", "(double) double", _same),
         ("int64_to_double", "(int) double", float),
-        ("string_to_double", "(string) double", string_to_double),
+        ("string_to_double", "(string) double", _string_to_double),
         ("uint64_to_double", "(uint) double", lambda number: float(number.value)),
         work=cost.reading(8),
     ),
@@ -186,7 +183,7 @@ FUNCTIONS: Final = (
         ("uint64_to_uint64", "(uint) uint", _same),
         ("double_to_uint64", "(double) uint", double_to_uint),
         ("int64_to_uint64", "(int) uint", int_to_uint),
-        ("string_to_uint64", "(string) uint", string_to_uint),
+        ("string_to_uint64", "(string) uint", _string_to_uint),
         work=cost.reading(2),
     ),
 )

@@ -20,8 +20,7 @@ from trainc.cel.types import opaque, struct
 from trainc.cel.values import INT_MIN, NONE, UINT_MAX, EvalError, Opaque, Optional, Undecided, Value
 from trainc.cel.work import CHARACTERS, Meter, Panic, spend
 from trainc.kube import names
-from trainc.kube.digits import fits, int64, ten
-from trainc.kube.gojson import as_float
+from trainc.kube.gojson import as_float, fits, int64, ten
 from trainc.kube.quantity import Format as Spelling
 from trainc.kube.quantity import Quantity as Amount
 from trainc.kube.quantity import QuantityError
@@ -73,8 +72,7 @@ def as_int(quantity: Quantity) -> int | None:
     return whole if fits(whole) else None
 
 
-def as_integer(quantity: Quantity) -> int:
-    """Return the value as an int. Raises EvalError."""
+def _as_integer(quantity: Quantity) -> int:
     whole = as_int(quantity)
     if whole is None:
         raise EvalError("cannot convert value to integer")
@@ -221,7 +219,7 @@ def _metadata(text: str) -> str:
     return text
 
 
-def parse_loosely(text: str, normalize: bool) -> Version:
+def _parse_loosely(text: str, normalize: bool) -> Version:
     """Return ``semver(text, normalize)``: a ``v`` in front, missing numbers and leading zeros are then allowed.
 
     Raises EvalError.
@@ -336,14 +334,12 @@ FORMATS: Final[Mapping[str, Format]] = {
 """The formats by the name that format.named() knows."""
 
 
-def named(name: str) -> Optional:
-    """Return ``format.named(name)``."""
+def _named(name: str) -> Optional:
     found = FORMATS.get(name)
     return NONE if found is None else Optional(found)
 
 
-def validate(checked: Format, text: str) -> Optional:
-    """Return the complaints about a text, none if it is valid."""
+def _validate(checked: Format, text: str) -> Optional:
     complaints = list(checked.check(text))
     return Optional(complaints) if complaints else NONE
 
@@ -408,7 +404,7 @@ FUNCTIONS: Final = (
     ),
     _of_quantity("sign", ("sign", f"({_Q}) int", lambda quantity: quantity.number.sign())),
     _of_quantity("isInteger", ("is_integer", f".({_Q}) bool", lambda quantity: as_int(quantity) is not None)),
-    _of_quantity("asInteger", ("get_int", f".({_Q}) int", as_integer)),
+    _of_quantity("asInteger", ("get_int", f".({_Q}) int", _as_integer)),
     _of_quantity("asApproximateFloat", ("get_float", f".({_Q}) double", as_approximate_float)),
     _of_quantity(
         "add",
@@ -426,14 +422,14 @@ FUNCTIONS: Final = (
     function(
         "semver",
         ("string_to_semver", f"(string) {_V}", parse_version),
-        ("string_bool_to_semver", f"(string, bool) {_V}", parse_loosely),
+        ("string_bool_to_semver", f"(string, bool) {_V}", _parse_loosely),
         cost=cost.first_plain,
         work=_PARSED,
     ),
     function(
         "isSemver",
         ("is_semver_string", "(string) bool", reads(parse_version)),
-        ("is_semver_string_bool", "(string, bool) bool", reads(parse_loosely)),
+        ("is_semver_string_bool", "(string, bool) bool", reads(_parse_loosely)),
         cost=cost.first_plain,
         work=_PARSED,
     ),
@@ -444,10 +440,10 @@ FUNCTIONS: Final = (
         function(f"format.{name}", (f"format.{name}", "() kubernetes.NamedFormat", lambda found=found: found))
         for name, found in FORMATS.items()
     ),
-    function("format.named", ("format-named", "(string) optional_type(kubernetes.NamedFormat)", named)),
+    function("format.named", ("format-named", "(string) optional_type(kubernetes.NamedFormat)", _named)),
     function(
         "validate",
-        ("format-validate", ".(kubernetes.NamedFormat, string) optional_type(list(string))", validate),
+        ("format-validate", ".(kubernetes.NamedFormat, string) optional_type(list(string))", _validate),
         cost=_validate_cost,
         work=_PARSED,
     ),

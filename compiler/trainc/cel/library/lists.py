@@ -16,7 +16,7 @@ from trainc.cel.equality import equal
 from trainc.cel.functions import Cost, Function, function
 from trainc.cel.library.operators import add, compare, refuse
 from trainc.cel.maps import is_list
-from trainc.cel.typenames import type_name, type_of
+from trainc.cel.types import type_name
 from trainc.cel.values import (
     NONE,
     Duration,
@@ -25,6 +25,7 @@ from trainc.cel.values import (
     Timestamp,
     Uint,
     Value,
+    type_of,
 )
 from trainc.cel.work import Meter, check_length, spend
 
@@ -35,7 +36,7 @@ _HASHABLE = frozenset((bool, int, str, bytes, Duration, Uint, Timestamp, type(No
 _COMPARABLE = (bool, int, Uint, float, str, bytes, Timestamp, Duration)
 
 
-def same(left: Value, right: Value, meter: Meter) -> bool:
+def _same(left: Value, right: Value, meter: Meter) -> bool:
     """Tell whether two values are equal; an equality that fails is none."""
     try:
         return bool(equal(left, right, meter))
@@ -51,8 +52,7 @@ def order(left: Value, right: Value) -> int | None:
         return None
 
 
-def is_sorted(items: List) -> bool:
-    """Tell whether no element is greater than the next. Raises EvalError."""
+def _is_sorted(items: List) -> bool:
     before: list[Value] = []
     for item in items:
         if item.__class__ not in _COMPARABLE:
@@ -96,17 +96,15 @@ def _sum(zero: Value) -> Callable[[List, Meter], Value]:
 
 def index_of(items: List, wanted: Value, meter: Meter) -> int:
     """Return where wanted is found first, else -1."""
-    return next((index for index, item in enumerate(items) if same(item, wanted, meter)), -1)
+    return next((index for index, item in enumerate(items) if _same(item, wanted, meter)), -1)
 
 
-def last_index_of(items: List, wanted: Value, meter: Meter) -> int:
-    """Return where wanted is found last, else -1."""
+def _last_index_of(items: List, wanted: Value, meter: Meter) -> int:
     elements = list(items)
-    return next((index for index in range(len(elements) - 1, -1, -1) if same(elements[index], wanted, meter)), -1)
+    return next((index for index in range(len(elements) - 1, -1, -1) if _same(elements[index], wanted, meter)), -1)
 
 
-def slice_of(items: List, start: int, end: int) -> list[Value]:
-    """Return the elements from start up to, not including, end. Raises EvalError."""
+def _slice_of(items: List, start: int, end: int) -> list[Value]:
     problem = ""
     if start < 0 or end < 0:
         problem = "negative indexes not supported"
@@ -152,14 +150,13 @@ def _type_text(value: Value) -> str:
 
 
 def sort(items: List) -> List:
-    """Return the elements in order; see sort_by."""
+    """Return the elements in order; in which equal ones keep their places."""
     if not is_list(items):
         refuse("sort", items)
     return _sorted(items, items)
 
 
-def sort_by(items: List, keys: List) -> List:
-    """Return the elements in the order of keys, one for each. Raises EvalError for keys without an order among them."""
+def _sort_by(items: List, keys: List) -> List:
     if not (is_list(items) and is_list(keys)):
         refuse("@sortByAssociatedKeys", items)
     return _sorted(items, keys)
@@ -215,13 +212,12 @@ def distinct(items: List, meter: Meter) -> List:
     check_length(len(elements) ** 2)
     found: list[Value] = []
     for item in elements:
-        if not any(same(item, other, meter) for other in found):
+        if not any(_same(item, other, meter) for other in found):
             found.append(item)
     return found
 
 
-def numbers(size: int) -> list[int]:
-    """Return the ints from 0 up to, not including, size. Raises EvalError where no cost limit allows so many."""
+def _numbers(size: int) -> list[int]:
     check_length(size)
     return list(range(size))
 
@@ -234,8 +230,7 @@ def _last(items: List) -> Optional:
     return Optional(list(items)[-1]) if len(items) else NONE
 
 
-def contains_all(items: List, wanted: List, meter: Meter) -> bool:
-    """Tell whether every element of wanted is in items."""
+def _contains_all(items: List, wanted: List, meter: Meter) -> bool:
     known, sought = list(items), list(wanted)
     keys = forms(known + sought)
     if keys is not None:
@@ -244,13 +239,11 @@ def contains_all(items: List, wanted: List, meter: Meter) -> bool:
     return all(_has(known, item, meter) for item in sought)
 
 
-def equivalent(left: List, right: List, meter: Meter) -> bool:
-    """Tell whether both hold the same elements, in any number and order."""
-    return contains_all(left, right, meter) and contains_all(right, left, meter)
+def _equivalent(left: List, right: List, meter: Meter) -> bool:
+    return _contains_all(left, right, meter) and _contains_all(right, left, meter)
 
 
-def intersects(left: List, right: List, meter: Meter) -> bool:
-    """Tell whether some element is in both."""
+def _intersects(left: List, right: List, meter: Meter) -> bool:
     one, known = list(left), list(right)
     keys = forms(one + known)
     if keys is not None:
@@ -260,7 +253,7 @@ def intersects(left: List, right: List, meter: Meter) -> bool:
 
 
 def _has(known: list[Value], wanted: Value, meter: Meter) -> bool:
-    return any(same(wanted, item, meter) for item in known)
+    return any(_same(wanted, item, meter) for item in known)
 
 
 _min, _max = _extreme("min", 1), _extreme("max", -1)
@@ -304,7 +297,7 @@ def _extremes(name: str, run: Callable[[List], Value]) -> Function:
 FUNCTIONS: Final = (
     function(
         "isSorted",
-        *((f"list_{kind}_is_sorted_bool", f".(list({kind})) bool", is_sorted) for kind in _COMPARED),
+        *((f"list_{kind}_is_sorted_bool", f".(list({kind})) bool", _is_sorted) for kind in _COMPARED),
         cost=cost.traversal,
         work=cost.elements,
     ),
@@ -329,14 +322,14 @@ FUNCTIONS: Final = (
     ),
     function(
         "lastIndexOf",
-        ("list_a_last_index_of_int", ".(list(<A>), <A>) int", last_index_of),
+        ("list_a_last_index_of_int", ".(list(<A>), <A>) int", _last_index_of),
         cost=cost.traversal,
         work=cost.elements,
         metered=True,
     ),
     function(
         "slice",
-        ("list_slice", ".(list(<T>), int, int) list(<T>)", slice_of, _output),
+        ("list_slice", ".(list(<T>), int, int) list(<T>)", _slice_of, _output),
         work=cost.elements,
         stored=True,
     ),
@@ -361,7 +354,7 @@ FUNCTIONS: Final = (
             (f"list_{kind}_sortByAssociatedKeys", f".(list(<T>), list({kind})) list(<T>)", None, _compared(1))
             for kind in _SORTED
         ),
-        run=sort_by,
+        run=_sort_by,
         work=cost.elements,
         stored=True,
     ),
@@ -372,7 +365,7 @@ FUNCTIONS: Final = (
         metered=True,
         stored=True,
     ),
-    function("lists.range", ("lists_range", "(int) list(int)", numbers, _output), work=cost.no_work, stored=True),
+    function("lists.range", ("lists_range", "(int) list(int)", _numbers, _output), work=cost.no_work, stored=True),
     function(
         "reverse",
         ("list_reverse", ".(list(<T>)) list(<T>)", lambda items: list(items)[::-1], _output),
@@ -383,17 +376,17 @@ FUNCTIONS: Final = (
     function("last", ("list_last", ".(list(<V>)) optional_type(<V>)", _last), work=cost.elements),
     function(
         "sets.contains",
-        ("list_sets_contains_list", "(list(<T>), list(<T>)) bool", contains_all, _pairs(1)),
+        ("list_sets_contains_list", "(list(<T>), list(<T>)) bool", _contains_all, _pairs(1)),
         metered=True,
     ),
     function(
         "sets.equivalent",
-        ("list_sets_equivalent_list", "(list(<T>), list(<T>)) bool", equivalent, _pairs(2)),
+        ("list_sets_equivalent_list", "(list(<T>), list(<T>)) bool", _equivalent, _pairs(2)),
         metered=True,
     ),
     function(
         "sets.intersects",
-        ("list_sets_intersects_list", "(list(<T>), list(<T>)) bool", intersects, _pairs(1)),
+        ("list_sets_intersects_list", "(list(<T>), list(<T>)) bool", _intersects, _pairs(1)),
         metered=True,
     ),
 )

@@ -95,7 +95,7 @@ def read_number(text: str) -> Number:
         raise ValueError(f"ParseAddr({quote_cut(text)}): {cut(problem)}") from None
 
 
-def is_mapped(number: Number) -> bool:
+def _is_mapped(number: Number) -> bool:
     """Tell whether this is ``::ffff:1.2.3.4``, an IPv4 address in IPv6."""
     return number.version == 6 and number.ipv4_mapped is not None
 
@@ -108,7 +108,7 @@ def parse_ip(text: str) -> Address:
         raise EvalError(_NOT_AN_IP.format(quote_cut(text), error)) from None
     if "%" in text:
         raise EvalError(f"IP address {quote_cut(text)} with zone value is not allowed")
-    if is_mapped(number):
+    if _is_mapped(number):
         raise EvalError(f"IPv4-mapped IPv6 address {quote_cut(text)} is not allowed")
     return Address(number)
 
@@ -129,18 +129,18 @@ def parse_cidr(text: str) -> Network:
     except ValueError as error:
         # The server says so twice.
         raise EvalError(f"{_NOT_A_CIDR * 2}netip.ParsePrefix({quote_cut(text)}): {error}") from None
-    if is_mapped(number):
+    if _is_mapped(number):
         raise EvalError(f"{_NOT_A_CIDR}IPv4-mapped IPv6 address {quote_cut(text)} is not allowed")
     return Network(Address(number), int(length))
 
 
-def is_link_local_multicast(address: Address) -> bool:
+def _is_link_local_multicast(address: Address) -> bool:
     """Tell whether this is in 224.0.0.0/24, or ff02::/16 with any flags."""
     number = address.number
     return int(number) >> 8 == 0xE00000 if number.version == 4 else int(number) >> 112 & 0xFF0F == 0xFF02
 
 
-def is_global_unicast(address: Address) -> bool:
+def _is_global_unicast(address: Address) -> bool:
     """Tell whether this is nothing special; private addresses are global unicast."""
     number = address.number
     special = number.is_unspecified or number.is_loopback or number.is_multicast or number.is_link_local
@@ -206,9 +206,9 @@ FUNCTIONS: Final = (
     function("family", ("ip_family", ".(net.IP) int", lambda address: address.number.version)),
     _is("isUnspecified", "unspecified", lambda address: address.number.is_unspecified),
     _is("isLoopback", "loopback", lambda address: address.number.is_loopback),
-    _is("isLinkLocalMulticast", "link_local_multicast", is_link_local_multicast),
+    _is("isLinkLocalMulticast", "link_local_multicast", _is_link_local_multicast),
     _is("isLinkLocalUnicast", "link_local_unicast", lambda address: address.number.is_link_local),
-    _is("isGlobalUnicast", "global_unicast", is_global_unicast),
+    _is("isGlobalUnicast", "global_unicast", _is_global_unicast),
     function(
         "string",
         ("ip_to_string", "(net.IP) string", Address.text),

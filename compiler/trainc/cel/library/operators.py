@@ -15,7 +15,6 @@ from trainc.cel.equality import equal, length
 from trainc.cel.functions import Function, Run, function
 from trainc.cel.gotext import shown
 from trainc.cel.maps import MISSING, find, inserted, is_list, is_map, items
-from trainc.cel.typenames import type_of
 from trainc.cel.values import (
     INT_MAX,
     INT_MIN,
@@ -31,6 +30,7 @@ from trainc.cel.values import (
     TypeValue,
     Uint,
     Value,
+    type_of,
 )
 from trainc.cel.work import CHARACTERS, FIXED, Meter, spend
 
@@ -123,8 +123,7 @@ def _add_lists(left: Value, right: Value, meter: Meter) -> Value:
     return [*left, *right]
 
 
-def subtract(left: Value, right: Value) -> Value:
-    """Return ``left - right``."""
+def _subtract(left: Value, right: Value) -> Value:
     kind = left.__class__
     if kind is right.__class__:
         if kind is int:
@@ -145,8 +144,7 @@ def subtract(left: Value, right: Value) -> Value:
     _mismatch()
 
 
-def multiply(left: Value, right: Value) -> Value:
-    """Return ``left * right``."""
+def _multiply(left: Value, right: Value) -> Value:
     kind = left.__class__
     if kind not in (int, float, Uint):
         refuse("_*_", left)
@@ -157,8 +155,7 @@ def multiply(left: Value, right: Value) -> Value:
     return _int(left * right) if kind is int else left * right
 
 
-def divide(left: Value, right: Value) -> Value:
-    """Return ``left / right``, cut towards zero for integers."""
+def _divide(left: Value, right: Value) -> Value:
     kind = left.__class__
     if kind not in (int, float, Uint):
         refuse("_/_", left)
@@ -182,7 +179,7 @@ def _divide_doubles(left: float, right: float) -> float:
     return math.copysign(math.inf, left) * math.copysign(1, right)
 
 
-def modulo(left: Value, right: Value) -> Value:
+def _modulo(left: Value, right: Value) -> Value:
     """Return ``left % right``, whose sign is left's."""
     kind = left.__class__
     if kind is not int and kind is not Uint:
@@ -199,8 +196,7 @@ def modulo(left: Value, right: Value) -> Value:
     return abs(one) % abs(two) * (-1 if one < 0 else 1)
 
 
-def negate(value: Value) -> Value:
-    """Return ``-value``."""
+def _negate(value: Value) -> Value:
     kind = value.__class__
     if kind is int:
         return _int(-value)
@@ -213,8 +209,7 @@ def negate(value: Value) -> Value:
     refuse("-_", value)
 
 
-def logical_not(value: Value) -> bool:
-    """Return ``!value``."""
+def _logical_not(value: Value) -> bool:
     if value is True:
         return False
     if value is False:
@@ -325,8 +320,7 @@ def _in_list_cost(args: Sequence[Value], _: Value) -> int:
 # Optionals
 
 
-def dereference(optional: Optional) -> Value:
-    """Return the value of an optional. Raises EvalError if there is none."""
+def _dereference(optional: Optional) -> Value:
     if isinstance(optional.value, EvalError):
         raise EvalError(optional.value.message, optional.value.position)
     if optional.present:
@@ -354,8 +348,7 @@ def _is_zero(value: Value) -> bool:
     return not value  # NaN is true
 
 
-def unwrap(values: Iterable[Value]) -> list[Value]:
-    """Return the values of those optionals that have one. Raises EvalError for what is no optional."""
+def _unwrap(values: Iterable[Value]) -> list[Value]:
     found = []
     for value in values:
         if not isinstance(value, Optional):
@@ -405,13 +398,13 @@ _IN: Final = (
 )
 
 FUNCTIONS: Final = (
-    function("!_", ("logical_not", "(bool) bool"), run=logical_not),
-    function("-_", ("negate_double", "(double) double"), ("negate_int64", "(int) int"), run=negate),
+    function("!_", ("logical_not", "(bool) bool"), run=_logical_not),
+    function("-_", ("negate_double", "(double) double"), ("negate_int64", "(int) int"), run=_negate),
     *(function(name, *_IN, run=contains, metered=True) for name in ("@in", "_in_", "in")),
     function("_&&_", ("logical_and", "(bool, bool) bool")),
     function("_||_", ("logical_or", "(bool, bool) bool")),
     function("_?_:_", ("conditional", "(bool, <A>, <A>) <A>")),
-    function("@not_strictly_false", ("not_strictly_false", "(bool) bool"), run=logical_not),
+    function("@not_strictly_false", ("not_strictly_false", "(bool) bool"), run=_logical_not),
     function("__not_strictly_false__", ("__not_strictly_false__", "(bool) bool")),
     function("_==_", ("equals", "(<A>, <A>) bool"), cost=_equal_cost),
     function("_!=_", ("not_equals", "(<A>, <A>) bool"), cost=cost.smaller),
@@ -441,11 +434,11 @@ FUNCTIONS: Final = (
         ("subtract_timestamp_duration", "(timestamp, duration) timestamp"),
         ("subtract_timestamp_timestamp", "(timestamp, timestamp) duration"),
         ("subtract_uint64", "(uint, uint) uint"),
-        run=subtract,
+        run=_subtract,
     ),
-    _arithmetic("_*_", "multiply", multiply, "double", "int64", "uint64"),
-    _arithmetic("_/_", "divide", divide, "double", "int64", "uint64"),
-    _arithmetic("_%_", "modulo", modulo, "int64", "uint64"),
+    _arithmetic("_*_", "multiply", _multiply, "double", "int64", "uint64"),
+    _arithmetic("_/_", "divide", _divide, "double", "int64", "uint64"),
+    _arithmetic("_%_", "modulo", _modulo, "int64", "uint64"),
     function("_?._", ("select_optional_field", "(dyn, string) optional_type(<V>)")),
     function(
         "_[_]",
@@ -485,16 +478,16 @@ FUNCTIONS: Final = (
     function("optional.ofNonZeroValue", ("optional_ofNonZeroValue", "(<V>) optional_type(<V>)", of_non_zero)),
     function(
         "optional.unwrap",
-        ("optional_unwrap", "(list(optional_type(<V>))) list(<V>)", unwrap),
+        ("optional_unwrap", "(list(optional_type(<V>))) list(<V>)", _unwrap),
         work=cost.no_work,
     ),
     function(
         "unwrapOpt",
-        ("optional_unwrapOpt", ".(list(optional_type(<V>))) list(<V>)", unwrap),
+        ("optional_unwrapOpt", ".(list(optional_type(<V>))) list(<V>)", _unwrap),
         work=cost.elements,
     ),
     function("hasValue", ("optional_hasValue", ".(optional_type(<V>)) bool", lambda optional: optional.present)),
-    function("value", ("optional_value", ".(optional_type(<V>)) <V>", dereference)),
+    function("value", ("optional_value", ".(optional_type(<V>)) <V>", _dereference)),
     function("or", ("optional_or_optional", ".(optional_type(<V>), optional_type(<V>)) optional_type(<V>)")),
     function("orValue", ("optional_orValue_value", ".(optional_type(<V>), <V>) <V>")),
 )

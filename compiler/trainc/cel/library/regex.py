@@ -15,7 +15,7 @@ from trainc.cel import cost
 from trainc.cel.functions import Run, function
 from trainc.cel.gotext import cut, from_utf8, utf8
 from trainc.cel.library.operators import refuse
-from trainc.cel.typenames import type_name
+from trainc.cel.types import type_name
 from trainc.cel.values import EvalError, Optional, TypeValue, Value
 from trainc.cel.work import Meter, spend
 from trainc.data import load_json
@@ -110,7 +110,7 @@ def find(text: str, regex: str) -> str:
     return "" if found is None else from_utf8(found.group())
 
 
-def find_all(text: str, regex: str, limit: int, meter: Meter) -> list[str]:
+def _find_all(text: str, regex: str, limit: int, meter: Meter) -> list[str]:
     """Return the matches of regex in text, at most limit unless that is negative. Raises EvalError."""
     compiled, found, data, behind = _illegal(regex), list[str](), utf8(text), -1
     for match in compiled.finditer(data) if limit else ():
@@ -199,7 +199,7 @@ def with_pattern(function: str, regex: str) -> Run:
             raise EvalError("no such overload")
         text = measured(value, meter)
         if function == "findAll":
-            return find_all(text, regex, limit[0] if limit else -1, meter)
+            return _find_all(text, regex, limit[0] if limit else -1, meter)
         return matches(text, regex) if function == "matches" else find(text, regex)
 
     return call
@@ -219,9 +219,9 @@ FUNCTIONS: Final = (
         (
             "string_find_all_string",
             ".(string, string) list(string)",
-            lambda text, regex, m: find_all(text, regex, -1, m),
+            lambda text, regex, m: _find_all(text, regex, -1, m),
         ),
-        ("string_find_all_string_int", ".(string, string, int) list(string)", find_all),
+        ("string_find_all_string_int", ".(string, string, int) list(string)", _find_all),
         cost=_find_cost,
         work=_compiling,
         metered=True,

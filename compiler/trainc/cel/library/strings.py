@@ -18,8 +18,8 @@ from trainc.cel.gotext import from_utf8, general, quote_cut, shown, utf8
 from trainc.cel.library.conversions import bytes_to_string, duration_to_string, parse_float
 from trainc.cel.library.times import timestamp_to_string
 from trainc.cel.maps import is_list, is_map, items
-from trainc.cel.typenames import type_name, type_of
-from trainc.cel.values import Container, Duration, EvalError, KeyedMap, Timestamp, TypeValue, Uint, Value
+from trainc.cel.types import type_name
+from trainc.cel.values import Container, Duration, EvalError, KeyedMap, Timestamp, TypeValue, Uint, Value, type_of
 from trainc.cel.work import CHARACTERS, Meter, check_size, spend
 from trainc.kube.fielderror import quote
 from trainc.kube.gojson import trim_space
@@ -41,7 +41,7 @@ _UPPER = str.maketrans({code: code - 32 for code in range(ord("a"), ord("z") + 1
 _LOWER = str.maketrans({code: code + 32 for code in range(ord("A"), ord("Z") + 1)})
 
 
-def char_at(text: str, index: int) -> str:
+def _char_at(text: str, index: int) -> str:
     """Return the code point at index, or an empty string just behind the last. Raises EvalError."""
     if not 0 <= index <= len(text):
         raise _out_of_range(index)
@@ -62,7 +62,7 @@ def last_index_of(text: str, wanted: str) -> int:
     return _last(text, wanted) if wanted else len(text)
 
 
-def last_index_of_from(text: str, wanted: str, start: int) -> int:
+def _last_index_of_from(text: str, wanted: str, start: int) -> int:
     """Return where wanted is found last, beginning at start or before; -1 also if start is past the end.
 
     Raises EvalError.
@@ -80,16 +80,6 @@ def _last(text: str, wanted: str) -> int:
     # Backwards, since str.rfind takes the product of both lengths at worst, and str.find their sum.
     at = text[::-1].find(wanted[::-1])
     return at if at < 0 else len(text) - len(wanted) - at
-
-
-def lower_ascii(text: str) -> str:
-    """Return text with A to Z in lower case."""
-    return text.translate(_LOWER)
-
-
-def upper_ascii(text: str) -> str:
-    """Return text with a to z in upper case."""
-    return text.translate(_UPPER)
 
 
 def replace(text: str, old: str, new: str, count: int = -1) -> str:
@@ -214,8 +204,7 @@ def _filled(letter: str, value: Value, precision: int | None) -> str:
         raise EvalError(_DURING + error.message) from None
 
 
-def text_of(value: Value, precision: int = 0) -> str:
-    """Return what ``%s`` gives. Raises EvalError for types that it does not know."""
+def _text_of(value: Value, precision: int = 0) -> str:
     known = _TEXTS.get(value.__class__)
     if known is not None:
         return known(value)
@@ -264,7 +253,7 @@ def _member(value: Value) -> str:
     if kind is Duration:
         return f'duration("{duration_to_string(value)}")'
     if kind in _TEXTS or isinstance(value, Container):
-        return text_of(value)
+        return _text_of(value)
     raise EvalError(f"no formatting function for {type_name(type_of(value))}")
 
 
@@ -345,7 +334,7 @@ _TEXTS: Mapping[type, Callable[[Value], str]] = {
     KeyedMap: _map_text,
 }
 _CLAUSES: Mapping[str, Callable[[Value, int], str]] = {
-    "s": text_of,
+    "s": _text_of,
     "d": _decimal,
     "f": _fixed,
     "e": _scientific,
@@ -402,7 +391,7 @@ FUNCTIONS: Final = (
     ),
     function("startsWith", ("starts_with_string", ".(string, string) bool", str.startswith, cost.first), terse=True),
     function("endsWith", ("ends_with_string", ".(string, string) bool", str.endswith, cost.first), terse=True),
-    function("charAt", ("string_char_at_int", ".(string, int) string", char_at)),
+    function("charAt", ("string_char_at_int", ".(string, int) string", _char_at)),
     function(
         "indexOf",
         ("string_index_of_string", ".(string, string) int", index_of),
@@ -412,11 +401,19 @@ FUNCTIONS: Final = (
     function(
         "lastIndexOf",
         ("string_last_index_of_string", ".(string, string) int", last_index_of),
-        ("string_last_index_of_string_int", ".(string, string, int) int", last_index_of_from),
+        ("string_last_index_of_string_int", ".(string, string, int) int", _last_index_of_from),
         cost=cost.traversal,
     ),
-    function("lowerAscii", ("string_lower_ascii", ".(string) string", lower_ascii), cost=cost.first_plain),
-    function("upperAscii", ("string_upper_ascii", ".(string) string", upper_ascii), cost=cost.first_plain),
+    function(
+        "lowerAscii",
+        ("string_lower_ascii", ".(string) string", lambda text: text.translate(_LOWER)),
+        cost=cost.first_plain,
+    ),
+    function(
+        "upperAscii",
+        ("string_upper_ascii", ".(string) string", lambda text: text.translate(_UPPER)),
+        cost=cost.first_plain,
+    ),
     function(
         "replace",
         ("string_replace_string_string", ".(string, string, string) string", replace),

@@ -15,12 +15,11 @@ from trainc.basics.regex import lazy
 from trainc.cel import cost
 from trainc.cel.functions import Function, Run, function
 from trainc.cel.gotext import cut, quote_cut
-from trainc.cel.typenames import type_name
-from trainc.cel.types import DURATION, INT, STRING, TIMESTAMP, Type
+from trainc.cel.types import DURATION, INT, STRING, TIMESTAMP, Type, type_name
 from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, Timestamp, Value
 from trainc.cel.work import CHARACTERS, Meter, spend
 from trainc.data import time_zone
-from trainc.kube.digits import int64
+from trainc.kube.gojson import int64
 
 SECOND, DAY = 10**9, 86400
 MIN_SECONDS, MAX_SECONDS = -62135596800, 253402300799
@@ -183,7 +182,7 @@ def civil(time: Timestamp, offset: int) -> Civil:
     return Civil(moment.year - cycles * _CYCLE_YEARS, moment, nanos)
 
 
-def zone_offset(zone: str, time: Timestamp) -> int:
+def _zone_offset(zone: str, time: Timestamp) -> int:
     """Return how many seconds east of UTC a zone is at a time: ``America/New_York``, ``+05:30``, ``-8:00``, ``UTC``.
 
     Raises EvalError.
@@ -265,7 +264,11 @@ def _part(
     """Return the row of a function that takes a time and maybe a zone, or a duration."""
     rows: list[tuple[str, str, Run]] = [
         (f"timestamp_to_{overload}", _UTC, lambda time: part(civil(time, 0))),
-        (f"timestamp_to_{overload}{suffix}", _WITH_ZONE, lambda time, zone: part(civil(time, zone_offset(zone, time)))),
+        (
+            f"timestamp_to_{overload}{suffix}",
+            _WITH_ZONE,
+            lambda time, zone: part(civil(time, _zone_offset(zone, time))),
+        ),
     ]
     if of_duration is not None:
         rows.append((f"duration_to_{overload}", ".(duration) int", of_duration))

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import Json, JsonObject, as_list, get, objects
 from trainc.basics.regex import lazy
 from trainc.findings import report
-from trainc.kube.digits import int32
 from trainc.kube.fielderror import invalid
+from trainc.kube.gojson import int32
 from trainc.plugins.base import (
     Plugin,
     config_map,

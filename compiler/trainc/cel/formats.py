@@ -1,4 +1,4 @@
-"""Strings whose format a schema gives, as values: times, spans and bytes.
+"""Strings of a schema's format as values: times, durations and bytes.
 
 Source: k8s.io/kube-openapi pkg/validation/strfmt, which reads more than RFC 3339 and Go's durations.
 """
@@ -31,7 +31,7 @@ _UNITS = (
 
 
 def to_duration(text: str) -> Duration:
-    """Return a span: Go's form, else every number with a unit of Scala's, summed up. Raises EvalError."""
+    """Return a duration: Go's form, else the sum of all numbers with a unit of Scala's. Raises EvalError."""
     nanos = duration_nanos(text)
     if nanos is not None:
         return Duration(nanos)
@@ -59,7 +59,7 @@ def to_date(text: str) -> Timestamp:
 
 
 def to_date_time(text: str) -> Timestamp:
-    """Return a time: RFC 3339, or without a zone, which is then UTC; nothing is 1970. Raises EvalError."""
+    """Return a time: RFC 3339, or UTC where there is no zone; no text is 1970. Raises EvalError."""
     if not text:
         return Timestamp(0)
     try:
@@ -69,10 +69,10 @@ def to_date_time(text: str) -> Timestamp:
 
 
 def to_bytes(text: str) -> bytes:
-    """Return what base64 text of the URL-safe alphabet stands for; line breaks count as nothing. Raises EvalError."""
-    strange = _NO_BASE64.search(text)
-    at = strange.start() if strange is not None else len(text)
-    if strange is None:
+    """Return the bytes of base64 text of the URL-safe alphabet; line breaks are ignored. Raises EvalError."""
+    invalid = _NO_BASE64.search(text)
+    at = invalid.start() if invalid is not None else len(text)
+    if invalid is None:
         import base64  # few values are bytes
 
         try:
@@ -88,4 +88,4 @@ FORMATS: Mapping[str, Callable[[str], Value]] = {
     "date-time": to_date_time,
     "byte": to_bytes,
 }
-"""What reads a string, by the schema's format; strings of other formats are their own values."""
+"""Readers of strings, by the schema's format; strings of other formats are their own values."""

@@ -1,17 +1,25 @@
-"""A difference as a comment of a pull request: Markdown as GitHub reads it, never longer than a comment may be."""
+"""A difference as text for a terminal, as a comment of a pull request, and as JSON (docs/diff.md).
+
+The comment is Markdown as GitHub reads it, never longer than a comment may be.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Final
 
-from trainc.changes.groups import Group, grouped
-from trainc.changes.model import Difference, Effect, JobChange, Pods
+from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.changes.model import Difference, Effect, JobChange, ObjectChange, Place, Pods, Total, Usage
 from trainc.changes.phrases import (
+    SIGNS,
+    WIDTH,
+    Group,
     advice,
     effect_of,
+    grouped,
     images,
     object_lines,
     object_title,
@@ -19,11 +27,12 @@ from trainc.changes.phrases import (
     summary,
     total_rows,
     warnings,
+    weakened_json,
     weakened_lines,
     weakened_title,
     words_of,
 )
-from trainc.findings.display import one_line
+from trainc.findings.display import one_line, width
 
 LIMIT: Final = 65_535
 """The most characters of a comment on GitHub, in UTF-16."""
@@ -43,7 +52,7 @@ _WEAKENED: Final = 30
 _RUN: Final = re.compile("`+")
 
 
-def render(difference: Difference, limit: int = LIMIT) -> str:
+def as_markdown(difference: Difference, limit: int = LIMIT) -> str:
     """Return a difference as Markdown of at most ``limit`` characters (4,000 or more)."""
     head = [MARK, *_alerts(difference), f"### {_text(f'trainc: {summary(difference)}')}", ""]
     head += [*_weakened(difference), *([_text(advice(difference)), ""] if difference.unexplained else [])]
@@ -192,3 +201,142 @@ def _pods(pods: Pods) -> str:
 def _label(text: str) -> str:
     """Return a text for a label; what Mermaid or HTML would read as something else is written as its code."""
     return "".join(char if char.isalnum() or char in " -_.,:/" else f"#{ord(char)};" for char in one_line(text, 120))
+
+
+_LONG: Final = 2000
+_COLOURS: Final = {"+": "32", "-": "31", "!": "1;31", "~": "33", ">": "35", "@": "36"}
+
+
+def as_text(difference: Difference, colour: bool = False) -> str:
+    """Return a difference as text, a block for each job, then totals and a line that counts."""
+    lines = [one_line(warning, _LONG) for warning in warnings(difference)]
+    lines += [""] if lines else []
+    lines += _weakened_text(difference)
+    for group in grouped(difference.jobs):
+        lines += [*_of_group(group), ""]
+    if difference.jobs:
+        counted = images(difference)
+        lines += [*counted, *([""] if counted else []), *_totals(difference), ""]
+    lines.append(summary(difference))
+    lines += [advice(difference)] if difference.unexplained else []
+    return "".join(f"{_painted(line) if colour else line}\n" for line in lines)
+
+
+def _weakened_text(difference: Difference) -> Iterator[str]:
+    if difference.weakened:
+        yield f"! {weakened_title(difference)}:"
+        for place, message in weakened_lines(difference):
+            yield one_line(f"!   {place}: {message}", 2 * WIDTH)
+        yield ""
+
+
+def _of_group(group: Group) -> Iterator[str]:
+    job = group.like
+    title = str(job.place) if group.single else group.title
+    yield one_line(f"{SIGNS[job.effect]} {title}: {effect_of(job)}", WIDTH)
+    if not group.single:
+        yield one_line(f"    jobs: {group.names}", 2 * WIDTH)
+    yield from (f"    {word}" for word in words_of(job))
+    yield from (f"    = {one_line(sentence, 2 * WIDTH)}" for sentence in job.cluster)
+    if job.remedy is not None:
+        place = one_line(job.source, WIDTH) if group.single else "each TrainJob"
+        yield f"    = add to metadata.annotations of {place}:"
+        yield f"        {job.remedy}"
+    for change in job.objects:
+        yield one_line(f"@@ {change.file} @@ {object_title(change)}", 2 * WIDTH)
+        yield from object_lines(change)
+    yield from refusal_lines(job.refusals)
+
+
+def _totals(difference: Difference) -> Iterator[str]:
+    rows = [("", "jobs", "pods", "GPUs"), *total_rows(difference.totals)]
+    widths = [max(width(row[column]) for row in rows) for column in range(4)]
+    for row in rows:
+        cells = (cell + " " * (size - width(cell)) for cell, size in zip(row, widths, strict=True))
+        yield "  ".join(cells).rstrip()
+
+
+def _painted(line: str) -> str:
+    code = _COLOURS.get(line[:1])
+    return f"\x1b[{code}m{line}\x1b[0m" if code is not None else line
+
+
+VERSION: Final = 1
+"""Goes up when a key changes its meaning or goes away."""
+
+
+def as_json(difference: Difference, base: str = "", head: str = "") -> str:
+    """Return a difference as JSON, in one object that ends in a newline. ``base`` and ``head`` name the revisions."""
+    data: JsonObject = {
+        "version": VERSION,
+        "base": base,
+        "head": head,
+        "unchanged": difference.unchanged,
+        "foreign": [*difference.foreign],
+        "stale": None if difference.stale is None else [_place(place) for place in difference.stale],
+        "weakened": [weakened_json(finding) for finding in difference.weakened],
+        "jobs": [_job(job) for job in difference.jobs],
+        "totals": {
+            "all": _total(difference.totals.all),
+            "namespaces": _rows(("environment", "namespace"), difference.totals.namespaces.items()),
+            "queues": _rows(("environment", "namespace", "queue"), difference.totals.queues.items()),
+        },
+    }
+    return json.dumps(data, indent=2) + "\n"
+
+
+def _place(place: Place) -> JsonObject:
+    return dict(zip(("environment", "namespace", "job"), place, strict=True))
+
+
+def _job(job: JobChange) -> JsonObject:
+    return {
+        **_place(job.place),
+        "effect": job.effect.value,
+        "application": job.application,
+        "source": job.source or None,
+        "oldName": job.old_name or None,
+        "name": job.name or None,
+        "renamedFrom": f"{job.other.namespace}/{job.other.name}" if job.other is not None else None,
+        "queue": job.queue or None,
+        "changes": [
+            {"what": word.what, "where": [*word.where], "old": word.old, "new": word.new} for word in job.words
+        ],
+        "cluster": [*job.cluster],
+        "refused": [{"kind": r.kind, "name": r.name, "field": r.field, "message": r.message} for r in job.refusals],
+        "annotation": job.remedy,
+        "before": _usage(job.before),
+        "after": _usage(job.after),
+        "replicatedJobs": [
+            {
+                "name": pods.name,
+                "pods": pods.pods,
+                "dependsOn": [{"name": name, "status": status} for name, status in pods.waits_for],
+            }
+            for pods in job.graph
+        ],
+        "objects": [_object(change) for change in job.objects],
+    }
+
+
+def _object(change: ObjectChange) -> JsonObject:
+    return {
+        "file": change.file,
+        "kind": change.kind,
+        "oldName": change.old_name or None,
+        "name": change.name or None,
+        "effect": change.effect.value,
+        "fields": [{"path": field.path, "old": field.old, "new": field.new} for field in change.fields],
+    }
+
+
+def _rows(names: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], Total]]) -> list[Json]:
+    return [{**dict(zip(names, key, strict=True)), **_total(total)} for key, total in rows]
+
+
+def _total(total: Total) -> JsonObject:
+    return {"before": _usage(total.before), "after": _usage(total.after)}
+
+
+def _usage(usage: Usage) -> JsonObject:
+    return {"jobs": usage.jobs, "pods": usage.pods, "gpus": dict(usage.gpus)}

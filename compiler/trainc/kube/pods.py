@@ -1,16 +1,18 @@
-"""What an API server fills in of the Jobs and pods that controllers create.
+"""Pods: what an API server fills in of the Jobs and pods that controllers create, and what a pod requests of a node.
 
-Source: k8s.io/kubernetes v1.34 pkg/apis/core/v1/defaults.go, pkg/apis/batch/v1/defaults.go (and what is generated of
-the defaults in their types) and the admission plugins DefaultTolerationSeconds and ServiceAccount. Objects come as Go
-writes them (kube/gotypes.py). Of volume types, those that a cluster of today has.
+Sources: k8s.io/kubernetes v1.34 pkg/apis/core/v1/defaults.go, pkg/apis/batch/v1/defaults.go (and what is generated of
+the defaults in their types), the admission plugins DefaultTolerationSeconds and ServiceAccount, and PodRequests of
+k8s.io/component-helpers v0.36.2 (resource) without any option. Objects come as Go writes them (kube/gotypes.py). Of
+volume types, those that a cluster of today has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from trainc.basics.jsonvalues import Json, JsonObject, as_object, objects
+from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
+from trainc.kube.quantity import Quantity, from_json
 
 _MODE: Final = 0o644
 _NO_EXECUTE: Final = "NoExecute"
@@ -36,6 +38,10 @@ _VOLUMES: Final[Mapping[str, JsonObject]] = {
 _CLAIM: Final[JsonObject] = {"volumeMode": "Filesystem"}
 _PROBE: Final[JsonObject] = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 _HTTP: Final[JsonObject] = {"path": "/", "scheme": "HTTP"}
+_POD_LEVEL = frozenset({"cpu", "memory"})
+_HUGE_PAGES = "hugepages-"
+
+ResourceList = dict[str, Quantity]
 
 
 def default_job(job: JsonObject) -> JsonObject:
@@ -180,3 +186,63 @@ def _tolerations(given: list[JsonObject]) -> list[Json]:
 
 def _tolerates(toleration: JsonObject, taint: str) -> bool:
     return toleration.get("key", taint) == taint and toleration.get("effect", _NO_EXECUTE) == _NO_EXECUTE
+
+
+def pod_requests(pod_spec: Json) -> ResourceList:
+    """Return the requests of a PodSpec by resource, names sorted; limits do not count.
+
+    Containers and sidecars (init containers that restart always) run together
+    and add up. An init container runs beside the sidecars started before it,
+    and the largest such moment counts. Pod-level requests for cpu, memory and
+    huge pages replace the sum; the overhead is added last.
+
+    Raises QuantityError for a request that is no quantity.
+    """
+    total: ResourceList = {}
+    for container in _containers(pod_spec, "containers"):
+        _add(total, _resources(get(container, "resources", "requests")))
+    _add_init_containers(total, pod_spec)
+    on_pod = {
+        name: quantity
+        for name, quantity in _resources(get(pod_spec, "resources", "requests")).items()
+        if name in _POD_LEVEL or name.startswith(_HUGE_PAGES)
+    }
+    total.update(on_pod)
+    _add(total, _resources(get(pod_spec, "overhead")))
+    return {name: total[name] for name in sorted(total)}
+
+
+def _add_init_containers(total: ResourceList, pod_spec: Json) -> None:
+    sidecars: ResourceList = {}
+    peak: ResourceList = {}
+    for container in _containers(pod_spec, "initContainers"):
+        requests = _resources(get(container, "resources", "requests"))
+        if get(container, "restartPolicy") == "Always":
+            _add(total, requests)
+            _add(sidecars, requests)
+            _raise(peak, sidecars)
+        else:
+            _add(requests, sidecars)
+            _raise(peak, requests)
+    _raise(total, peak)
+
+
+def _containers(pod_spec: Json, key: str) -> Iterator[Json]:
+    containers = get(pod_spec, key)
+    yield from containers if isinstance(containers, list) else ()
+
+
+def _resources(value: Json) -> ResourceList:
+    return {name: from_json(amount) for name, amount in value.items()} if isinstance(value, dict) else {}
+
+
+def _add(total: ResourceList, more: Mapping[str, Quantity]) -> None:
+    for name, quantity in more.items():
+        total[name] = total[name].add(quantity) if name in total else quantity
+
+
+def _raise(peak: ResourceList, other: Mapping[str, Quantity]) -> None:
+    """Set each resource of peak to the greater of both."""
+    for name, quantity in other.items():
+        if name not in peak or quantity.compare(peak[name]) > 0:
+            peak[name] = quantity

@@ -1,9 +1,8 @@
-"""Writes and reads trees as JSON, so that parsed expressions can travel as data."""
+"""Trees of expressions as rows of JSON, as the oracle writes them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from trainc.basics.jsonvalues import Json
 from trainc.cel.ast import (
@@ -84,42 +83,3 @@ def _constant(node: Literal) -> list[Json]:
 
 def _entries(entries: Sequence[Entry], numbers: dict[Node, int]) -> list[Json]:
     return [[entry.position, numbers[entry.key], numbers[entry.value], entry.optional] for entry in entries]
-
-
-def load(rows: Any) -> Node:
-    """Return the tree that `dump` wrote; raises KeyError, IndexError, TypeError or ValueError on anything else."""
-    nodes: list[Node] = []
-    for kind, position, *rest in rows:
-        nodes.append(LOADERS[kind](nodes, position, rest))
-    return nodes[-1]
-
-
-def _load_call(nodes: Sequence[Node], position: int, rest: list[Any]) -> Node:
-    function, target, args = rest
-    return Call(position, function, None if target is None else nodes[target], tuple(nodes[arg] for arg in args))
-
-
-def _load_fold(nodes: Sequence[Node], position: int, rest: list[Any]) -> Node:
-    over, iter_var, iter_var2, accu_var, *parts, macro = rest
-    init, condition, step, result = (nodes[part] for part in parts)
-    return Comprehension(position, nodes[over], iter_var, iter_var2, accu_var, init, condition, step, result, macro)
-
-
-def _load_entries(nodes: Sequence[Node], rows: list[Any]) -> tuple[Entry, ...]:
-    return tuple(Entry(position, nodes[key], nodes[value], optional) for position, key, value, optional in rows)
-
-
-LOADERS: dict[str, Any] = {
-    "literal": lambda _, position, rest: Literal(position, rest[0]),
-    "uint": lambda _, position, rest: Literal(position, Uint(rest[0])),
-    "double": lambda _, position, rest: Literal(position, float(rest[0])),
-    "bytes": lambda _, position, rest: Literal(position, rest[0].encode("latin-1")),
-    "ident": lambda _, position, rest: Ident(position, rest[0]),
-    "select": lambda nodes, position, rest: Select(position, nodes[rest[0]], rest[1]),
-    "has": lambda nodes, position, rest: Select(position, nodes[rest[0]], rest[1], True),
-    "call": _load_call,
-    "list": lambda nodes, position, rest: ListLiteral(position, tuple(nodes[item] for item in rest[0]), tuple(rest[1])),
-    "map": lambda nodes, position, rest: MapLiteral(position, _load_entries(nodes, rest[0])),
-    "message": lambda nodes, position, rest: Message(position, rest[0], _load_entries(nodes, rest[1])),
-    "fold": _load_fold,
-}

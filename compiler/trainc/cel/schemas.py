@@ -1,0 +1,432 @@
+"""Schemas as CEL sees them: the declared types behind ``self`` in a CRD's rules, and values read from plain JSON.
+
+Source: k8s.io/apiserver v0.34 pkg/cel/common (schemas.go, values.go, valuesunstructured.go) and pkg/cel/types.go. Types
+and values are made on access: a rule looks at a few fields of a schema with thousands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, cached_property, partial
+from typing import Any, Protocol, TypeAlias
+
+import msgspec
+
+from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.cel import types
+from trainc.cel.declarations import Lookup
+from trainc.cel.equality import equal
+from trainc.cel.escaping import RESERVED, escape, unescape
+from trainc.cel.formats import FORMATS
+from trainc.cel.types import Kind, Type
+from trainc.cel.values import NO_OVERLOAD, Container, EvalError, Value
+from trainc.cel.work import Meter, spend
+
+
+class Schema(Protocol):
+    """What is needed of a structural schema; that of the schema room fits."""
+
+    @property
+    def keywords(self) -> Mapping[str, Any]:
+        """The keywords as the CRD has them, without sub-schemas."""
+
+    @property
+    def properties(self) -> Mapping[str, Schema]:
+        """The declared properties."""
+
+    @property
+    def items(self) -> Schema | None:
+        """The schema of the items of a list."""
+
+    @property
+    def additional(self) -> Schema | None:
+        """The schema of the values of a map."""
+
+    @property
+    def compiled(self) -> dict[Any, Any]:
+        """A dict in which readers are kept."""
+
+
+class _Known(msgspec.Struct, frozen=True, eq=False):
+    """The schema of a field that every whole object has."""
+
+    keywords: Mapping[str, Any]
+    properties: Mapping[str, Schema] = msgspec.field(default_factory=dict)
+    items: Schema | None = None
+    additional: Schema | None = None
+    compiled: dict[Any, Any] = msgspec.field(default_factory=dict)
+
+
+_TEXT = _Known({"type": "string"})
+_META: Mapping[str, Schema] = {
+    "kind": _TEXT,
+    "apiVersion": _TEXT,
+    "metadata": _Known({"type": "object", "properties": {}}, {"name": _TEXT, "generateName": _TEXT}),
+}
+
+
+def _type(schema: Schema) -> str:
+    return str(schema.keywords.get("type", ""))
+
+
+def _embedded(schema: Schema) -> bool:
+    return bool(schema.keywords.get("x-kubernetes-embedded-resource"))
+
+
+def _properties(schema: Schema, root: bool) -> Mapping[str, Schema]:
+    """Return the properties that rules see; ``root``: of a whole object, which always has a type and a name."""
+    return {**schema.properties, **_META} if root and not _has_meta(schema.properties) else schema.properties
+
+
+def _has_meta(found: Mapping[str, Schema]) -> bool:
+    metadata = found.get("metadata")
+    inner = metadata.properties if metadata is not None and _type(metadata) == "object" else {}
+    texts = (found.get("kind"), found.get("apiVersion"), inner.get("name"), inner.get("generateName"))
+    return all(text is not None and _type(text) == "string" for text in texts)
+
+
+# Types
+
+_FORMATS = {"byte": types.BYTES, "duration": types.DURATION, "date": types.TIMESTAMP, "date-time": types.TIMESTAMP}
+_SCALARS = {"boolean": types.BOOL, "number": types.DOUBLE, "integer": types.INT}
+
+
+class Declared(msgspec.Struct, frozen=True, eq=False, dict=True):
+    """A schema as a type. ``type`` names objects by the path that leads to them: ``self.spec.jobs.@idx``."""
+
+    schema: Schema
+    root: bool
+    name: str
+    type: Type
+
+    @cached_property
+    def fields(self) -> Mapping[str, Declared]:
+        """The fields of an object by identifier, without those of unknown type."""
+        found: dict[str, Declared] = {}
+        for name, schema in _properties(self.schema, self.root).items():
+            identifier = escape(name)
+            if identifier is not None and (field := declare(schema, _embedded(schema), f"{self.name}.{identifier}")):
+                found[identifier] = field
+        return found
+
+    @cached_property
+    def element(self) -> Declared | None:
+        """The items of a list or the values of a map; None for other types."""
+        if self.type.kind is Kind.LIST and self.schema.items is not None:
+            return declare(self.schema.items, _embedded(self.schema.items), f"{self.name}.@idx")
+        if self.type.kind is Kind.MAP and self.schema.additional is not None:
+            return declare(self.schema.additional, _embedded(self.schema.additional), f"{self.name}.@elem")
+        return None
+
+    def objects(self) -> Mapping[str, Mapping[str, Type]]:
+        """Return the fields of every object type below, for an Environment."""
+
+        def find(name: str) -> Mapping[str, Type] | None:
+            found: Declared | None = self
+            if name != self.name and not name.startswith(f"{self.name}."):
+                return None
+            for step in name[len(self.name) :].split(".")[1:]:
+                if found is not None:
+                    found = found.element if step in ("@idx", "@elem") else found.fields.get(step)
+            return Lookup(found._field) if found is not None and found.type.kind is Kind.STRUCT else None
+
+        return Lookup(cache(find))
+
+    def _field(self, identifier: str) -> Type | None:
+        """Return the type of a field; words that CEL reserves are found unescaped, too."""
+        found = self.fields.get(identifier)
+        if found is None and identifier in RESERVED:
+            found = self.fields.get(f"__{identifier}__")
+        return found.type if found is not None else None
+
+
+def declare(schema: Schema, root: bool, name: str) -> Declared | None:
+    """Return the declaration of the values of ``schema``, or None where CEL has no type for them.
+
+    ``root``: it is the schema of a whole object. ``name``: the name of its type.
+    """
+    type_ = _declared_type(schema, name)
+    return None if type_ is None else Declared(schema, root, name, type_)
+
+
+def _declared_type(schema: Schema, name: str) -> Type | None:
+    if schema.keywords.get("x-kubernetes-int-or-string"):
+        return types.DYN
+    kind = _type(schema)
+    if kind == "array":
+        element = _declared_type(schema.items, f"{name}.@idx") if schema.items is not None else None
+        return None if element is None else types.list_of(element)
+    if kind == "object":
+        if schema.additional is None:
+            return types.struct(name)
+        element = _declared_type(schema.additional, f"{name}.@elem")
+        return None if element is None else types.map_of(types.STRING, element)
+    if kind == "string":
+        return _FORMATS.get(str(schema.keywords.get("format", "")), types.STRING)
+    return _SCALARS.get(kind)
+
+
+# Values
+
+Reader: TypeAlias = Callable[[Any], Value]
+"""Turns JSON of a schema into a value. Raises EvalError for JSON that does not fit, such as null."""
+
+_LIST = types.list_of(types.DYN)
+_MISSING: Any = object()
+_READ = 2
+"""The work of reading a field or an item, or of comparing it."""
+
+
+def reader(schema: Schema, root: bool = False) -> Reader:
+    """Return what turns JSON of a schema into a value; ``root``: the schema is that of a whole object."""
+    read: Reader | None = schema.compiled.get((reader, root))
+    if read is None:
+        read = schema.compiled[reader, root] = _reader(schema, root)
+    return read
+
+
+_CHECKED: Mapping[str, tuple[tuple[type, ...], str, Reader]] = {
+    "int-or-string": ((int, str), "expected XIntOrString value to be either a string or integer", lambda value: value),
+    "string": ((str,), "expected string", lambda value: value),
+    "number": ((int, float), "expected float", float),
+    "integer": ((int,), "expected int", lambda value: value),
+    "boolean": ((bool,), "expected bool", lambda value: value),
+}
+"""What scalars may be, the error for anything else, and what makes the value."""
+
+
+def _reader(schema: Schema, root: bool) -> Reader:
+    kind = "int-or-string" if schema.keywords.get("x-kubernetes-int-or-string") else _type(schema)
+    classes: tuple[type, ...]
+    make: Reader
+    if kind == "object" or root:
+        classes, expected = (dict,), "expected a map for the provided schema with type=object"
+        make = partial(Object, _Shape(schema, root or _embedded(schema)))
+    elif kind == "array":
+        classes, expected = (list,), "expected an array for the provided schema with type=array"
+        make = _list_maker(schema)
+    elif kind in _CHECKED:
+        classes, expected, make = _CHECKED[kind]
+        make = FORMATS.get(str(schema.keywords.get("format")), make) if kind == "string" else make
+    else:
+        classes, expected, make = (dict, list, str, int, float, bool), "", Unknown
+    nullable = bool(schema.keywords.get("nullable"))
+
+    def read(value: Any) -> Value:
+        if type(value) in classes:
+            return make(value)
+        if value is None:
+            if nullable:
+                return None
+            raise EvalError("invalid data, got null for schema with nullable=false")
+        raise EvalError(f"invalid data, {expected}")
+
+    return read
+
+
+class SchemaValue(Container):
+    """A value that keeps the JSON which it was read from."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: Json) -> None:
+        self.raw = raw
+
+
+class Unknown(SchemaValue):
+    """A value that the schema keeps without describing it; it can only be compared."""
+
+    __slots__ = ()
+
+    def equals(self, other: Value, meter: Meter | None = None) -> bool:
+        """Compare as JSON."""
+        return _same_json(self.raw, _raw(other), meter)
+
+    def celtype(self) -> Type:
+        """Return dyn: there is no type for it."""
+        return types.DYN
+
+
+def _raw(value: Value) -> Value:
+    """Return the JSON behind a value of a schema; other values as they are."""
+    return value.raw if isinstance(value, SchemaValue) else value
+
+
+def _same_json(one: Json, two: Json, meter: Meter | None = None) -> bool:
+    """Tell whether two JSON values are the same; unlike Python's ==, true is not 1."""
+    if one.__class__ is not two.__class__:
+        return False
+    if meter is not None and isinstance(one, dict | list):
+        spend(meter, _READ * (1 + len(one)))
+    if isinstance(one, dict):
+        assert isinstance(two, dict)
+        return one.keys() == two.keys() and all(_same_json(value, two[key], meter) for key, value in one.items())
+    if isinstance(one, list):
+        assert isinstance(two, list)
+        return len(one) == len(two) and all(_same_json(*pair, meter) for pair in zip(one, two, strict=True))
+    return one == two
+
+
+class _Shape:
+    """The entries of an object: for each identifier its key and its reader. ``closed``: properties are declared."""
+
+    __slots__ = ("_found", "_properties", "_values", "closed")
+
+    def __init__(self, schema: Schema, root: bool) -> None:
+        self._properties = _properties(schema, root)
+        self._values = schema.additional
+        self.closed = bool(self._properties) or schema.keywords.get("properties") is not None
+        self._found: dict[str, tuple[str, Reader] | None] = {}
+
+    def entry(self, identifier: str) -> tuple[str, Reader] | None:
+        """Return key and reader of an identifier, or None where the schema has no such entry."""
+        if identifier not in self._found:
+            key = unescape(identifier) if self.closed else identifier
+            schema = self._values if not self.closed else self._properties.get(key) if key is not None else None
+            found = (key, reader(schema, _embedded(schema))) if key is not None and schema is not None else None
+            self._found[identifier] = found
+        return self._found[identifier]
+
+    def knows(self, key: str) -> bool:
+        """Tell whether the schema has an entry for a key."""
+        return key in self._properties if self.closed else self._values is not None
+
+
+class Object(SchemaValue):
+    """An object with declared properties, or a map whose values have a schema."""
+
+    __slots__ = ("shape",)
+
+    raw: JsonObject
+
+    def __init__(self, shape: _Shape, raw: JsonObject) -> None:
+        super().__init__(raw)
+        self.shape = shape
+
+    def get(self, key: Value, default: Value) -> Value:
+        """Return the value of an identifier; null is as good as absent where properties are declared."""
+        if key.__class__ is not str:
+            raise EvalError(NO_OVERLOAD)
+        found = self.shape.entry(key)
+        value = self.raw.get(found[0], _MISSING) if found is not None else _MISSING
+        if found is None or value is _MISSING or (value is None and self.shape.closed):
+            return default
+        return found[1](value)
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def __iter__(self) -> Iterator[Value]:
+        known = [key for key in self.raw if self.shape.knows(key)]
+        yield from ((escape(key) or key) if self.shape.closed else key for key in known)
+        if len(known) < len(self.raw):  # the server counts unknown keys, and then has nothing in their place
+            raise EvalError(NO_OVERLOAD)
+
+    def equals(self, other: Value, meter: Meter | None = None) -> bool:
+        """Compare declared fields by their types, and all others as JSON."""
+        if not isinstance(other, Object | dict):
+            raise EvalError(NO_OVERLOAD)
+        if meter is not None:
+            spend(meter, _READ * (1 + len(self.raw)))
+        return len(self) == len(other) and all(self._same(key, value, other, meter) for key, value in self.raw.items())
+
+    def _same(self, key: str, value: Json, other: Value, meter: Meter | None) -> bool:
+        if self.shape.knows(key):
+            one, two = self.get(key, _MISSING), other.get(key, _MISSING)
+            return one is two if one is _MISSING or two is _MISSING else equal(one, two, meter)
+        if not isinstance(other, Object):
+            raise EvalError(NO_OVERLOAD)
+        return key not in other.raw or _same_json(value, other.raw[key], meter)
+
+
+Identify: TypeAlias = Callable[[Json], object]
+"""Returns what tells the items of a set, or of a list of type map, apart."""
+
+
+def _list_maker(schema: Schema) -> Reader:
+    items = schema.items
+    if items is None:
+        raise_ = EvalError("invalid array type, expected Items with a non-empty Schema")
+
+        def no_items(value: Json) -> Value:
+            raise raise_
+
+        return no_items
+    read = reader(items, _embedded(items))
+    kind = schema.keywords.get("x-kubernetes-list-type")
+    keys = tuple(escape(key) or key for key in schema.keywords.get("x-kubernetes-list-map-keys", ()))
+
+    def by_keys(item: Json) -> object:
+        if not isinstance(item, dict):
+            raise EvalError("unexpected data format for element of array with x-kubernetes-list-type=map")
+        return tuple(_by_value(item.get(key)) for key in keys)
+
+    identify: Identify | None = {"set": _by_value, "map": by_keys}.get(str(kind))
+    return lambda value: List(value, read, identify)
+
+
+def _by_value(item: Json) -> object:
+    return item.__class__, item  # as Go: a number of another type is another key
+
+
+class List(SchemaValue):
+    """A list whose items have a schema: with ``identify`` a set or a map, whose order does not count."""
+
+    __slots__ = ("identify", "read")
+
+    raw: list[Json]
+
+    def __init__(self, raw: list[Json], read: Reader, identify: Identify | None) -> None:
+        super().__init__(raw)
+        self.read = read
+        self.identify = identify
+
+    def is_list(self) -> bool:
+        """Return True."""
+        return True
+
+    def get(self, key: Value, default: Value) -> Value:
+        """Return an item, by integer."""
+        if key.__class__ is not int:
+            raise EvalError(f"unsupported index: {key}")
+        return self.read(self.raw[key]) if 0 <= key < len(self.raw) else default
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def __iter__(self) -> Iterator[Value]:
+        return map(self.read, self.raw)
+
+    def equals(self, other: Value, meter: Meter | None = None) -> bool:
+        """Compare item by item, or items of the same identity."""
+        items = _items(other)
+        if meter is not None:
+            spend(meter, _READ * (1 + len(self) + len(items)))
+        if len(self) != len(items):
+            return False
+        if self.identify is None:
+            return all(equal(one, two, meter) for one, two in zip(self, items, strict=True))
+        found = {self.identify(item): item for item in self.raw}
+        for item in items:
+            name = self.identify(_raw(item))
+            if name not in found or not equal(self.read(found[name]), item, meter):
+                return False
+        return True
+
+    def add(self, other: Value) -> Value:
+        """Append the other's items, or replace those of the same identity by them."""
+        items = [_raw(item) for item in _items(other)]
+        if self.identify is not None:
+            found = {self.identify(item): item for item in (*self.raw, *items)}
+            return List(list(found.values()), self.read, self.identify)
+        return List([*self.raw, *items], self.read, None)
+
+    def celtype(self) -> Type:
+        """Return list."""
+        return _LIST
+
+
+def _items(value: Value) -> list[Value]:
+    if isinstance(value, list) or (isinstance(value, Container) and value.is_list()):
+        return list(value)
+    raise EvalError(NO_OVERLOAD)
