@@ -108,7 +108,7 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
         mode.reporter.findings(findings)
         return mode.reporter.status(findings)
     if store is not None and last is not None and not mode.check:
-        small = RunCache(root, store, last)
+        small = RunCache(root, store, last, compares=True)
         todo = plan_changed(root, config, last.changed, small)
         if todo is not None and not set(last.changed).intersection(last.reported):
             apply(todo)
