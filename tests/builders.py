@@ -1,4 +1,4 @@
-"""Texts of TrainJobs and runtimes, for tests that look at something else; fields to add are YAML in flow style."""
+"""Texts of TrainJobs, runtimes and policies that tests need to look at something else; fields to add are flow YAML."""
 
 from __future__ import annotations
 
@@ -56,3 +56,32 @@ def runtime(
         + "      replicatedJobs:\n"
         + "".join(roles or (role(trainer=True),))
     )
+
+
+def policy(
+    name: str,
+    rule: str,
+    message: str = "",
+    *,
+    resource: str = "jobset.x-k8s.io/jobsets",
+    operations: str = "[CREATE]",
+    actions: str = "[Deny]",
+) -> str:
+    """Return a ValidatingAdmissionPolicy of one CEL expression, and its binding."""
+    group, _, plural = resource.rpartition("/")
+    kind = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy"
+    return f"""\
+{kind}
+metadata: {{name: {name}}}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {{apiGroups: [{group}], apiVersions: ["*"], operations: {operations}, resources: [{plural}]}}
+  validations:
+  - expression: "{rule}"
+    message: {message or name}
+---
+{kind}Binding
+metadata: {{name: {name}}}
+spec: {{policyName: {name}, validationActions: {actions}}}
+"""

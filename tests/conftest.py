@@ -1,4 +1,4 @@
-"""What all tests share: --update, which writes expected output anew instead of comparing with it; no deadlines."""
+"""What all tests share: --update, which writes expected output anew; hypothesis' settings; a clean environment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ for variable in [name for name in os.environ if name.startswith("GIT_")]:
     del os.environ[variable]  # as in a hook; nor does a repository above the temporary folder count
 os.environ["GIT_CEILING_DIRECTORIES"] = os.path.realpath(tempfile.gettempdir())
 os.environ["TRAINC_CACHE_DIR"] = ""  # no run here finds what another has left; tests of the cache choose a folder
-settings.register_profile("trainc", deadline=None)  # a busy machine is no fault of the code
+settings.register_profile("trainc", deadline=None, max_examples=60)  # a busy machine is no fault of the code
 settings.load_profile("trainc")
 
 

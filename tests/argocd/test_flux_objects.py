@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import runtime
 from trainc import Options, Source, compile
 from trainc.basics.jsonvalues import JsonObject, get
 from trainc.gitops.flux import annotated, kustomization
@@ -69,18 +70,7 @@ def test_where_it_comes_from() -> None:
     assert origins["metadata", "annotations", f"{PREFIX}substitute"].name == "target"
 
 
-RUNTIME = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: own}
-spec:
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec: {template: {spec: {containers: [{name: node, image: 'registry.example.com/x:1'}]}}}
+CLAIM = """\
 ---
 apiVersion: v1
 kind: PersistentVolumeClaim
@@ -102,7 +92,8 @@ spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Gi}}}
 )
 def test_a_claim_that_jobs_share_outlives_them(config: JsonObject, prefix: str, said: JsonObject) -> None:
     job = MPI.replace("deepspeed-distributed", "own")
-    build = compile([Source("jobs/a/j.yaml", job), Source("runtimes/own.yaml", RUNTIME)], Options(config=config))
+    own = Source("runtimes/own.yaml", runtime(name="own") + CLAIM)
+    build = compile([Source("jobs/a/j.yaml", job), own], Options(config=config))
     (claim,) = (made for made in build.objects if made.kind == "PersistentVolumeClaim")
     assert get(claim.data, "metadata", "annotations") == {f"{prefix}{key}": value for key, value in said.items()}
 

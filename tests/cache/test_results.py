@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from builders import policy
 from trainc.cache import results
 from trainc.cache.results import key_of, load_result, save_result
 from trainc.cache.store import Store
@@ -157,21 +158,7 @@ def test_invocations_do_not_mix(place: Path, compiled: list[int]) -> None:
     assert len(stored(place)) == 1, "one file a repository"
 
 
-DENIED = """
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: none}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [trainer.kubeflow.org], apiVersions: [v1alpha1], operations: [CREATE], resources: [trainjobs]}
-  validations: [{expression: "false", message: no job at all}]
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: none}
-spec: {policyName: none, validationActions: [Deny]}
-"""
+DENIED = policy("none", "false", "no job at all", resource="trainer.kubeflow.org/trainjobs")
 
 
 @pytest.mark.parametrize("name", [JOB, "runtimes/torch-distributed.yaml", "policies", "trainc.yaml"])

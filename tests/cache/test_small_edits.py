@@ -203,6 +203,15 @@ def test_what_was_compiled_so_is_known_to_a_run_over_everything(repository: Path
     check()
 
 
+def test_what_validate_has_compiled_is_written(repository: Path, compiled: Compiled) -> None:
+    run("render")
+    put(repository, "jobs/a/one.yaml", changed("one"))
+    pause()
+    run("validate")
+    assert "1 changed" in run("render").stderr
+    check()
+
+
 def test_findings_of_what_changed_are_told(repository: Path, compiled: Compiled) -> None:
     run("render")
     compiled()

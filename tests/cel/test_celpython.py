@@ -173,7 +173,7 @@ booleans = st.recursive(
 
 
 @given(booleans)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100)
 def test_the_same_as_celpy(text: str) -> None:
     ours, theirs = KubernetesEnvironment(), celpy.Environment()
     assert result(ours, text) == result(theirs, text)

@@ -8,6 +8,7 @@ from textwrap import dedent, indent
 import pytest
 from job_cases import single_specs
 
+from builders import trainjob
 from trainc import Build, Finding, Options, Source, compile
 from trainc.findings.formats import FORMATS
 
@@ -48,10 +49,7 @@ def runtime(pod: str = "", container: str = "", **more: str) -> str:
 
 
 def job(trainer: str = "{}", rest: str = "") -> str:
-    return (
-        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: j}\n"
-        f"spec:\n  runtimeRef: {{name: rt}}\n  trainer: {trainer}\n{indent(dedent(rest), '  ')}"
-    )
+    return trainjob("j", trainer=trainer, more=indent(dedent(rest), "  "))
 
 
 def patch(pod: str) -> str:

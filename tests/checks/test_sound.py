@@ -74,7 +74,7 @@ def test_sound_are_those_without_problems() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(LEFT_OUT), TEXTS), max_size=3), st.dictionaries(TEXTS, TEXTS, max_size=2))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150)
 def test_texts_that_are_left_out(changes: list[tuple[str, str]], labels: dict[str, str]) -> None:
     spec = full()
     for place, text in changes:
@@ -92,7 +92,7 @@ def test_variables_of_keys(kinds: str, more: dict[str, str]) -> None:
 
 
 @given(st.sampled_from(KEYS), st.dictionaries(TEXTS, TEXTS, max_size=2))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100)
 def test_labels_and_annotations(at: str, values: dict[str, str]) -> None:
     spec = full()
     changed(spec, (at, values))
@@ -100,7 +100,7 @@ def test_labels_and_annotations(at: str, values: dict[str, str]) -> None:
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150)
 def test_any_scalar(data: st.DataObject) -> None:
     """Whatever stands at any place, whether its type is the field's or not."""
     job = made(full())

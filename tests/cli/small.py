@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from click.testing import Result
+
+from builders import trainjob
 
 PACKAGE = Path(__file__).parents[2] / "compiler"
 
@@ -39,12 +43,7 @@ spec:
 
 def job(name: str = "job", *, runtime: str = "plain", extra: str = "") -> str:
     """Return the text of a TrainJob."""
-    return (
-        "apiVersion: trainer.kubeflow.org/v1alpha1\n"
-        "kind: TrainJob\n"
-        f"metadata: {{name: {name}}}\n"
-        f"spec:\n  runtimeRef: {{name: {runtime}}}\n  trainer: {{}}\n{extra}"
-    )
+    return trainjob(name, runtime=runtime, more=extra)
 
 
 def put(root: Path, name: str, text: str) -> Path:
@@ -64,3 +63,29 @@ def surroundings(**environment: str) -> dict[str, str]:
     """Return an environment for a process that runs the package's source."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LC_", "NO_COLOR"))}
     return {**kept, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1", **environment}
+
+
+def on_a_terminal(
+    *arguments: str, cwd: Path | None = None, columns: int = 80, status: int = 0, **environment: str
+) -> str:
+    """Run Python where output and errors lead to a terminal, and return what that got."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    around = {name: value for name, value in surroundings().items() if name not in ("CI", "TERM")}
+    command = [sys.executable, *arguments]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, cwd=cwd, env={**around, **environment}
+    ) as child:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # the other end is closed
+            while part := os.read(ours, 65536):
+                shown += part
+    os.close(ours)
+    assert child.returncode == status, shown
+    return shown.decode()

@@ -9,25 +9,10 @@ from xml.etree import ElementTree
 import pytest
 from small import Run, job, put, tree
 
+from builders import policy
 from gitrepo import commit, needs_git
 
-POLICY = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: few}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [jobset.x-k8s.io], apiVersions: ["*"], operations: OPERATIONS, resources: [jobsets]}
-  validations:
-  - expression: object.spec.replicatedJobs.all(job, job.template.spec.parallelism <= 4)
-    message: no more than four nodes
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: few}
-spec: {policyName: few, validationActions: [Deny]}
-"""
+RULE = "object.spec.replicatedJobs.all(job, job.template.spec.parallelism <= 4)"
 TEST = """\
 tests:
 - name: NAME
@@ -45,8 +30,8 @@ tests:
 DENIED = "[no more than four nodes]"
 
 
-def policy(operations: str = "[CREATE]") -> str:
-    return POLICY.replace("OPERATIONS", operations)
+def few(operations: str = "[CREATE]") -> str:
+    return policy("few", RULE, "no more than four nodes", operations=operations)
 
 
 def case(nodes: int, expect: str, name: str = "a test") -> str:
@@ -55,7 +40,7 @@ def case(nodes: int, expect: str, name: str = "a test") -> str:
 
 @pytest.fixture(autouse=True)
 def policies(repository: Path) -> Path:
-    put(repository, "policies/few.yaml", policy())
+    put(repository, "policies/few.yaml", few())
     return repository
 
 
@@ -116,7 +101,7 @@ def test_a_denied_job_is_not_written(repository: Path, run: Run) -> None:
 
 @needs_git
 def test_an_update(repository: Path, run: Run) -> None:
-    put(repository, "policies/few.yaml", policy("[UPDATE]"))
+    put(repository, "policies/few.yaml", few("[UPDATE]"))
     put(repository, "jobs/a/one.yaml", job("one").replace("  trainer: {}\n", "  trainer: {numNodes: 5}\n"))
     assert run("render").exit_code == 0, "nothing is there, so all is created"
     commit(repository)
@@ -148,7 +133,7 @@ def test_kinds_of_crds(repository: Path, run: Run) -> None:
         },
     }
     put(repository, "crds/widgets.yaml", json.dumps(crd))
-    put(repository, "policies/few.yaml", policy().replace("jobset.x-k8s.io", "'*'").replace("jobsets", "'*'"))
+    put(repository, "policies/few.yaml", few().replace("jobset.x-k8s.io", "'*'").replace("jobsets", "'*'"))
     widget = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: x}, size: 3}"
     expected = "[{outcome: error, message: \"expression 'EXPR' resulted in error: no such key: spec\"}]"
     expected = expected.replace("EXPR", "object.spec.replicatedJobs.all(job, job.template.spec.parallelism <= 4)")

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import io
-import os
-import pty
 import re
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small import on_a_terminal
 
-from trainc.cli import progress as module
 from trainc.cli.progress import (
     ERASE,
     Progress,
@@ -243,36 +239,8 @@ sys.stderr.write("done\\n")
 """
 
 
-def on_a_terminal(script: str, columns: int, **environment: str) -> str:
-    """Run a script whose standard error is a terminal, and return what that got."""
-    import fcntl
-    import struct
-    import termios
-
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    surroundings = {name: value for name, value in os.environ.items() if name not in ("CI", "TERM")}
-    with subprocess.Popen(
-        [sys.executable, "-c", script],
-        env={**surroundings, "PYTHONPATH": str(Path(module.__file__).parents[2]), **environment},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=theirs,
-    ) as child:
-        os.close(theirs)
-        read = b""
-        try:
-            while data := os.read(ours, 4096):
-                read += data
-        except OSError:  # the other end is closed
-            pass
-    os.close(ours)
-    assert child.returncode == 0, read
-    return read.decode()
-
-
 def test_on_a_real_terminal() -> None:
-    *shown, last = frames(on_a_terminal(SCRIPT, 72))
+    *shown, last = frames(on_a_terminal("-c", SCRIPT, columns=72))
     assert len(shown) == 3
     assert all(len(frame) <= 71 for frame in shown)
     assert shown[-1].startswith("compiling  [") and "3 of 3  100%" in shown[-1]
@@ -280,4 +248,4 @@ def test_on_a_real_terminal() -> None:
 
 
 def test_a_real_terminal_in_continuous_integration_gets_no_bar() -> None:
-    assert on_a_terminal(SCRIPT, 72, CI="true") == "done\r\n"
+    assert on_a_terminal("-c", SCRIPT, columns=72, CI="true") == "done\r\n"

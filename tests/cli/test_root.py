@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-import os
-import pty
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import click
 import pytest
-from small import Process, Run, job, put, surroundings
+from small import Process, Run, job, on_a_terminal, put
 
 from trainc import __version__
 from trainc.cli.root import COMMANDS, trainc
@@ -130,40 +126,18 @@ def test_completion(process: Process) -> None:
     assert b"_TRAINC_COMPLETE=bash_complete" in source.stdout
 
 
-def on_a_terminal(args: list[str], cwd: Path, status: int = 1, **environment: str) -> bytes:
-    parent, child = pty.openpty()
-    done = subprocess.run(
-        [sys.executable, "-m", "trainc", *args],
-        stdin=subprocess.DEVNULL,
-        stdout=child,
-        stderr=child,
-        cwd=cwd,
-        env=surroundings(**environment),
-        check=False,
-    )
-    os.close(child)
-    assert done.returncode == status
-    shown = b""
-    while True:
-        try:
-            part = os.read(parent, 65536)
-        except OSError:  # the other end is closed
-            part = b""
-        if not part:
-            break
-        shown += part
-    os.close(parent)
-    return shown
+def terminal(repository: Path, *args: str, status: int = 1, **environment: str) -> str:
+    return on_a_terminal("-m", "trainc", *args, cwd=repository, status=status, **environment)
 
 
 @pytest.mark.parametrize("name", ["validate", "build"])
 def test_colour_only_on_a_terminal_and_only_if_wanted(repository: Path, process: Process, name: str) -> None:
     put(repository, "jobs/a/one.yaml", job("one", runtime="none"))
     args = [name, "jobs/a/one.yaml"]
-    assert b"\x1b[1;31merror[TC301]\x1b[0m" in on_a_terminal(args, repository, TERM="xterm")
-    assert b"error[TC301]" in on_a_terminal(args, repository, TERM="xterm", NO_COLOR="1")
-    assert b"\x1b" not in on_a_terminal(args, repository, TERM="xterm", NO_COLOR="1")
-    assert b"\x1b" not in on_a_terminal(args, repository, TERM="dumb")
+    assert "\x1b[1;31merror[TC301]\x1b[0m" in terminal(repository, *args, TERM="xterm")
+    assert "error[TC301]" in terminal(repository, *args, TERM="xterm", NO_COLOR="1")
+    assert "\x1b" not in terminal(repository, *args, TERM="xterm", NO_COLOR="1")
+    assert "\x1b" not in terminal(repository, *args, TERM="dumb")
     done = process(*args, cwd=repository, TERM="xterm")
     assert b"error[TC301]" in done.stdout + done.stderr
     assert b"\x1b" not in done.stdout + done.stderr
@@ -179,16 +153,16 @@ def test_the_group_is_lazy() -> None:
 def test_a_terminal_shows_warnings_that_repeat_once(repository: Path, process: Process) -> None:
     for name in ("a/one", "a/two", "b/three"):
         put(repository, f"jobs/{name}.yaml", job(name[2:], extra="  managedBy: kueue.x-k8s.io/multikueue\n"))
-    brief = on_a_terminal(["validate"], repository, 0, NO_COLOR="1").decode()
+    brief = terminal(repository, "validate", status=0, NO_COLOR="1")
     assert brief.count("warning[TC311]") == 1
     assert "jobs/a/one.yaml" in brief
     assert "= 3 warnings of TC311 in 3 files: -v shows all" in brief
     assert "3 warnings\r\n" in brief
-    assert on_a_terminal(["validate", "-v"], repository, 0).decode().count("TC311") == 3
+    assert terminal(repository, "validate", "-v", status=0).count("TC311") == 3
     assert process("validate", cwd=repository).stdout.count(b"TC311") == 3, "a file or a log gets all of them"
 
 
 def test_a_terminal_shows_every_error(repository: Path) -> None:
     for name in ("a/one", "a/two", "b/three"):
         put(repository, f"jobs/{name}.yaml", job(name[2:], extra="  nonsense: 1\n"))
-    assert on_a_terminal(["validate"], repository).decode().count("TC101") == 3
+    assert terminal(repository, "validate").count("TC101") == 3

@@ -9,26 +9,15 @@ from pathlib import Path
 import pytest
 from small import RUNTIME, Run, job, put
 
+from builders import policy
 from gitrepo import commit, needs_git
 
 pytestmark = needs_git
-POLICY = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: few-nodes}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [jobset.x-k8s.io], apiVersions: ["*"], operations: [CREATE], resources: [jobsets]}
-  validations:
-  - expression: object.spec.replicatedJobs.all(job, job.template.spec.parallelism <= 4)
-    message: no more than four nodes
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: few-nodes}
-spec: {policyName: few-nodes, validationActions: [Deny]}
-"""
+POLICY = policy(
+    "few-nodes",
+    "object.spec.replicatedJobs.all(job, job.template.spec.parallelism <= 4)",
+    "no more than four nodes",
+)
 FILE = "policies/few-nodes.yaml"
 BIG = job("big").replace("  trainer: {}\n", "  trainer: {numNodes: 8}\n")
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from inputs import with_runtime
 
@@ -96,7 +96,6 @@ def test_identity_of_a_finding_has_no_count() -> None:
 words = st.lists(st.sampled_from(["a", "b", "t/a", "a-0", "x"]), min_size=1, max_size=3).map(" ".join)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["t/a", "t/b", "t/x"]), st.lists(words, max_size=3)), max_size=4))
 def test_nothing_gets_lost(jobs: list[tuple[str, list[str]]]) -> None:
     found = collapse([], [OfJob(name, [told(message) for message in messages]) for name, messages in jobs])

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from trainc import Options, Source, compile
@@ -256,7 +256,6 @@ def test_values_are_cut_in_every_format() -> None:
     assert finding.found == "f" * (VALUE_WIDTH - 3) + "..."
 
 
-@settings(deadline=None)
 @given(st.text(min_size=4, max_size=40), st.text(max_size=20), st.text(max_size=20))
 def test_nothing_of_a_whole_value_is_left(value: str, before: str, after: str) -> None:
     assume(len(value.strip()) >= 8)
@@ -265,7 +264,6 @@ def test_nothing_of_a_whole_value_is_left(value: str, before: str, after: str) -
     assert value not in shown
 
 
-@settings(deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=8),

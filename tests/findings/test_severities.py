@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from inputs import XGBOOST, build, places, with_runtime
 
@@ -131,7 +131,6 @@ def test_through_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not (tmp_path / "out").exists()
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(sorted(CODES)) | st.text(max_size=6), st.sampled_from(LEVELS) | st.none() | st.integers()
@@ -145,7 +144,6 @@ def test_what_passes_the_check_is_what_is_read(value: dict[str, str | int | None
     assert all(code in CODES for code in read(value))
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(CODES)), st.sampled_from(Severity), st.sampled_from([*Severity, None]), st.booleans())
 def test_no_severity_makes_a_refusal_pass(code: str, before: Severity, after: Severity | None, staged: bool) -> None:
     stage = "crd" if staged else None

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from inputs import JOB, RUNTIME, XGBOOST, build, names, places, with_runtime
 
@@ -204,7 +204,6 @@ def test_what_is_refused_is_a_code_of_errors() -> None:
     assert {CODES[code].severity for code in REFUSED} == {Severity.ERROR}
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="#\ttrainc: ignoreTC409,|>-'\"[]{}&*\n\\x", max_size=60))
 def test_any_text_is_read(text: str) -> None:
     for at, rest in yaml_comments(text, "trainc:"):
@@ -214,7 +213,6 @@ def test_any_text_is_read(text: str) -> None:
     read(Source("a.yaml", text), comments)
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(sorted(CODES)), min_size=1, max_size=4, unique=True), st.integers(0, 11))
 def test_a_comment_takes_only_what_it_names(codes: list[str], line: int) -> None:
     before = {(finding.code, finding.message) for finding in build(ONE).findings}

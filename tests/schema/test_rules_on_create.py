@@ -25,7 +25,7 @@ def test_documents() -> None:
 
 
 @given(seed=seeds)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150)
 def test_parts_that_last(seed: int) -> None:
     data = mutated(random.Random(seed).choice((*documents(), *jobsets())), seed)
     resource = resource_of(data["kind"]) if data.get("kind") in ALL_KINDS else resource_of("TrainJob")

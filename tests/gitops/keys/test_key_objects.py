@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpijob import build, of_kind, the
 
+from builders import policy
 from trainc import Build, Options, Source, compile
 from trainc.admission.companions import admit_companions
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
@@ -277,20 +278,9 @@ def test_the_image_and_where_it_comes_from() -> None:
 
 
 def test_a_policy_is_asked_about_the_job_and_answers_at_the_line_of_the_image() -> None:
-    policy = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: registry}
-spec:
-  matchConstraints: {resourceRules: [{apiGroups: [batch], apiVersions: [v1], operations: [CREATE], resources: [jobs]}]}
-  validations: [{expression: "object.spec.template.spec.containers.all(c, c.image.startsWith('other'))"}]
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: registry}
-spec: {policyName: registry, validationActions: [Deny]}
-"""
-    made = build(job=", image: 'example.com/own:2'", beside=(Source("policies/p.yaml", policy),))
+    rule = "object.spec.template.spec.containers.all(c, c.image.startsWith('other'))"
+    given = Source("policies/p.yaml", policy("registry", rule, resource="batch/jobs"))
+    made = build(job=", image: 'example.com/own:2'", beside=(given,))
     (found,) = [finding for finding in made.findings if finding.code == "TC501"]
     assert found.document is not None
     assert found.document.source.name == "jobs/team/job.yaml"
