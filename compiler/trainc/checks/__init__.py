@@ -1,8 +1,4 @@
-"""Checks that upstream lacks: what every API accepts, and what then never runs, or runs badly.
-
-``check_model`` looks at a TrainJob joined with its runtime, ``check_objects`` at the JobSet that they become,
-``check_result`` at what is finally applied, environment included.
-"""
+"""Checks that upstream lacks, of what every API accepts, but what then never runs, or runs badly."""
 
 from __future__ import annotations
 
@@ -18,20 +14,20 @@ from trainc.plugins.model import Model, Object, Objects
 
 
 def check_model(model: Model) -> list[Finding]:
-    """Return findings on what was written: counts, secrets in plain text, what MPI's workers do not get."""
+    """Return findings on a TrainJob joined with its runtime."""
     return [*check_counts(model), *check_secrets(model), *check_mpi(model)]
 
 
 def check_objects(model: Model, jobset: Object) -> list[Finding]:
-    """Return findings on an admitted JobSet, each at the line that caused it."""
+    """Return findings on the admitted JobSet, each at the line that caused it."""
     refused = [*check_jobset(model, jobset), *check_images(model, jobset.data)]
-    doubtful = [*check_containers(model, jobset), *check_rendezvous(model, jobset)]
-    doubtful += [*check_gangs(model, jobset), *check_devices(model)]
-    return [*refused, *dict.fromkeys(doubtful)]
+    warnings = [*check_containers(model, jobset), *check_rendezvous(model, jobset)]
+    warnings += [*check_gangs(model, jobset), *check_devices(model)]
+    return [*refused, *dict.fromkeys(warnings)]
 
 
 def check_result(model: Model, objects: Objects) -> list[Finding]:
-    """Return findings on the objects of a job as they are applied: what every API accepts and no node ever runs."""
+    """Return findings on the objects of a job as they are applied, with the changes of their environment."""
     findings = [*check_ancestors(model), *check_launching(model), *check_pullable(model, objects)]
     for jobset in objects:
         if jobset.kind == "JobSet":

@@ -1,4 +1,4 @@
-"""Containers that every API accepts and that do not start, or start without what they need; secrets in plain text."""
+"""Containers that do not start, or start with too little memory; secrets in plain text."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ MEMORY, COMMAND = "TC836", "TC837"
 KINDS: Final = ("initContainers", "containers")
 POD: Final[Path] = ("template", "spec", "template", "spec")
 TEMPLATE: Final[Path] = ("spec", "template")
-"""Where a runtime has its JobSet."""
+"""The path of the JobSet in a runtime."""
 
 _BYTE: Final = parse("1")
 _MEBIBYTE: Final = parse("1Mi")
 _PARTS: Final = ("m", "u", "n")
-"""The suffixes of thousandths and less, in which Go writes what is no whole number."""
+"""The suffixes with which Go writes fractions."""
 
 
 def containers(
     data: JsonObject, prefix: Path = (), kinds: tuple[str, ...] = KINDS
 ) -> Iterator[tuple[Path, JsonObject, JsonObject]]:
-    """Yield path, replicated job and container for all containers of a JobSet, or of a runtime's at TEMPLATE."""
+    """Yield path, replicated job and container of all containers of a JobSet, or of that in a runtime at TEMPLATE."""
     jobs: Path = (*prefix, "spec", "replicatedJobs")
     for index, job in enumerate(objects(get(data, *jobs))):
         for kind in kinds:
@@ -41,23 +41,23 @@ def containers(
 
 
 def words(container: JsonObject) -> Iterator[tuple[Path, str]]:
-    """Yield the words of a container's command line with their paths in the container."""
+    """Yield the words of a container's command line, with their paths in the container."""
     for key in ("command", "args"):
         for index, word in enumerate(as_list(container.get(key))):
             yield (key, index), str(word)
 
 
 def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Yield warnings of memory in thousandths of bytes and of command lines in one word, where they are written."""
+    """Yield warnings about memory in fractions of bytes and about command lines in one word."""
     for path, _, container in containers(jobset.data):
         yield from _memory(model, jobset, path, container)
         first = next(iter(as_list(container.get("command"))), None)
         if isinstance(first, str) and len(first.split()) > 1:
-            document, place = blamed(model, jobset, (*path, "command", 0))
+            source = blamed(model, jobset, (*path, "command", 0))
             name = first.split()[0]
             message = f"container {container.get('name')!r} looks for a program called {_short(first)!r}, not {name!r}"
             hint = "write one list item per word, or command: [sh, -c, '...'] for a shell"
-            yield report(COMMAND, document, place, message, found=_short(first), hint=hint)
+            yield report(COMMAND, *source, message, found=_short(first), hint=hint)
 
 
 def _memory(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
@@ -65,15 +65,18 @@ def _memory(model: Model, jobset: Object, path: Path, container: JsonObject) -> 
         amount = as_object(as_object(container.get("resources")).get(kind)).get("memory")
         if amount is None or not _is_too_little(amount, limit=kind == "limits"):
             continue
-        document, place = blamed(model, jobset, (*path, "resources", kind, "memory"))
-        written = get(document.data, *place)
+        document, source = blamed(model, jobset, (*path, "resources", kind, "memory"))
+        written = get(document.data, *source)
         found = str(amount if isinstance(written, dict | list) or written is None else written)
         message = f"container {container.get('name')!r} has a memory {kind[:-1]} of {found}: {_in_bytes(found)}"
-        yield report(MEMORY, document, place, message, found=found, hint=_instead(found))
+        hint = (
+            f"write {found[:-1]}Mi for mebibytes" if found.endswith("m") else "write it with a suffix, such as Mi or Gi"
+        )
+        yield report(MEMORY, document, source, message, found=found, hint=hint)
 
 
 def _is_too_little(amount: Json, *, limit: bool) -> bool:
-    """Tell whether an amount of memory is a mistake: a limit below 1 MiB, or a request in parts of bytes."""
+    """Tell whether an amount of memory is a mistake: a limit below 1 MiB, or a request in fractions of bytes."""
     found = _quantity(amount)
     if found is None or found.sign() <= 0 or not found < _MEBIBYTE:
         return False
@@ -88,12 +91,6 @@ def _in_bytes(written: str) -> str:
     return f"the suffix m stands for thousandths, so this is {size}" if written.endswith("m") else f"this is {size}"
 
 
-def _instead(written: str) -> str:
-    if written.endswith("m"):
-        return f"write {written[:-1]}Mi for mebibytes"
-    return "write it with a suffix, such as Mi or Gi"
-
-
 def _quantity(amount: Json) -> Quantity | None:
     try:
         return from_json(amount)
@@ -106,10 +103,10 @@ def _short(text: str) -> str:
     return line if len(line) <= 60 else f"{line[:57]}..."
 
 
-# Secrets in plain text: everyone who can read the repository can read them, in all of its history.
+# Secrets in plain text: everyone who can read the repository can read them, and its history keeps them.
 
 CARRIERS = ("env", "command", "args", "storageUri")
-"""The fields that bring a value into a container. Elsewhere a name that looks secret is a reference."""
+"""The fields that pass a value to a container. Elsewhere a name that looks secret is a reference."""
 
 _NO_SECRET = lazy(
     r"\$[({].*|(?-i:\$[A-Z_][A-Z0-9_]*)|<.*>|\.{0,2}/.*|file:.*|[0-9]{1,6}|\*+|(?:[a-z]{2,3}_)?x{3,}|changeme|todo",
@@ -118,17 +115,17 @@ _NO_SECRET = lazy(
 _TEXT_TOKEN = lazy(
     r"(?:.*_)?(?:PAD|EOS|BOS|UNK|MASK|SEP|CLS|STOP|START|END|SPECIAL|IMAGE|DEFAULT|TRIGGER)_?TOKEN", re.I
 )
-"""Tokens of a language model's text."""
+"""Tokens of a language model."""
 
 
 def check_secrets(model: Model) -> Iterator[Finding]:
-    """Yield a finding for each value of TrainJob and runtime that looks like a secret; the value is never shown."""
+    """Yield a finding for each value of TrainJob and runtime that looks like a secret, without showing it."""
     for document in (model.job, model.runtime):
         yield from secrets_in_plain_text(document, partial(_is_secret, document), faithful=model.options.faithful)
 
 
 def _is_secret(document: Document, path: Path, text: str) -> bool:
-    """Tell whether a value gets into a container and is no reference, path, small number, placeholder or text token."""
+    """Tell whether a value that looks secret by its name reaches a container and is not a reference, path or such."""
     if path[:1] != ("spec",) or not any(step in CARRIERS for step in path) or _NO_SECRET.fullmatch(text):
         return False
     name = get(document.data, *path[:-1], "name")

@@ -1,4 +1,4 @@
-"""Devices of a node: those that Trainer does not count, and limits that the Kubeflow SDK cannot read."""
+"""Devices that Trainer does not count or the Kubeflow SDK cannot read, and pod groups that no scheduler enforces."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ UNCOUNTED: Final = lazy(
     r"google\.com/tpu|habana\.ai/gaudi|aws\.amazon\.com/neuron(?:core|device)?|nvidia\.com/mig-.+|huawei\.com/Ascend.+"
 )
 READ: Final = ("cpu", "nvidia.com/gpu", "google.com/tpu", "huawei.com/Ascend910")
-"""What kubeflow 0.5's get_container_devices knows, beside MIG devices."""
+"""The devices that get_container_devices of kubeflow 0.5 knows, beside MIG devices."""
 
 MIG: Final = "nvidia.com/mig-"
 
 
 def check_devices(model: Model) -> Iterator[Finding]:
-    """Yield a warning where the processes of a node are not as many as its devices, and nobody has set them."""
+    """Yield a warning if a node has another number of processes than devices, and nobody has set it."""
     if model.num_proc_per_node is not None:
         return
     resources = node_resources(model)
@@ -43,11 +43,11 @@ def check_devices(model: Model) -> Iterator[Finding]:
     s = "" if started == 1 else "es"
     message = f"{count} {name} on a node, but {started} process{s} ({variable}): Trainer does not count this resource"
     hint = f"set spec.trainer.numProcPerNode: {count}, or 1 where one process drives all devices"
-    yield report(COUNT, *_place(model, name), message, found=name, hint=hint)
+    yield report(COUNT, *_source(model, name), message, found=name, hint=hint)
 
 
 def _uncounted(resources: JsonObject) -> tuple[str, int] | None:
-    """Return the device that Trainer does not count, and how many there are; None for none or several kinds."""
+    """Return name and count of the devices that Trainer does not count; None for no or several kinds."""
     amounts = {**quantities(resources, "limits"), **quantities(resources, "requests")}
     found = {name: amount.value() for name, amount in amounts.items() if UNCOUNTED.fullmatch(name)}
     counted = [(name, count) for name, count in found.items() if count > 0]
@@ -55,7 +55,7 @@ def _uncounted(resources: JsonObject) -> tuple[str, int] | None:
 
 
 def _started(model: Model) -> tuple[int | None, str]:
-    """Return how many processes are started on a node, and what says so; None where that is not Trainer's choice."""
+    """Return the number of processes per node and its source; None where Trainer does not decide."""
     policy = model.policy("mpi")
     if policy is not None:
         return (1 if policy.get("numProcPerNode") == 1 else None), "slots in the hostfile"
@@ -63,13 +63,13 @@ def _started(model: Model) -> tuple[int | None, str]:
         return None, ""
     words = [str(word) for word in model.trainer_list("command")] or list(container.command)
     if words and words[0].rpartition("/")[2].startswith("python") and not any("torch" in word for word in words[1:]):
-        return None, ""  # which does not read torchrun's variables
-    made = processes(model)
-    return (made if isinstance(made, int) else None), "PET_NPROC_PER_NODE"
+        return None, ""  # it ignores torchrun's variables
+    count = processes(model)
+    return (count if isinstance(count, int) else None), "PET_NPROC_PER_NODE"
 
 
-def _place(model: Model, name: str) -> tuple[Document, Path]:
-    """Return where a resource is written: in the TrainJob, else in the runtime."""
+def _source(model: Model, name: str) -> tuple[Document, Path]:
+    """Return the source of a resource: in the TrainJob, else in the runtime."""
     for kind in ("limits", "requests"):
         if get(model.job.data, *NODE_RESOURCES, kind, name) is not None:
             return model.job, (*NODE_RESOURCES, kind, name)
@@ -80,7 +80,7 @@ def _place(model: Model, name: str) -> tuple[Document, Path]:
 
 
 def check_listed(runtime: Document) -> Iterator[Finding]:
-    """Yield a warning for limits of a runtime's trainer in which the SDK finds no device: it then lists no runtime.
+    """Yield a warning if the SDK knows no device in the limits of a runtime's trainer; it then lists no runtime at all.
 
     Source: kubeflow 0.5.0 trainer/backends/kubernetes/utils.py, get_runtime_trainer_container and
     get_container_devices.
@@ -91,20 +91,16 @@ def check_listed(runtime: Document) -> Iterator[Finding]:
         if container.get("name") != NODE or get(job, "template", "metadata", "labels", ANCESTOR_LABEL) is None:
             continue
         limits = get(container, "resources", "limits")
-        if isinstance(limits, dict) and not _is_read(limits):
+        if isinstance(limits, dict) and not any(name in READ or name.startswith(MIG) for name in limits):
             found = f"limits of {', '.join(sorted(limits))} only" if limits else "empty limits"
             message = f"{found}: TrainerClient.list_runtimes() of the Kubeflow SDK fails for all runtimes"
             yield report(LISTED, runtime, (*path, "resources", "limits"), message)
         return
 
 
-def _is_read(limits: JsonObject) -> bool:
-    return any(name in READ or name.startswith(MIG) for name in limits)
-
-
-# PodGroups that their scheduler does not enforce as meant.
-# Source: Volcano pkg/scheduler/cache/util.go, responsibleForPod: a pod of another scheduler is not Volcano's, whatever
-# its PodGroup. pkg/webhooks/admission/pods/mutate: only a resource group changes the scheduler of a pod.
+# PodGroups that their scheduler does not enforce as intended.
+# Source: Volcano pkg/scheduler/cache/util.go, responsibleForPod: Volcano ignores pods of other schedulers, whatever
+# their PodGroup. pkg/webhooks/admission/pods/mutate: only a resource group changes the scheduler of a pod.
 
 
 SCHEDULER, NO_RESOURCES = "TC831", "TC832"
@@ -114,11 +110,11 @@ GROUP: Final = "volcano.sh/resource-group"
 """The annotation of pods by which Volcano's admission webhook chooses their scheduler."""
 
 OTHERS: Final = ("volcano", "kai-scheduler", "yunikorn")
-"""Schedulers that are known not to run the coscheduling plugin."""
+"""Schedulers without the coscheduling plugin."""
 
 
 def check_gangs(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Yield warnings of pods that name another scheduler, and of a PodGroup without resources."""
+    """Yield warnings about pods with another scheduler, and about a PodGroup without resources."""
     volcano, coscheduling = (model.pod_group(name) is not None for name in ("volcano", "coscheduling"))
     if not (volcano or coscheduling):
         return
@@ -142,12 +138,9 @@ def _is_foreign(name: object, *, volcano: bool) -> bool:
 def _foreign(model: Model, jobset: Object, job: JsonObject, path: Path, *, volcano: bool) -> Finding:
     name = get(jobset.data, *path)
     kind = "volcano" if volcano else "coscheduling"
-    document, where = (model.runtime, (*POLICY, kind)) if name is None else blamed(model, jobset, path)
-    message = f"podGroupPolicy is for {kind}, but {_called(name)} places the pods of job {job.get('name')!r}"
+    source = (model.runtime, (*POLICY, kind)) if name is None else blamed(model, jobset, path)
+    scheduler = "the default scheduler" if name is None else f"scheduler {name}"
+    message = f"podGroupPolicy is for {kind}, but {scheduler} places the pods of job {job.get('name')!r}"
     wanted = "volcano" if volcano else "scheduler-plugins-scheduler"
-    hint = f"set schedulerName in the pod template: {wanted}, or the name that it has in your cluster"
-    return report(SCHEDULER, document, where, message, found=None if name is None else str(name), hint=hint)
-
-
-def _called(name: object) -> str:
-    return "the default scheduler" if name is None else f"scheduler {name}"
+    hint = f"set schedulerName in the pod template: {wanted}, or its name in your cluster"
+    return report(SCHEDULER, *source, message, found=None if name is None else str(name), hint=hint)

@@ -1,12 +1,10 @@
-"""Images that are not what they were: a tag that moves makes another program of the same commit."""
+"""Images that may change, or that no node can pull."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final
-
-import msgspec
+from typing import Final, NamedTuple
 
 from trainc.basics.jsonvalues import JsonObject, Path, existing, get
 from trainc.basics.regex import lazy
@@ -31,13 +29,13 @@ def is_unpinned(image: str) -> bool:
 
 
 def check_images(model: Model, jobset: JsonObject) -> Iterator[Finding]:
-    """Yield a warning for each image of the JobSet that is not pinned, where it is written."""
+    """Yield a warning for each image of the JobSet that is not pinned: the same commit may then run another program."""
     lock = model.options.lock
     for path, job, container in containers(jobset):
         image = container.get("image")
         if not isinstance(image, str) or not image.strip() or not is_unpinned(image):
             continue
-        if not is_unpinned(lock.pinned(image)) or fault_of(image):
+        if not is_unpinned(lock.pinned(image)) or reference_error(image):
             continue
         if (source := _source(model, job, str(path[-2]), container)) is not None:
             message, expected = f"image {image} has no fixed version", "a tag other than latest, or a digest"
@@ -45,7 +43,7 @@ def check_images(model: Model, jobset: JsonObject) -> Iterator[Finding]:
 
 
 def _source(model: Model, job: JsonObject, kind: str, container: JsonObject) -> tuple[Document, Path] | None:
-    """Return where the image of a container is written; None for one that a plugin brings."""
+    """Return the source of a container's image; None for one that a plugin adds."""
     image, names = container.get("image"), (job.get("name"), container.get("name"))
     for path, own, template in containers(model.runtime.data, TEMPLATE, (kind,)):
         if (own.get("name"), template.get("name")) == names and template.get("image") == image:
@@ -53,50 +51,43 @@ def _source(model: Model, job: JsonObject, kind: str, container: JsonObject) -> 
     return (model.job, IMAGE) if get(model.job.data, *IMAGE) == image else None
 
 
-# Images that no node can pull, since the kubelet cannot parse their names.
+# Images that no node can pull, since the kubelet cannot parse their references.
 
 
 NOT_PULLABLE: Final = "TC821"
 
 
-def check_pullable(model: Model, made: Objects) -> Iterator[Finding]:
-    """Yield a finding for each image of the objects' pods that cannot be pulled, where it is written."""
-    for one in made:
+def check_pullable(model: Model, result: Objects) -> Iterator[Finding]:
+    """Yield a finding for each image of the objects' pods that cannot be pulled."""
+    for one in result:
         for path, image in images(one.data):
             if image != image.strip():  # TC805: the API server refuses that
                 continue
-            if fault := fault_of(image) or _unlikely(image):
-                yield _finding(model, one, path, image, fault)
+            if error := reference_error(image) or _upper_case_error(image):
+                yield _finding(model, one, path, image, error)
 
 
-def _unlikely(image: str) -> Fault | None:
-    """Return the fault of a name whose first step counts as a registry only since it is not in lower case."""
+def _upper_case_error(image: str) -> Error | None:
+    """Return the error of an image whose first step is a registry only because it has upper case."""
     first, slash, _ = image.partition("/")
     if not slash or first == first.lower() or "." in first or ":" in first:
         return None
-    message = f"{first!r} is read as a registry, since no path has upper case"
-    return Fault(message, f"write {image.replace(first, first.lower(), 1)!r}, or the registry with its domain")
+    message = f"{first!r} is parsed as a registry, since paths have no upper case"
+    return Error(message, f"write {image.replace(first, first.lower(), 1)!r}, or the registry with its domain")
 
 
-def _finding(model: Model, made: Object, path: Path, image: str, fault: Fault) -> Finding:
-    document, place = blamed(model, made, path)
-    written = get(document.data, *place)
+def _finding(model: Model, owner: Object, path: Path, image: str, error: Error) -> Finding:
+    document, source = blamed(model, owner, path)
+    written = get(document.data, *source)
     if isinstance(written, str) and written != image:
-        if own := fault_of(written):
-            image, fault = written, own
-        else:  # the name as written is fine: the environment has made it what it is
-            document, place = _rewritten(made, path) or (document, place)
-    severity = Severity.WARNING if model.options.faithful or fault_of(image) is None else None
-    message = f"image {image} cannot be pulled: {fault.message}"
-    return report(NOT_PULLABLE, document, place, message, severity=severity, found=image, hint=fault.hint)
-
-
-def _rewritten(made: Object, path: Path) -> tuple[Document, Path] | None:
-    """Return where the environment rewrites the name at a path."""
-    origin = nearest(made.origins(), path)
-    if origin is None or origin.document is None:
-        return None
-    return origin.document, existing(origin.document.data, origin.path)
+        if found := reference_error(written):
+            image, error = written, found
+        elif (origin := nearest(owner.origins(), path)) is not None and origin.document is not None:
+            # The environment has rewritten a valid reference.
+            document, source = origin.document, existing(origin.document.data, origin.path)
+    severity = Severity.WARNING if model.options.faithful or reference_error(image) is None else None
+    message = f"image {image} cannot be pulled: {error.message}"
+    return report(NOT_PULLABLE, document, source, message, severity=severity, found=image, hint=error.hint)
 
 
 # The grammar of image references, as the kubelet applies it before it asks a container runtime to pull an image.
@@ -118,60 +109,60 @@ _SCHEME = lazy(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MARK = lazy(r"\{\{.*?\}\}|\$\{[^}]*\}|\$\([^)]*\)|\{[^}]*\}|<[^>]*>|%\([^)]*\)s|\$\w*|[{}<>]")
 
 
-class Fault(msgspec.Struct, frozen=True):
-    """What is wrong with a reference, and what to do about it; None for the hint of the code."""
+class Error(NamedTuple):
+    """What is wrong with a reference, and what to do; None for the hint of the code."""
 
     message: str
     hint: str | None = None
 
 
 @lru_cache(maxsize=4096)
-def fault_of(image: str) -> Fault | None:
-    """Return why the kubelet cannot parse the name of an image; None where it can."""
+def reference_error(image: str) -> Error | None:
+    """Return why the kubelet cannot parse an image reference; None if it can."""
     if found := _foreign(image):
         return found
     host, rest = _split(image)
     name, at, digest = rest.partition("@")
     path, colon, tag = name.partition(":")
-    if at and (wrong := _digest_fault(digest)):
+    if at and (wrong := _digest_error(digest)):
         return wrong
     if host and not _HOST.fullmatch(host):
-        if not _PATH.fullmatch(host):  # else it is read as the first step of a path
-            return Fault(f"{host!r} is not a valid registry")
+        if not _PATH.fullmatch(host):  # else it is the first step of a path
+            return Error(f"{host!r} is not a valid registry")
         path = f"{host}/{path}"
     shown = path if path in image else path.removeprefix(LIBRARY)
     if path != path.lower():
-        return Fault("its path is not in lower case", f"write {image.replace(shown, shown.lower(), 1)!r}")
+        return Error("its path is not in lower case", f"write {image.replace(shown, shown.lower(), 1)!r}")
     if not _PATH.fullmatch(path):
-        return Fault(f"{shown!r} is not a valid path" if shown else "it has no path")
+        return Error(f"{shown!r} is not a valid path" if shown else "it has no path")
     if len(path) > MAX_PATH:
-        return Fault(f"its path has more than {MAX_PATH} characters")
+        return Error(f"its path has more than {MAX_PATH} characters")
     if colon and not _TAG.fullmatch(tag):
-        return Fault(
+        return Error(
             f"{tag!r} is not a valid tag" if tag else "the tag is empty",
             "a tag has 1 to 128 letters, digits, '_', '.' and '-'",
         )
     return None
 
 
-def _foreign(image: str) -> Fault | None:
-    """Return the fault of what is no reference at first sight."""
+def _foreign(image: str) -> Error | None:
+    """Return the error of what is obviously not a reference."""
     if found := _MARK.search(image):
-        return Fault(
+        return Error(
             f"it contains {found[0]!r}, which nothing replaces",
             "fill in templates and variables before trainc reads them",
         )
     if found := _SCHEME.match(image):
-        return Fault(f"it is a URL, and images have no {found[0]!r}", f"write {image[found.end() :]!r}")
+        return Error(f"it is a URL, and images have no {found[0]!r}", f"write {image[found.end() :]!r}")
     if any(character.isspace() for character in image):
-        return Fault("it contains white space")
+        return Error("it contains white space")
     if len(image) == DIGITS["sha256"] and _HEX.fullmatch(image):
-        return Fault("it is a digest without a name", f"write <image>@sha256:{image}")
+        return Error("it is a digest without a name", f"write <image>@sha256:{image}")
     return None
 
 
 def _split(image: str) -> tuple[str, str]:
-    """Return the registry, empty where an image names none, and the rest, spelt out for Docker Hub."""
+    """Return the registry, empty if an image has none, and the rest, in full for Docker Hub."""
     first, slash, rest = image.partition("/")
     if not slash:
         return "", LIBRARY + image
@@ -181,13 +172,13 @@ def _split(image: str) -> tuple[str, str]:
     return first, LIBRARY + rest if hub and "/" not in rest else rest
 
 
-def _digest_fault(digest: str) -> Fault | None:
+def _digest_error(digest: str) -> Error | None:
     algorithm, _, digits = digest.partition(":")
     length = DIGITS.get(algorithm)
     if length is None:
         what = f"{digest!r} is not a digest" if digest else "the digest is empty"
-        return Fault(what, "write @sha256: and 64 hexadecimal digits")
+        return Error(what, "write @sha256: and 64 hexadecimal digits")
     if len(digits) != length or not _HEX.fullmatch(digits):
         this = f"has {len(digits)}" if len(digits) != length else "has other characters"
-        return Fault(f"a {algorithm} digest has {length} hexadecimal digits in lower case; this one {this}")
+        return Error(f"a {algorithm} digest has {length} hexadecimal digits in lower case; this one {this}")
     return None

@@ -190,26 +190,32 @@ _SOME = "x"
 def faults_of(job: JsonObject) -> list[Fault]:
     """Return what is wrong with a Job, as ``created_job`` returns it; paths are those of the Job."""
     root = Field(job, (), "", "TC804")
-    label_map(root.child("metadata", "labels").named("metadata.labels"))
-    spec = root.child("spec").named("spec").coded("TC803")
-    validate_job_spec(spec)
-    validate_pod_template(spec.child("template"))
-    # The server validates a pod again when the Job controller creates it, and then names its fields from spec.
-    validate_pod(spec.child("template", "spec").named("spec"))
+    _validate_job(root)
+    _validate_template(root)
     return root.faults
+
+
+def _validate_job(root: Field) -> None:
+    label_map(root.child("metadata", "labels").named("metadata.labels"))
+    validate_job_spec(root.child("spec").named("spec").coded("TC803"))
+
+
+def _validate_template(root: Field) -> None:
+    template = root.child("spec", "template").named("spec.template").coded("TC803")
+    validate_pod_template(template)
+    # The server validates a pod again when the Job controller creates it, and then names its fields from spec.
+    validate_pod(template.child("spec").named("spec"))
 
 
 def is_sound(job: JsonObject) -> bool:
     """Tell whether ``faults_of`` returns nothing. False may also mean that only calling it can tell."""
     try:
-        return _is_sound(marshal.dumps(abridged(job), _PLAIN))
+        short = abridged(job)
+        # Jobs with the same template differ in their numbers of pods, so each part is remembered by itself.
+        template: JsonObject = {"spec": {"template": get(short, "spec", "template")}}
+        return _is_valid(_validate_job, short) and _is_valid(_validate_template, template)
     except (TypeError, ValueError):  # something has the wrong type, or is nested too deeply
         return False
-
-
-@lru_cache(maxsize=4096)
-def _is_sound(key: bytes) -> bool:
-    return not faults_of(marshal.loads(key))
 
 
 def abridged(job: JsonObject) -> JsonObject:

@@ -1,4 +1,4 @@
-"""Runtimes of MPI whose jobs cannot start, or cannot end.
+"""MPI runtimes whose jobs cannot start or cannot end, and settings that do not reach their workers.
 
 Source: Trainer v2.3.0 pkg/runtime/framework/plugins/mpi/mpi.go, which finds the replicated jobs by name, and JobSet
 v0.12.0: success policy, dependsOn and startup policy.
@@ -29,33 +29,32 @@ _OWN_HOSTS = lazy(r"(?:^|[\s\"'=])(?:--?(?:hostfile|machinefile|hosts?|H)\b|-f\s
 
 
 def check_launching(model: Model) -> Iterator[Finding]:
-    """Yield what is wrong with the jobs of a runtime of MPI, where the runtime has it or lacks it."""
+    """Yield findings on the jobs of an MPI runtime."""
     policy = model.policy("mpi")
     if policy is None:
         return
     missing = [name for name in (LAUNCHER, NODE) if model.pod_set(name) is None]
     if missing:
-        if not _one_will_do(model, policy, missing):
+        if not _one_is_enough(model, policy, missing):
             yield _incomplete(model, missing)
         return
     if _waits_for_nodes(model):
-        message = "the JobSet ends only when the pods of job 'node' do, and these run until they are stopped"
-        place = existing(model.runtime.data, (*JOBSET, "successPolicy"))
-        yield report(ENDLESS, model.runtime, place, message)
-    if not by_kubexec(model) and (ahead := _starts_early(model)):  # its script waits for the pods
+        message = "the JobSet ends only after the pods of job 'node', which run until they are stopped"
+        yield report(ENDLESS, model.runtime, existing(model.runtime.data, (*JOBSET, "successPolicy")), message)
+    if not by_kubexec(model) and (ahead := _starts_early(model)):  # the script of kubexec waits for the pods
         yield ahead
 
 
-def _one_will_do(model: Model, policy: JsonObject, missing: list[str]) -> bool:
-    """Tell whether one pod may be launcher and node: upstream refuses more of them (TC404)."""
+def _one_is_enough(model: Model, policy: JsonObject, missing: list[str]) -> bool:
+    """Tell whether one pod may be both launcher and node; upstream refuses several (TC404)."""
     nodes = model.num_nodes if model.num_nodes is not None else get(model.ml_policy, "numNodes")
     return len(missing) == 1 and policy.get("runLauncherAsNode") is True and nodes in (None, 1)
 
 
 def _incomplete(model: Model, missing: list[str]) -> Finding:
     what = {
-        LAUNCHER: "no replicated job is called 'launcher', so nothing gets the hostfile and starts the ranks",
-        NODE: "no replicated job is called 'node', so the hostfile lists no workers",
+        LAUNCHER: "there is no replicated job 'launcher' that gets the hostfile and starts the ranks",
+        NODE: "there is no replicated job 'node', so the hostfile lists no workers",
     }
     hint = f"add the replicated job{'s' * (len(missing) - 1)} {' and '.join(map(repr, missing))}"
     others = [str(job.get("name")) for job in model.jobs if job.get("name") not in (LAUNCHER, NODE)]
@@ -64,16 +63,16 @@ def _incomplete(model: Model, missing: list[str]) -> Finding:
     if len(missing) == 1:
         hint += ", or set runLauncherAsNode: true if all ranks run in one pod"
     elif others:
-        hint += ", or rename those that do their work"
+        hint += ", or rename the jobs that have these roles"
     severity = Severity.WARNING if model.options.faithful or _launches_itself(model) else None
     found = ", ".join(str(job.get("name")) for job in model.jobs)
-    place = existing(model.runtime.data, (*JOBSET, "replicatedJobs"))
+    path = existing(model.runtime.data, (*JOBSET, "replicatedJobs"))
     message = "; ".join(what[name] for name in missing)
-    return report(INCOMPLETE, model.runtime, place, message, severity=severity, found=found, hint=hint)
+    return report(INCOMPLETE, model.runtime, path, message, severity=severity, found=found, hint=hint)
 
 
 def _launches_itself(model: Model) -> bool:
-    """Tell whether a command runs mpirun with a list of hosts of its own: Trainer's hostfile is then not needed."""
+    """Tell whether a command runs mpirun with its own list of hosts, without Trainer's hostfile."""
     lines = [[*(model.command or ()), *(model.args or ())]]
     for container in (each for job in model.jobs for each in pod_containers(job)):
         line = [word for _, word in words(container)]
@@ -82,7 +81,7 @@ def _launches_itself(model: Model) -> bool:
 
 
 def _waits_for_nodes(model: Model) -> bool:
-    """Tell whether the success policy waits for job node, whose pods run until the launcher has ended."""
+    """Tell whether the success policy waits for job node, whose pods never end by themselves."""
     policy = model.spec.get("successPolicy")
     targets = as_list(get(policy, "targetReplicatedJobs"))
     if get(policy, "operator") == "Any":
@@ -91,7 +90,7 @@ def _waits_for_nodes(model: Model) -> bool:
 
 
 def _starts_early(model: Model) -> Finding | None:
-    """Return the finding of a launcher that may start before its nodes are ready, or never starts."""
+    """Return a finding if the launcher may start before its nodes are ready, or never starts."""
     names = [job.get("name") for job in model.jobs]
     launcher = model.jobs[names.index(LAUNCHER)]
     depends = next((one for one in objects(launcher.get("dependsOn")) if one.get("name") == NODE), None)
@@ -102,26 +101,26 @@ def _starts_early(model: Model) -> Finding | None:
         return None
     message, hint = "the launcher starts without waiting until its nodes are ready", None
     if depends is not None:
-        message = "the launcher waits until the pods of job 'node' are complete, and these run until they are stopped"
-    elif in_order:  # JobSet refuses dependsOn then
+        message = "the launcher waits for the pods of job 'node' to complete, which run until they are stopped"
+    elif in_order:  # for which JobSet refuses dependsOn
         message = "the launcher starts before its nodes: it comes first in replicatedJobs"
         hint = "put replicated job node first"
-    elif names.index(NODE) > names.index(LAUNCHER):  # and dependsOn of what comes later
+    elif names.index(NODE) > names.index(LAUNCHER):  # JobSet also refuses dependsOn of a later job
         hint = "put replicated job node first, and write dependsOn: [{name: node, status: Ready}] in launcher"
     jobs = objects(get(model.runtime.data, *JOBSET, "replicatedJobs"))
     index = next((index for index, job in enumerate(jobs) if job.get("name") == LAUNCHER), 0)
-    place = existing(model.runtime.data, (*JOBSET, "replicatedJobs", index, "dependsOn"))
-    return report(UNORDERED, model.runtime, place, message, hint=hint)
+    path = existing(model.runtime.data, (*JOBSET, "replicatedJobs", index, "dependsOn"))
+    return report(UNORDERED, model.runtime, path, message, hint=hint)
 
 
-# What a TrainJob sets for MPI's launcher alone, although it reads as if it were for every node.
+# Fields of a TrainJob that look as if they were for every node, but are for MPI's launcher alone.
 
 
 CODE = "TC413"
 
 
 def check_mpi(model: Model) -> Iterator[Finding]:
-    """Yield a warning for resources and an image that the workers do not get.
+    """Yield warnings about resources and an image that do not reach the workers.
 
     Source: Trainer v2.3.0 gives spec.trainer to the job with the ancestor label, the launcher, and resourcesPerNode to
     job node only with runLauncherAsNode.

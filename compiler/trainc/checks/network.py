@@ -1,4 +1,4 @@
-"""Host names that plugins hand to the processes of a job, in a JobSet that has none.
+"""Jobs whose nodes do not find each other: without host names, with the wrong rendezvous endpoint or script.
 
 Source: JobSet v0.12.0 pkg/controllers/jobset_controller.go: without enableDNSHostnames there is no headless Service,
 and pods have no subdomain.
@@ -21,40 +21,40 @@ from trainc.plugins.origins import blamed
 from trainc.upstream import LAUNCHER, NODE
 
 CODE: Final = "TC827"
-PLACE: Final[Path] = ("spec", "network", "enableDNSHostnames")
-LED: Final = {"torch": "torch", "jax": "JAX", "xgboost": "XGBoost"}
-"""The policies whose plugins tell every process of rank 0, and their names."""
+HOSTNAMES: Final[Path] = ("spec", "network", "enableDNSHostnames")
+RANK_0: Final = {"torch": "torch", "jax": "JAX", "xgboost": "XGBoost"}
+"""The policies whose plugins pass the host name of rank 0 to every process."""
 
 _RENDEZVOUS = lazy(r"\b(?:torchrun|torch\.distributed|tune|accelerate|deepspeed)\b")
-"""What connects to rank 0 by its name, even where that is the only one."""
+"""Programs that connect to rank 0 by its host name, even if it is the only rank."""
 
 
 def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Yield a finding where the JobSet has no host names, and a plugin says them to processes."""
-    if get(jobset.data, *PLACE) is not False or (policy := _by_names(model)) is None:
+    """Yield a finding if the JobSet has no host names, but a plugin passes them to processes."""
+    if get(jobset.data, *HOSTNAMES) is not False or (policy := _user_of_hostnames(model)) is None:
         return
     subdomain = get(jobset.data, "spec", "network", "subdomain") or jobset.name
     if any(pod.get("subdomain") == subdomain for _, pod in pod_specs(jobset.data)):
-        return  # the runtime makes a Service of its own
-    alone = policy in LED.values() and _is_alone(model, jobset.data)
+        return  # the runtime has a Service of its own
+    alone = policy in RANK_0.values() and _is_alone(model, jobset.data)
     severity = Severity.WARNING if model.options.faithful or alone else None
     message = f"enableDNSHostnames is false, so the host names that {policy} uses do not resolve"
-    yield report(CODE, *blamed(model, jobset, PLACE), message, severity=severity)
+    yield report(CODE, *blamed(model, jobset, HOSTNAMES), message, severity=severity)
 
 
-def _by_names(model: Model) -> str | None:
-    """Return what finds other pods by their names, None where nothing does."""
+def _user_of_hostnames(model: Model) -> str | None:
+    """Return what finds other pods by host names, None if nothing does."""
     if model.policy("mpi") is not None:
         return None if by_kubexec(model) else "MPI"
     if model.policy("flux") is not None:
         return "Flux"
     if model.trainer is None and not get(model.ml_policy, "torch", "envInjection", "targets"):
         return None  # no variable is set
-    return next((name for policy, name in LED.items() if model.policy(policy) is not None), None)
+    return next((name for policy, name in RANK_0.items() if model.policy(policy) is not None), None)
 
 
 def _is_alone(model: Model, jobset: JsonObject) -> bool:
-    """Tell whether one pod trains, and its command does not look as if it connected to rank 0."""
+    """Tell whether one pod trains, and its command does not seem to connect to rank 0."""
     trainer = model.trainer_set and model.trainer_set.name
     for _, job, container in containers(jobset, kinds=("containers",)):
         if trainer is not None and (job.get("name"), container.get("name")) == (trainer, NODE):
@@ -62,9 +62,6 @@ def _is_alone(model: Model, jobset: JsonObject) -> bool:
             line = [word for _, word in words(container)]
             return isinstance(count, int) and count < 2 and bool(line) and not _RENDEZVOUS.search(" ".join(line))
     return False
-
-
-# Command lines by which the nodes of a job do not find each other.
 
 
 LOCALHOST, SCRIPT = "TC830", "TC835"
@@ -76,7 +73,7 @@ _DISCOVERY: Final = f"{HOSTFILE_DIRECTORY}/{DISCOVER}"
 
 
 def check_rendezvous(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Yield warnings of an endpoint at localhost for several nodes, and of a script that only kubexec mounts."""
+    """Yield warnings about localhost as the endpoint of several nodes, and about a script that only kubexec mounts."""
     by_ssh = model.policy("mpi") is not None and not by_kubexec(model)
     for path, _, container in containers(jobset.data):
         text = " ".join(word for _, word in words(container))
@@ -89,21 +86,19 @@ def check_rendezvous(model: Model, jobset: Object) -> Iterator[Finding]:
 def _at_localhost(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
     nodes = get(jobset.data, *path[:3], "template", "spec", "parallelism")
     if isinstance(nodes, int) and nodes > 1:
-        place = next(place for place, word in words(container) if _OPTION.search(word))
-        document, where = blamed(model, jobset, (*path, *place))
+        option = next(at for at, word in words(container) if _OPTION.search(word))
+        document, source = blamed(model, jobset, (*path, *option))
         if document is not model.job and model.num_nodes is not None:
-            document, where = model.job, NUM_NODES
+            document, source = model.job, NUM_NODES
         message = f"{nodes} nodes, but the rendezvous endpoint in the command is localhost: they never find each other"
-        yield report(LOCALHOST, document, where, message)
+        yield report(LOCALHOST, document, source, message)
 
 
 def _no_script(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
     mounts = (str(mount.get("mountPath")) for mount in objects(container.get("volumeMounts")))
     if _DISCOVERY in mounts:
         return
-    for place, word in words(container):
+    message = f"{_DISCOVERY} does not exist: Trainer mounts only the hostfile there"
+    for at, word in words(container):
         if _DISCOVERY in word:
-            document, where = blamed(model, jobset, (*path, *place))
-            yield report(
-                SCRIPT, document, where, f"{_DISCOVERY} does not exist: Trainer mounts only the hostfile there"
-            )
+            yield report(SCRIPT, *blamed(model, jobset, (*path, *at)), message)

@@ -1,4 +1,4 @@
-"""What Trainer does not pass on: labels that it cannot find, addresses that initializers refuse, counts below 1."""
+"""Labels that Trainer does not find, addresses that its initializers refuse, counts below 1."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MISSPELT: Final = "TC823"
 MISSING: Final = "TC824"
 ROLES: Final = (TRAINER, DATASET_INITIALIZER, MODEL_INITIALIZER)
 NEAR: Final = 0.8
-"""How much alike two texts must be for one to be a slip of the other; other values may have a meaning of their own."""
+"""The least similarity of a misspelt text; less similar ones may be intended."""
 
 JOBS: Final[Path] = ("spec", "template", "spec", "replicatedJobs")
 DROPPED: Final = ("image", "command", "args", "env", "resourcesPerNode")
@@ -27,7 +27,7 @@ COUNTS: Final = ("numNodes", "numProcPerNode")
 
 
 def check_ancestors(model: Model) -> Iterator[Finding]:
-    """Yield a finding for each misspelt label of the runtime; without one, a warning where no job has the trainer's."""
+    """Yield a finding for each misspelt label of the runtime, or a warning if no job has the trainer's label."""
     found = list(misspelt(model))
     yield from found
     if not found and model.trainer_set is None and _drops(model):
@@ -35,7 +35,7 @@ def check_ancestors(model: Model) -> Iterator[Finding]:
 
 
 def misspelt(model: Model) -> Iterator[Finding]:
-    """Yield a finding for each label of the runtime that is a slip of the one that Trainer reads."""
+    """Yield a finding for each misspelt ancestor label of the runtime."""
     severity = Severity.WARNING if model.options.faithful else None
     for index, job in enumerate(objects(get(model.runtime.data, *JOBS))):
         pod_set = model.pod_set(str(job.get("name")))
@@ -43,22 +43,22 @@ def misspelt(model: Model) -> Iterator[Finding]:
             continue
         labels: Path = (*JOBS, index, "template", "metadata", "labels")
         for key, value in as_object(get(model.runtime.data, *labels)).items():
-            expected = _meant(key, str(value))
+            expected = _intended(key, str(value))
             if expected is not None:
-                message = f"job {job.get('name')!r} has a misspelt ancestor label: Trainer passes it nothing"
+                message = f"job {job.get('name')!r} has a misspelt ancestor label, so Trainer passes it nothing"
                 found, hint = f"{key}: {value}", f"write {expected}"
-                place = (*labels, key)
-                yield report(MISSPELT, model.runtime, place, message, severity=severity, found=found, hint=hint)
+                path = (*labels, key)
+                yield report(MISSPELT, model.runtime, path, message, severity=severity, found=found, hint=hint)
 
 
 @lru_cache(maxsize=1024)
-def _meant(key: str, value: str) -> str | None:
-    """Return the label that a misspelt one stands for; None for any other label."""
+def _intended(key: str, value: str) -> str | None:
+    """Return the intended label of a misspelt one; None for any other label."""
     step = ANCESTOR_LABEL.rpartition("/")[2]
     if key != ANCESTOR_LABEL and not _near(key.rpartition("/")[2], (step,)):
         return None
-    meant = _near(value, ROLES)
-    return f"{ANCESTOR_LABEL}: {meant}" if meant and (key, value) != (ANCESTOR_LABEL, meant) else None
+    role = _near(value, ROLES)
+    return f"{ANCESTOR_LABEL}: {role}" if role and (key, value) != (ANCESTOR_LABEL, role) else None
 
 
 def _near(text: str, candidates: tuple[str, ...]) -> str | None:
@@ -68,49 +68,48 @@ def _near(text: str, candidates: tuple[str, ...]) -> str | None:
 
 
 def _drops(model: Model) -> bool:
-    """Tell whether anything is lost for want of the label."""
-    given = model.trainer or {}
-    led = any(model.policy(policy) is not None for policy in ("torch", "jax", "xgboost", "flux"))
-    if led and not get(model.ml_policy, "torch", "envInjection", "targets"):
+    """Tell whether the TrainJob has fields that are dropped without the label."""
+    uses_rank_0 = any(model.policy(policy) is not None for policy in ("torch", "jax", "xgboost", "flux"))
+    if uses_rank_0 and not get(model.ml_policy, "torch", "envInjection", "targets"):
         return True
-    lost = DROPPED if model.policy("mpi") is not None else (*DROPPED, *COUNTS)
-    return any(given.get(field) is not None for field in lost)
+    dropped = DROPPED if model.policy("mpi") is not None else (*DROPPED, *COUNTS)
+    return any(get(model.trainer, field) is not None for field in dropped)
 
 
 def _missing_label(model: Model) -> Finding:
     message = f"no replicated job has the label {ANCESTOR_LABEL}: {TRAINER}"
     dropped = "image, command, variables, resources and numNodes"
-    if model.policy("mpi") is not None:  # whose number of nodes goes to job node by its name
+    if model.policy("mpi") is not None:  # numNodes reaches job node by its name
         dropped = "image, command, variables and resources"
     message += f", so {dropped} of the TrainJob are dropped"
     hint = "add it to template.metadata.labels of the replicated job that trains"
-    place = existing(model.runtime.data, JOBS)
+    path = existing(model.runtime.data, JOBS)
     for index, job in enumerate(objects(get(model.runtime.data, *JOBS))):
         inner: Path = ("template", "spec", "template", "metadata", "labels", ANCESTOR_LABEL)
         if get(job, *inner) == TRAINER:
-            place = (*JOBS, index, *inner)
-            hint = "move it from the pods' template to that of the job: replicatedJobs[].template.metadata.labels"
+            path = (*JOBS, index, *inner)
+            hint = "move it from the pod template to the job template: replicatedJobs[].template.metadata.labels"
             break
-    return report(MISSING, model.runtime, place, message, hint=hint)
+    return report(MISSING, model.runtime, path, message, hint=hint)
 
 
-# Addresses of data sets and models that the initializers of Trainer do not know.
-# Source: Trainer v2.3.0 pkg/initializers/dataset/__main__.py and model/__main__.py: the scheme is that of Python's
-# urlparse, and any other than these raises an exception.
+# Addresses of data sets and models that the initializers of Trainer refuse.
+# Source: Trainer v2.3.0 pkg/initializers/dataset/__main__.py and model/__main__.py: they parse the scheme with Python's
+# urlparse, and raise an exception for any other.
 
 
 ADDRESS: Final = "TC820"
 VARIABLE: Final = "STORAGE_URI"
 SCHEMES: Final = {"dataset": ("hf", "s3", "cache"), "model": ("hf", "s3")}
 NEWEST: Final = (2, 3)
-"""The version of the initializers that these are the schemes of; newer ones may know more."""
+"""The version of the initializers with these schemes; newer ones may have more."""
 
 _IMAGE = lazy(r"(?:.*/)?kubeflow/trainer/(dataset|model)-initializer(?::v?([0-9]+)\.([0-9]+)[^@]*|:[^@]*)?(?:@.*)?")
 _SCHEME_OF = lazy(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.-]*):")
 
 
 def check_initializers(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Yield a finding for each initializer of Trainer's that fails at its address, where that is written."""
+    """Yield a finding for each initializer of Trainer that fails because of its address."""
     for path, _, container in containers(jobset.data, kinds=("containers",)):
         if container.get("name") in (DATASET_INITIALIZER, MODEL_INITIALIZER):
             yield from _container(model, jobset, path, container)
@@ -123,7 +122,7 @@ def _container(model: Model, jobset: Object, path: Path, container: JsonObject) 
     index = next((i for i in reversed(range(len(variables))) if variables[i].get("name") == VARIABLE), None)
     if index is None:
         kind = _kind(model, jobset, path, container)
-        if kind and not container.get("envFrom") and not any(misspelt(model)):  # without its label it gets none
+        if kind and not container.get("envFrom") and not any(misspelt(model)):  # a job with a misspelt label gets none
             yield _missing_variable(model, jobset, path, kind)
         return
     uri = variables[index].get("value")
@@ -134,48 +133,48 @@ def _container(model: Model, jobset: Object, path: Path, container: JsonObject) 
     scheme = found[1].lower() if found else ""
     if scheme in SCHEMES["model"] or not (kind := _kind(model, jobset, path, container)) or scheme in SCHEMES[kind]:
         return
-    place: Path = ("spec", "initializer", str(container["name"]).partition("-")[0], "storageUri")
+    source: Path = ("spec", "initializer", str(container["name"]).partition("-")[0], "storageUri")
     document = model.job
-    if get(document.data, *place) != text:
-        document, place = blamed(model, jobset, (*path, "env", index, "value"))
-    known = SCHEMES[kind]
+    if get(document.data, *source) != text:
+        document, source = blamed(model, jobset, (*path, "env", index, "value"))
+    schemes = [f"{name}://" for name in SCHEMES[kind]]
     what = f"does not support {scheme}://" if scheme else "needs a scheme"
     message = f"storageUri {text!r}: the {kind} initializer of Trainer {TRAINER_VERSION} {what}"
-    expected = f"{', '.join(f'{name}://' for name in known[:-1])} or {known[-1]}://"
+    expected = f"{', '.join(schemes[:-1])} or {schemes[-1]}"
     severity = Severity.WARNING if model.options.faithful else None
-    yield report(ADDRESS, document, place, message, severity=severity, found=text, expected=expected)
+    yield report(ADDRESS, document, source, message, severity=severity, found=text, expected=expected)
 
 
 def _missing_variable(model: Model, jobset: Object, path: Path, kind: str) -> Finding:
     message = f"the {kind} initializer gets no {VARIABLE}, without which it fails"
     hint = f"set spec.initializer.{kind}.storageUri in the TrainJob, or {VARIABLE} in the runtime"
-    document, place = blamed(model, jobset, (*path, "name"))
-    return report(ADDRESS, document, place[:-1] or place, message, severity=Severity.WARNING, hint=hint)
+    document, source = blamed(model, jobset, (*path, "name"))
+    return report(ADDRESS, document, source[:-1] or source, message, severity=Severity.WARNING, hint=hint)
 
 
 def _kind(model: Model, jobset: Object, path: Path, container: JsonObject) -> str | None:
-    """Return whether a container runs Trainer's initializer of data sets or of models, by the image; None if neither.
+    """Return which initializer of Trainer a container runs, dataset or model, by its image; None for other images.
 
-    A registry of the environment may have another path, so the image as it is written counts as well.
+    A registry of the environment may have another path, so the image in the source counts as well.
     """
     image = str(container.get("image"))
     found = _IMAGE.fullmatch(image)
     if found is None:
-        document, place = blamed(model, jobset, (*path, "image"))
-        found = _IMAGE.fullmatch(str(get(document.data, *place)))
+        document, source = blamed(model, jobset, (*path, "image"))
+        found = _IMAGE.fullmatch(str(get(document.data, *source)))
     if found is None or (found[2] and (int(found[2]), int(found[3])) > NEWEST):
         return None
     return found[1]
 
 
-# Numbers of nodes and processes below one: every webhook accepts them, and nothing trains.
+# Numbers of nodes and processes below one, which every webhook accepts.
 
 
 COUNT = "TC410"
 
 
 def check_counts(model: Model) -> Iterator[Finding]:
-    """Yield a finding for each count below one. Flux refuses its processes itself (TC405)."""
+    """Yield a finding for each count below one. Flux itself refuses its number of processes (TC405)."""
     severity = Severity.WARNING if model.options.faithful else None
     for document, path, value in _counts(model):
         if isinstance(value, int) and not isinstance(value, bool) and value < 1:
@@ -184,10 +183,7 @@ def check_counts(model: Model) -> Iterator[Finding]:
 
 
 def _counts(model: Model) -> Iterator[tuple[Document, Path, Json]]:
-    """Yield the counts that are in force.
-
-    The runtime's numNodes is not one of them where it is below 1: Trainer takes 1 for it.
-    """
+    """Yield the counts that apply; Trainer replaces a numNodes of the runtime below 1 by 1."""
     yield model.job, ("spec", "trainer", "numNodes"), model.num_nodes
     if model.policy("flux") is not None:
         return
