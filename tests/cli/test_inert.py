@@ -10,7 +10,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 from ruamel.yaml import YAML
 from small import Run, job, put
-from test_policy import case, policy
+from test_policy import case, few
 
 from gitrepo import commit, needs_git
 
@@ -73,7 +73,7 @@ def test_names_below_jobs(name: str, format_: str, repository: Path, run: Run) -
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize("name", NAMES)
 def test_tests_of_policies(name: str, format_: str, repository: Path, run: Run) -> None:
-    put(repository, "policies/few.yaml", policy())
+    put(repository, "policies/few.yaml", few())
     put(repository, f"policies/tests/{name}.yaml", case(9, "pass", json.dumps(name)))
     put(repository, "policies/tests/ok.yaml", case(1, "pass", json.dumps(name)))
     assert "TC505" in check(run, "policy", "test", "--format", format_)
