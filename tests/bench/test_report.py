@@ -107,7 +107,7 @@ def test_the_page() -> None:
     assert "on: A processor, 2 cores." in text
     titles = re.findall(r"(?m)^## (.+)$", text)
     sizes = ["This repository", "1 job", "1,000 jobs", "4,000 jobs", "10,000 jobs"]
-    assert titles == ["What is measured", "Targets", *sizes, "Other tools", "What is not measured"]
+    assert titles == ["What is measured", "Targets", *sizes, "Other tools", "Notes"]
     blocks = [block.splitlines() for block in text.split("\n\n") if block.startswith("|")]
     assert len(blocks) == 8
     for block in blocks:

@@ -18,7 +18,7 @@ from trainc.checks.pods import validate_pod_template
 from trainc.findings.fault import Fault
 from trainc.kube.gotypes import decode
 
-RANDOM = 3000
+RANDOM = 800
 
 
 def problems(spec: dict[str, Any]) -> list[Fault]:

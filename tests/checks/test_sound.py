@@ -68,9 +68,9 @@ def agree(job: JsonObject) -> bool:
 
 
 def test_sound_are_those_without_problems() -> None:
-    seen = [agree(made(spec)) for spec in (*single_specs(), *mixed_specs(1500, 7))]
+    seen = [agree(made(spec)) for spec in (*single_specs(), *mixed_specs(400, 7))]
     assert seen.count(True) > 30
-    assert seen.count(False) > 1000
+    assert seen.count(False) > 300
 
 
 @given(st.lists(st.tuples(st.sampled_from(LEFT_OUT), TEXTS), max_size=3), st.dictionaries(TEXTS, TEXTS, max_size=2))

@@ -15,15 +15,6 @@ def identities(text: str) -> list[tuple[str, str]]:
     return [(item["kind"], item["metadata"]["name"]) for item in yaml.safe_load_all(text)]
 
 
-def test_a_stream_of_objects(repository: Path, run: Run) -> None:
-    result = run("build", "jobs")
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert identities(result.stdout) == [("JobSet", "one"), ("JobSet", "two"), ("JobSet", "three")]
-    assert result.stdout.count("---\n") == 2
-    assert "#" not in result.stdout
-    assert not (repository / "out").exists()
-
-
 def test_the_objects_are_those_of_render(repository: Path, run: Run) -> None:
     run("render")
     rendered = (repository / "out/prod/a/one/jobset-one.yaml").read_text()
@@ -47,64 +38,11 @@ def test_standard_input(repository: Path, run: Run) -> None:
     assert result.stderr.startswith("<stdin>:2:1: error[TC002]: ")
 
 
-def test_nothing_on_standard_output_after_an_error(repository: Path, run: Run) -> None:
-    put(repository, "bad.yaml", job("bad", runtime="none"))
-    for output in ("yaml", "json"):
-        result = run("build", "-o", output, "jobs", "bad.yaml")
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert result.stderr.startswith("bad.yaml:5:16: error[TC301]: ")
-
-
-def test_warnings_go_to_standard_error(repository: Path, run: Run) -> None:
-    put(repository, "late.yaml", job("late", extra="  managedBy: kueue.x-k8s.io/multikueue\n"))
-    result = run("build", "late.yaml")
-    assert result.exit_code == 0
-    assert identities(result.stdout) == [("JobSet", "late")]
-    assert "warning[TC311]" in result.stderr
-    assert run("build", "-q", "late.yaml").stderr == ""
-    result = run("build", "--format", "json", "late.yaml")
-    assert [item["code"] for item in json.loads(result.stderr)] == ["TC311"]
-    assert identities(result.stdout) == [("JobSet", "late")]
-
-
-def test_runtimes_join_only_beside_trainc_yaml(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run("build", "jobs/a/one.yaml").exit_code == 0
-    monkeypatch.chdir(repository / "jobs")
-    assert run("build", "a/one.yaml").exit_code == 1, "not in a folder below"
-    monkeypatch.chdir(repository)
-    (repository / "trainc.yaml").unlink()
-    assert run("build", "jobs/a/one.yaml").exit_code == 1, "not without the file"
-    assert run("build", "jobs/a/one.yaml", "runtimes").exit_code == 0
-
-
-def test_faithful_looks_nowhere_else(repository: Path, run: Run) -> None:
-    assert run("build", "--faithful", "jobs/a/one.yaml").exit_code == 1
-    result = run("build", "--faithful", "jobs/a/one.yaml", "runtimes/plain.yaml")
-    assert result.exit_code == 0
-    assert "  suspend: false\n" in result.stdout
-    assert "suspend" not in run("build", "jobs/a/one.yaml").stdout
-    put(repository, "trainc.yaml", "nonsense\n")
-    assert run("build", "--faithful", "jobs/a/one.yaml", "runtimes").exit_code == 0
-    assert run("build", "jobs/a/one.yaml").exit_code == 1
-
-
 def test_the_namespace_is_the_folder_s_below_jobs(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "namespace: a\n" in run("build", "jobs/a/one.yaml").stdout
     assert "namespace: a\n" in run("build", str(repository / "jobs/a/one.yaml")).stdout
     monkeypatch.chdir(repository / "jobs/a")
     assert "namespace: a\n" in run("build", "one.yaml", "../../runtimes").stdout
-
-
-def test_a_file_given_twice_counts_once(repository: Path, run: Run) -> None:
-    result = run("build", "jobs/a/one.yaml", "./jobs//a/one.yaml", "jobs/a", "runtimes/plain.yaml")
-    assert identities(result.stdout) == [("JobSet", "one"), ("JobSet", "two")]
-
-
-def test_documents_without_a_job(repository: Path, run: Run) -> None:
-    for output in ("yaml", "json"):
-        result = run("build", "runtimes", "-o", output)
-        assert (result.exit_code, result.stdout) == (2, "")
-        assert result.stderr.startswith("runtimes:1:1: error[TC014]: no TrainJob here\n")
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n---\n"])
@@ -116,19 +54,6 @@ def test_no_document_at_all(repository: Path, run: Run, text: str) -> None:
     (repository / "nowhere").mkdir()
     assert run("build", "nowhere").exit_code == 2
     assert run("build", "-", stdin=text.encode()).exit_code == 2
-
-
-def test_usage(repository: Path, run: Run) -> None:
-    assert run("build").exit_code == 2
-    assert run("build", "none.yaml").exit_code == 2
-    assert run("build", "-o", "xml", "jobs").exit_code == 2
-
-
-def test_a_folder_of_any_depth(repository: Path, run: Run) -> None:
-    put(repository, "deep/er/still/x.yml", job("x"))
-    put(repository, "deep/.hidden.yaml", "kind: [\n")
-    put(repository, "deep/notes.txt", "kind: [\n")
-    assert identities(run("build", "deep").stdout) == [("JobSet", "x")]
 
 
 def test_output_is_utf8_whatever_the_terminal(tmp_path: Path, process: Process) -> None:
@@ -198,12 +123,3 @@ def test_closed_streams(repository: Path, command: str, status: int, message: st
     shell = ["sh", "-c", f'"$0" -m trainc {command}', sys.executable]
     done = subprocess.run(shell, capture_output=True, text=True, cwd=repository, env=surroundings(), check=False)
     assert (done.returncode, done.stderr) == (status, message)
-
-
-def test_without_a_trainjob_there_is_nothing_to_build(repository: Path, run: Run) -> None:
-    put(repository, "map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
-    for paths in (["map.yaml"], ["runtimes"], ["map.yaml", "runtimes/plain.yaml"], ["--faithful", "map.yaml"]):
-        for _ in range(2):
-            result = run("build", *paths)
-            assert (result.exit_code, result.stdout) == (2, "")
-            assert ":1:1: error[TC014]: no TrainJob here\n" in result.stderr

@@ -34,17 +34,6 @@ def effects(run: Run, *args: str) -> dict[str, str]:
     return {job["job"]: job["effect"] for job in json.loads(result.stdout)["jobs"]}
 
 
-def test_the_working_tree_is_compared_with_head(base: Path, run: Run) -> None:
-    clean = run("diff")
-    assert (clean.exit_code, clean.stdout, clean.stderr) == (0, "nothing changes in 3 directories\n", "")
-    change(base, run)
-    result = run("diff")
-    assert result.exit_code == 0
-    assert result.stdout.startswith("! prod/a/one: refused as immutable\n    nodes (node): 1 -> 3\n")
-    assert result.stdout.endswith("\n1 of 3 directories changes: 1 refused as immutable\n")
-    assert "\x1b" not in result.stdout
-
-
 def test_two_revisions(base: Path, run: Run) -> None:
     change(base, run)
     commit(base)
@@ -114,13 +103,6 @@ def test_no_output_and_no_repository(base: Path, run: Run, tmp_path: Path, monke
     assert "no git repository here" in result.stderr
 
 
-def test_options_of_the_environment_count(base: Path, run: Run) -> None:
-    put(base, "trainc.yaml", "environments:\n  prod: {argocd: {onDelete: keep}}\n")
-    (base / "jobs/b/three.yaml").unlink()
-    assert run("render").exit_code == 0
-    assert "onDelete: keep: JobSet three stays in the cluster" in run("diff").stdout
-
-
 def test_it_is_told_in_a_process_of_its_own(base: Path, run: Run, process: Process) -> None:
     change(base, run)
     result = process("diff", "-o", "markdown", cwd=base)
@@ -159,55 +141,6 @@ def test_sources_that_were_edited_and_not_rendered(base: Path, run: Run) -> None
     assert run("render").exit_code == 0
     assert "stale" not in run("diff").stdout
     assert json.loads(run("diff", "-o", "json").stdout)["stale"] == []
-
-
-def test_a_stale_runtime_names_all_its_jobs(base: Path, run: Run) -> None:
-    runtime = base / "runtimes/plain.yaml"
-    runtime.write_text(runtime.read_text(encoding="utf-8").replace("img:1", "img:2"), encoding="utf-8")
-    assert run("diff").stdout.startswith("out/ is stale for 3 jobs: prod/a/one, prod/a/two, prod/b/three. ")
-
-
-def test_what_lies_in_out_is_stale_after_an_edit_by_hand(base: Path, run: Run) -> None:
-    put(base, ONE, (base / ONE).read_text(encoding="utf-8").replace("img:1", "img:9"))
-    result = run("diff")
-    assert result.exit_code == 3
-    assert result.stdout.startswith("out/ is stale for 1 job: prod/a/one. ")
-
-
-def test_sources_with_errors(base: Path, run: Run) -> None:
-    put(base, "jobs/a/one.yaml", job("one", runtime="none"))
-    result = run("diff")
-    assert result.exit_code == 1
-    assert result.stdout.startswith("out/ may be stale: its sources have errors, which trainc validate lists\n")
-    assert json.loads(run("diff", "-o", "json").stdout)["stale"] is None
-
-
-@pytest.mark.parametrize(
-    ("words", "hint"),
-    [
-        ("HEAD~1", "--base HEAD~1"),
-        ("main", "--base main"),
-        ("HEAD~1..HEAD", "--base HEAD~1 --head HEAD"),
-        ("main...", "--base main --head HEAD"),
-    ],
-)
-def test_a_revision_is_not_a_path(base: Path, run: Run, words: str, hint: str) -> None:
-    commit(base)
-    result = run("diff", words)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.endswith(f"{words!r} is a git revision.\nHint: trainc diff {hint}\n")
-    (base / "jobs/b/three.yaml").unlink()
-    assert run("render").exit_code == 0
-    git(base, "branch", "jobs/b/three.yaml")
-    assert effects(run, "jobs/b/three.yaml") == {"three": "deleted"}, "a path that was there is one"
-
-
-@pytest.mark.parametrize("path", ["nothere", "jobs/a/nothere.yaml", "out/prod/a/nothere"])
-def test_a_path_that_matches_nothing_is_a_usage_error(base: Path, run: Run, path: str) -> None:
-    commit(base)
-    result = run("diff", path)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.endswith(f"Invalid value for '[PATH]...': Path {path!r} does not exist.\n")
 
 
 def test_what_others_put_into_out_leads_the_comment(base: Path, run: Run) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
 import pytest
-from small import RUNTIME, Process, Run, job, put, tree
+from small import Process, Run, job, put
 
 from trainc.findings.formats import FORMATS
 
@@ -67,46 +66,6 @@ def test_names_in_a_narrow_encoding(repository: Path, process: Process, name: st
     done = process("validate", "--format", name, cwd=repository, PYTHONIOENCODING="latin-1")
     assert done.returncode == 1
     assert "TC301" in READERS[name](done.stdout.decode("latin-1"))
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_a_warning_fails_where_it_is_asked_to(repository: Path, run: Run, command: list[str]) -> None:
-    assert run(*command, "--fail-on", "warning").exit_code == 0
-    put(repository, "jobs/a/one.yaml", WARNS)
-    assert run(*command).exit_code == 0
-    assert run(*command, "--fail-on", "error").exit_code == 0
-    result = run(*command, "--fail-on", "warning")
-    assert result.exit_code == 1
-    assert "warning[TC311]" in result.output
-    assert "valid" not in result.stderr
-    assert run(*command, "--fail-on", "note").exit_code == 2
-
-
-def test_what_fails_is_not_written(repository: Path, run: Run) -> None:
-    put(repository, "jobs/a/one.yaml", WARNS)
-    assert "kind: JobSet" in run("build", "jobs/a/one.yaml").stdout
-    assert run("build", "jobs/a/one.yaml", "--fail-on", "warning").stdout == ""
-    before = tree(repository)
-    for more in ([], ["--check"]):
-        assert run("render", "--fail-on", "warning", *more).exit_code == 1, "a failure wins over stale"
-        assert tree(repository) == before
-    assert run("render").exit_code == 0
-    assert tree(repository) != before
-
-
-def test_a_note_never_fails(repository: Path, run: Run) -> None:
-    account = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: x}\n"
-    put(repository, "runtimes/plain.yaml", f"{RUNTIME}---\n{account}")
-    result = run("validate", "--fail-on", "warning")
-    assert "note[TC607]" in result.stdout
-    assert result.exit_code == 0
-
-
-def test_nothing_to_compile_stays_a_fault_of_the_run(repository: Path, run: Run) -> None:
-    (repository / "runtimes/plain.yaml").unlink()
-    (repository / "trainc.yaml").unlink()
-    shutil.rmtree(repository / "jobs")
-    assert run("validate", "--fail-on", "warning").exit_code == 2
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -80,15 +80,6 @@ def test_diff_leads_with_what_judges_less(base: Path, run: Run) -> None:
     assert json.loads(run("diff", "-o", "json").stdout)["weakened"] == []
 
 
-def test_what_judges_more_is_no_finding(base: Path, run: Run) -> None:
-    stricter = POLICY.replace("operations: [CREATE]", "operations: [CREATE, UPDATE]").replace("[Deny]", "[Deny, Audit]")
-    put(base, FILE, stricter.replace("  validations:\n", "  validations:\n  - expression: 'true'\n"))
-    put(base, "policies/team.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n")
-    put(base, "trainc.yaml", "severities:\n  TC412: {level: error, locked: true}\n  TC409: error\n")
-    assert codes(run, "--base", "HEAD") == []
-    assert run("diff").stdout == "nothing changes in 3 directories\n"
-
-
 def test_one_change_of_a_runtime_is_one_group(base: Path, run: Run) -> None:
     volume = "                  volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: %s}}]\n"
     put(base, "runtimes/plain.yaml", RUNTIME + volume % "16Gi")
@@ -106,46 +97,6 @@ def test_one_change_of_a_runtime_is_one_group(base: Path, run: Run) -> None:
     assert page.count("<details>") == 1
     assert "mermaid" not in page
     assert len(json.loads(run("diff", "-o", "json").stdout)["jobs"]) == 46
-
-
-def test_a_label_in_a_runtime_is_added_and_removed(base: Path, run: Run) -> None:
-    label = "                trainer.kubeflow.org/trainjob-ancestor-step: trainer\n"
-    put(base, "runtimes/plain.yaml", RUNTIME.replace(label, label + "                team: x\n"))
-    assert run("render").exit_code == 0
-    first = "! runtimes/plain.yaml: node team"
-    assert run("diff").stdout.splitlines()[0] == f"{first} added: x, 3 jobs: refused as immutable"
-    commit(base)
-    put(base, "runtimes/plain.yaml", RUNTIME)
-    assert run("render").exit_code == 0
-    assert run("diff").stdout.splitlines()[0] == f"{first} removed: x, 3 jobs: refused as immutable"
-
-
-def test_a_file_edited_by_hand_gets_the_advice_to_render(base: Path, run: Run) -> None:
-    path = base / "out/prod/a/one/jobset-one.yaml"
-    path.write_text(
-        path.read_text(encoding="utf-8").replace("example.com/img:1", "example.com/img:2"), encoding="utf-8"
-    )
-    advice = (
-        "No source of prod/a/one has changed. If out/ was edited by hand, change the sources instead and run"
-        " 'trainc render'."
-    )
-    assert run("diff").stdout.splitlines()[-1] == advice
-    assert advice in run("diff", "-o", "markdown").stdout.replace("&#x27;", "'")
-    assert "trainc.dev/run" not in run("diff").stdout, "a new run would not undo it"
-    put(base, "jobs/a/one.yaml", job("one") + "# changed\n")
-    assert "edited by hand" not in run("diff").stdout
-
-
-def test_paths_that_are_left_to_others_and_labels_that_decide_are_shown(base: Path, run: Run) -> None:
-    put(base, "out/prod/a/other/jobset-x.yaml", "kind: JobSet\n")
-    text = (base / "trainc.yaml").read_text(encoding="utf-8")
-    put(base, "trainc.yaml", f"{text}unmanaged: [out/prod/a/other]\n")
-    put(base, "policies/team.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: {exempt: x}}\n")
-    assert codes(run, "--base", "HEAD") == ["TC520", "TC521"]
-    lines = run("diff").stdout.splitlines()
-    assert lines[0] == "! 2 changes to what checks the jobs:"
-    assert lines[1].endswith("Namespace a added with labels since HEAD")
-    assert lines[2].endswith("what others put at out/prod/a/other is no longer an error since HEAD")
 
 
 def test_a_submodule_below_out_is_an_error(base: Path, run: Run) -> None:
