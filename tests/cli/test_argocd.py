@@ -143,7 +143,7 @@ def test_render_keeps_them_in_step(repository: Path, run: Run) -> None:
         "changed deploy/argocd/appproject-trainc-prod.yaml\nchanged deploy/argocd/appproject-trainc-test.yaml\n"
         "stale out/prod/b/three/jobset-three.yaml\nstale out/test/b/three/jobset-three.yaml\n",
     )
-    assert result.stderr == "out/ and deploy/argocd/ are stale; trainc render brings: 0 created, 2 changed, 2 removed\n"
+    assert result.stderr == "out/ and deploy/argocd/ are stale; run trainc render: 0 created, 2 changed, 2 removed\n"
     put(repository, "trainc.yaml", WRITING.replace(", test: {}", ""))
     assert run("render").exit_code == 0
     assert sorted(name for name in tree(repository) if name.startswith("deploy/")) == [

@@ -82,24 +82,24 @@ def test_the_environment(repository: Path, run: Run) -> None:
     assert run("explain", "b/three", "--env", "test").exit_code == 0
     result = run("explain", "a/one", "--env", "test")
     assert result.exit_code == 2
-    assert "a/one is not in environment test" in result.stderr
+    assert "a/one not found in environment test" in result.stderr
     assert run("explain", "a/one", "--env", "no").exit_code == 2
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("a/on",), "no TrainJob 'a/on' in jobs/. Hint: did you mean 'a/one'?"),
-        (("a/",), "no TrainJob 'a/'"),
-        (("/one",), "no TrainJob '/one'"),
-        (("../a/one",), "no TrainJob '../a/one'"),
-        (("a/b/c",), "no TrainJob 'a/b/c'"),
+        (("a/on",), "TrainJob 'a/on' not found in jobs/. Hint: did you mean 'a/one'?"),
+        (("a/",), "TrainJob 'a/'"),
+        (("/one",), "TrainJob '/one'"),
+        (("../a/one",), "TrainJob '../a/one'"),
+        (("a/b/c",), "TrainJob 'a/b/c'"),
         (("a/one", "spec.netwrok"), "no netwrok in spec. Hint: did you mean 'network'?"),
         (("a/one", "spec.replicatedJobs[nod]"), "Hint: there are [name=node]"),
         (("a/one", "apiVersion.x"), "Hint: it is a value, not a mapping"),
         (("a/one", "configmap:data"), "the job has no object 'configmap'. Hint: it has jobset/one"),
-        (("a/0-shared",), "is not in any environment"),
-        (("TC101", "spec"), "a field is one of a job"),
+        (("a/0-shared",), "not found in any environment"),
+        (("TC101", "spec"), "FIELD is only allowed after NAMESPACE/JOB"),
         (("one",), "codes look like TC101, jobs like NAMESPACE/JOB"),
     ],
 )

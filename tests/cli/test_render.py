@@ -64,7 +64,7 @@ def test_check_tells_and_writes_nothing(repository: Path, run: Run) -> None:
     result = run("render", "--check")
     assert result.exit_code == 3
     assert result.stdout == f"changed {NAMES[0]}\nmissing {NAMES[1]}\nstale {NAMES[2]}\n"
-    assert result.stderr == "out/ is stale; trainc render brings: 1 created, 1 changed, 1 removed\n"
+    assert result.stderr == "out/ is stale; run trainc render: 1 created, 1 changed, 1 removed\n"
     assert tree(repository) == before
     assert run("render").exit_code == 0
     assert run("render", "--check").output == ""

@@ -33,7 +33,7 @@ def test_some_paths(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch)
     assert run("validate", "jobs/a").stderr == "2 TrainJobs are valid\n"
     assert run("validate", "jobs/a/one.yaml", "elsewhere").stderr == "2 TrainJobs are valid\n"
     assert run("validate", "jobs/b/three.yaml").exit_code == 1
-    assert run("validate", "runtimes").stderr == "no TrainJob given; what was given is valid\n"
+    assert run("validate", "runtimes").stderr == "no TrainJob found; the other documents are valid\n"
     monkeypatch.chdir(repository / "jobs/a")
     assert run("validate", "one.yaml").stderr == "1 TrainJob is valid\n", "runtimes/ of the repository is known"
     assert run("validate", "none.yaml").exit_code == 2
