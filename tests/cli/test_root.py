@@ -102,7 +102,7 @@ def test_explain_lists_all_codes(run: Run) -> None:
     assert "  TC015  note     companion of a runtime\n" in result.stdout
 
 
-@pytest.mark.parametrize(("code", "hint"), [("TC1021", "nearest are TC102"), ("nonsense", "codes look like TC101")])
+@pytest.mark.parametrize(("code", "hint"), [("TC1021", "did you mean TC102"), ("nonsense", "codes look like TC101")])
 def test_explain_what_is_no_code(run: Run, code: str, hint: str) -> None:
     result = run("explain", code)
     assert result.exit_code == 2
