@@ -10,7 +10,7 @@ from inputs import with_runtime
 from trainc import Finding
 from trainc.findings import report
 from trainc.findings.formats import FORMATS
-from trainc.findings.settling import OfJob, collapse, without_count
+from trainc.findings.settling import JobFindings, collapse, without_count
 from trainc.inputs.source import Document, Source
 
 RT = Document(Source("runtimes/rt.yaml", "a: 1\n"), {"a": 1})
@@ -21,7 +21,7 @@ def told(message: str, code: str = "TC457", document: Document = RT) -> Finding:
 
 
 def collapsed(*jobs: tuple[str, str]) -> list[str]:
-    return [finding.message for finding in collapse([], [OfJob(name, [told(message)]) for name, message in jobs])]
+    return [finding.message for finding in collapse([], [JobFindings(name, [told(message)]) for name, message in jobs])]
 
 
 def test_the_same_of_several_jobs() -> None:
@@ -46,12 +46,14 @@ def test_a_name_that_is_a_word_of_the_message() -> None:
 def test_what_differs_otherwise_stays_apart() -> None:
     other = Document(Source("runtimes/rt.yaml", "a: 1\n"), {"a": 1}, 1)
     findings = [told("m"), told("n"), told("m", "TC458"), told("m", document=other), report("TC457", RT, ("a",), "m")]
-    assert collapse([], [OfJob("t/a", findings)]) == findings
-    assert len(collapse([], [OfJob("t/a", findings), OfJob("t/b", findings)])) == len(findings)
+    assert collapse([], [JobFindings("t/a", findings)]) == findings
+    assert len(collapse([], [JobFindings("t/a", findings), JobFindings("t/b", findings)])) == len(findings)
 
 
 def test_what_is_true_without_any_job_is_not_counted() -> None:
-    assert collapse([told("m"), told("m")], [OfJob("t/a", [told("m")]), OfJob("t/b", [told("m")])]) == [told("m")]
+    assert collapse([told("m"), told("m")], [JobFindings("t/a", [told("m")]), JobFindings("t/b", [told("m")])]) == [
+        told("m")
+    ]
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
@@ -98,7 +100,7 @@ words = st.lists(st.sampled_from(["a", "b", "t/a", "a-0", "x"]), min_size=1, max
 
 @given(st.lists(st.tuples(st.sampled_from(["t/a", "t/b", "t/x"]), st.lists(words, max_size=3)), max_size=4))
 def test_nothing_gets_lost(jobs: list[tuple[str, list[str]]]) -> None:
-    found = collapse([], [OfJob(name, [told(message) for message in messages]) for name, messages in jobs])
+    found = collapse([], [JobFindings(name, [told(message) for message in messages]) for name, messages in jobs])
     given_messages = {message for _, messages in jobs for message in messages}
     assert {without_count(finding.message) for finding in found} <= given_messages
     assert len(found) <= len(given_messages)

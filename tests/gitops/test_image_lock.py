@@ -15,7 +15,7 @@ from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.gitops.images import begins
 from trainc.gitops.pods import images
 from trainc.inputs.imagelock import FILE, Lock, key_of
-from trainc.plugins.origins import blamed, nearest
+from trainc.plugins.origins import nearest, source_of
 from trainc.project.config import lock_text, parse_lock
 
 ONE = "sha256:" + "1" * 64
@@ -112,7 +112,7 @@ def test_a_finding_on_a_pinned_image_is_placed_where_the_image_is_written() -> N
     assert origin is not None
     assert (image, origin.name) == (f"m.io/team/mpi:1@{ONE}", "registries")
     model = SimpleNamespace(job=None)
-    document, place = blamed(model, made, path)  # type: ignore[arg-type]  # only its job is asked for
+    document, place = source_of(model, made, path)  # type: ignore[arg-type]  # only its job is asked for
     assert (document.source.name, document.locate(place).line) == ("rt.yaml", 16)
 
 

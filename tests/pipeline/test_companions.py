@@ -65,7 +65,7 @@ def test_a_runtime_without_jobs_brings_nothing() -> None:
 
 
 def test_claims_outlive_their_file() -> None:
-    (claim,) = [one.made.data for one in build({}, beside("r", CLAIM), job("a")).shared]
+    (claim,) = [one.obj.data for one in build({}, beside("r", CLAIM), job("a")).shared]
     assert get(claim, "metadata", "annotations") == {
         "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
         "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
@@ -77,7 +77,7 @@ def test_claims_outlive_their_file() -> None:
 
 def test_subjects_of_a_binding_follow_their_namespace() -> None:
     options: JsonObject = {"namespaces": {"a": "x", "b": "y"}}
-    (binding,) = [one.made.data for one in build(options, beside("r", BINDING), job("a")).shared]
+    (binding,) = [one.obj.data for one in build(options, beside("r", BINDING), job("a")).shared]
     group = "rbac.authorization.k8s.io"
     assert get(binding, "roleRef") == {"apiGroup": group, "kind": "Role", "name": "reader"}
     assert get(binding, "subjects") == [

@@ -15,7 +15,7 @@ from trainc.inputs.source import Document
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
 from trainc.plugins.base import pod_containers
 from trainc.plugins.model import Model, Object
-from trainc.plugins.origins import blamed
+from trainc.plugins.origins import source_of
 
 MEMORY, COMMAND = "TC836", "TC837"
 KINDS: Final = ("initContainers", "containers")
@@ -53,7 +53,7 @@ def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:
         yield from _memory(model, jobset, path, container)
         first = next(iter(as_list(container.get("command"))), None)
         if isinstance(first, str) and len(first.split()) > 1:
-            source = blamed(model, jobset, (*path, "command", 0))
+            source = source_of(model, jobset, (*path, "command", 0))
             name = first.split()[0]
             message = f"container {container.get('name')!r} looks for a program called {_short(first)!r}, not {name!r}"
             hint = "write one list item per word, or command: [sh, -c, '...'] for a shell"
@@ -65,7 +65,7 @@ def _memory(model: Model, jobset: Object, path: Path, container: JsonObject) -> 
         amount = as_object(as_object(container.get("resources")).get(kind)).get("memory")
         if amount is None or not _is_too_little(amount, limit=kind == "limits"):
             continue
-        document, source = blamed(model, jobset, (*path, "resources", kind, "memory"))
+        document, source = source_of(model, jobset, (*path, "resources", kind, "memory"))
         written = get(document.data, *source)
         found = str(amount if isinstance(written, dict | list) or written is None else written)
         message = f"container {container.get('name')!r} has a memory {kind[:-1]} of {found}: {_in_bytes(found)}"

@@ -12,7 +12,7 @@ from trainc.findings import Finding, report
 from trainc.inputs.source import Document
 from trainc.plugins.base import gpu_count, node_resources, quantities
 from trainc.plugins.model import Model, Object
-from trainc.plugins.origins import blamed
+from trainc.plugins.origins import source_of
 from trainc.plugins.podgroup import members
 from trainc.plugins.torch import processes
 from trainc.upstream import ANCESTOR_LABEL, FRAMEWORK_LABEL, NODE
@@ -138,7 +138,7 @@ def _is_foreign(name: object, *, volcano: bool) -> bool:
 def _foreign(model: Model, jobset: Object, job: JsonObject, path: Path, *, volcano: bool) -> Finding:
     name = get(jobset.data, *path)
     kind = "volcano" if volcano else "coscheduling"
-    source = (model.runtime, (*POLICY, kind)) if name is None else blamed(model, jobset, path)
+    source = (model.runtime, (*POLICY, kind)) if name is None else source_of(model, jobset, path)
     scheduler = "the default scheduler" if name is None else f"scheduler {name}"
     message = f"podGroupPolicy is for {kind}, but {scheduler} places the pods of job {job.get('name')!r}"
     wanted = "volcano" if volcano else "scheduler-plugins-scheduler"

@@ -13,7 +13,7 @@ from trainc.findings import Finding, Severity, report
 from trainc.gitops.pods import images
 from trainc.inputs.source import Document
 from trainc.plugins.model import Model, Object, Objects
-from trainc.plugins.origins import blamed, nearest
+from trainc.plugins.origins import nearest, source_of
 
 UNPINNED = "TC412"
 IMAGE: Path = ("spec", "trainer", "image")
@@ -77,7 +77,7 @@ def _upper_case_error(image: str) -> Error | None:
 
 
 def _finding(model: Model, owner: Object, path: Path, image: str, error: Error) -> Finding:
-    document, source = blamed(model, owner, path)
+    document, source = source_of(model, owner, path)
     written = get(document.data, *source)
     if isinstance(written, str) and written != image:
         if found := reference_error(written):

@@ -16,7 +16,7 @@ from trainc.findings import Finding, Related, Severity
 from trainc.findings.fault import Fault, report_fault
 from trainc.plugins.jobset import patched_sources
 from trainc.plugins.model import Model, Object
-from trainc.plugins.origins import blamed
+from trainc.plugins.origins import source_of
 from trainc.upstream import NODE
 
 CLAIM = "TC812"
@@ -71,20 +71,20 @@ def _distinct(faults: Iterable[Fault]) -> list[Fault]:
 def _has_other_code(model: Model, jobset: Object, job: str, path: Path, fault: Fault) -> bool:
     """Tell whether another code reports this: a node count, a patched volume, a container that the runtime lacks."""
     if path[-1] in ("parallelism", "completions") and (model.num_nodes or 0) < 1:
-        return blamed(model, jobset, path)[1] == NUM_NODES
+        return source_of(model, jobset, path)[1] == NUM_NODES
     if fault.message == TWO_SOURCES:
         return get(jobset.data, *path[:-1], "name") in patched_sources(model).get(job, {})
     if path[-1] == "image":
         # Patches have no field for an image, so a container without one that a patch adds has a misspelt name.
-        return blamed(model, jobset, path[:-1])[1][:2] == ("spec", "runtimePatches")
+        return source_of(model, jobset, path[:-1])[1][:2] == ("spec", "runtimePatches")
     return False
 
 
 def _finding(model: Model, jobset: Object, fault: Fault, root: Path, subject: str) -> Finding:
-    document, path = blamed(model, jobset, (*root, *fault.path))
+    document, path = source_of(model, jobset, (*root, *fault.path))
     related: tuple[Related, ...] = ()
     if fault.other is not None:
-        related = (Related("because of this", *blamed(model, jobset, (*root, *fault.other))),)
+        related = (Related("because of this", *source_of(model, jobset, (*root, *fault.other))),)
     hint = fault.hint or HINTS.get(fault.message)
     if hint is None and fault.path[-1] == "image":
         is_trainer = get(jobset.data, *root, *fault.path[:-1], "name") == NODE

@@ -17,7 +17,7 @@ from trainc.gitops.pods import pod_specs
 from trainc.plugins.model import Model, Object
 from trainc.plugins.mpi.implementations import HOSTFILE_DIRECTORY
 from trainc.plugins.mpi.transport import DISCOVER, by_kubexec
-from trainc.plugins.origins import blamed
+from trainc.plugins.origins import report_at, source_of
 from trainc.upstream import LAUNCHER, NODE
 
 CODE: Final = "TC827"
@@ -39,7 +39,7 @@ def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
     alone = policy in RANK_0.values() and _is_alone(model, jobset.data)
     severity = Severity.WARNING if model.options.faithful or alone else None
     message = f"enableDNSHostnames is false, so the host names that {policy} uses do not resolve"
-    yield report(CODE, *blamed(model, jobset, HOSTNAMES), message, severity=severity)
+    yield report_at(CODE, model, jobset, HOSTNAMES, message, severity=severity)
 
 
 def _user_of_hostnames(model: Model) -> str | None:
@@ -87,7 +87,7 @@ def _at_localhost(model: Model, jobset: Object, path: Path, container: JsonObjec
     nodes = get(jobset.data, *path[:3], "template", "spec", "parallelism")
     if isinstance(nodes, int) and nodes > 1:
         option = next(at for at, word in words(container) if _OPTION.search(word))
-        document, source = blamed(model, jobset, (*path, *option))
+        document, source = source_of(model, jobset, (*path, *option))
         if document is not model.job and model.num_nodes is not None:
             document, source = model.job, NUM_NODES
         message = f"{nodes} nodes, but the rendezvous endpoint in the command is localhost: they never find each other"
@@ -101,4 +101,4 @@ def _no_script(model: Model, jobset: Object, path: Path, container: JsonObject) 
     message = f"{_DISCOVERY} does not exist: Trainer mounts only the hostfile there"
     for at, word in words(container):
         if _DISCOVERY in word:
-            yield report(SCRIPT, *blamed(model, jobset, (*path, *at)), message)
+            yield report_at(SCRIPT, model, jobset, (*path, *at), message)

@@ -12,7 +12,7 @@ from trainc.checks.containers import containers
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document
 from trainc.plugins.model import Model, Object
-from trainc.plugins.origins import blamed
+from trainc.plugins.origins import source_of
 from trainc.upstream import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, TRAINER_VERSION
 
 MISSPELT: Final = "TC823"
@@ -136,7 +136,7 @@ def _container(model: Model, jobset: Object, path: Path, container: JsonObject) 
     source: Path = ("spec", "initializer", str(container["name"]).partition("-")[0], "storageUri")
     document = model.job
     if get(document.data, *source) != text:
-        document, source = blamed(model, jobset, (*path, "env", index, "value"))
+        document, source = source_of(model, jobset, (*path, "env", index, "value"))
     schemes = [f"{name}://" for name in SCHEMES[kind]]
     what = f"does not support {scheme}://" if scheme else "needs a scheme"
     message = f"storageUri {text!r}: the {kind} initializer of Trainer {TRAINER_VERSION} {what}"
@@ -148,7 +148,7 @@ def _container(model: Model, jobset: Object, path: Path, container: JsonObject) 
 def _missing_variable(model: Model, jobset: Object, path: Path, kind: str) -> Finding:
     message = f"the {kind} initializer gets no {VARIABLE}, without which it fails"
     hint = f"set spec.initializer.{kind}.storageUri in the TrainJob, or {VARIABLE} in the runtime"
-    document, source = blamed(model, jobset, (*path, "name"))
+    document, source = source_of(model, jobset, (*path, "name"))
     return report(ADDRESS, document, source[:-1] or source, message, severity=Severity.WARNING, hint=hint)
 
 
@@ -160,7 +160,7 @@ def _kind(model: Model, jobset: Object, path: Path, container: JsonObject) -> st
     image = str(container.get("image"))
     found = _IMAGE.fullmatch(image)
     if found is None:
-        document, source = blamed(model, jobset, (*path, "image"))
+        document, source = source_of(model, jobset, (*path, "image"))
         found = _IMAGE.fullmatch(str(get(document.data, *source)))
     if found is None or (found[2] and (int(found[2]), int(found[3])) > NEWEST):
         return None

@@ -64,7 +64,7 @@ def _objects(build: Build, options: Options, namespace: str, name: str) -> Objec
     """Return the objects of a job, or what the jobs of a namespace share; None where the environment lacks it."""
     if name == FOLDER:
         place = options.settings.namespaces.get(namespace, namespace)
-        return tuple(one.made for one in build.shared if one.namespace == place) or None
+        return tuple(one.obj for one in build.shared if one.namespace == place) or None
     return build.jobs[0].objects if build.jobs else None
 
 

@@ -24,7 +24,7 @@ OF_CHANGES = ("TC202", "TC204")
 """The codes that need a base revision."""
 
 
-class Settled(Struct, frozen=True):
+class Report(Struct, frozen=True):
     """The findings of a run, each once; those on the inputs themselves, those of each job, and the suppressed ones."""
 
     findings: tuple[Finding, ...]
@@ -33,7 +33,7 @@ class Settled(Struct, frozen=True):
     silenced: tuple[Silenced, ...]
 
 
-class Ruling(Struct, frozen=True):
+class ReportRules(Struct, frozen=True):
     """The comments and severities of a run. ``skipped`` are codes that the run does not look for.
 
     ``floor`` are the severities of another revision; no finding gets a lower one.
@@ -47,7 +47,7 @@ class Ruling(Struct, frozen=True):
     @classmethod
     def of(
         cls, sources: Iterable[Source], documents: Iterable[Document], options: Options, comments: ReadComments
-    ) -> Ruling:
+    ) -> ReportRules:
         """Read the comments of sources, and the severities in trainc.yaml, which faithful output ignores."""
         own = None if options.faithful else options.config.get(KEY)
         other = options.policies_from.config.get(KEY) if options.policies_from is not None else None
@@ -68,7 +68,7 @@ class Ruling(Struct, frozen=True):
         has_settings = self.severities or self.floor or self.suppressions.covered
         return has_errors(self.settle(findings) if has_settings else findings)
 
-    def finish(self, own: Sequence[Finding], jobs: Sequence[OfJob], partial: Collection[Source]) -> Settled:
+    def finish(self, own: Sequence[Finding], jobs: Sequence[JobFindings], partial: Collection[Source]) -> Report:
         """Settle all findings of a run: those on the inputs themselves, and those of each TrainJob.
 
         That a comment is unused is reported only without errors: a job with an error is not checked to the end.
@@ -77,20 +77,20 @@ class Ruling(Struct, frozen=True):
         found = [*own, *(finding for job in jobs for finding in job.findings)]
         settled = self.settle(own)
         of_jobs = tuple(self.settle(job.findings) for job in jobs)
-        rows = [OfJob(job.name, findings) for job, findings in zip(jobs, of_jobs, strict=True)]
+        rows = [JobFindings(job.name, findings) for job, findings in zip(jobs, of_jobs, strict=True)]
         findings = collapse(settled, rows)
         remarks = [*self.suppressions.findings, *self.suppressions.powerless(found)]
         if not has_errors(findings):
             remarks += self.suppressions.unused(found, partial, self.skipped)
         noted = self._with_severities(remarks)
-        return Settled((*findings, *noted), (*settled, *noted), of_jobs, tuple(self._silenced(own, jobs)))
+        return Report((*findings, *noted), (*settled, *noted), of_jobs, tuple(self._silenced(own, jobs)))
 
-    def _silenced(self, own: Iterable[Finding], jobs: Iterable[OfJob]) -> Iterable[Silenced]:
+    def _silenced(self, own: Iterable[Finding], jobs: Iterable[JobFindings]) -> Iterable[Silenced]:
         """Yield each finding that a comment suppresses, once."""
         suppresses = self.suppressions.suppresses
         if not self.suppressions.covered:
             return
-        rows = (OfJob(job.name, filter(suppresses, job.findings)) for job in jobs)
+        rows = (JobFindings(job.name, filter(suppresses, job.findings)) for job in jobs)
         for finding in collapse(filter(suppresses, own), rows):
             ignore, final = self.suppressions.covering(finding), apply(finding, self.severities, self.floor)
             if ignore is not None and final is not None:
@@ -109,7 +109,7 @@ MOST: Final = 64
 """The most findings of one code that are reported per file."""
 
 
-class OfJob(Struct, frozen=True):
+class JobFindings(Struct, frozen=True):
     """The findings of one TrainJob in one environment, with its ``namespace/name`` there.
 
     ``key`` identifies the TrainJob across environments; without it, ``name`` does.
@@ -129,7 +129,7 @@ class _Group(Struct):
     environments: set[int] = field(default_factory=set)
 
 
-def collapse(own: Iterable[Finding], jobs: Iterable[OfJob]) -> list[Finding]:
+def collapse(own: Iterable[Finding], jobs: Iterable[JobFindings]) -> list[Finding]:
     """Return each finding once. ``own`` are those on the inputs themselves, ``jobs`` has those of TrainJobs.
 
     Findings of several jobs become one if code, severity, position, message and hint are equal, apart from the job's

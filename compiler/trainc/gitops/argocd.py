@@ -36,8 +36,8 @@ class Tree(Struct, frozen=True):
     def of(cls, environment: str, settings: Settings, objects: Iterable[Summary]) -> Tree:
         """Return the tree that holds the objects."""
         objects = tuple(objects)
-        namespaces = {made.namespace for made in objects}
-        kinds = {made.identity[:2] for made in objects}
+        namespaces = {obj.namespace for obj in objects}
+        kinds = {obj.identity[:2] for obj in objects}
         return cls(environment, settings, tuple(sorted(namespaces)), tuple(sorted(kinds)))
 
     @property

@@ -53,49 +53,48 @@ class Pass(Struct, frozen=True):
 
 def jobset_of(objects: Objects) -> Object | None:
     """Return the JobSet among the objects of a job, or None."""
-    for made in objects:
-        if made.data["kind"] == JOBSET:
-            return made
+    for obj in objects:
+        if obj.data["kind"] == JOBSET:
+            return obj
     return None
 
 
 def with_jobset(objects: Objects, data: JsonObject) -> Objects:
     """Return the objects with other data of the JobSet."""
-    return tuple(replace(made, data=data) if made.kind == JOBSET else made for made in objects)
+    return tuple(replace(obj, data=data) if obj.kind == JOBSET else obj for obj in objects)
 
 
-def by_environment(name: str, model: Model | None = None, *inside: str | int) -> Origin:
-    """Return the origin of what an option of trainc.yaml has brought; with a model also its place there."""
-    return Origin("environment", name=name) if model is None else by_option(model.options, name, *inside)
+def environment_origin(name: str, model: Model, *inside: str | int) -> Origin:
+    """Return the origin of a value that an option of trainc.yaml sets in the objects of a job."""
+    return option_origin(model.options, name, *inside)
 
 
-def by_option(options: Options, name: str, *inside: str | int) -> Origin:
-    """Return the origin of what an option of trainc.yaml has brought, with its place where the text is known."""
-    document, place = options.config_document, option_place(options, name)
-    if document is None or place is None:
+def option_origin(options: Options, name: str, *inside: str | int) -> Origin:
+    """Return the origin of a value that an option of trainc.yaml sets; with a position if its text is available."""
+    document, path = options.config_document, option_path(options, name)
+    if document is None or path is None:
         return Origin("environment", name=name)
-    return Origin("environment", document, existing(document.data, (*place, *inside)), name)
+    return Origin("environment", document, existing(document.data, (*path, *inside)), name)
 
 
 def rights(model: Model, name: str, rules: list[Json], account: str | None = None) -> tuple[JsonObject, ...]:
     """Return Role and RoleBinding for a service account, and that account unless there is one already."""
-    made = manifest(model, "v1", "ServiceAccount", name, automountServiceAccountToken=False)
     version = f"{RBAC_GROUP}/v1"
     subject: JsonObject = {"kind": "ServiceAccount", "name": account or name, "namespace": model.namespace}
     reference: JsonObject = {"apiGroup": RBAC_GROUP, "kind": "Role", "name": name}
     return (
-        *(() if account else (made,)),
+        *(() if account else (manifest(model, "v1", "ServiceAccount", name, automountServiceAccountToken=False),)),
         manifest(model, version, "Role", name, rules=rules),
         manifest(model, version, "RoleBinding", name, roleRef=reference, subjects=[subject]),
     )
 
 
-def name_place(model: Model) -> Path:
+def name_path(model: Model) -> Path:
     """Return the path in the TrainJob that decides the name of its objects: the run number if there is one."""
-    return ("metadata", "name") if model.options.faithful else name_path(model.job)
+    return ("metadata", "name") if model.options.faithful else job_name_path(model.job)
 
 
-def name_path(job: Document) -> Path:
+def job_name_path(job: Document) -> Path:
     """Return the path in a TrainJob that decides the name of its objects in default output."""
     return ("metadata", "name") if run_of(job) == 1 else ("metadata", "annotations", RUN)
 
@@ -110,7 +109,7 @@ def origins_of(model: Model, maker: Origin) -> dict[Path, Origin]:
     """Return the origins of an object that trainc adds to a job: its name and namespace are the job's."""
     return {
         (): maker,
-        ("metadata", "name"): Origin("input", model.job, name_place(model)),
+        ("metadata", "name"): Origin("input", model.job, name_path(model)),
         ("metadata", "namespace"): namespace_origin(model),
     }
 
@@ -118,11 +117,11 @@ def origins_of(model: Model, maker: Origin) -> dict[Path, Origin]:
 def namespace_origin(model: Model) -> Origin:
     """Return the origin of the namespace of a job's objects: the TrainJob, or the environment that calls it so."""
     if model.namespace != model.home:
-        return by_environment("namespaces", model, model.home)
+        return environment_origin("namespaces", model, model.home)
     return Origin("input", model.job, ("metadata", "namespace"))
 
 
-def option_place(options: Options, key: str) -> Path | None:
+def option_path(options: Options, key: str) -> Path | None:
     """Return the path of an option in trainc.yaml: the environment's own, that of defaults, or that at the top."""
     document = options.config_document
     places: tuple[Path, ...] = (("environments", options.environment, key), ("defaults", key), (key,))

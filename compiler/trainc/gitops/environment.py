@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from trainc.basics.jsonvalues import Path, as_object, get
 from trainc.findings import Finding, Related, report
-from trainc.gitops.base import Pass, name_path, option_place
+from trainc.gitops.base import Pass, job_name_path, option_path
 from trainc.gitops.images import rewritten
 from trainc.gitops.naming import Placed
 from trainc.gitops.patches import place
@@ -57,19 +57,19 @@ def name_collisions(placed: Iterable[Placed], options: Options) -> tuple[Finding
             other = jobsets.setdefault((job.namespace, job.jobset), document)
             if other is not document:
                 message = f"{where} has a JobSet {job.namespace}/{job.jobset}, too"
-                one, two = (name_path(each) for each in (document, other))
+                one, two = (job_name_path(each) for each in (document, other))
                 related = (Related("the other one", other, two),)
                 found.append(report("TC602", document, one, message, found=job.jobset, related=related))
     return tuple(found)
 
 
-def patches_without_target(made: Iterable[Summary], options: Options) -> tuple[Finding, ...]:
+def patches_without_target(objs: Iterable[Summary], options: Options) -> tuple[Finding, ...]:
     """Return a warning for every patch that matches none of the objects; none if there are no objects."""
-    made = tuple(made)
+    objs = tuple(objs)
     found = []
-    for patch in options.settings.patches if made else ():
+    for patch in options.settings.patches if objs else ():
         where = place(options, patch, ("target",))
-        if where is not None and not any(patch.matches(one.kind, one.namespace, one.plain) for one in made):
+        if where is not None and not any(patch.matches(one.kind, one.namespace, one.plain) for one in objs):
             message = f"no {patch.target.kind} of environment {options.environment} is meant by this patch"
             found.append(report(WITHOUT_TARGET, *where, message))
     return tuple(found)
@@ -97,7 +97,7 @@ def unknown_names(jobs: Iterable[Document], options: Options) -> tuple[Finding, 
     return tuple(
         report(UNKNOWN, document, (*where, *path[1:]), message, found=name)
         for path, name, message in wrong
-        if (where := option_place(options, str(path[0]))) is not None
+        if (where := option_path(options, str(path[0]))) is not None
     )
 
 
@@ -106,17 +106,17 @@ def _fits_any(pattern: str, jobs: Iterable[Document]) -> bool:
     return any(fits(pattern.removeprefix("!"), str(one.get("namespace")), str(one.get("name"))) for one in names)
 
 
-def unused_registries(made_of: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:
+def unused_registries(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:
     """Return a warning for every key of ``registries`` that no image begins with, in any environment that has it.
 
-    ``made_of`` has every environment with its objects, whose images have been rewritten; one without images says
+    ``by_environment`` has every environment with its objects, whose images have been rewritten; one without images says
     nothing.
     """
     idle: dict[Path, Finding] = {}
     used: set[Path] = set()
-    for options, made in made_of:
-        settings, where = options.settings, option_place(options, "registries")
-        images = {image for one in made for image in one.images} if settings.registries else set()
+    for options, summaries in by_environment:
+        settings, where = options.settings, option_path(options, "registries")
+        images = {image for one in summaries for image in one.images} if settings.registries else set()
         if where is None or options.config_document is None or not images:
             continue
         for key, instead in settings.registries.items():

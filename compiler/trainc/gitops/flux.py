@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object
-from trainc.gitops.base import Pass, by_environment
+from trainc.gitops.base import Pass, environment_origin
 from trainc.inputs.settings import Settings
 from trainc.plugins.model import Model, Objects, Origin
 from trainc.upstream import FLUX_API
@@ -50,12 +50,12 @@ def shape(model: Model, objects: Objects) -> Objects:
     """Return the objects with their annotations where Flux applies them."""
     if model.options.settings.target != "flux":
         return objects
-    return tuple(replace(made, data=annotated(made.data)) for made in objects)
+    return tuple(replace(obj, data=annotated(obj.data)) for obj in objects)
 
 
 def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin of an annotation: the environment's target."""
-    return by_environment("target", model)
+    return environment_origin("target", model)
 
 
 PASS = Pass("flux", shape, cause)

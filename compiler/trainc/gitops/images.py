@@ -11,7 +11,7 @@ from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
 from trainc.findings import Finding, report
-from trainc.gitops.base import Pass, by_environment
+from trainc.gitops.base import Pass, environment_origin
 from trainc.gitops.pods import images, with_images, with_pods
 from trainc.gitops.summary import Summary
 from trainc.inputs.imagelock import IMAGES, Lock, key_of, spelt_out
@@ -19,7 +19,7 @@ from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
-from trainc.plugins.origins import LOCK, REGISTRIES, blamed
+from trainc.plugins.origins import LOCK, REGISTRIES, report_at
 
 REQUIRED: Final = "TC702"
 UNPINNED: Final = "TC703"
@@ -69,10 +69,10 @@ def begins(name: str, beginning: str) -> bool:
 def _cause_of_registry(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin: the environment, at its line for a registry or a secret."""
     if "imagePullSecrets" not in path:
-        return by_environment(REGISTRIES, model, *_beginning(model.options.settings.registries, get(root, *path)))
+        return environment_origin(REGISTRIES, model, *_beginning(model.options.settings.registries, get(root, *path)))
     depth = path.index("imagePullSecrets") + 2
     names, name = model.options.settings.image_pull_secrets, get(root, *path[:depth], "name")
-    return by_environment("imagePullSecrets", model, *((names.index(name),) if name in names else ()))
+    return environment_origin("imagePullSecrets", model, *((names.index(name),) if name in names else ()))
 
 
 def _beginning(registries: Mapping[str, str], image: Json) -> tuple[str, ...]:
@@ -84,10 +84,10 @@ def _beginning(registries: Mapping[str, str], image: Json) -> tuple[str, ...]:
 # Digests.
 
 
-def _pinned(model: Model, made: Objects) -> Objects:
+def _pinned(model: Model, objs: Objects) -> Objects:
     """Return the objects with the digests of the lock behind the names of images."""
     lock = model.options.lock
-    return with_pods(made, lambda spec: with_images(spec, lock.pinned)) if lock.digests else made
+    return with_pods(objs, lambda spec: with_images(spec, lock.pinned)) if lock.digests else objs
 
 
 def _cause_of_digest(model: Model, path: Path, root: Json) -> Origin:
@@ -96,28 +96,28 @@ def _cause_of_digest(model: Model, path: Path, root: Json) -> Origin:
     return Origin("lock", model.options.lock.document, (IMAGES, key) if key else (), LOCK)
 
 
-def judge(model: Model, made: Objects) -> Findings:
+def judge(model: Model, objs: Objects) -> Findings:
     """Warn of images that must have a digest and have none, and of digests that the lock contradicts."""
     if not model.options.lock.digests and not model.options.settings.lock_required:
         return ()
-    found = (_problem(model, one, path, image) for one in made for path, image in images(one.data))
+    found = (_problem(model, one, path, image) for one in objs for path, image in images(one.data))
     return tuple(dict.fromkeys(finding for finding in found if finding is not None))
 
 
-def _problem(model: Model, made: Object, path: Path, image: str) -> Finding | None:
+def _problem(model: Model, obj: Object, path: Path, image: str) -> Finding | None:
     settings = model.options.settings
     name, at, digest = image.partition("@")
     if not at:
         if not is_required(image, settings):
             return None
         message = f"image {image} has no digest, which lock.required in trainc.yaml asks for"
-        return report(REQUIRED, *blamed(model, made, path), message, found=image, hint=_way(image, settings))
+        return report_at(REQUIRED, model, obj, path, message, found=image, hint=_way(image, settings))
     wanted = [model.options.lock.digests.get(key) for key in _keys(image, settings)]
     others = [known for known in wanted if known is not None and known != digest]
     if not others or digest in wanted:
         return None
     message = f"image {name} has a digest of its own, and another one in images.lock.yaml"
-    return report(CONTRADICTED, *blamed(model, made, path), message, found=digest, expected=others[0])
+    return report_at(CONTRADICTED, model, obj, path, message, found=digest, expected=others[0])
 
 
 def _way(image: str, settings: Settings) -> str:
@@ -145,18 +145,18 @@ def _keys(image: str, settings: Settings) -> Iterator[str]:
             yield key
 
 
-def lock_notes(made_of: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:
+def lock_notes(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:
     """Return the notes on a whole repository: images without digest, and lines of the lock that no job needs.
 
-    ``made_of`` has every environment with its objects. Without a lock and without lock.required there are none.
+    ``by_environment`` has every environment with its objects. Without a lock and without lock.required there are none.
     """
     lock, config, used = Lock(), None, set[str]()
     loose: dict[str, None] = {}
     wanted = False
-    for options, made in made_of:
+    for options, summaries in by_environment:
         lock, config, settings = options.lock, options.config_document, options.settings
         wanted = wanted or lock.document is not None or bool(settings.lock_required)
-        for image in dict.fromkeys(image for one in made for image in one.images):
+        for image in dict.fromkeys(image for one in summaries for image in one.images):
             used.update(_keys(image, settings))
             if "@" not in image and not is_required(image, settings):
                 loose[image] = None

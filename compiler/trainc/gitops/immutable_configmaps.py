@@ -18,16 +18,16 @@ CONFIG_MAP: Final = "ConfigMap"
 _CONTAINERS: Final = ("initContainers", "containers")
 
 
-def shape(model: Model, made: Objects) -> Objects:
+def shape(model: Model, objs: Objects) -> Objects:
     """Return the objects with ``immutable: true`` in those ConfigMaps that do not set the field."""
-    jobset = jobset_of(made)
-    maps = {one.name for one in made if one.kind == CONFIG_MAP and "immutable" not in one.data}
+    jobset = jobset_of(objs)
+    maps = {one.name for one in objs if one.kind == CONFIG_MAP and "immutable" not in one.data}
     names = maps & reads(jobset.data) if jobset is not None and maps else frozenset()
     if not names:
-        return made
+        return objs
     return tuple(
         replace(one, data={**one.data, "immutable": True}) if one.kind == CONFIG_MAP and one.name in names else one
-        for one in made
+        for one in objs
     )
 
 

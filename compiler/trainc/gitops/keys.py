@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects, put
 from trainc.data import load_text
-from trainc.gitops.base import Pass, by_environment, jobset_of, origins_of, rights
+from trainc.gitops.base import Pass, environment_origin, jobset_of, origins_of, rights
 from trainc.gitops.pods import with_pods
 from trainc.inputs.settings import SshKeys
 from trainc.plugins.base import manifest
@@ -186,7 +186,7 @@ def made_by_job(model: Model, jobset: Object, launcher: Launcher) -> Objects:
 def _origins(model: Model, maker: Origin, jobset: Object, launcher: Launcher) -> Mapping[Path, Origin]:
     """Return the origins of an object; the image of the Job comes from where the launcher's does."""
     if model.options.settings.ssh_keys.image:
-        origin: Origin | None = by_environment("sshKeys", model)
+        origin: Origin | None = environment_origin("sshKeys", model)
     else:
         origin = nearest(jobset.origins(), (*launcher.container_path, "image"))
     image = ("spec", "template", "spec", "containers", 0, "image")
@@ -224,7 +224,7 @@ def made_by_operator(model: Model) -> Objects:
     )
     if model.options.settings.ssh_keys.skip_dry_run:
         objects = tuple(put(data, ("metadata", "annotations"), {**SKIP_DRY_RUN}) for data in objects)
-    return tuple(Object(data, lambda: origins_of(model, by_environment("sshKeys", model))) for data in objects)
+    return tuple(Object(data, lambda: origins_of(model, environment_origin("sshKeys", model))) for data in objects)
 
 
 def _template() -> JsonObject:
@@ -244,7 +244,7 @@ def _template() -> JsonObject:
 # Pods that mount keys which are in the cluster already.
 
 
-def renamed(made: Objects, secret: str, name: str) -> Objects:
+def renamed(objs: Objects, secret: str, name: str) -> Objects:
     """Return the objects with the volumes of one Secret as volumes of another."""
 
     def change(spec: JsonObject) -> JsonObject:
@@ -254,7 +254,7 @@ def renamed(made: Objects, secret: str, name: str) -> Objects:
         ]
         return {**spec, "volumes": volumes} if volumes else spec
 
-    return made if secret == name else with_pods(made, change)
+    return objs if secret == name else with_pods(objs, change)
 
 
 # The pass that brings SSH keys: who makes them is sshKeys of the environment.
@@ -289,7 +289,7 @@ def shape(model: Model, objects: Objects) -> Objects:
 
 def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin of the name of a Secret that is there already."""
-    return by_environment(OPTION, model)
+    return environment_origin(OPTION, model)
 
 
 PASS: Final = Pass(OPTION, shape, cause)

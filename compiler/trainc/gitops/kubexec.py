@@ -7,10 +7,10 @@ from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, objects, put
 from trainc.findings import Finding, report, suggest
-from trainc.gitops.base import Pass, by_environment, jobset_of, origins_of, rights, with_jobset
+from trainc.gitops.base import Pass, environment_origin, jobset_of, origins_of, rights, with_jobset
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
 from trainc.plugins.mpi.transport import ANNOTATIONS, TRANSPORTS, by_kubexec, kubexec_name, sshd_place
-from trainc.plugins.origins import blamed
+from trainc.plugins.origins import report_at
 from trainc.upstream import LAUNCHER, NODE, TRAINC, TRANSPORT
 
 # What cannot work, or reaches further than meant, where a launcher runs kubectl exec.
@@ -56,7 +56,7 @@ def judge(model: Model, objects: Objects) -> Findings:
     if account == DEFAULT:
         path = next(path for name, path, _ in pods(jobset.data) if name == LAUNCHER)
         message = "the launcher's account is that of every pod which names none: all of them may exec into pods"
-        found.append(report(FURTHER, *blamed(model, jobset, (*path, ACCOUNT)), message, found=account))
+        found.append(report_at(FURTHER, model, jobset, (*path, ACCOUNT), message, found=account))
     return tuple(finding for finding in found if finding is not None)
 
 
@@ -65,11 +65,11 @@ def _of_pod(model: Model, jobset: Object, name: str, path: Path, account: str) -
     token, at = spec.get(TOKEN), (*path, TOKEN)
     if name == LAUNCHER:
         message = "the launcher needs the token of its service account to run kubectl"
-        return report(NO_TOKEN, *blamed(model, jobset, at), message) if token is False else None
+        return report_at(NO_TOKEN, model, jobset, at, message) if token is False else None
     if token is False or (spec.get(ACCOUNT) or DEFAULT) != account:
         return None
     message = f"the pods of job {name!r} have the launcher's account and its token, and may exec into pods, too"
-    return report(FURTHER, *blamed(model, jobset, at), message)
+    return report_at(FURTHER, model, jobset, at, message)
 
 
 # The pods of a JobSet whose launcher runs kubectl exec: who has a token, and where kubectl comes from.
@@ -175,7 +175,7 @@ def origin(model: Model) -> Origin:
     """Return what has chosen kubectl exec: the runtime's annotation, or the environment."""
     if get(model.runtime.data, *ANNOTATIONS, TRANSPORT) is not None:
         return Origin("plugin", model.runtime, (*ANNOTATIONS, TRANSPORT), "kubexec")
-    return by_environment("transport", model, "mode")
+    return environment_origin("transport", model, "mode")
 
 
 # The pass that lets mpirun's launcher exec into the nodes, where that is a job's transport (docs/kubexec.md).
@@ -203,7 +203,7 @@ def shape(model: Model, objects: Objects) -> Objects:
 def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin of what the pass brings to pods: kubectl comes from the environment's image."""
     if model.options.settings.transport.image and ("initContainers" in path or "volumes" in path):
-        return by_environment(OPTION, model, "image")
+        return environment_origin(OPTION, model, "image")
     return origin(model)
 
 

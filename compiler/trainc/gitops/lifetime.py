@@ -16,7 +16,7 @@ from trainc.findings import Severity, report
 from trainc.gitops.base import Pass, jobset_of, with_jobset
 from trainc.inputs.settings import Settings
 from trainc.plugins.model import Findings, Model, Objects, Origin
-from trainc.plugins.origins import blamed
+from trainc.plugins.origins import report_at
 
 FIELD: Final = "activeDeadlineSeconds"
 _PLACE: Path = ("spec", FIELD)
@@ -24,14 +24,14 @@ _ENDING: Final = frozenset(("FailJobSet", "RestartJobSet"))
 """Actions of a failure policy after which, without restarts, a JobSet has failed."""
 
 
-def _with_deadline(model: Model, made: Objects) -> Objects:
+def _with_deadline(model: Model, objs: Objects) -> Objects:
     """Return the objects with the TrainJob's deadline in every Job of the JobSet; a shorter one of a Job stays."""
-    seconds, jobset = get(model.job.data, *_PLACE), jobset_of(made)
+    seconds, jobset = get(model.job.data, *_PLACE), jobset_of(objs)
     if not isinstance(seconds, int) or jobset is None or _unequal(jobset.data) is not None:
-        return made
+        return objs
     spec = as_object(jobset.data["spec"])
     jobs: list[Json] = [_limited(job, seconds) for job in objects(spec.get("replicatedJobs"))]
-    return with_jobset(made, {**jobset.data, "spec": {**spec, "replicatedJobs": jobs}})
+    return with_jobset(objs, {**jobset.data, "spec": {**spec, "replicatedJobs": jobs}})
 
 
 def _limited(job: JsonObject, seconds: int) -> JsonObject:
@@ -56,9 +56,9 @@ def _unequal(jobset: JsonObject) -> str | None:
     return None
 
 
-def _judge_deadline(model: Model, made: Objects) -> Findings:
+def _judge_deadline(model: Model, objs: Objects) -> Findings:
     """Refuse a deadline that the finished JobSet cannot keep."""
-    jobset = jobset_of(made)
+    jobset = jobset_of(objs)
     reason = _unequal(jobset.data) if jobset is not None and get(model.job.data, *_PLACE) is not None else None
     if reason is None:
         return ()
@@ -91,7 +91,7 @@ def _judge_ttl(model: Model, objects: Objects) -> Findings:
     who = "Flux" if model.options.settings.target == "flux" else "Argo CD"
     message = f"the JobSet removes itself {value} s after it has finished, and {who} runs the job again"
     hint = "leave it out" if who == "Flux" else "leave it out, or set argocd.automated: false in trainc.yaml"
-    return (report("TC610", *blamed(model, jobset, _TTL), message, found=str(value), hint=hint),)
+    return (report_at("TC610", model, jobset, _TTL, message, found=str(value), hint=hint),)
 
 
 DEADLINE: Final = Pass("deadline", _with_deadline, _cause, judge=_judge_deadline)

@@ -19,7 +19,7 @@ from trainc.admission.base_revision import Base
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects, put
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, Related, report, suggest
-from trainc.gitops.base import RUN_NUMBER, Pass, jobset_of, option_place, run_of
+from trainc.gitops.base import RUN_NUMBER, Pass, jobset_of, option_path, run_of
 from trainc.gitops.immutable_configmaps import reads
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
@@ -42,7 +42,7 @@ def numbered(model: Model) -> Model:
     return model if run == 1 else replace(model, name=f"{model.title}-{run}")
 
 
-def way_forward(job: Document) -> str:
+def new_run_hint(job: Document) -> str:
     """Return the hint for a change that is impossible under the same name: the line that gives another name."""
     line = f'{RUN}: "{run_of(job) + 1}"'
     return f"leave it as it was; or add {line} to metadata.annotations of the TrainJob: the job runs again, renamed"
@@ -52,16 +52,16 @@ def titled(model: Model, objects: Objects) -> Objects:
     """Return the objects with their titles: their names without run number and hash."""
     if model.name == model.title:
         return objects
-    return tuple(_titled(model, made) for made in objects)
+    return tuple(_titled(model, obj) for obj in objects)
 
 
-def _titled(model: Model, made: Object) -> Object:
-    name, rest = made.stem or made.name, ""
+def _titled(model: Model, obj: Object) -> Object:
+    name, rest = obj.stem or obj.name, ""
     if name != model.name:
         if not name.startswith(f"{model.name}-"):
-            return made
+            return obj
         rest = name[len(model.name) :]
-    return replace(made, title=model.title + rest)
+    return replace(obj, title=model.title + rest)
 
 
 def check(model: Model) -> Findings:
@@ -132,7 +132,7 @@ def named(model: Model, objects: Objects) -> Model:
 def _digest(jobset: JsonObject, objects: Objects) -> str:
     """Return the digits: equal for two commits if the JobSet can be updated in place from one to the other."""
     names = reads(jobset)
-    maps = {made.name: made.data for made in objects if made.kind == "ConfigMap" and made.name in names}
+    maps = {obj.name: obj.data for obj in objects if obj.kind == "ConfigMap" and obj.name in names}
     content: list[Json] = [{key: data[key] for key in _CONTENT if key in data} for _, data in sorted(maps.items())]
     return _hash([immutable_part(jobset), content])
 
@@ -170,7 +170,7 @@ def too_many(placed: Iterable[Placed], base: Base, options: Options) -> tuple[Fi
         return ()
     names = [f"{job.namespace}/{job.name}" for job, _ in again]
     named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-    document, path = options.config_document, option_place(options, "naming")
+    document, path = options.config_document, option_path(options, "naming")
     if document is None or path is None:
         document, path = again[0][0].document, _NAME
     elif get(document.data, *path, "maxReruns") is not None:
@@ -207,13 +207,13 @@ LONGEST = 63
 _CONFIG_MAP = "ConfigMap"
 
 
-def suffixed(model: Model, made: Objects) -> Objects:
+def suffixed(model: Model, objs: Objects) -> Objects:
     """Return the objects that have a stem under their final names: ConfigMaps, then the Jobs that mount them."""
-    if all(one.stem is None for one in made):
-        return made
-    maps = {one.name: _suffixed(one.data) for one in made if one.stem is not None and one.kind == _CONFIG_MAP}
+    if all(one.stem is None for one in objs):
+        return objs
+    maps = {one.name: _suffixed(one.data) for one in objs if one.stem is not None and one.kind == _CONFIG_MAP}
     names = {old: str(get(data, "metadata", "name")) for old, data in maps.items()}
-    return tuple(_final(one, maps, names) for one in made)
+    return tuple(_final(one, maps, names) for one in objs)
 
 
 def _final(one: Object, maps: Mapping[str, JsonObject], names: Mapping[str, str]) -> Object:

@@ -15,7 +15,7 @@ from trainc.admission.jobsetdefaults import overlay
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get, paths
 from trainc.documents.classify import CLAIM_SPEC
 from trainc.findings import Finding, report
-from trainc.gitops.base import Pass, by_environment, option_place
+from trainc.gitops.base import Pass, option_path
 from trainc.gitops.naming import titled
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Patch
@@ -43,13 +43,13 @@ def shape(model: Model, objects: Objects) -> Objects:
     """Return the objects after the environment's patches; one that cannot be merged changes nothing."""
     if not model.options.settings.patches:
         return objects
-    return tuple(_patched(made, model.options) for made in titled(model, objects))
+    return tuple(_patched(obj, model.options) for obj in titled(model, objects))
 
 
-def patched_companion(made: Object, options: Options) -> Object:
+def patched_companion(obj: Object, options: Options) -> Object:
     """Return a companion after the environment's patches, which are the origins of what they change."""
-    after = _patched(made, options)
-    return replace(after, origins=lambda: _origins(made, after, options)) if after.data != made.data else made
+    after = _patched(obj, options)
+    return replace(after, origins=lambda: _origins(obj, after, options)) if after.data != obj.data else obj
 
 
 def _origins(before: Object, after: Object, options: Options) -> Mapping[Path, Origin]:
@@ -99,24 +99,24 @@ def judge(model: Model, objects: Objects) -> Findings:
     """
     if not model.options.settings.patches:
         return ()
-    return tuple(dict.fromkeys(found for made in objects for found in problems(model.options, model.job, made)))
+    return tuple(dict.fromkeys(found for obj in objects for found in problems(model.options, model.job, obj)))
 
 
-def problems(options: Options, document: Document, made: Object) -> Iterator[Finding]:
+def problems(options: Options, document: Document, obj: Object) -> Iterator[Finding]:
     """Yield what is wrong with an object's patches, once each; ``document`` has it where trainc.yaml has no text."""
-    meant = _meant(made, options)
+    meant = _meant(obj, options)
     if any(True for patch in meant for _ in _wrong(patch.patch)):
         return  # told of the patch itself
-    data = made.data
+    data = obj.data
     for patch in meant:
         merged = _merged(data, patch.patch)  # once more: what a server drops of a JobSet is gone by now
         if isinstance(merged, str):
-            yield _finding(options, document, patch, (), f"{made.kind} {made.plain} cannot be patched: {merged}")
+            yield _finding(options, document, patch, (), f"{obj.kind} {obj.plain} cannot be patched: {merged}")
             return
         data = merged
     for path, message in _unkept(data) if meant else ():
         if told := _furthest(meant, data, path):
-            yield _finding(options, document, *told, f"{made.kind} {made.plain}: {message}")
+            yield _finding(options, document, *told, f"{obj.kind} {obj.plain}: {message}")
 
 
 def _unkept(data: JsonObject) -> Iterator[tuple[Path, str]]:
@@ -135,10 +135,10 @@ def _unkept(data: JsonObject) -> Iterator[tuple[Path, str]]:
         yield from ((path, f"unknown field {dotted(path)}") for path in result.dropped)
 
 
-def _meant(made: Object, options: Options) -> list[Patch]:
+def _meant(obj: Object, options: Options) -> list[Patch]:
     """Return the patches for an object; a run number and a hash in its name do not count."""
-    namespace = str(get(made.data, "metadata", "namespace") or "")
-    return [patch for patch in options.settings.patches if patch.matches(made.kind, namespace, made.plain)]
+    namespace = str(get(obj.data, "metadata", "namespace") or "")
+    return [patch for patch in options.settings.patches if patch.matches(obj.kind, namespace, obj.plain)]
 
 
 def _finding(options: Options, document: Document, patch: Patch, inside: Path, message: str) -> Finding:
@@ -148,18 +148,18 @@ def _finding(options: Options, document: Document, patch: Patch, inside: Path, m
 
 def place(options: Options, patch: Patch, inside: Path) -> tuple[Document, Path] | None:
     """Return where a patch stands in trainc.yaml; None where its text is not known."""
-    document, path = options.config_document, option_place(options, "patches")
+    document, path = options.config_document, option_path(options, "patches")
     if document is None or path is None:
         return None
     return document, existing(document.data, (*path, options.settings.patches.index(patch), *inside))
 
 
-def _patched(made: Object, options: Options) -> Object:
-    data = made.data
-    for patch in _meant(made, options):
+def _patched(obj: Object, options: Options) -> Object:
+    data = obj.data
+    for patch in _meant(obj, options):
         merged = _merged(data, patch.patch)
         data = data if isinstance(merged, str) else _without_nothing(merged)
-    return made if data == made.data else replace(made, data=go_encoded(data))
+    return obj if data == obj.data else replace(obj, data=go_encoded(data))
 
 
 def _without_nothing(data: JsonObject) -> JsonObject:
@@ -185,13 +185,13 @@ def _merged(data: JsonObject, patch: JsonObject) -> JsonObject | str:
 def _json_merged(value: Json, patch: Json) -> Json:
     if not isinstance(patch, dict):
         return patch
-    made = dict(as_object(value))
+    merged = dict(as_object(value))
     for key, change in patch.items():
         if change is None:
-            made.pop(key, None)
+            merged.pop(key, None)
         else:
-            made[key] = _json_merged(made.get(key), change)
-    return made
+            merged[key] = _json_merged(merged.get(key), change)
+    return merged
 
 
 def cause(model: Model, path: Path, root: Json) -> Origin:
@@ -206,7 +206,7 @@ def cause(model: Model, path: Path, root: Json) -> Origin:
 def _by_patch(options: Options, meant: Iterable[Patch], root: Json, path: Path) -> Origin:
     told = _furthest(meant, root, path)
     found = place(options, told[0], ("patch", *told[1])) if told else None
-    return Origin("environment", *found, "patches") if found else by_environment("patches")
+    return Origin("environment", *found, "patches") if found else Origin("environment", name="patches")
 
 
 def _furthest(patches: Iterable[Patch], data: Json, path: Path) -> tuple[Patch, Path] | None:

@@ -43,23 +43,23 @@ def images(data: JsonObject) -> Iterator[tuple[Path, str]]:
                     yield (*path, kind, index, "image"), image
 
 
-def with_pods(made: Objects, change: Callable[[JsonObject], JsonObject]) -> Objects:
+def with_pods(objs: Objects, change: Callable[[JsonObject], JsonObject]) -> Objects:
     """Return the objects with every pod's spec changed; those that come out as they were are the same objects."""
-    after = tuple(_changed(one, change) for one in made)
-    return made if all(one is other for one, other in zip(after, made, strict=True)) else after
+    after = tuple(_changed(one, change) for one in objs)
+    return objs if all(one is other for one, other in zip(after, objs, strict=True)) else after
 
 
-def _changed(made: Object, change: Callable[[JsonObject], JsonObject]) -> Object:
-    data = made.data
+def _changed(obj: Object, change: Callable[[JsonObject], JsonObject]) -> Object:
+    data = obj.data
     if data["kind"] == "JobSet":
         spec = as_object(data.get("spec"))
         jobs = as_list(spec.get("replicatedJobs"))
         after = [_changed_below(job, ("template", *_JOB), change) for job in jobs]
         if not all(map(is_, after, jobs)):
-            return replace(made, data={**data, "spec": {**spec, "replicatedJobs": after}})
+            return replace(obj, data={**data, "spec": {**spec, "replicatedJobs": after}})
     elif data["kind"] == "Job" and (job := _changed_below(data, _JOB, change)) is not data:
-        return replace(made, data=as_object(job))
-    return made
+        return replace(obj, data=as_object(job))
+    return obj
 
 
 def _changed_below(owner: Json, place: tuple[str, ...], change: Callable[[JsonObject], JsonObject]) -> Json:
@@ -75,13 +75,13 @@ def _changed_below(owner: Json, place: tuple[str, ...], change: Callable[[JsonOb
 
 def with_images(spec: JsonObject, change: Callable[[str], str]) -> JsonObject:
     """Return a pod's spec with every container's image changed; an image that is no text, or empty, stays."""
-    made = spec
+    after = spec
     for key in CONTAINERS:
         if isinstance(containers := spec.get(key), list):
-            after = [_with_image(container, change) for container in containers]
-            if not all(map(is_, after, containers)):
-                made = {**made, key: after}
-    return made
+            changed = [_with_image(container, change) for container in containers]
+            if not all(map(is_, changed, containers)):
+                after = {**after, key: changed}
+    return after
 
 
 def _with_image(container: Json, change: Callable[[str], str]) -> Json:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get
 from trainc.findings import report
-from trainc.gitops.base import Pass, by_environment, jobset_of, with_jobset
+from trainc.gitops.base import Pass, environment_origin, jobset_of, with_jobset
 from trainc.plugins.model import Findings, Model, Objects, Origin
-from trainc.plugins.origins import blamed
+from trainc.plugins.origins import report_at
 from trainc.upstream import KUEUE_LABELS, QUEUE_LABEL
 
 _SUSPEND: Path = ("spec", "suspend")
@@ -31,7 +31,7 @@ def judge(model: Model, objects: Objects) -> Findings:
         return ()
     if get(jobset.data, "metadata", "labels", QUEUE_LABEL) is None:
         return ()
-    return (report("TC601", *blamed(model, jobset, _SUSPEND), MESSAGE, found="suspend: true"),)
+    return (report_at("TC601", model, jobset, _SUSPEND, MESSAGE, found="suspend: true"),)
 
 
 def queued(model: Model) -> bool:
@@ -65,7 +65,7 @@ def cause(model: Model, path: Path, root: Json) -> Origin:
     if path[:2] != ("metadata", "labels"):
         return Origin("default", name="trainc")
     own = path == ("metadata", "labels") or path[-1] in _labels(model)
-    return Origin("input", model.job, path) if own else by_environment("queue", model)
+    return Origin("input", model.job, path) if own else environment_origin("queue", model)
 
 
 def _labels(model: Model) -> JsonObject:

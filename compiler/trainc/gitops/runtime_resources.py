@@ -25,7 +25,7 @@ from trainc.documents.classify import (
 )
 from trainc.findings import Finding, Related, report
 from trainc.gitops import flux
-from trainc.gitops.base import by_option
+from trainc.gitops.base import option_origin
 from trainc.gitops.patches import go_encoded, patched_companion, problems
 from trainc.gitops.summary import Summary
 from trainc.inputs.options import Options
@@ -67,7 +67,7 @@ class Use(NamedTuple):
 class Shared(NamedTuple):
     """A companion to emit: the object, its namespace in the cluster, and the document."""
 
-    made: Object
+    obj: Object
     namespace: str
     document: Document
 
@@ -94,28 +94,28 @@ def share(
         own = str(get(document.data, "metadata", "namespace"))
         places = used[document.source] if key in unplaced else {options.settings.namespaces.get(own, own)}
         for place in sorted(places):
-            made = Shared(patched_companion(_made(document, place, own, options), options), place, document)
-            first = found.setdefault(identify(made.made.data), made)
-            if first.made.data != made.made.data:
-                findings.append(_twice(made, first.document))
-            elif first is made:
-                findings += problems(options, document, made.made)
+            one = Shared(patched_companion(_emitted(document, place, own, options), options), place, document)
+            first = found.setdefault(identify(one.obj.data), one)
+            if first.obj.data != one.obj.data:
+                findings.append(_twice(one, first.document))
+            elif first is one:
+                findings += problems(options, document, one.obj)
     return tuple(found[key] for key in sorted(found)), tuple(findings)
 
 
 def collisions(shared: Iterable[Shared], objects: Iterable[Summary]) -> tuple[Finding, ...]:
     """Return an error for every companion that is also an object of a job: no object is in two folders."""
-    made = {one.identity for one in objects}
+    generated = {one.identity for one in objects}
     return tuple(
         report(
             "TC608",
             one.document,
             _NAME,
-            f"{one.made.kind} {one.namespace}/{one.made.name} is also made for a job",
-            found=one.made.name,
+            f"{one.obj.kind} {one.namespace}/{one.obj.name} is also made for a job",
+            found=one.obj.name,
         )
         for one in shared
-        if identify(one.made.data) in made
+        if identify(one.obj.data) in generated
     )
 
 
@@ -175,11 +175,11 @@ def _for_administrators(document: Document) -> Finding:
 
 
 def _twice(one: Shared, first: Document) -> Finding:
-    message = f"{one.made.kind} {one.namespace}/{one.made.name} is there twice, and differently"
+    message = f"{one.obj.kind} {one.namespace}/{one.obj.name} is there twice, and differently"
     return report("TC608", one.document, _NAME, message, related=(Related("the first one", first, _NAME),))
 
 
-def _made(document: Document, namespace: str, own: str, options: Options) -> Object:
+def _emitted(document: Document, namespace: str, own: str, options: Options) -> Object:
     """Return a companion as it is emitted: with its namespace, and with what a server would add."""
     data = document.data
     metadata = {**as_object(data["metadata"]), "namespace": namespace}
@@ -190,22 +190,22 @@ def _made(document: Document, namespace: str, own: str, options: Options) -> Obj
     if data["kind"] == "RoleBinding":
         data = _bound(data, namespace, own, options.settings.namespaces)
     whole: JsonObject = {key: value for key, value in data.items() if key != "status"}
-    made: JsonObject = {**whole, "metadata": metadata}
+    emitted: JsonObject = {**whole, "metadata": metadata}
     if options.settings.target == "flux":
-        made = flux.annotated(made)
-    return Object(made, lambda: _origins(document, made, namespace != own, options))
+        emitted = flux.annotated(emitted)
+    return Object(emitted, lambda: _origins(document, emitted, namespace != own, options))
 
 
-def _origins(document: Document, made: JsonObject, moved: bool, options: Options) -> Mapping[Path, Origin]:
+def _origins(document: Document, data: JsonObject, moved: bool, options: Options) -> Mapping[Path, Origin]:
     """Return the origin of every field: the same of the document, but for the namespace and what is added here."""
-    found = {path: Origin("input", document, path) for path in paths(made)}
+    found = {path: Origin("input", document, path) for path in paths(data)}
     for path in found:
         if get(document.data, *path) is None and path[:2] == ("metadata", "annotations"):
-            added = by_option(options, "target") if options.settings.target == "flux" else Origin("plugin")
+            added = option_origin(options, "target") if options.settings.target == "flux" else Origin("plugin")
             found[path] = replace(added, name=added.name or "companions")
     if moved:
         home = str(get(document.data, "metadata", "namespace"))
-        found["metadata", "namespace"] = by_option(options, "namespaces", home)
+        found["metadata", "namespace"] = option_origin(options, "namespaces", home)
     return found
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from trainc.basics.jsonvalues import Path, get
-from trainc.findings import Finding, report
+from trainc.findings import Finding
 from trainc.gitops.base import Pass
 from trainc.gitops.pods import pod_specs
 from trainc.plugins.model import Findings, Model, Object, Objects
-from trainc.plugins.origins import blamed
+from trainc.plugins.origins import report_at
 
 DEFAULT: Final = "default"
 """The service account that every namespace has."""
@@ -23,11 +23,11 @@ ACCOUNT: Final = f"v1/{KIND}"
 def judge(model: Model, objects: Objects) -> Findings:
     """Warn about service accounts that neither trainc, nor a document, nor trainc.yaml knows."""
     found = []
-    for made in objects:
-        for path, spec in pod_specs(made.data):
+    for obj in objects:
+        for path, spec in pod_specs(obj.data):
             name = spec.get("serviceAccountName")
             if isinstance(name, str) and name not in ("", DEFAULT) and not _is_known(model, objects, name):
-                found.append(_finding(model, made, (*path, "serviceAccountName"), name))
+                found.append(_finding(model, obj, (*path, "serviceAccountName"), name))
     return tuple(dict.fromkeys(found))
 
 
@@ -47,12 +47,12 @@ def still_unknown(findings: Iterable[Finding], namespace: str, companions: Itera
     findings = tuple(findings)
     if all(finding.code != CODE for finding in findings):
         return findings
-    made = {one.name for one in companions if one.kind == KIND and get(one.data, "metadata", "namespace") == namespace}
-    return tuple(finding for finding in findings if finding.code != CODE or finding.found not in made)
+    names = {one.name for one in companions if one.kind == KIND and get(one.data, "metadata", "namespace") == namespace}
+    return tuple(finding for finding in findings if finding.code != CODE or finding.found not in names)
 
 
-def _finding(model: Model, made: Object, path: Path, name: str) -> Finding:
-    return report(CODE, *blamed(model, made, path), f"service account {name!r} is made by nothing here", found=name)
+def _finding(model: Model, obj: Object, path: Path, name: str) -> Finding:
+    return report_at(CODE, model, obj, path, f"service account {name!r} is made by nothing here", found=name)
 
 
 PASS: Final = Pass("service_accounts", judge=judge)

@@ -29,7 +29,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         return self.identity[3]
 
 
-def summarize(made: Object) -> Summary:
+def summarize(obj: Object) -> Summary:
     """Return the summary of an object."""
-    namespace = get(made.data, "metadata", "namespace")
-    return Summary(identify(made.data), str(namespace or ""), made.plain, image_names(made.data))
+    namespace = get(obj.data, "metadata", "namespace")
+    return Summary(identify(obj.data), str(namespace or ""), obj.plain, image_names(obj.data))

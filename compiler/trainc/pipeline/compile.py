@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from trainc.documents.classify import JOBS, classify, superseded
 from trainc.documents.load import load
 from trainc.findings import Finding, Silenced, has_errors, report, sort_key
-from trainc.findings.settling import OfJob
+from trainc.findings.settling import JobFindings
 from trainc.gitops.base import JOBSET
 from trainc.gitops.environment import name_collisions, patches_without_target, split
 from trainc.gitops.naming import Placed, too_many
@@ -62,7 +62,7 @@ class Build(Struct, frozen=True):
     @property
     def objects(self) -> tuple[Object, ...]:
         """All objects, in emit order: what jobs share, then those of every job."""
-        return (*(one.made for one in self.shared), *(made for job in self.jobs for made in job.objects))
+        return (*(one.obj for one in self.shared), *(obj for job in self.jobs for obj in job.objects))
 
     @property
     def made(self) -> tuple[Summary, ...]:
@@ -118,8 +118,8 @@ def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Ex
         *(patches_without_target(_summaries(jobs, shared), options) if all(job.made for job in jobs) else ()),
         *_of_others(prepared, shared),
     ]
-    rows = [OfJob(f"{job.namespace}/{job.name}", job.findings) for job in jobs]
-    settled = prepared.ruling.finish(own, rows, _unused_sources(given.runtimes, jobs))
+    rows = [JobFindings(f"{job.namespace}/{job.name}", job.findings) for job in jobs]
+    settled = prepared.report_rules.finish(own, rows, _unused_sources(given.runtimes, jobs))
     jobs = tuple(map(_with_findings, jobs, settled.jobs))
     build = Build(
         jobs,
@@ -143,14 +143,14 @@ def _order(job: Job) -> tuple[str, str, str, int]:
 
 
 def _summaries(jobs: Iterable[Job], shared: Iterable[Shared]) -> tuple[Summary, ...]:
-    return (*(summarize(one.made) for one in shared), *(made for job in jobs for made in job.made))
+    return (*(summarize(one.obj) for one in shared), *(obj for job in jobs for obj in job.made))
 
 
 def _with_known_accounts(job: Job, shared: Iterable[Shared]) -> Job:
     """Return a job without findings about accounts that runtimes bring to its namespace, unless they ended the job."""
     if not job.made or not job.findings:
         return job
-    return replace(job, findings=still_unknown(job.findings, job.namespace, (one.made for one in shared)))
+    return replace(job, findings=still_unknown(job.findings, job.namespace, (one.obj for one in shared)))
 
 
 def _placed(job: Job) -> Placed:
@@ -170,7 +170,7 @@ def _runtime_resources(
     findings += unread_resources(given.cluster.values(), given.runtimes, unknown, prepared.companions.registry.given)
     unplaced = without_namespace(given.cluster.values(), documents)
     shared, found = share(prepared.cluster, unplaced, uses, options)
-    return shared, (*findings, *found, *collisions(shared, (made for job in jobs for made in job.made)))
+    return shared, (*findings, *found, *collisions(shared, (obj for job in jobs for obj in job.made)))
 
 
 def _of_others(prepared: Prepared, shared: Iterable[Shared]) -> Iterable[Finding]:
@@ -178,8 +178,8 @@ def _of_others(prepared: Prepared, shared: Iterable[Shared]) -> Iterable[Finding
     emitted = {(one.document.source.name, one.document.index) for one in shared}
     documents = prepared.companions.documents
     others = (document for document in documents if (document.source.name, document.index) not in emitted)
-    judged = (*others, *(replace(one.document, data=one.made.data) for one in shared))
-    return (finding for document in judged for finding in prepared.judge_input(document))
+    judged = (*others, *(replace(one.document, data=one.obj.data) for one in shared))
+    return (finding for document in judged for finding in prepared.check_input(document))
 
 
 def _with_findings(job: Job, findings: tuple[Finding, ...]) -> Job:

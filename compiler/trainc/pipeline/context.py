@@ -18,7 +18,7 @@ from trainc.admission.companions import Companions, admit_companions
 from trainc.documents.classify import Documents, Key, identity
 from trainc.documents.load import comments
 from trainc.findings import Finding
-from trainc.findings.settling import Ruling
+from trainc.findings.settling import ReportRules
 from trainc.gitops.summary import summarize
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
@@ -53,7 +53,7 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
     policies: Policies | None
     update_rules: UpdateRules | None
     runtimes: Runtimes
-    ruling: Ruling
+    report_rules: ReportRules
     options: Options
     keep: Keep
     findings: tuple[Finding, ...] = ()
@@ -73,18 +73,18 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
 
             update_rules = UpdateRules(base, companions.registry)
         runtimes = Runtimes.admit(given.runtimes, options, base)
-        ruling = Ruling.of((*sources, *options.crds), loaded, options, comments)
-        run = cls(given, companions, cluster, base, policies, update_rules, runtimes, ruling, options, keep)
-        run = replace(run, runtimes=runtimes.judged(run.judge_input))
+        report_rules = ReportRules.of((*sources, *options.crds), loaded, options, comments)
+        run = cls(given, companions, cluster, base, policies, update_rules, runtimes, report_rules, options, keep)
+        run = replace(run, runtimes=runtimes.judged(run.check_input))
         rules = (finding for rules in (policies, update_rules) if rules is not None for finding in rules.findings)
         return replace(run, findings=(*companions.findings, *rules, *run.runtimes.findings))
 
-    def judge_input(self, document: Document) -> tuple[Finding, ...]:
+    def check_input(self, document: Document) -> tuple[Finding, ...]:
         """Return what policies and the base revision say about an input; ``document`` is as a cluster stores it."""
         rules = (rules for rules in (self.policies, self.update_rules) if rules is not None)
         return tuple(dict.fromkeys(finding for each in rules for finding in each.of_input(document)))
 
-    def judge_objects(self, model: Model, objects: Objects) -> tuple[Finding, ...]:
+    def check_objects_of(self, model: Model, objects: Objects) -> tuple[Finding, ...]:
         """Return what policies and the base revision say about the objects of a job, at the lines that caused it."""
         rules = (rules for rules in (self.policies, self.update_rules) if rules is not None)
         return tuple(dict.fromkeys(finding for each in rules for finding in each.of_objects(model, objects)))
@@ -92,9 +92,9 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
     def compile(self, document: Document) -> Job:
         """Compile one job, and keep of it what the run keeps."""
         job = compile_job(self, document)
-        made = tuple(map(summarize, job.objects))
+        summaries = tuple(map(summarize, job.objects))
         written = () if self.keep is Keep.SUMMARIES else tuple(files(job, self.options))
-        return replace(job, objects=job.objects if self.keep is Keep.OBJECTS else (), made=made, files=written)
+        return replace(job, objects=job.objects if self.keep is Keep.OBJECTS else (), made=summaries, files=written)
 
 
 Executor = Callable[[Prepared, Iterable[Document]], Iterable[Job]]

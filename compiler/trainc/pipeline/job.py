@@ -101,7 +101,7 @@ def compile_job(run: Prepared, document: Document) -> Job:
     findings = (*state.findings, *state.by_policies)
     if state.stopped and run.options.faithful:
         findings = _of_first_refusal(findings)
-    objects = () if state.stopped or run.ruling.stops(findings) else state.objects
+    objects = () if state.stopped or run.report_rules.stops(findings) else state.objects
     return replace(job, runtime=state.runtime, objects=objects, findings=findings)
 
 
@@ -110,7 +110,7 @@ def _admit(run: Prepared, state: State) -> State:
     admitted = admit_document(state.job, "crd", "webhook", faithful=run.options.faithful)
     if any(f.severity is Severity.ERROR and f.code != "TC101" for f in admitted.findings):
         return state.then(admitted.findings, job=admitted.document, stopped=True)
-    policies = run.judge_input(admitted.document)
+    policies = run.check_input(admitted.document)
     return state.then(admitted.findings, job=admitted.document, by_policies=policies)
 
 
@@ -120,7 +120,7 @@ def _find_runtime(run: Prepared, state: State) -> State:
     found = run.runtimes.find(state.job)
     if isinstance(found, Finding):
         return state.then((found,), stopped=True)
-    return state.then(found.findings, runtime=found.document, stopped=run.ruling.stops(found.findings))
+    return state.then(found.findings, runtime=found.document, stopped=run.report_rules.stops(found.findings))
 
 
 def _join(run: Prepared, state: State) -> State:
@@ -140,7 +140,7 @@ def _check(run: Prepared, state: State) -> State:
     assert model is not None
     found = (*plugins.check(model), *check_controller(model), *check_model(model))
     state = state.then(found if model.options.faithful else (*found, *passes.check(model)))
-    return state.then(stopped=run.ruling.stops(state.findings))
+    return state.then(stopped=run.report_rules.stops(state.findings))
 
 
 def _build(run: Prepared, state: State) -> State:
@@ -149,7 +149,7 @@ def _build(run: Prepared, state: State) -> State:
     assert model is not None
     objects, found = build(model)
     state = state.then((*found, *check_result(model, objects)), objects=objects)
-    return state if run.ruling.stops(state.findings) else state.then(run.judge_objects(model, objects))
+    return state if run.report_rules.stops(state.findings) else state.then(run.check_objects_of(model, objects))
 
 
 STAGES: tuple[Callable[[Prepared, State], State], ...] = (_admit, _find_runtime, _join, _check, _build)

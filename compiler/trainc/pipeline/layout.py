@@ -25,8 +25,8 @@ def files(job: Job, options: Options) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a job's objects, one object a file: the path from the root, and the bytes."""
     folder = f"out/{options.environment}/{job.namespace}/{job.name}"
     lines = header(job)
-    for name, made in zip(file_names(job.objects), job.objects, strict=True):
-        yield f"{folder}/{name}", emit_file(made.data, lines)
+    for name, obj in zip(file_names(job.objects), job.objects, strict=True):
+        yield f"{folder}/{name}", emit_file(obj.data, lines)
 
 
 def shared_files(shared: Iterable[Shared], options: Options) -> dict[str, bytes]:
@@ -36,10 +36,10 @@ def shared_files(shared: Iterable[Shared], options: Options) -> dict[str, bytes]
     for one in shared:
         folders.setdefault(one.namespace, []).append(one)
     for namespace, found in folders.items():
-        names = file_names(tuple(one.made for one in found))
+        names = file_names(tuple(one.obj for one in found))
         for name, one in zip(names, found, strict=True):
             lines = _lines((one.document.source.name,))
-            out[f"out/{options.environment}/{namespace}/{FOLDER}/{name}"] = emit_file(one.made.data, lines)
+            out[f"out/{options.environment}/{namespace}/{FOLDER}/{name}"] = emit_file(one.obj.data, lines)
     return out
 
 
@@ -66,16 +66,16 @@ def file_names(objects: Objects) -> list[str]:
     if len(set(names)) == len(names):
         return [f"{name}.yaml" for name in names]
     count = Counter(names)
-    return [f"{_plain(made) if count[_plain(made)] == 1 else _grouped(made)}.yaml" for made in objects]
+    return [f"{_plain(obj) if count[_plain(obj)] == 1 else _grouped(obj)}.yaml" for obj in objects]
 
 
-def _plain(made: Object) -> str:
-    return f"{made.kind.lower()}-{made.plain}"
+def _plain(obj: Object) -> str:
+    return f"{obj.kind.lower()}-{obj.plain}"
 
 
-def _grouped(made: Object) -> str:
-    group = str(made.data["apiVersion"]).rpartition("/")[0]
-    return f"{made.kind.lower()}.{group}-{made.plain}"
+def _grouped(obj: Object) -> str:
+    group = str(obj.data["apiVersion"]).rpartition("/")[0]
+    return f"{obj.kind.lower()}.{group}-{obj.plain}"
 
 
 # The objects by which Argo CD or Flux finds out/: what `trainc argocd` prints, and the files that render writes.
@@ -112,20 +112,20 @@ def argocd_files(trees: Iterable[Tree]) -> dict[str, bytes]:
     }
 
 
-def flux_files(made: Iterable[tuple[str | None, JsonObject]]) -> dict[str, bytes]:
+def flux_files(objs: Iterable[tuple[str | None, JsonObject]]) -> dict[str, bytes]:
     """Return the files of Kustomizations that have a folder to be written to."""
     return {
         f"{folder}/kustomization-{get(data, 'metadata', 'name')}.yaml": emit_file(data, _SETTINGS_HEADER)
-        for folder, data in made
+        for folder, data in objs
         if folder is not None
     }
 
 
-def _named(made: tuple[JsonObject, ...]) -> list[tuple[str, JsonObject]]:
+def _named(objs: tuple[JsonObject, ...]) -> list[tuple[str, JsonObject]]:
     """Return a file name for each object, with the namespace only if there are several."""
-    several = len({get(data, "metadata", "namespace") for data in made}) > 1
+    several = len({get(data, "metadata", "namespace") for data in objs}) > 1
     named = []
-    for data in made:
+    for data in objs:
         kind, place = str(data["kind"]).lower(), str(get(data, "metadata", "namespace"))
         name = f"{place}.{get(data, 'metadata', 'name')}" if several else str(get(data, "metadata", "name"))
         named.append((f"{'argocd-cm/' if kind == 'configmap' else ''}{kind}-{name}.yaml", data))

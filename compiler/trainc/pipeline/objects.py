@@ -12,10 +12,10 @@ from trainc.basics.jsonvalues import Json, Path, dotted, get, objects
 from trainc.checks import check_objects
 from trainc.findings import Finding, Severity, has_errors, report
 from trainc.gitops import naming, passes
-from trainc.gitops.base import jobset_of, name_place, with_jobset
+from trainc.gitops.base import jobset_of, name_path, with_jobset
 from trainc.plugins import built, shaped
 from trainc.plugins.model import Model, Object, Objects
-from trainc.plugins.origins import blamed
+from trainc.plugins.origins import source_of
 from trainc.provenance.trace import attributed
 
 _NODES: Path = ("spec", "trainer", "numNodes")
@@ -29,41 +29,41 @@ def build(model: Model) -> tuple[Objects, list[Finding]]:
     """
     if not naming.is_by_content(model):
         return _build(model)
-    made, findings = _build(naming.unnamed(model))
-    return (made, findings) if has_errors(findings) else _build(naming.named(model, made))
+    objs, findings = _build(naming.unnamed(model))
+    return (objs, findings) if has_errors(findings) else _build(naming.named(model, objs))
 
 
 def _build(model: Model) -> tuple[Objects, list[Finding]]:
     faithful = model.options.faithful
-    made = tuple(each for _, each in built(shaped(model)))
-    made = attributed(model, made if faithful else passes.shape(model, made))
-    findings = [finding for each in made for finding in _too_large(model, each)]
+    objs = tuple(obj for _, obj in built(shaped(model)))
+    objs = attributed(model, objs if faithful else passes.shape(model, objs))
+    findings = [finding for obj in objs for finding in _too_large(model, obj)]
     if has_errors(findings):
-        return made, findings
-    if (jobset := jobset_of(made)) is not None:
+        return objs, findings
+    if (jobset := jobset_of(objs)) is not None:
         data, refusals = admit_jobset(jobset.data, _claims(model, jobset))
-        made = with_jobset(made, data)
-        jobset = jobset_of(made)
+        objs = with_jobset(objs, data)
+        jobset = jobset_of(objs)
         assert jobset is not None, "it has other data now"
         refusals = tuple(each for each in refusals if faithful or each.code != UNCHECKED)
         findings += [_refusal(model, jobset, refusal) for refusal in refusals]
         findings += () if refusals else check_objects(model, jobset)
     if faithful or has_errors(findings):
-        return made, findings
-    made = naming.titled(model, made)
-    return made, [*findings, *passes.judge(model, made)]
+        return objs, findings
+    objs = naming.titled(model, objs)
+    return objs, [*findings, *passes.judge(model, objs)]
 
 
-def _too_large(model: Model, made: Object) -> Iterator[Finding]:
+def _too_large(model: Model, obj: Object) -> Iterator[Finding]:
     """Yield the finding of a ConfigMap that the API server refuses; upstream's controller retries for ever."""
-    if (refused := oversized(made.data)) is None:
+    if (refused := oversized(obj.data)) is None:
         return
-    document, where = blamed(model, made, refused.path)
+    document, where = source_of(model, obj, refused.path)
     hint = None
     if get(model.job.data, *_NODES) is not None:
         document, where, hint = model.job, _NODES, "ask for fewer nodes: the ConfigMap names each of them"
     severity = Severity.WARNING if model.options.faithful else None
-    message = f"{made.name}: {refused.message}"
+    message = f"{obj.name}: {refused.message}"
     yield report(refused.code, document, where, message, severity=severity, hint=hint, upstream=refused.upstream)
 
 
@@ -79,7 +79,7 @@ def _claims(model: Model, jobset: Object) -> Mapping[str, Json]:
 def _refusal(model: Model, jobset: Object, refused: Refused) -> Finding:
     """Return the finding of a refused JobSet, at the line that caused it."""
     is_name = refused.code == "TC802"
-    document, path = (model.job, name_place(model)) if is_name else blamed(model, jobset, refused.path)
+    document, path = (model.job, name_path(model)) if is_name else source_of(model, jobset, refused.path)
     place, text = dotted(refused.path), refused.message
     parent = dotted(refused.path[:-1])  # of a key, which is named apart
     return report(

@@ -17,7 +17,7 @@ from trainc.findings import Finding, Related, Severity, report
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.plugins.model import Model, Object
-from trainc.plugins.origins import blamed
+from trainc.plugins.origins import source_of
 from trainc.schema import Resource
 from trainc.schema.kinds import BUILT_IN, Registry, split_version
 
@@ -112,18 +112,18 @@ class Policies(Struct, frozen=True, eq=False):
         With ``policies: {pods: true}`` in trainc.yaml, also about the Jobs and pods that a JobSet creates.
         """
         found: list[Finding] = []
-        for made in objects:
-            found += self._decided(made.data, self.previous.emitted(made.data), partial(blamed, model, made))
-            if self.pods and made.kind == "JobSet":
+        for obj in objects:
+            found += self._decided(obj.data, self.previous.emitted(obj.data), partial(source_of, model, obj))
+            if self.pods and obj.kind == "JobSet":
                 from trainc.checks.created_pods import created_objects
 
-                for child in created_objects(made.data):
-                    found += self._of_child(model, made, child)
+                for child in created_objects(obj.data):
+                    found += self._of_child(model, obj, child)
         return tuple(found)
 
-    def _of_child(self, model: Model, made: Object, child: CreatedObject) -> tuple[Finding, ...]:
+    def _of_child(self, model: Model, obj: Object, child: CreatedObject) -> tuple[Finding, ...]:
         def place(path: Path) -> tuple[Document, Path]:
-            return blamed(model, made, existing(made.data, (*child.template, *path)))
+            return source_of(model, obj, existing(obj.data, (*child.template, *path)))
 
         return self._decided(child.data, None, place, child.unknown)
 

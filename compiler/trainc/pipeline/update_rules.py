@@ -21,11 +21,11 @@ from trainc.documents.compare import Change, changes, contains, counterpart, hol
 from trainc.findings import Finding, Related, Severity, report
 from trainc.findings.redaction import concealed
 from trainc.gitops.base import run_of
-from trainc.gitops.naming import way_forward
+from trainc.gitops.naming import new_run_hint
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
 from trainc.plugins.model import Model, Object
-from trainc.plugins.origins import blamed
+from trainc.plugins.origins import source_of
 from trainc.schema import Resource, admit, has_rules
 from trainc.schema.kinds import BUILT_IN, Registry, split_version
 from trainc.schema.wording import show
@@ -96,20 +96,20 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
     def of_objects(self, model: Model, objects: Iterable[Object]) -> tuple[Finding, ...]:
         """Return the changes of a job's JobSet and ConfigMaps that a cluster refuses, at the lines that caused them."""
         found: list[Finding] = []
-        for made in objects:
-            if made.kind == "JobSet":
-                found += self._jobset(model, made)
-            elif made.kind == "ConfigMap":
-                found += self._config_map(model, made)
+        for obj in objects:
+            if obj.kind == "JobSet":
+                found += self._jobset(model, obj)
+            elif obj.kind == "ConfigMap":
+                found += self._config_map(model, obj)
         return tuple(found)
 
-    def _config_map(self, model: Model, made: Object) -> Iterator[Finding]:
+    def _config_map(self, model: Model, obj: Object) -> Iterator[Finding]:
         """Yield the finding of a job's ConfigMap, which is made as a whole, where the inputs have changed first."""
-        old = self.base.emitted(*identify(made.data))
+        old = self.base.emitted(*identify(obj.data))
         if old is not None:
-            hint = way_forward(model.job)
-            place = lambda change: self._first_change(model) or self._cause(model, made, change)  # noqa: E731
-            yield from self._frozen(made.data, old, place, hint)
+            hint = new_run_hint(model.job)
+            place = lambda change: self._first_change(model) or self._cause(model, obj, change)  # noqa: E731
+            yield from self._frozen(obj.data, old, place, hint)
 
     def _frozen(self, data: JsonObject, old: Document, place: _Place, hint: str | None = None) -> Iterator[Finding]:
         """Yield one finding of an immutable ConfigMap, with its first change."""
@@ -127,22 +127,22 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
             upstream=", ".join(f.upstream for f in forbidden),
         )
 
-    def _jobset(self, model: Model, made: Object) -> Iterator[Finding]:
-        old = self.base.emitted(*identify(made.data))
-        resource = self._resource(made.data)
+    def _jobset(self, model: Model, obj: Object) -> Iterator[Finding]:
+        old = self.base.emitted(*identify(obj.data))
+        resource = self._resource(obj.data)
         if old is None or resource is None:
             return
         stored = as_stored(resource, old, created=True)
         if isinstance(stored, Finding):
             yield stored
             return
-        refusals = list(_by_rules(resource, made.data, stored, "jobset-crd"))
+        refusals = list(_by_rules(resource, obj.data, stored, "jobset-crd"))
         told = tuple(change.name for refusal in refusals for change in refusal.changes)
-        refusals += _by_jobset(made.data, stored, told)
+        refusals += _by_jobset(obj.data, stored, told)
         for refusal in refusals:
-            for place, caused in self._by_cause(model, made, refusal.changes):
-                hint = way_forward(model.job)
-                yield self._of_jobset(place, old, (made.data, stored), refusal._replace(changes=caused), hint)
+            for place, caused in self._by_cause(model, obj, refusal.changes):
+                hint = new_run_hint(model.job)
+                yield self._of_jobset(place, old, (obj.data, stored), refusal._replace(changes=caused), hint)
 
     def _of_input(
         self,
@@ -216,19 +216,19 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         return replace(old, data=stored) if old is not None and isinstance(stored, dict) else None
 
     def _by_cause(
-        self, model: Model, made: Object, found: Iterable[Change]
+        self, model: Model, obj: Object, found: Iterable[Change]
     ) -> Iterator[tuple[tuple[Document, Path], tuple[Change, ...]]]:
         """Yield changes by the place in the inputs that caused them, in their order."""
         caused: dict[tuple[str, int, Path], tuple[tuple[Document, Path], list[Change]]] = {}
         for change in found:
-            document, path = self._cause(model, made, change)
+            document, path = self._cause(model, obj, change)
             caused.setdefault((document.source.name, document.index, path), ((document, path), []))[1].append(change)
         for place, changed in caused.values():
             yield place, tuple(changed)
 
-    def _cause(self, model: Model, made: Object, change: Change) -> tuple[Document, Path]:
+    def _cause(self, model: Model, obj: Object, change: Change) -> tuple[Document, Path]:
         """Return where a value comes from; if that is as it was, what has changed instead: an input or a setting."""
-        document, path = blamed(model, made, change.path)
+        document, path = source_of(model, obj, change.path)
         if any(self._cause_before(document, path)):
             return document, path
         for given in (model.job, model.runtime) if change.old is not None else ():
@@ -309,12 +309,12 @@ def _to_blame(
     new, old = data
     failed = (failure.path, failure.rule)
     tries = [(change, as_object(undone(new, change))) for change in found]
-    blamed = [
+    source_of = [
         change
         for change, tried in tries
         if failed not in [(each.path, each.rule) for each in failures(resource.schema, tried, old, skip)]
     ]
-    return tuple(blamed) or found
+    return tuple(source_of) or found
 
 
 def _by_trainer(new: JsonObject, old: JsonObject) -> Iterator[_Refusal]:

@@ -37,4 +37,4 @@ def shaped(model: Model) -> Model:
 
 def built(model: Model) -> tuple[tuple[str, Object], ...]:
     """Return the objects of a shaped model, with the name of the plugin, in the order in which they are emitted."""
-    return tuple((plugin.name, made) for plugin in PLUGINS for made in plugin.build(model))
+    return tuple((plugin.name, obj) for plugin in PLUGINS for obj in plugin.build(model))

@@ -1,17 +1,19 @@
-"""Where a finding about an object belongs: the place in the inputs that a field came from."""
+"""Origins of fields, and findings on objects, which are reported at the input that caused them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from trainc.basics.jsonvalues import Path, existing
+from trainc.findings import Finding, report
 from trainc.inputs.source import Document
 from trainc.plugins.model import Model, Object, Origin
 
 LOCK = "images.lock.yaml"
 REGISTRIES = "registries"
 REWRITES = frozenset((("lock", LOCK), ("environment", REGISTRIES)))
-"""Kinds and names of origins that only rewrite a value: a finding about it belongs where it was written."""
+"""Kinds and names of origins that only rewrite a value: findings on it are reported where it was written."""
 
 
 def nearest(origins: Mapping[Path, Origin], path: Path) -> Origin | None:
@@ -22,12 +24,12 @@ def nearest(origins: Mapping[Path, Origin], path: Path) -> Origin | None:
     return None
 
 
-def blamed(model: Model, made: Object, path: Path) -> tuple[Document, Path]:
-    """Return the document and the path in it that the value at a path of an object comes from.
+def source_of(model: Model, obj: Object, path: Path) -> tuple[Document, Path]:
+    """Return the document, and the path in it, that a value of an object comes from.
 
-    For a default it is where the value was left out; without any origin it is the TrainJob's name.
+    A default comes from the object without the value. A value without origin comes from the TrainJob's name.
     """
-    origins = made.origins()
+    origins = obj.origins()
     for end in range(len(path), 0, -1):
         origin = _written(nearest(origins, path[:end]))
         if origin is not None and origin.document is not None:
@@ -35,8 +37,13 @@ def blamed(model: Model, made: Object, path: Path) -> tuple[Document, Path]:
     return model.job, ("metadata", "name")
 
 
+def report_at(code: str, model: Model, obj: Object, path: Path, message: str, **details: Any) -> Finding:
+    """Return a finding on a value of an object, reported at its source; ``details`` as for ``report``."""
+    return report(code, *source_of(model, obj, path), message, **details)
+
+
 def _written(origin: Origin | None) -> Origin | None:
-    """Return the origin at which somebody wrote the value: the one before those that only rewrite it."""
+    """Return the origin at which the value was written: the last one that does not only rewrite it."""
     while origin is not None and origin.earlier is not None:
         if origin.document is not None and (origin.kind, origin.name) not in REWRITES:
             break

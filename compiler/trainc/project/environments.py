@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from trainc.admission.companions import read_definitions
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, Silenced, has_errors, report, severities, sort_key
-from trainc.findings.settling import OfJob, collapse
+from trainc.findings.settling import JobFindings, collapse
 from trainc.findings.suppression import UNUSED
 from trainc.gitops.environment import WITHOUT_TARGET, jobs_without_environment, unknown_names, unused_registries
 from trainc.gitops.images import lock_notes
@@ -157,11 +157,11 @@ def compile_for(
     )
 
 
-def _rows(environment: int, build: Build, cache: Uncached) -> Iterator[OfJob]:
+def _rows(environment: int, build: Build, cache: Uncached) -> Iterator[JobFindings]:
     """Yield the findings of each job of an environment: what jobs share is reported once, for all environments."""
     for job in build.jobs:
         source = (job.document.source.name, job.document.index)
-        yield OfJob(f"{job.namespace}/{job.name}", cache.placed(job.findings), source, environment)
+        yield JobFindings(f"{job.namespace}/{job.name}", cache.placed(job.findings), source, environment)
 
 
 def _silenced(builds: Iterable[Build]) -> tuple[Silenced, ...]:

@@ -100,9 +100,9 @@ class _Node:
         old_key = pairs[key]
         old = self.old.child(old_key) if self.old is not None and old_key is not None else None
         before = self.before[old_key] if old is not None else None  # type: ignore[index]
-        made = _carry(before, old, self.after[key], (*self.path, key), self.cause)  # type: ignore[index]
-        self._children[key] = made
-        return made
+        node = _carry(before, old, self.after[key], (*self.path, key), self.cause)  # type: ignore[index]
+        self._children[key] = node
+        return node
 
     def pairs(self) -> Mapping[str | int, str | int | None]:
         """Return the keys of the value, each with its key before the step."""

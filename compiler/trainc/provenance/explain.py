@@ -18,7 +18,7 @@ from trainc.findings import suggest
 from trainc.findings.display import one_line, width
 from trainc.findings.redaction import MASK
 from trainc.findings.secrets import hidden
-from trainc.gitops.base import option_place
+from trainc.gitops.base import option_path
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
 from trainc.kube.fieldorder import ordered_object
@@ -214,7 +214,7 @@ def _written(source: Source, index: int) -> JsonObject:
 
 def _switch(fix: str, options: Options) -> tuple[Document, Path] | None:
     """Return where trainc.yaml switches a fix on."""
-    document, place = options.config_document, option_place(options, "fixes")
+    document, place = options.config_document, option_path(options, "fixes")
     if document is None or place is None:
         return None
     chosen = as_list(get(document.data, *place))
@@ -245,7 +245,7 @@ class Row(msgspec.Struct, frozen=True):
 class Table(msgspec.Struct, frozen=True, eq=False):
     """The rows of an object, or of some of its fields. ``data`` is the object as it is shown."""
 
-    made: Object
+    obj: Object
     data: JsonObject
     fields: tuple[Path, ...]
     rows: tuple[Row, ...]
@@ -253,16 +253,16 @@ class Table(msgspec.Struct, frozen=True, eq=False):
     @property
     def title(self) -> str:
         """Kind, namespace and name."""
-        return f"{self.made.kind} {get(self.data, 'metadata', 'namespace')}/{self.made.name}"
+        return f"{self.obj.kind} {get(self.data, 'metadata', 'namespace')}/{self.obj.name}"
 
 
-def table(made: Object, fields: Iterable[Path], options: Options) -> Table:
+def table(obj: Object, fields: Iterable[Path], options: Options) -> Table:
     """Return the rows of an object at and below the fields given, each once."""
     fields = tuple(fields)
-    data = _shown(as_object(ordered_object(made.data)))
-    origins = made.origins()
+    data = _shown(as_object(ordered_object(obj.data)))
+    origins = obj.origins()
     rows = tuple(_rows(data, origins, fields, options))
-    return Table(made, data, fields, rows)
+    return Table(obj, data, fields, rows)
 
 
 def _rows(
@@ -279,10 +279,10 @@ def _rows(
 def _shown(data: JsonObject) -> JsonObject:
     """Return an object with what looks secret masked."""
     document = Document(Source("", emit(data)), data)
-    made: Json = data
+    masked: Json = data
     for secret in hidden(document):
-        made = _masked(made, secret.path, None if secret.whole else secret.text)
-    return as_object(made)
+        masked = _masked(masked, secret.path, None if secret.whole else secret.text)
+    return as_object(masked)
 
 
 def _masked(value: Json, path: Path, part: str | None) -> Json:
@@ -313,38 +313,38 @@ def choose(objects: Objects, text: str) -> tuple[Objects, str] | Unknown:
     """
     if not text:
         return objects, ""
-    kinds = {made.kind.lower() for made in objects}
+    kinds = {obj.kind.lower() for obj in objects}
     start, colon, field = text.partition(":")
     kind, slash, name = start.partition("/")
     if not colon and not (slash and kind.partition(".")[0].lower() in kinds):
-        jobsets = tuple(made for made in objects if made.kind == JOBSET)
+        jobsets = tuple(obj for obj in objects if obj.kind == JOBSET)
         return (jobsets or objects), text
     if "[" in kind:
         return Unknown(f"{start!r} is no object", _forms(objects))
-    found = tuple(made for made in objects if _is(made, kind, name))
+    found = tuple(obj for obj in objects if _is(obj, kind, name))
     if len(found) == 1 or (found and not slash and not field):
         return found, field
     if found:
-        names = ", ".join(_spelt(made) for made in found)
+        names = ", ".join(_spelt(obj) for obj in found)
         return Unknown(f"the job has several objects {start!r}: {names}", "name one of them")
-    known = [_spelt(made) for made in objects]
+    known = [_spelt(obj) for obj in objects]
     return Unknown(f"the job has no object {start!r}", suggest(start, known) or _forms(objects))
 
 
-def _is(made: Object, kind: str, name: str) -> bool:
+def _is(obj: Object, kind: str, name: str) -> bool:
     word, dot, group = kind.partition(".")
-    fits = made.kind.lower() == word.lower()
+    fits = obj.kind.lower() == word.lower()
     if dot:
-        fits = fits and group == str(get(made.data, "apiVersion")).rpartition("/")[0]
-    return fits and (not name or name in (made.name, made.plain))
+        fits = fits and group == str(get(obj.data, "apiVersion")).rpartition("/")[0]
+    return fits and (not name or name in (obj.name, obj.plain))
 
 
-def _spelt(made: Object) -> str:
-    return f"{made.kind.lower()}/{made.plain}"
+def _spelt(obj: Object) -> str:
+    return f"{obj.kind.lower()}/{obj.plain}"
 
 
 def _forms(objects: Iterable[Object]) -> str:
-    return f"it has {', '.join(_spelt(made) for made in objects)}"
+    return f"it has {', '.join(_spelt(obj) for obj in objects)}"
 
 
 # What `trainc explain NAMESPACE/JOB` prints: the object as a file has it, origins beside it; or JSON.
@@ -460,11 +460,11 @@ def as_json(tables: Iterable[Table]) -> str:
 
 
 def _entry(table: Table, row: Row) -> Mapping[str, Json]:
-    made = table.made
-    names = {"apiVersion": made.data["apiVersion"], "kind": made.kind, "name": made.name}
+    obj = table.obj
+    names = {"apiVersion": obj.data["apiVersion"], "kind": obj.kind, "name": obj.name}
     origin, *earlier = [_origin(each) for each in row.origins] or [None]
     return {
-        "object": {**names, "namespace": as_object(made.data["metadata"]).get("namespace")},
+        "object": {**names, "namespace": as_object(obj.data["metadata"]).get("namespace")},
         "field": row.field,
         "path": [*row.path],
         "value": row.value,

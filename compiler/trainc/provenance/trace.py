@@ -16,7 +16,7 @@ from trainc.admission.jobset import admit_jobset
 from trainc.basics.jsonvalues import Json, JsonObject, Path, existing, get
 from trainc.documents.compare import counterpart
 from trainc.gitops import passes
-from trainc.gitops.base import JOBSET, name_place, namespace_origin
+from trainc.gitops.base import JOBSET, name_path, namespace_origin
 from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration
 from trainc.plugins import PLUGINS, built, shaped
 from trainc.plugins.jobset import build as build_jobset
@@ -68,7 +68,7 @@ COPIED: Final[Mapping[Path, Path]] = {
 def attributed(model: Model, objects: Objects) -> Objects:
     """Return the objects of a job with the origins of their fields."""
     trace = cache(partial(_trace, model))
-    return tuple(replace(made, origins=partial(_at, trace, index)) for index, made in enumerate(objects))
+    return tuple(replace(obj, origins=partial(_at, trace, index)) for index, obj in enumerate(objects))
 
 
 def _at(trace: Callable[[], list[Mapping[Path, Origin]]], index: int) -> Mapping[Path, Origin]:
@@ -82,13 +82,13 @@ def _trace(model: Model) -> list[Mapping[Path, Origin]]:
     jobset = cache(lambda: blame(_steps_of_jobset(model, variants)))
     histories: list[list[Step]] = []
     objects: Objects = ()
-    for plugin, made in built(shaped(model)):
-        if made.kind == JOBSET:
+    for plugin, obj in built(shaped(model)):
+        if obj.kind == JOBSET:
             steps = _steps_of_jobset(model, variants)
         else:
-            steps = _steps_of_owned(variants, plugin, made, partial(_owned, model, plugin, jobset))
+            steps = _steps_of_object(variants, plugin, obj, partial(_owned, model, plugin, jobset))
         histories.append(steps)
-        objects += (replace(made, origins=cache(partial(blame, [*steps]))),)
+        objects += (replace(obj, origins=cache(partial(blame, [*steps]))),)
     for step, after in () if model.options.faithful else passes.steps(model, objects):
         for index, one in enumerate(after):
             if index >= len(histories):
@@ -134,15 +134,15 @@ def _jobset(model: Model) -> Json:
     return objects[0].data if objects else None
 
 
-def _steps_of_owned(variants: Sequence[Model], plugin: str, made: Object, cause: Cause) -> list[Step]:
+def _steps_of_object(variants: Sequence[Model], plugin: str, obj: Object, cause: Cause) -> list[Step]:
     """Return an object that one plugin builds whole, such as a ConfigMap: without fixes, then with each."""
     steps = []
     for count, variant in enumerate(variants):
         names = variant.options.chosen()
         for maker, one in built(variant):
-            if (maker, one.kind, one.name) == (plugin, made.kind, made.name):
+            if (maker, one.kind, one.name) == (plugin, obj.kind, obj.name):
                 steps.append(Step(one.data, _by_fix(variant, names[-1]) if count else cause))
-    return [*steps, Step(made.data, cause)]
+    return [*steps, Step(obj.data, cause)]
 
 
 def _by_fix(model: Model, name: str) -> Cause:
@@ -168,7 +168,7 @@ def _resources(model: Model, path: Path) -> Origin:
 def _template(model: Model) -> Step:
     def cause(path: Path, root: Json) -> Origin:
         if path == ("metadata", "name"):
-            return Origin("input", model.job, name_place(model))
+            return Origin("input", model.job, name_path(model))
         if path == ("metadata", "namespace"):
             return namespace_origin(model)
         if path in ((), ("metadata",)):
@@ -271,7 +271,7 @@ def _owned(model: Model, plugin: str, jobset: Callable[[], Mapping[Path, Origin]
     """Return the origin of a field of an object that a plugin builds: the input that it was copied or counted from."""
     maker = _by_policy(model, plugin)
     if path == ("metadata", "name"):
-        return Origin("input", model.job, name_place(model))
+        return Origin("input", model.job, name_path(model))
     if path == ("metadata", "namespace"):
         return namespace_origin(model)
     if path == ("spec", "queue"):

@@ -295,7 +295,7 @@ def _num_nodes(model: Model) -> Findings:
 
 def _env_to_workers(model: Model, policy: JsonObject) -> Findings:
     implementation = implementation_of(policy)
-    if implementation is None or not (left := left_behind(model, implementation)):
+    if implementation is None or not (left := not_forwarded(model, implementation)):
         return ()
     these = "these variables reach" if left == env_names(model) else f"of these variables {' and '.join(left)} reach"
     where = "launcher's and the node's containers" if policy.get("runLauncherAsNode") is True else "launcher only"
@@ -347,24 +347,24 @@ def forwarded(model: Model, implementation: Implementation, container: Container
 
     Kubernetes expands $(NAME) only behind the variable itself, so those of the TrainJob come first.
     """
-    names = _told(model) if model.fixed(ENV_FIX) and not implementation.forwards else ()
+    names = _forwarded_entries(model) if model.fixed(ENV_FIX) and not implementation.forwards else ()
     if not names:
         return container
     return container.with_env(*environment(model.trainer_list("env")), literal(LIST, SEPARATOR.join(names)))
 
 
-def left_behind(model: Model, implementation: Implementation) -> list[str]:
+def not_forwarded(model: Model, implementation: Implementation) -> list[str]:
     """Return the variables of the TrainJob that ranks on other hosts do not get."""
     names = env_names(model)
     if not names or implementation.forwards or LIST in names or LIST.partition("_MCA_")[2] in _command_line(model):
         return []
-    told = _told(model) if model.fixed(ENV_FIX) else ()
+    told = _forwarded_entries(model) if model.fixed(ENV_FIX) else ()
     listed = str(_own_list(model) or "").split(SEPARATOR)
     reached = {entry.partition("=")[0] for entry in (*told, *listed, *_exported(model))}
     return [name for name in names if name not in reached]
 
 
-def _told(model: Model) -> tuple[str, ...]:
+def _forwarded_entries(model: Model) -> tuple[str, ...]:
     """Return the entries of the list that the fix sets; none where job or runtime say themselves what is forwarded.
 
     mpirun of Open MPI 4 ends at once where it finds both -x and the list.
