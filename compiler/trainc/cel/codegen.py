@@ -274,16 +274,11 @@ def _access(writer: Writer, node: plan.Access) -> Steps:
 
 
 def _absolute(writer: Writer, attribute: plan.AbsoluteAttribute) -> Steps:
-    [name] = attribute.names
-    return (yield from _variable(writer, attribute, name))
-
-
-def _variable(writer: Writer, attribute: plan.AbsoluteAttribute, name: plan.Name) -> Steps:
-    slot, qualifiers = name.slot, attribute.qualifiers
+    slot, qualifiers = attribute.slot, attribute.qualifiers
     text, position = _read(writer, slot), plan.attribute_id(attribute).position
-    start = (name.text, position)
+    start = (attribute.name, position)
     if not qualifiers:
-        return _bare(writer, attribute, slot, start)
+        return _bare(writer, attribute, start)
     if attribute.optional:
         return (yield from _qualified(writer, text, qualifiers, writer.constant(start)))
     fields = _leading(qualifiers)
@@ -321,8 +316,8 @@ def _read(writer: Writer, slot: int) -> str:
     return text
 
 
-def _bare(writer: Writer, attribute: plan.AbsoluteAttribute, slot: int, start: tuple[str, int]) -> Term:
-    text = writer.slot(slot)
+def _bare(writer: Writer, attribute: plan.AbsoluteAttribute, start: tuple[str, int]) -> Term:
+    slot, text = attribute.slot, writer.slot(attribute.slot)
     if slot in writer.filled:
         return Term(text, writer.filled[slot])
     name, constant = writer.temporary(), writer.constant(start)
@@ -416,23 +411,6 @@ def _conditional(writer: Writer, attribute: plan.ConditionalAttribute) -> Steps:
             writer.put(f"{name} = {plain(writer, found)}")
             kinds.append(None if found.maybe else found.kind)
     return Term(name, kinds[0] if kinds[0] is kinds[1] else None)
-
-
-def _maybe(writer: Writer, attribute: plan.MaybeAttribute) -> Steps:
-    """Write names of an unchecked expression: the first that is a variable counts."""
-    name, header = writer.temporary(), "if"
-    for each in attribute.attributes:
-        for candidate in each.names:
-            with writer.block(f"{header} {writer.slot(candidate.slot)} is not MISSING:"):
-                found = yield from _variable(writer, each, candidate)
-                writer.put(f"{name} = {plain(writer, found)}")
-            header = "elif"
-            if candidate.constant is not None and not each.qualifiers:
-                writer.put(f"else: {name} = {writer.constant(candidate.constant)}")
-                return Term(name)
-    names = ", ".join(each.text for each in attribute.attributes[0].names)
-    writer.put(f"else: raise EvalError({writer.constant(f'no such attribute(s): {names}')})")
-    return Term(name)
 
 
 # Operators and literals
@@ -552,7 +530,6 @@ _WRITERS: Final[Mapping[type, Callable[[Writer, Any], Steps]]] = {
     plan.AbsoluteAttribute: _absolute,
     plan.RelativeAttribute: _relative,
     plan.ConditionalAttribute: _conditional,
-    plan.MaybeAttribute: _maybe,
     plan.Logical: _logical,
     plan.Call: _call,
     plan.MakeList: _list,

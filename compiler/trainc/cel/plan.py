@@ -43,22 +43,15 @@ class ComputedQualifier(Struct, frozen=True, eq=False):
 Qualifier: TypeAlias = Union[ConstantQualifier, ComputedQualifier]  # noqa: UP007 - as the other aliases
 
 
-class Name(Struct, frozen=True):
-    """A name that may be a variable, in a slot of the frame, or else a constant: a type."""
-
-    text: str
-    slot: int
-    constant: Value = None
-
-
 class AbsoluteAttribute(Struct, frozen=True, eq=False):
-    """A variable and what qualifies it; of several names the first that exists counts.
+    """A variable, in a slot of the frame, and its qualifiers.
 
-    ``optional``: its static type is an optional; ``dynamic``: nothing is known of its type.
+    ``optional``: its static type is an optional; ``dynamic``: its static type is dyn.
     """
 
     base: Id
-    names: tuple[Name, ...]
+    name: str
+    slot: int
     qualifiers: tuple[Qualifier, ...] = ()
     optional: bool = False
     dynamic: bool = True
@@ -81,14 +74,8 @@ class ConditionalAttribute(Struct, frozen=True, eq=False):
     falsy: Attribute
 
 
-class MaybeAttribute(Struct, frozen=True, eq=False):
-    """Names and fields of an unchecked expression: ``a.b.c`` may be a variable a.b.c, or c of a.b, or of a."""
-
-    attributes: tuple[AbsoluteAttribute, ...]
-
-
 Attribute: TypeAlias = Union[  # noqa: UP007 - as the other aliases
-    AbsoluteAttribute, RelativeAttribute, ConditionalAttribute, MaybeAttribute
+    AbsoluteAttribute, RelativeAttribute, ConditionalAttribute
 ]
 
 
@@ -209,8 +196,6 @@ def attribute_id(attribute: Attribute) -> Id:
     if isinstance(attribute, ConditionalAttribute):
         truthy, falsy = attribute_id(attribute.truthy), attribute_id(attribute.falsy)
         return truthy if truthy is falsy else attribute.base
-    if isinstance(attribute, MaybeAttribute):
-        return attribute_id(attribute.attributes[0])
     return attribute.qualifiers[-1].id if attribute.qualifiers else attribute.base
 
 
@@ -242,7 +227,7 @@ def parts(part: Any) -> list[Any]:
 
 ATTRIBUTES: frozenset[type] = frozenset(
     (
-        *(AbsoluteAttribute, RelativeAttribute, ConditionalAttribute, MaybeAttribute),
+        *(AbsoluteAttribute, RelativeAttribute, ConditionalAttribute),
         *(ConstantQualifier, ComputedQualifier),
     )
 )

@@ -174,7 +174,7 @@ def _of_free(question: Question) -> Answer:
 
     def compiled(new: bool) -> Compiled | Problem:
         environment = free(names, new=new, container=container)
-        return compile_expression(question.expr, environment, checks=not question.disable_check)
+        return compile_expression(question.expr, environment, strict=not question.disable_check)
 
     made = compiled(new=False)
     answer = Answer(accepted=isinstance(compiled(new=True), Compiled))
