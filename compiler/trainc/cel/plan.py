@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, Union
 
 from msgspec import Struct
 
-from trainc.cel.ast import Node
+from trainc.cel.ast import Comprehension, Literal, Node, Select, children
 from trainc.cel.functions import Cost, Run, Work
 from trainc.cel.values import Value
 
@@ -200,37 +200,14 @@ def attribute_id(attribute: Attribute) -> Id:
 
 
 def weight(fold: Fold) -> int:
-    """Return about how many nodes one round of a loop evaluates; loops inside count for themselves."""
-    return 2 + _count(fold.condition) + _count(fold.step)
-
-
-def _count(node: Any) -> int:
-    """Return the number of nodes of a plan, those of loops inside left out."""
-    waiting, found = [node], 0
+    """Return roughly how many nodes one iteration of a loop evaluates, without those of inner loops."""
+    assert isinstance(fold.id, Comprehension)
+    waiting, found = [fold.id.condition, fold.id.step], 2
     while waiting:
-        part = waiting.pop()
-        found += part.__class__ not in ATTRIBUTES
-        if not isinstance(part, Fold):
-            waiting += parts(part)
+        node = waiting.pop()
+        found += not isinstance(node, Literal | Select)
+        waiting += () if isinstance(node, Comprehension) else children(node)
     return found
 
 
-def parts(part: Any) -> list[Any]:
-    """Return the nodes, attributes and qualifiers right below one of a plan."""
-    found: list[Any] = []
-    for name in part.__struct_fields__:
-        value: Any = getattr(part, name)
-        several: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
-        found += [each for each in several if each.__class__ in _PARTS]
-    return found
-
-
-ATTRIBUTES: frozenset[type] = frozenset(
-    (
-        *(AbsoluteAttribute, RelativeAttribute, ConditionalAttribute),
-        *(ConstantQualifier, ComputedQualifier),
-    )
-)
-_PARTS: frozenset[type] = ATTRIBUTES.union(
-    (Constant, Access, Logical, Call, MakeList, MakeMap, MakeMessage, Fold, Or, Membership)
-)
+ATTRIBUTES: frozenset[type] = frozenset((AbsoluteAttribute, RelativeAttribute, ConditionalAttribute))
