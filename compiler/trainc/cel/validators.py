@@ -16,7 +16,7 @@ from trainc.cel.library import functions, regex
 from trainc.cel.library.strings import read_clause
 from trainc.cel.types import Kind, Type, type_name
 from trainc.cel.unification import exact, kind, unwrap
-from trainc.cel.values import EvalError
+from trainc.cel.values import NO_OVERLOAD, EvalError
 
 EXEMPT = "format"
 """Literals anywhere below a call of this function may mix types."""
@@ -62,7 +62,7 @@ def _arguments(
 def _convert(checked: Checked, call: Call, literal: Literal) -> None:
     """Run a conversion. Null passes the checker, as times may be null, but nothing converts it."""
     if literal.value is None:
-        raise EvalError("no such overload")
+        raise EvalError(NO_OVERLOAD)
     [chosen] = checked.references[call].overloads
     for overload in functions()[call.function].overloads:
         if overload.id == chosen and overload.run is not None:
