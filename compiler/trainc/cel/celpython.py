@@ -18,7 +18,8 @@ from lark.visitors import Transformer_NonRecursive
 
 from trainc.cel import types
 from trainc.cel.ast import Ident, Node, postorder
-from trainc.cel.checker import Checked, check
+from trainc.cel.checker import check
+from trainc.cel.declarations import Checked
 from trainc.cel.declarations import Environment as Declarations
 from trainc.cel.environments import base, free
 from trainc.cel.issues import CompileError, display, location

@@ -6,24 +6,36 @@ may be ordered, but not tested for equality.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from types import NoneType
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import Struct, field
 
 from trainc.cel import types
-from trainc.cel.ast import Call, Comprehension, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
-from trainc.cel.declarations import Declared, Environment, qualified
+from trainc.cel.ast import (
+    Call,
+    Comprehension,
+    Entry,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Message,
+    Node,
+    Select,
+    Walk,
+    run,
+)
+from trainc.cel.declarations import Checked, Declared, Environment, Names, Reference, qualified
+from trainc.cel.escaping import RESERVED
+from trainc.cel.functions import Overload
 from trainc.cel.issues import CompileError, Issue
-from trainc.cel.judging import Judge, Reference
-from trainc.cel.types import Type
-from trainc.cel.unification import TooLarge
+from trainc.cel.types import Kind, Type
+from trainc.cel.unification import Bindings, TooLarge, application, general, is_dynamic, select, unwrap
+from trainc.cel.validators import validate
 from trainc.cel.values import Uint
 from trainc.cel.wellknown import constructed
-
-__all__ = ["Checked", "Reference", "check", "unchecked"]
 
 TOO_LARGE = "the types of the expression are too large"
 
@@ -37,113 +49,209 @@ _CONSTANTS: Mapping[type, Type] = {
     NoneType: types.NULL,
 }
 
-Steps: TypeAlias = Generator[Node, Node, Node]
-"""The checking of one node: yields a node below it to have that one checked, is sent what replaces it, and returns what
-replaces the node itself. So the depth of a tree is no depth of Python's stack."""
+Steps: TypeAlias = Walk[Node, Node]
+"""Checks one node, and returns the node that replaces it."""
 
 
-class Checked(Struct, frozen=True):
-    """An expression with its types. In ``root`` names are full, and functions with a namespace have no target.
+class _State:
+    """What is known of one expression so far: types, references and errors. Errors do not end the checking."""
 
-    ``types`` has every node of ``root``, ``references`` identifiers, calls and messages; both are empty if unchecked.
+    __slots__ = ("bindings", "environment", "issues", "names", "references", "types")
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.names = Names(environment)
+        self.bindings = Bindings()
+        self.types: dict[Node, Type] = {}
+        self.references: dict[Node, Reference] = {}
+        self.issues: list[Issue] = []
+
+    def error(self, position: int, message: str) -> None:
+        """Note an error."""
+        self.issues.append(Issue(position, message))
+
+    def undeclared(self, node: Node, name: str) -> None:
+        """Note that nothing has a name."""
+        container = self.environment.container
+        self.error(node.position, f"undeclared reference to '{name}' (in container '{container}')")
+        self.types[node] = types.ERROR
+
+    def mismatch(self, position: int, expected: Type, found: Type) -> None:
+        """Note a type where another is expected."""
+        self.error(position, f"expected type '{expected}' but found '{found}'")
+
+    def require(self, node: Node, expected: Type) -> None:
+        """Note if a node is not of a type."""
+        if not self.bindings.assignable(expected, self.types[node]):
+            self.mismatch(node.position, expected, self.types[node])
+
+    def selected(self, position: int, operand: Node, name: str, optional: bool = False) -> Type:
+        """Return the type of a field of an operand; that of an optional's, or after ``.?``, is optional."""
+        target, inside = unwrap(self.bindings.substitute(self.types[operand]))
+        result = types.DYN
+        if target.kind is Kind.MAP:
+            result = target.parameters[1]
+        elif target.kind is Kind.STRUCT:
+            result = self.declared_field(position, target.name, name)
+        elif target.kind is Kind.PARAMETER:
+            self.bindings.assignable(types.DYN, target)
+        elif not is_dynamic(target) and target.kind is not Kind.ERROR:
+            self.error(position, f"type '{target}' does not support field selection")
+        return types.optional_of(result) if inside or optional else result
+
+    def declared_field(self, position: int, struct: str, name: str) -> Type:
+        """Return the declared type of a struct's field, or that of errors.
+
+        Fields named like a word that CEL reserves are declared as ``__word__`` and found under both names
+        (k8s.io/apiserver pkg/cel/types.go, FindStructFieldType).
+        """
+        fields = self.environment.objects.get(struct)
+        if fields is None:
+            fields = self.environment.messages.get(struct)
+        if fields is None:
+            self.error(position, f"unexpected failed resolution of '{struct}'")
+            return types.ERROR
+        found = fields.get(name)
+        if found is None and name in RESERVED:
+            found = fields.get(f"__{name}__")
+        if found is None:
+            self.error(position, f"undefined field '{name}'")
+            return types.ERROR
+        return found
+
+    def resolve(self, node: Call, name: str, overloads: tuple[Overload, ...]) -> None:
+        """Find what a call may mean, by the types of its arguments."""
+        if name in ("_&&_", "_||_"):
+            self._logical(node, overloads[0].id)
+            return
+        member = node.target is not None
+        given = [self.types[each] for each in ((node.target, *node.args) if node.target is not None else node.args)]
+        result, chosen = select(overloads, member, given, self.bindings)
+        if result is None:
+            applied = application(given, member, self.bindings)
+            self.error(node.position, f"found no matching overload for '{name}' applied to '{applied}'")
+            self.types[node] = types.ERROR
+            return
+        self.types[node] = self.bindings.bounded(result)
+        self.references[node] = Reference(overloads=chosen)
+
+    def _logical(self, node: Call, overload: str) -> None:
+        wrong = False
+        for arg in node.args:
+            if not self.bindings.assignable(self.types[arg], types.BOOL):
+                self.mismatch(arg.position, types.BOOL, self.types[arg])
+                wrong = True
+        self.types[node] = types.ERROR if wrong else types.BOOL
+        if not wrong:
+            self.references[node] = Reference(overloads=(overload,))
+
+    def element(self, node: Node, optional: bool) -> Type:
+        """Return the type that an element adds to its list or map: behind a question mark it must be optional."""
+        type_ = self.types[node]
+        if not optional:
+            return type_
+        inner, inside = unwrap(type_)
+        if not inside and not is_dynamic(inner):
+            self.mismatch(node.position, types.optional_of(inner), inner)
+        return inner
+
+    def join(self, before: Type | None, type_: Type) -> Type:
+        """Return the type of elements of a list or map, one more included; dyn if they differ (see validators.py)."""
+        if before is None:
+            return type_
+        return general(before, type_) if self.bindings.assignable(before, type_) else types.DYN
+
+    def fit(self, position: int, struct: str, name: str, given: Type) -> None:
+        """Note if a value does not fit the field of a message."""
+        wanted = self.declared_field(position, struct, name)
+        if not self.bindings.assignable(wanted, given):
+            self.error(position, f"expected type of field '{name}' is '{wanted}' but provided type is '{given}'")
+
+    def iterated(self, over: Node, two: bool) -> tuple[Type, Type]:
+        """Return the types of a macro's variables over a range; the second counts only if there are two."""
+        ranged = self.bindings.substitute(self.types[over])
+        if ranged.kind is Kind.LIST:
+            [element] = ranged.parameters
+            return (types.INT, element) if two else (element, element)
+        if ranged.kind is Kind.MAP:
+            return ranged.parameters[0], ranged.parameters[1]
+        if ranged.kind in (Kind.DYN, Kind.ERROR, Kind.PARAMETER):
+            self.bindings.assignable(types.DYN, ranged)
+            return types.DYN, types.DYN
+        message = f"expression of type '{ranged}' cannot be range of a comprehension (must be list, map, or dynamic)"
+        self.error(over.position, message)
+        return types.ERROR, types.ERROR
+
+
+def check(root: Node, environment: Environment, *, strict: bool = True) -> Checked:
+    """Return the expression with its types. Raises CompileError with all errors, in cel-go's order.
+
+    If not ``strict``, errors are ignored: they show when the expression is evaluated, and its type is dyn.
     """
-
-    root: Node
-    type: Type
-    types: Mapping[Node, Type] = field(default_factory=dict)
-    references: Mapping[Node, Reference] = field(default_factory=dict)
-
-
-def check(root: Node, environment: Environment) -> Checked:
-    """Return the expression with its types. Raises CompileError with all that is wrong with it, in cel-go's order."""
-    from trainc.cel.validators import validate
-
-    judge = Judge(environment)
+    state = _State(environment)
     try:
-        node = _visit(judge, root)
-        if judge.issues:
-            raise CompileError(tuple(judge.issues))
-        found = {each: judge.bindings.substitute(type_, to_dyn=True) for each, type_ in judge.types.items()}
+        node = run(lambda each: _visit(state, each), root)
+        if state.issues and strict:
+            raise CompileError(tuple(state.issues))
+        found = {each: state.bindings.substitute(type_, to_dyn=True) for each, type_ in state.types.items()}
     except TooLarge:
         raise CompileError((Issue(root.position, TOO_LARGE),)) from None
-    checked = Checked(node, found[node], found, judge.references)
-    if issues := validate(checked):
+    checked = Checked(node, found[node] if strict else types.DYN, found, state.references)
+    if strict and (issues := validate(checked)):
         raise CompileError(tuple(issues))
     return checked
 
 
-def unchecked(root: Node, environment: Environment) -> Checked:
-    """Return the expression as it is: everything is dyn, and names are resolved in ``environment`` when it runs."""
-    return Checked(root, types.DYN)
+def _visit(state: _State, node: Node) -> Steps:
+    return _VISITS[type(node)](state, node)
 
 
-def _visit(judge: Judge, root: Node) -> Node:
-    """Check a tree from the leaves up, and return what replaces it."""
-    waiting: list[Steps] = []
-    node = root
-    while True:
-        done: Any = None
-        leaf = _LEAVES.get(type(node))
-        if leaf is None:
-            waiting.append(_BRANCHES[type(node)](judge, node))
-        else:
-            done = leaf(judge, node)
-        while waiting:
-            try:
-                node = waiting[-1].send(done)
-                break
-            except StopIteration as end:
-                done = end.value
-                waiting.pop()
-        else:
-            found: Node = done
-            return found
-
-
-def _literal(judge: Judge, node: Literal) -> Node:
-    judge.types[node] = _CONSTANTS[type(node.value)]
+def _literal(state: _State, node: Literal) -> Steps:
+    state.types[node] = _CONSTANTS[type(node.value)]
     return node
+    yield node
 
 
-def _ident(judge: Judge, node: Ident) -> Node:
-    declared = judge.names.find(node.name)
-    if declared is None:
-        judge.undeclared(node, node.name)
-        return node
-    return _refer(judge, node, declared)
+def _ident(state: _State, node: Ident) -> Steps:
+    declared = state.names.find(node.name)
+    if declared is not None:
+        return _refer(state, node, declared)
+    state.undeclared(node, node.name)
+    return node
+    yield node
 
 
-def _refer(judge: Judge, node: Ident | Select, declared: Declared) -> Node:
+def _refer(state: _State, node: Ident | Select, declared: Declared) -> Node:
     named = isinstance(node, Ident) and node.name == declared.name
     found = node if named else Ident(node.position, declared.name)
-    judge.types[found] = declared.type
-    judge.references[found] = Reference(declared.name, value=declared.value)
+    state.types[found] = declared.type
+    state.references[found] = Reference(declared.name, value=declared.value)
     return found
 
 
-def _select(judge: Judge, node: Select) -> Steps:
+def _select(state: _State, node: Select) -> Steps:
     name = qualified(node)
-    if name is not None and (declared := judge.names.find(name)) is not None:
-        return _refer(judge, node, declared)
+    if name is not None and (declared := state.names.find(name)) is not None:
+        return _refer(state, node, declared)
     operand = yield node.operand
-    result = judge.selected(node.position, operand, node.field)
+    result = state.selected(node.position, operand, node.field)
     if operand is not node.operand:
         node = Select(node.position, operand, node.field, node.test_only)
-    judge.types[node] = types.BOOL if node.test_only else judge.bindings.substitute(result)
+    state.types[node] = types.BOOL if node.test_only else state.bindings.substitute(result)
     return node
 
 
-def _call(judge: Judge, node: Call) -> Steps:
+def _call(state: _State, node: Call) -> Steps:
     args = []
     for each in node.args:
         arg = yield each
         args.append(arg)
     if node.function == "_?._":
-        return _optional_select(judge, node, args)
-    target, name, function = node.target, node.function, judge.names.function(node.function)
+        return _optional_select(state, node, args)
+    target, name, function = node.target, node.function, state.names.function(node.function)
     if target is not None:
         space = qualified(target)
-        inside = judge.names.function(f"{space}.{name}") if space is not None else None
+        inside = state.names.function(f"{space}.{name}") if space is not None else None
         if inside is None:
             target = yield target
         else:
@@ -153,76 +261,76 @@ def _call(judge: Judge, node: Call) -> Steps:
     if name != node.function or target is not node.target or any(map(_differ, args, node.args)):
         node = Call(node.position, name, target, tuple(args))
     if function is None:
-        judge.undeclared(node, name)
+        state.undeclared(node, name)
     else:
-        judge.resolve(node, *function)
+        state.resolve(node, *function)
     return node
 
 
-def _optional_select(judge: Judge, node: Call, args: list[Node]) -> Node:
-    """Judge ``operand.?field``, whose field the parser makes a string."""
+def _optional_select(state: _State, node: Call, args: list[Node]) -> Node:
+    """_State ``operand.?field``, whose field the parser makes a string."""
     operand, name = args
     assert isinstance(name, Literal)
     if operand is not node.args[0]:
         node = Call(node.position, node.function, None, (operand, name))
-    result = judge.selected(node.position, operand, str(name.value), optional=True)
-    judge.types[node] = judge.bindings.substitute(result)
-    judge.references[node] = Reference(overloads=("select_optional_field",))
+    result = state.selected(node.position, operand, str(name.value), optional=True)
+    state.types[node] = state.bindings.substitute(result)
+    state.references[node] = Reference(overloads=("select_optional_field",))
     return node
 
 
-def _list(judge: Judge, node: ListLiteral) -> Steps:
+def _list(state: _State, node: ListLiteral) -> Steps:
     joined: Type | None = None
     elements = []
     for index, each in enumerate(node.elements):
         element = yield each
         elements.append(element)
-        joined = judge.join(joined, judge.element(element, index in node.optional))
+        joined = state.join(joined, state.element(element, index in node.optional))
     if any(map(_differ, elements, node.elements)):
         node = ListLiteral(node.position, tuple(elements), node.optional)
-    joined = judge.bindings.fresh() if joined is None else joined
-    judge.types[node] = judge.bindings.bounded(types.list_of(joined))
+    joined = state.bindings.fresh() if joined is None else joined
+    state.types[node] = state.bindings.bounded(types.list_of(joined))
     return node
 
 
-def _map(judge: Judge, node: MapLiteral) -> Steps:
+def _map(state: _State, node: MapLiteral) -> Steps:
     keys: Type | None = None
     values: Type | None = None
     entries = []
     for entry in node.entries:
         key = yield entry.key
-        keys = judge.join(keys, judge.types[key])
+        keys = state.join(keys, state.types[key])
         value = yield entry.value
-        values = judge.join(values, judge.element(value, entry.optional))
+        values = state.join(values, state.element(value, entry.optional))
         entries.append(_entry(entry, key, value))
     if keys is None or values is None:
-        keys, values = judge.bindings.fresh(), judge.bindings.fresh()
+        keys, values = state.bindings.fresh(), state.bindings.fresh()
     if any(map(_differ, entries, node.entries)):
         node = MapLiteral(node.position, tuple(entries))
-    judge.types[node] = judge.bindings.bounded(types.map_of(keys, values))
+    state.types[node] = state.bindings.bounded(types.map_of(keys, values))
     return node
 
 
-def _message(judge: Judge, node: Message) -> Steps:
-    declared = judge.names.find(node.type_name)
+def _message(state: _State, node: Message) -> Steps:
+    declared = state.names.find(node.type_name)
     if declared is None:
-        judge.undeclared(node, node.type_name)
+        state.undeclared(node, node.type_name)
         return node
     result, struct, wrong = constructed(declared)
     if wrong:
-        judge.error(node.position, wrong)
+        state.error(node.position, wrong)
     entries = []
     for entry in node.entries:
         value = yield entry.value
         entries.append(_entry(entry, entry.key, value))
         # The name of a field is no expression; it is a node for the sake of one shape of entries.
         assert isinstance(entry.key, Literal)
-        judge.types[entry.key] = types.STRING
-        judge.fit(entry.position, struct, str(entry.key.value), judge.element(value, entry.optional))
+        state.types[entry.key] = types.STRING
+        state.fit(entry.position, struct, str(entry.key.value), state.element(value, entry.optional))
     if declared.name != node.type_name or any(map(_differ, entries, node.entries)):
         node = Message(node.position, declared.name, tuple(entries))
-    judge.types[node] = result
-    judge.references[node] = Reference(declared.name)
+    state.types[node] = result
+    state.references[node] = Reference(declared.name)
     return node
 
 
@@ -232,26 +340,26 @@ def _entry(entry: Entry, key: Node, value: Node) -> Entry:
     return Entry(entry.position, key, value, entry.optional)
 
 
-def _comprehension(judge: Judge, node: Comprehension) -> Steps:
+def _comprehension(state: _State, node: Comprehension) -> Steps:
     over = yield node.iter_range
     start = yield node.accu_init
-    accumulated = judge.types[start]
-    judge.names.enter({node.accu_var: accumulated})
-    first, second = judge.iterated(over, two=bool(node.iter_var2))
-    judge.names.enter({node.iter_var2: second, node.iter_var: first} if node.iter_var2 else {node.iter_var: first})
+    accumulated = state.types[start]
+    state.names.enter({node.accu_var: accumulated})
+    first, second = state.iterated(over, two=bool(node.iter_var2))
+    state.names.enter({node.iter_var2: second, node.iter_var: first} if node.iter_var2 else {node.iter_var: first})
     condition = yield node.condition
-    judge.require(condition, types.BOOL)
+    state.require(condition, types.BOOL)
     step = yield node.step
-    judge.require(step, accumulated)
-    judge.names.leave()
+    state.require(step, accumulated)
+    state.names.leave()
     result = yield node.result
-    judge.names.leave()
+    state.names.leave()
     before = (node.iter_range, node.accu_init, node.condition, node.step, node.result)
     if any(map(_differ, (over, start, condition, step, result), before)):
         node = msgspec.structs.replace(
             node, iter_range=over, accu_init=start, condition=condition, step=step, result=result
         )
-    judge.types[node] = judge.bindings.substitute(judge.types[result])
+    state.types[node] = state.bindings.substitute(state.types[result])
     return node
 
 
@@ -259,8 +367,9 @@ def _differ(new: object, old: object) -> bool:
     return new is not old
 
 
-_LEAVES: Mapping[type, Callable[[Judge, Any], Node]] = {Literal: _literal, Ident: _ident}
-_BRANCHES: Mapping[type, Callable[[Judge, Any], Steps]] = {
+_VISITS: Mapping[type, Callable[[_State, Any], Steps]] = {
+    Literal: _literal,
+    Ident: _ident,
     Select: _select,
     Call: _call,
     ListLiteral: _list,

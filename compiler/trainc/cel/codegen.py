@@ -5,194 +5,24 @@ place), the cost and the work. Costs are those of cel-go (interpreter/runtimecos
 costs is added where it begins. They are exact but where a failure is absorbed: its operand is then paid for as a whole.
 
 Compared with closures, one for each node, 1,000 jobs with all policies take two thirds of the time.
-
-Nothing of an expression becomes text of the function: names are numbered, and constants come in beside it. MARKS says
-where in the expression a line is from; a failure without a position gets that of the line that raised it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from collections.abc import Callable, Generator, Mapping
+from contextlib import nullcontext
+from typing import Any, Final, TypeAlias, cast
 
 from trainc.cel import plan
 from trainc.cel.ast import run
+from trainc.cel.codegencalls import call, fold
 from trainc.cel.cost import IDENT, LIST, MAP, MESSAGE, QUALIFIER
 from trainc.cel.runtime import NAMES
 from trainc.cel.values import Value
 from trainc.cel.work import BUDGET
+from trainc.cel.writer import Steps, Term, Writer, plain, require_bool
 
 Function: TypeAlias = Callable[[Mapping[str, Value], int], tuple[Value, int, int]]
-Chain: TypeAlias = tuple[int, tuple[str, ...]]
-"""A slot and the fields selected from it."""
-
-Mark: TypeAlias = tuple[int, int]
-"""Where in the expression a line is from, and how many calls around it, up to the next operator that absorbs failures,
-have a cost that is computed once they are done; 1 each is added where the line fails."""
-
-NOWHERE: Final[Mark] = (0, 0)
-
-_DEEPEST: Final = 12
-"""How many blocks a function has inside of each other; Python takes 20 loops and try statements."""
-
-
-class Term(NamedTuple):
-    """A value of the function being written, in a name that may be read any number of times.
-
-    ``kind``: its class, where that is certain. ``maybe``: it is an optional, and the name holds what is in it, or
-    MISSING.
-    """
-
-    text: str
-    kind: type | None = None
-    maybe: bool = False
-
-
-Steps: TypeAlias = Generator[Any, Term, Term]
-
-
-class _Block:
-    """The lines between two indentations. ``known``: the chains that have been read when it runs."""
-
-    __slots__ = ("cost", "known", "start")
-
-    def __init__(self, start: int, known: dict[Chain, str]) -> None:
-        self.start = start
-        self.cost = 0
-        self.known = known
-
-
-class Writer:
-    """The function so far. ``filled``: the slots of lists, maps and counts that loops make, with their class."""
-
-    def __init__(self, given: frozenset[int]) -> None:
-        self.given = given
-        self.filled: dict[int, type] = {}
-        self.lazy: dict[int, str] = {}
-        self.position = 0
-        self.pending = 0
-        self._lines: list[tuple[str, Mark]] = []
-        self._blocks = [_Block(0, {})]
-        self._functions: list[list[tuple[str, Mark]]] = []
-        self._temporaries = 0
-        self._names: dict[tuple[type, Any], str] = {}
-        self._slots: set[int] = set()
-        self.constants: dict[str, Value] = {}
-
-    def put(self, line: str) -> None:
-        """Add a line."""
-        self._lines.append(("    " * len(self._blocks) + line, (self.position, self.pending)))
-
-    def reserve(self) -> int:
-        """Add a line that is written later; return its number."""
-        self.put("")
-        return len(self._lines) - 1
-
-    def fill(self, number: int, line: str) -> None:
-        """Write a reserved line, in the open block."""
-        self._lines[number] = ("    " * len(self._blocks) + line, self._lines[number][1])
-
-    def charge(self, cost: int) -> None:
-        """Add a cost that is certain once the open block runs."""
-        self._blocks[-1].cost += cost
-
-    def temporary(self) -> str:
-        """Return a name that nothing else has."""
-        self._temporaries += 1
-        return f"t{self._temporaries}"
-
-    def slot(self, slot: int) -> str:
-        """Return the name of a slot."""
-        self._slots.add(slot)
-        return f"v{slot}"
-
-    def constant(self, value: Value) -> str:
-        """Return the name of a constant; equal texts share one."""
-        key = (value.__class__, value)
-        if value.__class__ is str and key in self._names:
-            return self._names[key]
-        name = f"k{len(self.constants)}"
-        self.constants[name] = value
-        if value.__class__ is str:
-            self._names[key] = name
-        return name
-
-    @property
-    def known(self) -> dict[Chain, str]:
-        """The chains that have been read wherever the next line runs, with the names that hold them."""
-        return self._blocks[-1].known
-
-    @contextmanager
-    def block(self, header: str) -> Iterator[_Block]:
-        """Write a block, which pays for itself when it runs."""
-        with self.unpaid(header) as opened:
-            yield opened
-            cost = opened.cost
-        self._lines[opened.start] = ("    " * (len(self._blocks) + 1) + (f"c += {cost}" if cost else "pass"), NOWHERE)
-
-    @contextmanager
-    def unpaid(self, header: str) -> Iterator[_Block]:
-        """Write a block whose certain cost is left to the caller."""
-        self.put(header)
-        opened = _Block(len(self._lines), dict(self.known))
-        self._blocks.append(opened)
-        self.put("pass")
-        yield opened
-        self._blocks.pop()
-
-    @contextmanager
-    def attempt(self) -> Iterator[None]:
-        """Write a block whose failures are absorbed."""
-        before, self.pending = self.pending, 0
-        with self.block("try:"):
-            yield
-        self.pending = before
-
-    @property
-    def deep(self) -> bool:
-        """Whether the next lines need a separate function."""
-        return len(self._blocks) > _DEEPEST
-
-    @contextmanager
-    def function(self, name: str) -> Iterator[None]:
-        """Write a function inside of the function, which shares its variables."""
-        outer = self._lines, self._blocks
-        self._lines, self._blocks = [], [_Block(0, {}), _Block(0, {})]
-        self.put("")
-        yield
-        cost = self._blocks[-1].cost
-        self._lines[0] = (f"        c += {cost}", NOWHERE)
-        self._functions.append([(f"    def {name}():", NOWHERE), *self._lines])
-        self._lines, self._blocks = outer
-
-    def text(self, result: str, variables: Mapping[str, int]) -> tuple[str, list[Mark]]:
-        """Return the whole function, and the marks of its lines."""
-        shared = ", ".join(["c", "w", *(f"v{slot}" for slot in sorted(self._slots))])
-        head = ["def run(names, L):", f"    f = [0, B, L]; w = 0; c = {self._blocks[0].cost}"]
-        if self._functions:
-            head += [f"    v{slot} = UNSET" for slot in sorted(self._slots)]
-        lines = [(line, NOWHERE) for line in head]
-        for definition, *body in self._functions:
-            lines += [definition, (f"        nonlocal {shared}", NOWHERE), *body]
-        lines.append(("    try:", NOWHERE))
-        lines += [
-            (f"        v{slot} = names.get({self.constant(name)}, MISSING)", NOWHERE)
-            for name, slot in variables.items()
-        ]
-        lines += [("    " + line, mark) for line, mark in self._lines]
-        lines += [
-            (line, NOWHERE)
-            for line in (
-                "        w += B - f[1]; c += f[0]",
-                "        if c > L or w > B: raise exceeded(c, L)",
-                f"        return {result}, c, w",
-                "    except FAILURES as e:",
-                "        return failed(e), c, w + B - f[1]",
-                "",
-            )
-        ]
-        return "\n".join(line for line, _ in lines), [NOWHERE, *(mark for _, mark in lines)]
 
 
 def make(root: plan.Interpretable, variables: Mapping[str, int]) -> Function:
@@ -233,23 +63,6 @@ def _position(node: Any) -> int:
     return int(node.id.position)
 
 
-def plain(writer: Writer, term: Term) -> str:
-    """Return the name of a value, an optional made whole."""
-    if not term.maybe:
-        return term.text
-    name = writer.temporary()
-    writer.put(f"{name} = NONE if {term.text} is MISSING else Optional({term.text})")
-    return name
-
-
-def require_bool(writer: Writer, term: Term) -> str:
-    """Write the check that a value is a bool, and return its name."""
-    text = plain(writer, term)
-    if term.kind is not bool or term.maybe:
-        writer.put(f"if {text}.__class__ is not bool: raise EvalError(NO_OVERLOAD)")
-    return text
-
-
 def _constant(writer: Writer, node: plan.Constant) -> Steps:
     return Term(writer.constant(node.value), node.value.__class__)
     yield node
@@ -274,16 +87,11 @@ def _access(writer: Writer, node: plan.Access) -> Steps:
 
 
 def _absolute(writer: Writer, attribute: plan.AbsoluteAttribute) -> Steps:
-    [name] = attribute.names
-    return (yield from _variable(writer, attribute, name))
-
-
-def _variable(writer: Writer, attribute: plan.AbsoluteAttribute, name: plan.Name) -> Steps:
-    slot, qualifiers = name.slot, attribute.qualifiers
+    slot, qualifiers = attribute.slot, attribute.qualifiers
     text, position = _read(writer, slot), plan.attribute_id(attribute).position
-    start = (name.text, position)
+    start = (attribute.name, position)
     if not qualifiers:
-        return _bare(writer, attribute, slot, start)
+        return _bare(writer, attribute, start)
     if attribute.optional:
         return (yield from _qualified(writer, text, qualifiers, writer.constant(start)))
     fields = _leading(qualifiers)
@@ -321,8 +129,8 @@ def _read(writer: Writer, slot: int) -> str:
     return text
 
 
-def _bare(writer: Writer, attribute: plan.AbsoluteAttribute, slot: int, start: tuple[str, int]) -> Term:
-    text = writer.slot(slot)
+def _bare(writer: Writer, attribute: plan.AbsoluteAttribute, start: tuple[str, int]) -> Term:
+    slot, text = attribute.slot, writer.slot(attribute.slot)
     if slot in writer.filled:
         return Term(text, writer.filled[slot])
     name, constant = writer.temporary(), writer.constant(start)
@@ -416,23 +224,6 @@ def _conditional(writer: Writer, attribute: plan.ConditionalAttribute) -> Steps:
             writer.put(f"{name} = {plain(writer, found)}")
             kinds.append(None if found.maybe else found.kind)
     return Term(name, kinds[0] if kinds[0] is kinds[1] else None)
-
-
-def _maybe(writer: Writer, attribute: plan.MaybeAttribute) -> Steps:
-    """Write names of an unchecked expression: the first that is a variable counts."""
-    name, header = writer.temporary(), "if"
-    for each in attribute.attributes:
-        for candidate in each.names:
-            with writer.block(f"{header} {writer.slot(candidate.slot)} is not MISSING:"):
-                found = yield from _variable(writer, each, candidate)
-                writer.put(f"{name} = {plain(writer, found)}")
-            header = "elif"
-            if candidate.constant is not None and not each.qualifiers:
-                writer.put(f"else: {name} = {writer.constant(candidate.constant)}")
-                return Term(name)
-    names = ", ".join(each.text for each in attribute.attributes[0].names)
-    writer.put(f"else: raise EvalError({writer.constant(f'no such attribute(s): {names}')})")
-    return Term(name)
 
 
 # Operators and literals
@@ -534,31 +325,18 @@ def _membership(writer: Writer, node: plan.Membership) -> Steps:
     return Term(name, bool)
 
 
-def _call(writer: Writer, node: plan.Call) -> Steps:
-    from trainc.cel.codegencalls import call
-
-    return call(writer, node)
-
-
-def _fold(writer: Writer, node: plan.Fold) -> Steps:
-    from trainc.cel.codegencalls import fold
-
-    return fold(writer, node)
-
-
 _WRITERS: Final[Mapping[type, Callable[[Writer, Any], Steps]]] = {
     plan.Constant: _constant,
     plan.Access: _access,
     plan.AbsoluteAttribute: _absolute,
     plan.RelativeAttribute: _relative,
     plan.ConditionalAttribute: _conditional,
-    plan.MaybeAttribute: _maybe,
     plan.Logical: _logical,
-    plan.Call: _call,
+    plan.Call: call,
     plan.MakeList: _list,
     plan.MakeMap: _map,
     plan.MakeMessage: _message,
-    plan.Fold: _fold,
+    plan.Fold: fold,
     plan.Or: _or,
     plan.Membership: _membership,
 }

@@ -14,8 +14,8 @@ from typing import Final, TypeAlias
 
 from trainc.cel import plan
 from trainc.cel.ast import Walk
-from trainc.cel.codegen import Steps, Term, Writer, plain, require_bool
 from trainc.cel.cost import IDENT, LIST
+from trainc.cel.writer import Steps, Term, Writer, plain, require_bool
 
 Write: TypeAlias = Callable[[Writer, plan.Call, list[Term]], Term]
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from trainc.cel.checker import Checked, check, unchecked
-from trainc.cel.declarations import Environment
+from trainc.cel.checker import check
+from trainc.cel.declarations import Checked, Environment
 from trainc.cel.environments import VARIABLES, admission, refusal
 from trainc.cel.escaping import unescape
 from trainc.cel.issues import CompileError, Issue, display
@@ -48,7 +48,7 @@ def compile_expression(
     environment: Environment,
     allowed: tuple[Type, ...] = (),
     *,
-    checks: bool = True,
+    strict: bool = True,
     what: str = "",
     wrong_type: str = "",
 ) -> Compiled | Problem:
@@ -58,7 +58,7 @@ def compile_expression(
     """
     try:
         tree = parse(text, environment.macros)
-        checked = check(tree, environment) if checks else unchecked(tree, environment)
+        checked = check(tree, environment, strict=strict)
         if allowed and (reason := refusal(checked.type, allowed)) is not None:
             return Problem(wrong_type or reason)
         return Compiled(checked, plan(checked, environment))

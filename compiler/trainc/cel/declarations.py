@@ -137,3 +137,28 @@ class Names:
             if (found := self._environment.functions.get(full)) is not None:
                 return full, found
         return None
+
+
+class Reference(Struct, frozen=True):
+    """What a node refers to.
+
+    ``name``: the full name of an identifier or of a message's type. ``overloads``: the ids of those overloads of a call
+    that its static types allow, in order. ``value``: the constant that an identifier is, a type or an enum's number;
+    an identifier of kind type without a value is one that the server cannot plan.
+    """
+
+    name: str = ""
+    overloads: tuple[str, ...] = ()
+    value: Value = None
+
+
+class Checked(Struct, frozen=True):
+    """An expression with its types. In ``root`` names are full, and functions with a namespace have no target.
+
+    ``types`` has every node of ``root``, ``references`` identifiers, calls and messages; both are empty if unchecked.
+    """
+
+    root: Node
+    type: Type
+    types: Mapping[Node, Type] = field(default_factory=dict)
+    references: Mapping[Node, Reference] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from trainc.cel.maps import MISSING, find, is_list, is_map, items
 from trainc.cel.types import type_name
 from trainc.cel.values import (
+    NO_OVERLOAD,
     Container,
     Duration,
     EvalError,
@@ -24,7 +25,6 @@ from trainc.cel.values import (
 )
 from trainc.cel.work import CHARACTERS, Meter, spend
 
-_NO_OVERLOAD = "no such overload"
 _LONG: Final = 256
 """How long a text in a list or map is compared for nothing; the work of comparing others is counted."""
 
@@ -67,6 +67,14 @@ def equal(left: Value, right: Value, meter: Meter | None = None) -> bool:
     if kind is list:
         return is_list(right) and _lists(left, right, meter)
     return is_map(left) and is_map(right) and _maps(left, right, meter)
+
+
+def same(left: Value, right: Value, meter: Meter) -> bool:
+    """Report whether ``left == right``; False if they cannot be compared."""
+    try:
+        return equal(left, right, meter)
+    except EvalError:
+        return False
 
 
 def _numbers(left: int | float | Uint, right: int | float | Uint) -> bool:
@@ -115,7 +123,7 @@ def _optionals(left: Optional, right: Optional, meter: Meter | None) -> bool:
         if isinstance(each, EvalError):
             raise each
     if right.value is None and isinstance(left.value, Opaque | Container):
-        raise EvalError(_NO_OVERLOAD)
+        raise EvalError(NO_OVERLOAD)
     return equal(left.value, right.value, meter)
 
 

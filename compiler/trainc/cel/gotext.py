@@ -6,7 +6,8 @@ Source: Go's strconv and fmt, cel-go v0.26.0 common/types.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
 from trainc.cel.types import type_name
 from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
@@ -19,6 +20,14 @@ _MOST = 120
 _ELLIPSIS = "..."
 _HEAVY = 1000
 """Values whose text is this much work are not written into errors."""
+
+SECOND, DAY = 10**9, 86400
+MIN_SECONDS, MAX_SECONDS = -62135596800, 253402300799
+"""Seconds since 1970 of the start of year 1 and of the end of year 9999."""
+
+EPOCH = datetime(1970, 1, 1)
+CYCLE_DAYS, CYCLE_YEARS = 146097, 400
+"""The calendar repeats after this many days."""
 
 
 def utf8(text: str) -> bytes:
@@ -107,9 +116,33 @@ def _bytes(value: bytes) -> str:
     return f"[{' '.join(map(str, value[:_MOST]))}]"
 
 
-def _timestamp(value: Timestamp) -> str:
-    from trainc.cel.library.times import civil
+def fraction(nanos: int) -> str:
+    """Return the fraction of a second with its point; nothing for 0."""
+    return f".{nanos:09d}".rstrip("0") if nanos else ""
 
+
+class Civil(NamedTuple):
+    """A time on a calendar and a clock. ``year`` may be one that a datetime does not have: 0 or 10000."""
+
+    year: int
+    moment: datetime
+    nanosecond: int
+
+    def text(self, separator: str) -> str:
+        """Return date and time up to the fraction of a second."""
+        return f"{self.year:04d}{self.moment:-%m-%d{separator}%H:%M:%S}{fraction(self.nanosecond)}"
+
+
+def civil(time: Timestamp, offset: int) -> Civil:
+    """Return what calendar and clock show of a time, offset seconds east of UTC."""
+    seconds, nanos = divmod(time.nanos, SECOND)
+    seconds += offset
+    cycles = 1 if seconds < MIN_SECONDS else -1 if seconds > MAX_SECONDS else 0
+    moment = EPOCH + timedelta(days=cycles * CYCLE_DAYS, seconds=seconds)
+    return Civil(moment.year - cycles * CYCLE_YEARS, moment, nanos)
+
+
+def _timestamp(value: Timestamp) -> str:
     sign, (hours, minutes) = "-" if value.offset < 0 else "+", divmod(abs(value.offset) // 60, 60)
     zone = f"{sign}{hours:02d}{minutes:02d} {'UTC' if value.offset == 0 else f'{sign}{hours:02d}{minutes:02d}'}"
     return f"{civil(value, value.offset).text(' ')} {zone}"

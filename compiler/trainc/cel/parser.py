@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
+from itertools import accumulate
 
 from trainc.cel import build
-from trainc.cel.ast import Node
+from trainc.cel.ast import Call, Node, Select, children, postorder
 from trainc.cel.issues import CompileError, Issue
 from trainc.cel.lalr import (
     BROKEN,
@@ -27,6 +27,8 @@ from trainc.cel.literals import ESCAPE, ONE_CHARACTER_ESCAPES
 WHOLE = -1
 """The position of an issue that concerns the whole expression."""
 CODE_POINTS = 100_000
+LIMIT = 250
+"""How deeply expressions may nest."""
 
 
 def parse(text: str, macros: frozenset[tuple[str, int]]) -> Node:
@@ -45,115 +47,31 @@ def parse(text: str, macros: frozenset[tuple[str, int]]) -> Node:
         root: Node = drive(automaton, tokens, len(text), builder, _building(automaton))
     except UnexpectedToken as error:
         raise CompileError((syntax_error(text, automaton, tokens, error),)) from None
-    if issues := _too_deep(automaton, tokens, len(text)) or builder.issues:
+    if issues := _nesting(root, tokens) or builder.issues:
         raise CompileError(tuple(issues))
     return root
 
 
-def _too_deep(automaton: Tables, tokens: Sequence[Token], length: int) -> list[Issue]:
+def _nesting(root: Node, tokens: Sequence[Token]) -> list[Issue]:
+    """Return the issue of an expression that nests brackets, or operators and selections, too deeply.
+
+    cel-go (parser/parser.go) counts the open rules of its grammar instead, and so may refuse an expression that nests
+    operators in brackets a little earlier.
+    """
     if len(tokens) < LIMIT:  # each level takes a token
         return []
-    message = excess(drive(automaton, tokens, length, Measure(), _measuring(automaton)))
-    return [Issue(WHOLE, message)] if message else []
+    changes = ((token.kind in BRACKETS) - (token.kind in BRACKETS.values()) for token in tokens)
+    if max(accumulate(changes)) >= LIMIT:
+        return [Issue(WHOLE, f"expression recursion limit exceeded: {LIMIT}")]
+    heights: dict[Node, int] = {}
+    for node in postorder(root):
+        heights[node] = isinstance(node, Call | Select) + max((heights[child] for child in children(node)), default=0)
+    return [Issue(WHOLE, "max recursion depth exceeded")] if heights[root] > LIMIT else []
 
 
 @cache
 def _building(automaton: Tables) -> Actions:
     return actions(automaton, build.Builder, build.RENAMING)
-
-
-@cache
-def _measuring(automaton: Tables) -> Actions:
-    return actions(automaton, Measure, MEASURED)
-
-
-# How deep cel-go's parser would go into itself: it refuses what exceeds 250 (parser/parser.go). There are two limits:
-# while it reads, how often each rule of CEL.g4 is open at once, where a chain of operators or of selections opens its
-# rule once, and once more for each right operand; and while it makes the tree, how many operators are in each other.
-
-LIMIT = 250
-
-
-class Depth(NamedTuple):
-    """How often each rule is open at once below a place; ``visit``: operators in each other."""
-
-    expr: int = 0
-    relation: int = 0
-    calc: int = 0
-    member: int = 0
-    visit: int = 0
-
-
-FLAT = Depth()
-MEASURED = frozenset(("expr", "relation", "multiplication", "primary", "literal", "ident", "unary_not", "unary_neg"))
-"""Rules of one symbol that change a depth."""
-
-
-def deepest(*parts: Depth | Token) -> Depth:
-    """Return the maximum of each part; tokens have no depth."""
-    depths = [part for part in parts if isinstance(part, Depth)]
-    return Depth(*(max(column) for column in zip(FLAT, *depths, strict=True)))
-
-
-class Measure:
-    """The measuring of one expression, which is known to be one."""
-
-    def _within(self, *parts: Depth | Token) -> Depth:
-        return deepest(*parts)
-
-    exprlist = optexpr = listinits = mapinits = mapinit = fieldinits = fieldinit = _within
-    paren_expr = list_lit = map_lit = ident_arg = dot_ident_arg = literal = ident = dot_ident = _within
-    conditionaland = conditionalor = unary = unary_not = unary_neg = _within
-
-    def _left(self, operand: Depth, _: Token) -> Depth:
-        return operand
-
-    relation_lt = relation_le = relation_gt = relation_ge = relation_eq = relation_ne = relation_in = _left
-    addition_add = addition_sub = multiplication_mul = multiplication_div = multiplication_mod = _left
-
-    def expr(self, *parts: Depth | Token) -> Depth:
-        """``conditionalor ["?" conditionalor ":" expr]``."""
-        inner = deepest(*parts)
-        return inner._replace(expr=inner.expr + 1, visit=inner.visit + (len(parts) > 1))
-
-    def relation(self, left: Depth, right: Depth | None = None) -> Depth:
-        """``addition``, or a link of a chain of them."""
-        if right is None:
-            return left._replace(relation=left.relation + 1)
-        both = deepest(left, right._replace(relation=right.relation + 2))
-        return both._replace(visit=both.visit + 1)
-
-    def multiplication(self, left: Depth, right: Depth | None = None) -> Depth:
-        """``unary``, or a link of a chain of them."""
-        if right is None:
-            return left._replace(calc=left.calc + 1)
-        return self.addition(left, self.multiplication(right))
-
-    def addition(self, left: Depth, right: Depth) -> Depth:
-        """Return the depth with a link more; sums and products are one rule of cel-go's grammar."""
-        both = deepest(left, right._replace(calc=right.calc + 1))
-        return both._replace(visit=both.visit + 1)
-
-    def primary(self, inner: Depth) -> Depth:
-        """Return the depth of a member without selections."""
-        return inner._replace(member=inner.member + 1)
-
-    def _link(self, left: Depth, *rest: Depth | Token) -> Depth:
-        both = deepest(left, self.primary(deepest(*rest)))
-        return both._replace(visit=both.visit + 1)
-
-    member_dot = member_dot_arg = member_index = _link
-
-    def member_object(self, _: Depth, *rest: Depth | Token) -> Depth:
-        """Return the depth of a message, of which the name is no chain."""
-        return self.primary(deepest(*rest))
-
-
-def excess(depth: Depth) -> str | None:
-    """Return cel-go's message where an expression is too deep."""
-    if max(depth.expr, depth.relation, depth.calc, depth.member) > LIMIT:
-        return f"expression recursion limit exceeded: {LIMIT}"
-    return "max recursion depth exceeded" if depth.visit > LIMIT else None
 
 
 # Syntax errors: the first one, in our own words. cel-go refuses the same expressions in ANTLR's.

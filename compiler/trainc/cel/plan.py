@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, Union
 
 from msgspec import Struct
 
-from trainc.cel.ast import Node
+from trainc.cel.ast import Comprehension, Literal, Node, Select, children
 from trainc.cel.functions import Cost, Run, Work
 from trainc.cel.values import Value
 
@@ -43,22 +43,15 @@ class ComputedQualifier(Struct, frozen=True, eq=False):
 Qualifier: TypeAlias = Union[ConstantQualifier, ComputedQualifier]  # noqa: UP007 - as the other aliases
 
 
-class Name(Struct, frozen=True):
-    """A name that may be a variable, in a slot of the frame, or else a constant: a type."""
-
-    text: str
-    slot: int
-    constant: Value = None
-
-
 class AbsoluteAttribute(Struct, frozen=True, eq=False):
-    """A variable and what qualifies it; of several names the first that exists counts.
+    """A variable, in a slot of the frame, and its qualifiers.
 
-    ``optional``: its static type is an optional; ``dynamic``: nothing is known of its type.
+    ``optional``: its static type is an optional; ``dynamic``: its static type is dyn.
     """
 
     base: Id
-    names: tuple[Name, ...]
+    name: str
+    slot: int
     qualifiers: tuple[Qualifier, ...] = ()
     optional: bool = False
     dynamic: bool = True
@@ -81,14 +74,8 @@ class ConditionalAttribute(Struct, frozen=True, eq=False):
     falsy: Attribute
 
 
-class MaybeAttribute(Struct, frozen=True, eq=False):
-    """Names and fields of an unchecked expression: ``a.b.c`` may be a variable a.b.c, or c of a.b, or of a."""
-
-    attributes: tuple[AbsoluteAttribute, ...]
-
-
 Attribute: TypeAlias = Union[  # noqa: UP007 - as the other aliases
-    AbsoluteAttribute, RelativeAttribute, ConditionalAttribute, MaybeAttribute
+    AbsoluteAttribute, RelativeAttribute, ConditionalAttribute
 ]
 
 
@@ -209,43 +196,18 @@ def attribute_id(attribute: Attribute) -> Id:
     if isinstance(attribute, ConditionalAttribute):
         truthy, falsy = attribute_id(attribute.truthy), attribute_id(attribute.falsy)
         return truthy if truthy is falsy else attribute.base
-    if isinstance(attribute, MaybeAttribute):
-        return attribute_id(attribute.attributes[0])
     return attribute.qualifiers[-1].id if attribute.qualifiers else attribute.base
 
 
 def weight(fold: Fold) -> int:
-    """Return about how many nodes one round of a loop evaluates; loops inside count for themselves."""
-    return 2 + _count(fold.condition) + _count(fold.step)
-
-
-def _count(node: Any) -> int:
-    """Return the number of nodes of a plan, those of loops inside left out."""
-    waiting, found = [node], 0
+    """Return roughly how many nodes one iteration of a loop evaluates, without those of inner loops."""
+    assert isinstance(fold.id, Comprehension)
+    waiting, found = [fold.id.condition, fold.id.step], 2
     while waiting:
-        part = waiting.pop()
-        found += part.__class__ not in ATTRIBUTES
-        if not isinstance(part, Fold):
-            waiting += parts(part)
+        node = waiting.pop()
+        found += not isinstance(node, Literal | Select)
+        waiting += () if isinstance(node, Comprehension) else children(node)
     return found
 
 
-def parts(part: Any) -> list[Any]:
-    """Return the nodes, attributes and qualifiers right below one of a plan."""
-    found: list[Any] = []
-    for name in part.__struct_fields__:
-        value: Any = getattr(part, name)
-        several: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
-        found += [each for each in several if each.__class__ in _PARTS]
-    return found
-
-
-ATTRIBUTES: frozenset[type] = frozenset(
-    (
-        *(AbsoluteAttribute, RelativeAttribute, ConditionalAttribute, MaybeAttribute),
-        *(ConstantQualifier, ComputedQualifier),
-    )
-)
-_PARTS: frozenset[type] = ATTRIBUTES.union(
-    (Constant, Access, Logical, Call, MakeList, MakeMap, MakeMessage, Fold, Or, Membership)
-)
+ATTRIBUTES: frozenset[type] = frozenset((AbsoluteAttribute, RelativeAttribute, ConditionalAttribute))

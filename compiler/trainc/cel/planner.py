@@ -26,18 +26,17 @@ from trainc.cel.ast import (
     Walk,
     run,
 )
-from trainc.cel.checker import Checked
-from trainc.cel.declarations import Environment, candidates, qualified
+from trainc.cel.declarations import Checked, Environment, Reference
 from trainc.cel.dispatch import find, fits, mismatch
 from trainc.cel.equality import equal
 from trainc.cel.issues import CompileError, Issue
-from trainc.cel.judging import Reference
 from trainc.cel.library import functions, regex
 from trainc.cel.library.conversions import double_to_int, double_to_uint, int_to_uint, uint_to_int
 from trainc.cel.library.operators import refuse
 from trainc.cel.maps import key_form, make_map
 from trainc.cel.runtime import KEYS
 from trainc.cel.types import Kind, type_name
+from trainc.cel.unification import is_optional
 from trainc.cel.values import EvalError, Uint, Value, type_of
 from trainc.cel.wellknown import make_message
 from trainc.cel.work import COST, LIMIT, WORK, Panic, fresh
@@ -125,9 +124,7 @@ class _Planner:
     def ident(self, node: Ident) -> Steps:
         """Plan a name."""
         reference = self._checked.references.get(node)
-        if reference is not None:
-            return self._referenced(node, reference)
-        return plan.Access(plan.MaybeAttribute((plan.AbsoluteAttribute(node, self._candidates(node.name)),)))
+        return self._referenced(node, Reference(node.name) if reference is None else reference)
         yield node
 
     def _referenced(self, node: Node, reference: Reference) -> plan.Interpretable:
@@ -136,15 +133,8 @@ class _Planner:
         type_ = self._checked.types[node]
         if type_.kind is Kind.TYPE:
             raise PlanError(node.position, f"reference to undefined type: {reference.name}")
-        names = (plan.Name(reference.name, self._slots.find(reference.name)),)
-        optional = type_.kind is Kind.OPAQUE and type_.name == "optional_type"
-        return plan.Access(plan.AbsoluteAttribute(node, names, optional=optional, dynamic=type_.kind in _DYNAMIC))
-
-    def _candidates(self, name: str) -> tuple[plan.Name, ...]:
-        return tuple(map(self._name, candidates(self._environment.container, name)))
-
-    def _name(self, text: str) -> plan.Name:
-        return plan.Name(text, self._slots.find(text), self._environment.constants.get(text))
+        slot, dynamic = self._slots.find(reference.name), type_.kind in _DYNAMIC
+        return plan.Access(plan.AbsoluteAttribute(node, reference.name, slot, (), is_optional(type_), dynamic))
 
     def select(self, node: Select) -> Steps:
         """Plan ``operand.field`` and ``has(operand.field)``."""
@@ -160,19 +150,7 @@ class _Planner:
         if isinstance(attribute, plan.ConditionalAttribute):
             truthy, falsy = (self._qualified(each, qualifier) for each in (attribute.truthy, attribute.falsy))
             return replace(attribute, truthy=truthy, falsy=falsy)
-        if isinstance(attribute, plan.MaybeAttribute):
-            return self._maybe(attribute, qualifier)
         return replace(attribute, qualifiers=(*attribute.qualifiers, qualifier))
-
-    def _maybe(self, attribute: plan.MaybeAttribute, qualifier: plan.Qualifier) -> plan.MaybeAttribute:
-        """Qualify names that may be variables as they are, or with the qualifier as part of the name."""
-        longer: tuple[plan.AbsoluteAttribute, ...] = ()
-        first = attribute.attributes[0]
-        if isinstance(qualifier, plan.ConstantQualifier) and qualifier.value.__class__ is str and not first.qualifiers:
-            names = tuple(self._name(f"{name.text}.{qualifier.value}") for name in first.names)
-            longer = (plan.AbsoluteAttribute(qualifier.id, names),)
-        shorter = (replace(each, qualifiers=(*each.qualifiers, qualifier)) for each in attribute.attributes)
-        return plan.MaybeAttribute((*longer, *shorter))
 
     def call(self, node: Call) -> Steps:
         """Plan a function or an operator."""
@@ -198,14 +176,7 @@ class _Planner:
         reference = self._checked.references.get(node)
         if reference is not None:
             return node.target, node.function, reference.overloads[0] if len(reference.overloads) == 1 else ""
-        name, target = node.function, node.target
-        if target is not None:
-            prefix = qualified(target)
-            name = f"{prefix}.{name}" if prefix is not None and target not in self._checked.references else ""
-        for full in candidates(self._environment.container, name) if name else ():
-            if full in self._environment.functions:
-                return None, full, ""
-        return target, node.function.removeprefix("."), ""
+        return node.target, node.function.removeprefix("."), ""
 
     def _index(
         self, node: Node, operand: plan.Interpretable, index: plan.Interpretable, optional: bool
@@ -239,7 +210,7 @@ class _Planner:
         if overload == "in_list" and isinstance(args[1], plan.Constant):
             return _membership(call, args[0], args[1].value)
         if function in _PATTERNS and len(args) > 1 and isinstance(args[1], plan.Constant):
-            known = bool(self._checked.references) and overload == "matches_string" and isinstance(parts[1], Literal)
+            known = overload == "matches_string" and isinstance(parts[1], Literal)
             return _patterned(call, args[1].value, known)
         return call
 
@@ -274,17 +245,16 @@ class _Planner:
     def message(self, node: Message) -> Steps:
         """Plan ``name{field: value}``."""
         reference = self._checked.references.get(node)
-        names = candidates(self._environment.container, node.type_name) if reference is None else (reference.name,)
-        known = [name for name in names if name in self._environment.messages]
-        if not known:
-            raise PlanError(node.position, f"unknown type: {node.type_name}")
+        name = node.type_name if reference is None else reference.name
+        if name not in self._environment.messages:
+            raise PlanError(node.position, f"unknown type: {name}")
         values = []
         for entry in node.entries:
             value = yield entry.value
             values.append(value)
         fields = tuple(str(entry.key.value) for entry in node.entries if isinstance(entry.key, Literal))
         optional = tuple(entry.optional for entry in node.entries)
-        return plan.MakeMessage(node, known[0], fields, tuple(values), optional, make_message)
+        return plan.MakeMessage(node, name, fields, tuple(values), optional, make_message)
 
     def comprehension(self, node: Comprehension) -> Steps:
         """Plan what macros expand to."""

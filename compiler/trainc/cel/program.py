@@ -7,9 +7,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from trainc.cel.checker import Checked
 from trainc.cel.codegen import Function, make
-from trainc.cel.declarations import Environment
+from trainc.cel.declarations import Checked, Environment
 from trainc.cel.plan import Interpretable
 from trainc.cel.planner import PlanError, Slots, plan_tree
 from trainc.cel.values import EvalError, Undecided, Value

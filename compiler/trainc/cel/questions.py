@@ -137,8 +137,7 @@ def read_question(data: Json) -> Question:
     """Return the question of a JSON object. Raises QuestionError."""
     try:
         if isinstance(data, dict):
-            data = {name: _as_read(value) for name, value in data.items() if value is not None}
-            data["vars"] = _numbers(data.get("vars", {}))
+            data = {name: _normalized(value) for name, value in data.items() if value is not None}
         question = msgspec.convert(data, Question)
     except RecursionError:
         raise QuestionError(TOO_DEEP) from None
@@ -174,7 +173,7 @@ def _of_free(question: Question) -> Answer:
 
     def compiled(new: bool) -> Compiled | Problem:
         environment = free(names, new=new, container=container)
-        return compile_expression(question.expr, environment, checks=not question.disable_check)
+        return compile_expression(question.expr, environment, strict=not question.disable_check)
 
     made = compiled(new=False)
     answer = Answer(accepted=isinstance(compiled(new=True), Compiled))
@@ -313,23 +312,14 @@ class TagError(ValueError):
     """A value that no tag describes."""
 
 
-def _as_read(value: Json) -> Json:
-    """Return JSON with texts as Go reads them: half a surrogate pair becomes U+FFFD."""
+def _normalized(value: Json) -> Json:
+    """Return JSON as an API server reads it: lone surrogates become U+FFFD, integers beyond 64 bits doubles."""
     if isinstance(value, str):
         return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_as_read(item) for item in value]
+        return [_normalized(item) for item in value]
     if isinstance(value, dict):
-        return {str(_as_read(key)): _as_read(item) for key, item in value.items()}
-    return value
-
-
-def _numbers(value: Json) -> Json:
-    """Return JSON with numbers as an API server reads them: what is no integer of 64 bits is a double."""
-    if isinstance(value, list):
-        return [_numbers(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _numbers(item) for key, item in value.items()}
+        return {str(_normalized(key)): _normalized(item) for key, item in value.items()}
     if value.__class__ is int and not INT_MIN <= value <= INT_MAX:
         return float(value)
     return value

@@ -19,6 +19,7 @@ from trainc.cel.maps import MISSING, find, from_entries, inserted, is_list, is_m
 from trainc.cel.types import type_name
 from trainc.cel.values import (
     INT_MAX,
+    NO_OVERLOAD,
     NONE,
     Container,
     EvalError,
@@ -41,7 +42,6 @@ FAILURES: Final = (*ABSORBED, Panic, Exhausted, RecursionError)
 LOOK_UP: Final = (KeyError, TypeError, AttributeError, EvalError)
 """What Python raises for a selection from a value that is no dict, or has no such key."""
 
-NO_OVERLOAD: Final = "no such overload"
 TOO_DEEP: Final = "the expression or its values are nested too deeply"
 
 

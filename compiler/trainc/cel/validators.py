@@ -7,18 +7,16 @@ pkg/cel/environment/base.go says which validators there are, and in which order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from trainc.cel.ast import Call, ListLiteral, Literal, MapLiteral, Node, children, postorder
+from trainc.cel.declarations import Checked
 from trainc.cel.gotext import utf8
 from trainc.cel.issues import Issue
-from trainc.cel.library import functions
+from trainc.cel.library import functions, regex
+from trainc.cel.library.strings import read_clause
 from trainc.cel.types import Kind, Type, type_name
 from trainc.cel.unification import exact, kind, unwrap
-from trainc.cel.values import EvalError
-
-if TYPE_CHECKING:
-    from trainc.cel.checker import Checked
+from trainc.cel.values import NO_OVERLOAD, EvalError
 
 EXEMPT = "format"
 """Literals anywhere below a call of this function may mix types."""
@@ -64,7 +62,7 @@ def _arguments(
 def _convert(checked: Checked, call: Call, literal: Literal) -> None:
     """Run a conversion. Null passes the checker, as times may be null, but nothing converts it."""
     if literal.value is None:
-        raise EvalError("no such overload")
+        raise EvalError(NO_OVERLOAD)
     [chosen] = checked.references[call].overloads
     for overload in functions()[call.function].overloads:
         if overload.id == chosen and overload.run is not None:
@@ -73,10 +71,8 @@ def _convert(checked: Checked, call: Call, literal: Literal) -> None:
 
 def _compile(_: Checked, __: Call, literal: Literal) -> None:
     """Compile a regular expression; of ``matches(text, regex)`` it is the text, as in cel-go."""
-    from trainc.cel.library.regex import check
-
     assert isinstance(literal.value, str)
-    check(literal.value)
+    regex.check(literal.value)
 
 
 _ARGUMENTS: Mapping[str, Callable[[Checked, Call, Literal], None]] = {
@@ -206,8 +202,6 @@ def _format_issues(checked: Checked, call: Call) -> Iterator[Issue]:
 
 def _letters(template: bytes, size: int) -> Iterator[str]:
     """Yield the letters of a template's clauses, for each of which there must be an argument. Raises EvalError."""
-    from trainc.cel.library.strings import read_clause
-
     used, at = 0, 0
     while (percent := template.find(b"%", at)) >= 0:
         at = percent + 1

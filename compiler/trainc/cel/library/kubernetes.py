@@ -18,7 +18,7 @@ from trainc.cel.gotext import quote_cut, utf8
 from trainc.cel.library.times import day_number
 from trainc.cel.library.urls import UrlError, parse
 from trainc.cel.types import opaque, struct
-from trainc.cel.values import INT_MIN, NONE, UINT_MAX, EvalError, Opaque, Optional, Undecided, Value
+from trainc.cel.values import INT_MIN, NO_OVERLOAD, NONE, UINT_MAX, EvalError, Opaque, Optional, Undecided, Value
 from trainc.cel.work import CHARACTERS, Meter, Panic, spend
 from trainc.kube import names
 from trainc.kube.gojson import as_float, fits, int64, ten
@@ -52,7 +52,7 @@ class Quantity(Opaque, frozen=True, eq=False):
     def equals(self, other: Value) -> bool:
         """Compare by value. Raises EvalError for another type, and for what add() or sub() returned."""
         if not isinstance(other, Quantity) or other.summed:
-            raise EvalError("no such overload")
+            raise EvalError(NO_OVERLOAD)
         return self.number.compare(other.number) == 0
 
 
@@ -159,7 +159,7 @@ class Version(Opaque, frozen=True, eq=False):
     def equals(self, other: Value) -> bool:
         """Compare by precedence, so without build metadata. Raises EvalError for another type."""
         if not isinstance(other, Version):
-            raise EvalError("no such overload")
+            raise EvalError(NO_OVERLOAD)
         return compare_versions(self, other) == 0
 
 
@@ -233,7 +233,7 @@ class Format(Opaque, frozen=True, eq=False):
     def equals(self, other: Value) -> bool:
         """Compare names. Raises EvalError for another type."""
         if not isinstance(other, Format):
-            raise EvalError("no such overload")
+            raise EvalError(NO_OVERLOAD)
         return self.name == other.name
 
 

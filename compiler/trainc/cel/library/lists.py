@@ -12,12 +12,13 @@ from functools import cmp_to_key
 from typing import Final, TypeAlias
 
 from trainc.cel import cost
-from trainc.cel.equality import equal
+from trainc.cel.equality import same
 from trainc.cel.functions import Cost, Function, function
 from trainc.cel.library.operators import add, compare, refuse
 from trainc.cel.maps import is_list
 from trainc.cel.types import type_name
 from trainc.cel.values import (
+    NO_OVERLOAD,
     NONE,
     Duration,
     EvalError,
@@ -31,17 +32,7 @@ from trainc.cel.work import Meter, check_length, spend
 
 List: TypeAlias = Sequence[Value]
 
-_NO_OVERLOAD = "no such overload"
-_HASHABLE = frozenset((bool, int, str, bytes, Duration, Uint, Timestamp, type(None)))
 _COMPARABLE = (bool, int, Uint, float, str, bytes, Timestamp, Duration)
-
-
-def _same(left: Value, right: Value, meter: Meter) -> bool:
-    """Tell whether two values are equal; an equality that fails is none."""
-    try:
-        return bool(equal(left, right, meter))
-    except EvalError:
-        return False
 
 
 def order(left: Value, right: Value) -> int | None:
@@ -56,7 +47,7 @@ def _is_sorted(items: List) -> bool:
     before: list[Value] = []
     for item in items:
         if item.__class__ not in _COMPARABLE:
-            raise EvalError(_NO_OVERLOAD)
+            raise EvalError(NO_OVERLOAD)
         if before and order(before.pop(), item) == 1:
             return False
         before.append(item)
@@ -70,7 +61,7 @@ def _extreme(name: str, worse: int) -> Callable[[List], Value]:
         best: list[Value] = []
         for item in items:
             if item.__class__ not in _COMPARABLE:
-                raise EvalError(_NO_OVERLOAD)
+                raise EvalError(NO_OVERLOAD)
             if not best or order(best[0], item) == worse:
                 best[:] = [item]
         if not best:
@@ -87,7 +78,7 @@ def _sum(zero: Value) -> Callable[[List, Meter], Value]:
         found = zero
         for item in items:
             if item.__class__ is not zero.__class__:
-                raise EvalError(_NO_OVERLOAD)
+                raise EvalError(NO_OVERLOAD)
             found = add(found, item, meter)
         return found
 
@@ -96,12 +87,12 @@ def _sum(zero: Value) -> Callable[[List, Meter], Value]:
 
 def index_of(items: List, wanted: Value, meter: Meter) -> int:
     """Return where wanted is found first, else -1."""
-    return next((index for index, item in enumerate(items) if _same(item, wanted, meter)), -1)
+    return next((index for index, item in enumerate(items) if same(item, wanted, meter)), -1)
 
 
 def _last_index_of(items: List, wanted: Value, meter: Meter) -> int:
     elements = list(items)
-    return next((index for index in range(len(elements) - 1, -1, -1) if _same(elements[index], wanted, meter)), -1)
+    return next((index for index in range(len(elements) - 1, -1, -1) if same(elements[index], wanted, meter)), -1)
 
 
 def _slice_of(items: List, start: int, end: int) -> list[Value]:
@@ -181,38 +172,13 @@ def _sorted(items: List, keys: List) -> List:
     return [element for _, element in by_rank]
 
 
-def forms(items: List) -> list[object] | None:
-    """Return hashables that are equal where elements are; None if elements are of kinds that have none.
-
-    Doubles are compared with integers as doubles, so they have forms only among themselves; NaN equals nothing.
-    """
-    kinds = {item.__class__ for item in items}
-    if kinds <= _HASHABLE:
-        return [_form(item) for item in items]
-    if kinds == {float}:
-        return [item if item == item else object() for item in items]  # noqa: PLR0124 - NaN
-    return None
-
-
-def _form(item: Value) -> object:
-    if item.__class__ is bool:
-        return (bool, item)
-    return item.value if item.__class__ is Uint else item
-
-
 def distinct(items: List, meter: Meter) -> List:
     """Return the elements without those equal to an earlier one."""
     elements = list(items)
-    keys = forms(elements)
-    if keys is not None:
-        first: dict[object, Value] = {}
-        for key, item in zip(keys, elements, strict=True):
-            first.setdefault(key, item)
-        return list(first.values())
     check_length(len(elements) ** 2)
     found: list[Value] = []
     for item in elements:
-        if not any(_same(item, other, meter) for other in found):
+        if not any(same(item, other, meter) for other in found):
             found.append(item)
     return found
 
@@ -232,9 +198,6 @@ def _last(items: List) -> Optional:
 
 def _contains_all(items: List, wanted: List, meter: Meter) -> bool:
     known, sought = list(items), list(wanted)
-    keys = forms(known + sought)
-    if keys is not None:
-        return set(keys[: len(known)]).issuperset(keys[len(known) :])
     check_length(len(known) * len(sought))
     return all(_has(known, item, meter) for item in sought)
 
@@ -245,15 +208,12 @@ def _equivalent(left: List, right: List, meter: Meter) -> bool:
 
 def _intersects(left: List, right: List, meter: Meter) -> bool:
     one, known = list(left), list(right)
-    keys = forms(one + known)
-    if keys is not None:
-        return not set(keys[: len(one)]).isdisjoint(keys[len(one) :])
     check_length(len(one) * len(known))
     return any(_has(known, item, meter) for item in one)
 
 
 def _has(known: list[Value], wanted: Value, meter: Meter) -> bool:
-    return any(_same(wanted, item, meter) for item in known)
+    return any(same(wanted, item, meter) for item in known)
 
 
 _min, _max = _extreme("min", 1), _extreme("max", -1)

@@ -16,7 +16,7 @@ from trainc.cel import cost
 from trainc.cel.functions import Function, function, reads
 from trainc.cel.gotext import cut, quote_cut
 from trainc.cel.types import opaque
-from trainc.cel.values import EvalError, Opaque, Value
+from trainc.cel.values import NO_OVERLOAD, EvalError, Opaque, Value
 
 _LENGTH = re.compile(r"[0-9]|[1-9][0-9]{1,18}", re.ASCII)
 _BROADCAST: Final = ipaddress.IPv4Address("255.255.255.255")
@@ -39,7 +39,7 @@ class Address(Opaque, frozen=True, eq=False):
     def equals(self, other: Value) -> bool:
         """Compare number and family. Raises EvalError for another type."""
         if not isinstance(other, Address):
-            raise EvalError("no such overload")
+            raise EvalError(NO_OVERLOAD)
         return self.number == other.number
 
     def size(self) -> int:
@@ -65,7 +65,7 @@ class Network(Opaque, frozen=True, eq=False):
     def equals(self, other: Value) -> bool:
         """Compare all bits and the length. Raises EvalError for another type."""
         if not isinstance(other, Network):
-            raise EvalError("no such overload")
+            raise EvalError(NO_OVERLOAD)
         return self.form() == other.form()
 
     def form(self) -> tuple[Number, int]:
@@ -161,7 +161,7 @@ def _contains_ip_text(network: Network, text: str) -> bool:
     try:
         address = parse_ip(text)
     except EvalError:
-        raise EvalError("no such overload") from None  # the server loses the message here, not for networks
+        raise EvalError(NO_OVERLOAD) from None  # the server loses the message here, not for networks
     return contains_ip(network, address)
 
 

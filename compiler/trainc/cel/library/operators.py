@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NoReturn
 
 from trainc.cel import cost
-from trainc.cel.equality import equal, length
+from trainc.cel.equality import equal, length, same
 from trainc.cel.functions import Function, Run, function
 from trainc.cel.gotext import shown
 from trainc.cel.maps import MISSING, find, inserted, is_list, is_map, items
 from trainc.cel.values import (
     INT_MAX,
     INT_MIN,
+    NO_OVERLOAD,
     NONE,
     UINT_MAX,
     Container,
@@ -46,16 +47,14 @@ LONG: Final = 256
 STRINGS: Final = 16
 """How many elements of a list are compared with a string for one unit of work."""
 
-_NO_OVERLOAD = "no such overload"
-
 
 def refuse(function: str, operand: Value) -> NoReturn:
     """Raise cel-go's error for an operand that does not know a function: strings and times word it otherwise."""
-    raise EvalError(_NO_OVERLOAD if operand.__class__ in _RECEIVERS else f"{_NO_OVERLOAD}: {function}")
+    raise EvalError(NO_OVERLOAD if operand.__class__ in _RECEIVERS else f"{NO_OVERLOAD}: {function}")
 
 
 def _mismatch() -> NoReturn:
-    raise EvalError(_NO_OVERLOAD)
+    raise EvalError(NO_OVERLOAD)
 
 
 def _int(number: int) -> int:
@@ -237,7 +236,7 @@ def compare(left: Value, right: Value) -> int:
         return int(left > right) - int(left < right)
     if kind is float and math.isnan(left):
         raise EvalError("NaN values cannot be ordered")
-    raise EvalError("no such overload")
+    raise EvalError(NO_OVERLOAD)
 
 
 def _compare_numbers(left: Value, right: Value) -> int:
@@ -277,16 +276,9 @@ def _in_list(element: Value, container: list[Value], meter: Meter) -> bool:
     if element.__class__ is str:
         spend(meter, len(container) * (1 + len(element) // LONG) // STRINGS)
         return element in container  # nothing else equals a string, in Python neither
-    at = next((at for at, other in enumerate(container) if _same(element, other, meter)), -1)
+    at = next((at for at, other in enumerate(container) if same(element, other, meter)), -1)
     spend(meter, len(container) if at < 0 else at)
     return at >= 0
-
-
-def _same(element: Value, other: Value, meter: Meter) -> bool:
-    try:
-        return equal(element, other, meter)
-    except EvalError:
-        return False
 
 
 def _in_container(element: Value, container: Container, meter: Meter) -> bool:

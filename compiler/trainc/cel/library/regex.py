@@ -16,7 +16,7 @@ from trainc.cel.functions import Run, function
 from trainc.cel.gotext import cut, from_utf8, utf8
 from trainc.cel.library.operators import refuse
 from trainc.cel.types import type_name
-from trainc.cel.values import EvalError, Optional, TypeValue, Value
+from trainc.cel.values import NO_OVERLOAD, EvalError, Optional, TypeValue, Value
 from trainc.cel.work import Meter, spend
 from trainc.data import load_json
 
@@ -173,14 +173,14 @@ def _text(value: Value) -> str:
         return str(value)
     if isinstance(value, TypeValue):
         return type_name(value.type)
-    raise EvalError("no such overload")
+    raise EvalError(NO_OVERLOAD)
 
 
 def _matches(text: Value, regex: Value) -> bool:
     if text.__class__ is not str:
         refuse("matches", text)
     if regex.__class__ is not str:
-        raise EvalError("no such overload")
+        raise EvalError(NO_OVERLOAD)
     return matches(text, regex)
 
 
@@ -196,7 +196,7 @@ def with_pattern(function: str, regex: str) -> Run:
     def call(value: Value, _: Value, *rest: Value) -> Value:
         *limit, meter = rest
         if any(each.__class__ is not int for each in limit):
-            raise EvalError("no such overload")
+            raise EvalError(NO_OVERLOAD)
         text = measured(value, meter)
         if function == "findAll":
             return _find_all(text, regex, limit[0] if limit else -1, meter)

@@ -59,7 +59,7 @@ def index_of(text: str, wanted: str, start: int = 0) -> int:
 
 def last_index_of(text: str, wanted: str) -> int:
     """Return where wanted is found last, else -1."""
-    return _last(text, wanted) if wanted else len(text)
+    return text.rfind(wanted)
 
 
 def _last_index_of_from(text: str, wanted: str, start: int) -> int:
@@ -73,13 +73,7 @@ def _last_index_of_from(text: str, wanted: str, start: int) -> int:
         raise _out_of_range(start)
     if start >= len(text):
         return -1
-    return _last(text[: start + len(wanted)], wanted)
-
-
-def _last(text: str, wanted: str) -> int:
-    # Backwards, since str.rfind takes the product of both lengths at worst, and str.find their sum.
-    at = text[::-1].find(wanted[::-1])
-    return at if at < 0 else len(text) - len(wanted) - at
+    return text.rfind(wanted, 0, start + len(wanted))
 
 
 def replace(text: str, old: str, new: str, count: int = -1) -> str:

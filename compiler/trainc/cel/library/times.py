@@ -8,22 +8,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import date, datetime, timedelta
-from typing import Final, NamedTuple
+from datetime import date, timedelta
+from typing import Final
 
 from trainc.basics.regex import lazy
 from trainc.cel import cost
 from trainc.cel.functions import Function, Run, function
-from trainc.cel.gotext import cut, quote_cut
+from trainc.cel.gotext import (
+    CYCLE_DAYS,
+    CYCLE_YEARS,
+    DAY,
+    EPOCH,
+    MAX_SECONDS,
+    MIN_SECONDS,
+    SECOND,
+    Civil,
+    civil,
+    cut,
+    quote_cut,
+)
 from trainc.cel.types import DURATION, INT, STRING, TIMESTAMP, Type, type_name
 from trainc.cel.values import INT_MAX, Duration, EvalError, Timestamp, Value
 from trainc.cel.work import CHARACTERS, Meter, spend
 from trainc.data import time_zone
 from trainc.kube.gojson import int64
 
-SECOND, DAY = 10**9, 86400
-MIN_SECONDS, MAX_SECONDS = -62135596800, 253402300799
-"""Seconds since 1970 of the first of year 1 and of the last second of year 9999."""
 TIMESTAMP_OVERFLOW = "timestamp overflow"
 
 _RFC3339 = lazy(
@@ -45,24 +54,9 @@ _MOST_NANOS = 2**63
 _MOST_DIGITS = 100
 """More digits than this are no int64, once zeros in front are gone."""
 _NUMBER = lazy("[+-]?0*[0-9]{1,18}", re.ASCII)
-_EPOCH = datetime(1970, 1, 1)
-_CYCLE_DAYS, _CYCLE_YEARS = 146097, 400
-"""The calendar repeats after so many days."""
 
 _ZONE: Final = 150
 """The work of looking for a time zone."""
-
-
-class Civil(NamedTuple):
-    """A time on a calendar and a clock. ``year`` may be one that a datetime does not have: 0 or 10000."""
-
-    year: int
-    moment: datetime
-    nanosecond: int
-
-    def text(self, separator: str) -> str:
-        """Return date and time up to the fraction of a second."""
-        return f"{self.year:04d}{self.moment:-%m-%d{separator}%H:%M:%S}{fraction(self.nanosecond)}"
 
 
 def no_conversion(given: Type, wanted: Type) -> EvalError:
@@ -73,10 +67,10 @@ def no_conversion(given: Type, wanted: Type) -> EvalError:
 def day_number(year: int, month: int, day: int) -> int | None:
     """Return the days from 1970-01-01 to a date; None if the calendar has no such day."""
     try:
-        days = date(year or _CYCLE_YEARS, month, day) - _EPOCH.date()
+        days = date(year or CYCLE_YEARS, month, day) - EPOCH.date()
     except ValueError:
         return None
-    return days.days - (0 if year else _CYCLE_DAYS)
+    return days.days - (0 if year else CYCLE_DAYS)
 
 
 def parse_timestamp(text: str) -> Timestamp:
@@ -113,11 +107,6 @@ def timestamp_to_string(time: Timestamp) -> str:
     hours, minutes = divmod(abs(time.offset) // 60, 60)
     zone = f"{'-' if time.offset < 0 else '+'}{hours:02d}:{minutes:02d}" if time.offset else "Z"
     return f"{civil(time, time.offset).text('T')}{zone}"
-
-
-def fraction(nanos: int) -> str:
-    """Return the fraction of a second with its point; nothing for 0."""
-    return f".{nanos:09d}".rstrip("0") if nanos else ""
 
 
 def parse_duration(text: str) -> Duration:
@@ -173,15 +162,6 @@ def _leading_fraction(digits: str) -> tuple[int, float]:
     return number, scale
 
 
-def civil(time: Timestamp, offset: int) -> Civil:
-    """Return what calendar and clock show of a time, offset seconds east of UTC."""
-    seconds, nanos = divmod(time.nanos, SECOND)
-    seconds += offset
-    cycles = 1 if seconds < MIN_SECONDS else -1 if seconds > MAX_SECONDS else 0
-    moment = _EPOCH + timedelta(days=cycles * _CYCLE_DAYS, seconds=seconds)
-    return Civil(moment.year - cycles * _CYCLE_YEARS, moment, nanos)
-
-
 def _zone_offset(zone: str, time: Timestamp) -> int:
     """Return how many seconds east of UTC a zone is at a time: ``America/New_York``, ``+05:30``, ``-8:00``, ``UTC``.
 
@@ -208,7 +188,7 @@ def _named_offset(name: str, time: Timestamp) -> int:
         raise EvalError(str(error).replace(name, cut(name))) from None
     # Two days inwards at both ends, since datetime cannot leave the years 1 to 9999. Nothing changes there.
     seconds = min(max(time.nanos // SECOND, MIN_SECONDS + 2 * DAY), MAX_SECONDS - 2 * DAY)
-    offset = zone.fromutc(_EPOCH.replace(tzinfo=zone) + timedelta(seconds=seconds)).utcoffset()
+    offset = zone.fromutc(EPOCH.replace(tzinfo=zone) + timedelta(seconds=seconds)).utcoffset()
     return 0 if offset is None else offset.days * DAY + offset.seconds
 
 

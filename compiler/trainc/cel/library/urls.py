@@ -18,7 +18,7 @@ from trainc.cel.functions import Function, Run, function
 from trainc.cel.gotext import quote_cut
 from trainc.cel.library.net import read_number
 from trainc.cel.types import struct
-from trainc.cel.values import EvalError, Opaque, Value
+from trainc.cel.values import NO_OVERLOAD, EvalError, Opaque, Value
 from trainc.cel.work import CHARACTERS
 from trainc.kube.fielderror import quote
 
@@ -267,7 +267,7 @@ class UrlValue(Opaque, frozen=True, eq=False):
     def equals(self, other: Value) -> bool:
         """Compare the texts. Raises EvalError for another type."""
         if not isinstance(other, UrlValue):
-            raise EvalError("no such overload")
+            raise EvalError(NO_OVERLOAD)
         return self.text() == other.text()
 
 
