@@ -16,6 +16,7 @@ from trainc.basics.regex import lazy
 from trainc.kube.fielderror import NO_FIELD, internal, invalid, quote
 from trainc.kube.gotypes import JOB_SET, typed
 from trainc.kube.names import (
+    DNS1035_LABEL_MAX_LENGTH,
     is_dns1035_label,
     is_dns1123_subdomain,
     is_domain_prefixed_path,
@@ -25,6 +26,8 @@ from trainc.schema import admit, resource
 from trainc.upstream import COORDINATOR_LABEL
 
 _RULE, _STAGE = "TC801", "jobset-webhook"
+POD_SUFFIX = "-abcde"
+"""Stands for the dash and the five random characters at the end of a pod's name."""
 MAX_INT32 = 2**31 - 1
 MAX_MANAGED_BY = 63
 MAX_CLAIM_NAME = 63
@@ -138,12 +141,26 @@ def _replicated_job(jobset: str, index: int, job: JsonObject, seen: set[str]) ->
         yield from _misnamed((*path, "name"), longest, wrong, too_long % "job")
     completions = spec.get("completions")
     indexed = spec.get("completionMode") == "Indexed" and isinstance(completions, int)
-    if indexed and (wrong := is_dns1035_label(f"{longest}-{_int(completions, 0) - 1}-abcde")):
+    if indexed and (wrong := is_dns1035_label(f"{longest}-{_int(completions, 0) - 1}{POD_SUFFIX}")):
         yield from _misnamed((*path, "name"), longest, wrong, too_long % "pod")
     for i, dependency in enumerate(objects(job.get("dependsOn"))):
         if dependency.get("name") not in seen:
             detail = f"replicatedJob: {name} cannot depend on replicatedJob: {dependency.get('name')}"
             yield _plain((*path, "dependsOn", i, "name"), detail)
+
+
+def name_limit(jobset: JsonObject) -> tuple[int, str]:
+    """Return how many characters the name of a JobSet may have, and the form of the longest name made from it."""
+    endings = []
+    for job in objects(get(jobset, "spec", "replicatedJobs")):
+        ending, spec = f"-{job.get('name')}-{_int(job.get('replicas'), 1) - 1}", as_object(get(job, "template", "spec"))
+        if spec.get("completionMode") == "Indexed":
+            ending += f"-{_int(spec.get('completions'), 1) - 1}{POD_SUFFIX}"
+        endings.append(ending)
+    longest = max(endings, key=len)
+    shown = longest.replace(POD_SUFFIX, "-<5 characters>")
+    kind = "job" if shown == longest else "pod"
+    return DNS1035_LABEL_MAX_LENGTH - len(longest), f"{kind} name <name>{shown}"
 
 
 _wrong_group = lru_cache(256)(is_dns1035_label)
