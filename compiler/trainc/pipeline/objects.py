@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from trainc.admission.companions import oversized
 from trainc.admission.crd import UNCHECKED
 from trainc.admission.jobset import admit_jobset, name_limit
-from trainc.admission.refused import Refused
 from trainc.basics.jsonvalues import Json, Path, dotted, get, objects
 from trainc.checks import check_objects
 from trainc.findings import Finding, Severity, has_errors, report
+from trainc.findings.fault import Fault
 from trainc.gitops import naming, passes
 from trainc.gitops.base import jobset_of, name_place, with_jobset
 from trainc.plugins import built, shaped
@@ -79,7 +79,7 @@ def _claims(model: Model, jobset: Object) -> Mapping[str, Json]:
     return {name: document.data.get("spec") for name, document in existing.items() if document is not None}
 
 
-def _each_once(refusals: tuple[Refused, ...]) -> tuple[Refused, ...]:
+def _each_once(refusals: tuple[Fault, ...]) -> tuple[Fault, ...]:
     """Leave out that rules are not checked, and all but one of the names that the JobSet's name makes too long."""
     too_long = [each for each in refusals if each.code == _NAME_TOO_LONG]
     return tuple(each for each in refusals if each.code != UNCHECKED and each not in too_long[:-1])
@@ -99,7 +99,7 @@ def _name_too_long(model: Model, jobset: Object, finding: Finding) -> Finding:
     )
 
 
-def _refusal(model: Model, jobset: Object, refused: Refused) -> Finding:
+def _refusal(model: Model, jobset: Object, refused: Fault) -> Finding:
     """Return the finding of a refused JobSet, at the line that caused it."""
     is_name = refused.code == _NAME_TOO_LONG
     document, path = (model.job, name_place(model)) if is_name else blamed(model, jobset, refused.path)
