@@ -36,7 +36,7 @@ def trainer(**fields: Any) -> Any:
             ("command",),
             ("TC102", "must be a list", '"python"', "a list", "begin each item with a dash"),
         ),
-        ({"args": [8]}, ("args", 0), ("TC102", "must be a string", "8", "a string", "write it in quotes")),
+        ({"args": [8]}, ("args", 0), ("TC102", "must be a string", "8 (a number)", "a string", "write it in quotes")),
         ({"env": [{}]}, ("env", 0), ("TC103", "lacks name", None, "name", None)),
         (
             {"numNodes": 2**31},

@@ -12,11 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.admission.crd import UNCHECKED, broken_rules, rule_finding, unknown_field, violation_finding
-from trainc.admission.refused import Refused
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report, suggest
+from trainc.findings.fault import Fault, report_fault
 from trainc.findings.reporting import secrets_in_plain_text
 from trainc.inputs.source import Document, Source
 from trainc.schema import Resource, admit
@@ -154,7 +154,7 @@ def admit_object(document: Document, registry: Registry) -> tuple[Document, tupl
     findings += [violation_finding(document, each) for each in result.violations if each.code != UNCHECKED]
     stored = replace(document, data=result.data)
     if (refused := oversized(result.data)) is not None:
-        findings.append(refused.finding(document))
+        findings.append(report_fault(refused, document))
     findings += [rule_finding(stored, failure, None) for failure in broken_rules(resource, result)]
     return stored, tuple(findings)
 
@@ -181,7 +181,7 @@ def _no_match(document: Document, registry: Registry, group: str, kind: str) -> 
         )
 
 
-def oversized(data: JsonObject) -> Refused | None:
+def oversized(data: JsonObject) -> Fault | None:
     """Return that a ConfigMap has too many bytes in its values (Kubernetes v1.34 pkg/apis/core/validation), or None.
 
     The path is that of its largest value. Those of binaryData count decoded.
@@ -195,7 +195,7 @@ def oversized(data: JsonObject) -> Refused | None:
     message = f"a ConfigMap of {total:,} bytes, and the API server takes {_LIMIT:,} (1 MiB)"
     path = max(sizes, key=lambda path: sizes[path])
     # In ValidateConfigMap the field is field.NewPath(""), for the whole object.
-    return Refused(path, message, f"[]: Too long: may not be more than {_LIMIT} bytes", "TC022")
+    return Fault("TC022", path, message, f"[]: Too long: may not be more than {_LIMIT} bytes")
 
 
 def _sizes(data: JsonObject) -> Iterator[tuple[Path, int]]:

@@ -8,13 +8,22 @@ from msgspec.structs import replace
 from trainc.admission.hints import field_hint, rule_hint
 from trainc.admission.rules import RuleFailure, failures
 from trainc.basics.jsonvalues import Json, Path, dotted, existing, get
+from trainc.basics.regex import lazy
+from trainc.documents.classify import RUNTIMES
+from trainc.documents.positions import unquoted
 from trainc.findings import Finding, Severity, report
+from trainc.findings.secrets import is_secret
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError, decode
+from trainc.plugins.mpi.implementations import IMPLEMENTATION_PATH, IMPLEMENTATIONS
 from trainc.schema import Admitted as Result
 from trainc.schema import Resource, Violation, admit, resource, unknown_field_hint
 from trainc.schema.inputs import go_types
+from trainc.schema.wording import QUOTE_IT, not_allowed
 from trainc.schema.wording import show as shown
+
+_SIZE_LIMIT = lazy(r"size\(self[.A-Za-z]*\) <= ([0-9]+)$")
+_WHY_SHORT = "shorten it: it becomes part of the names of pods, which are host names (DNS labels)"
 
 UNCHECKED = "TC110"
 """Says that the server evaluates no rules."""
@@ -39,7 +48,7 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
     result = admit(resource(kind), document.data, TYPES[kind], reads=True)
     severity = Severity.WARNING if faithful else None
     findings = [unknown_field(document, path, resource(kind), severity) for path in result.dropped]
-    violations = result.violations if faithful else _without_repeats(result.violations)
+    violations = result.violations if faithful else _in_default_output(document, result.violations)
     findings += [violation_finding(document, v, "decode" if v.decode else stage) for v in violations]
     stored = replace(document, data=result.data)
     findings += [
@@ -50,10 +59,19 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
     return Admitted(stored, tuple(findings))
 
 
-def _without_repeats(violations: tuple[Violation, ...]) -> tuple[Violation, ...]:
-    """Leave out what adds nothing to another violation of its path, and that rules are not checked: they are."""
+def _in_default_output(document: Document, violations: tuple[Violation, ...]) -> tuple[Violation, ...]:
+    """Leave out what adds nothing to another violation of its path, and that rules are not checked: they are.
+
+    Default output accepts more MPI implementations than the CRD.
+    """
     reported = {violation.path for violation in violations if not violation.secondary}
-    return tuple(v for v in violations if v.code != UNCHECKED and not (v.secondary and v.path in reported))
+    return tuple(
+        not_allowed(v.path, get(document.data, *v.path), list(IMPLEMENTATIONS), v.upstream)
+        if v.code == "TC104" and v.path == IMPLEMENTATION_PATH and document.data["kind"] in RUNTIMES
+        else v
+        for v in violations
+        if v.code != UNCHECKED and not (v.secondary and v.path in reported)
+    )
 
 
 def broken_rules(resource: Resource, result: Result, *, faithful: bool = False) -> tuple[RuleFailure, ...]:
@@ -74,14 +92,19 @@ def rule_finding(document: Document, failure: RuleFailure, stage: str | None) ->
     """Return the finding of a rule that a document does not meet."""
     path = existing(document.data, (*failure.path, *failure.about))
     rule = str(failure.rule.get("rule", "")).strip()
+    value = get(document.data, *path)
+    found, expected, hint = shown(value) if path else None, rule or None, rule_hint(rule, failure.message)
+    if isinstance(value, str) and (limit := _SIZE_LIMIT.search(rule)) is not None and len(value) > int(limit[1]):
+        found, expected = f"{len(value)} characters", f"at most {limit[1]} characters"
+        hint = _WHY_SHORT if path == ("metadata", "name") else hint
     return report(
         "TC201",
         document,
         path,
         failure.message,
-        found=shown(get(document.data, *path)) if path else None,
-        expected=rule or None,
-        hint=rule_hint(rule, failure.message),
+        found=found,
+        expected=expected,
+        hint=hint,
         stage=stage,
         upstream=failure.upstream,
     )
@@ -103,6 +126,10 @@ def unknown_field(document: Document, path: Path, resource: Resource, severity: 
 
 def violation_finding(document: Document, violation: Violation, stage: str | None = None) -> Finding:
     """Return the finding of a document that violates its schema."""
+    hint = violation.hint
+    if hint == QUOTE_IT and not is_secret(document.data, violation.path):
+        text = unquoted(document, violation.path)
+        hint = hint if text is None else f'{hint}: "{text}"'
     milder = violation.advisory and violation.code not in ("TC101", "TC112")
     return report(
         violation.code,
@@ -112,7 +139,7 @@ def violation_finding(document: Document, violation: Violation, stage: str | Non
         severity=Severity.WARNING if milder else None,
         found=violation.found,
         expected=violation.expected,
-        hint=field_hint(str(document.data["kind"]), violation.path) or violation.hint,
+        hint=field_hint(str(document.data["kind"]), violation.path) or hint,
         stage=stage,
         upstream=violation.upstream or None,
     )

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from trainc.admission.jobsetdefaults import with_defaults
-from trainc.admission.refused import Refused
 from trainc.admission.rules import failures
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, existing, get, objects
 from trainc.basics.regex import lazy
+from trainc.findings.fault import Fault
 from trainc.kube.fielderror import NO_FIELD, internal, invalid, quote
 from trainc.kube.gotypes import JOB_SET, typed
 from trainc.kube.names import (
+    DNS1035_LABEL_MAX_LENGTH,
     is_dns1035_label,
     is_dns1123_subdomain,
     is_domain_prefixed_path,
@@ -25,6 +26,8 @@ from trainc.schema import admit, resource
 from trainc.upstream import COORDINATOR_LABEL
 
 _RULE, _STAGE = "TC801", "jobset-webhook"
+POD_SUFFIX = "-abcde"
+"""Stands for the dash and the five random characters at the end of a pod's name."""
 MAX_INT32 = 2**31 - 1
 MAX_MANAGED_BY = 63
 MAX_CLAIM_NAME = 63
@@ -42,7 +45,7 @@ JOB_FAILURE_REASONS = (
 RESTART_JOB = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
 
 
-def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObject, tuple[Refused, ...]]:
+def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObject, tuple[Fault, ...]]:
     """Return the JobSet with the defaults of CRD and webhook, and what the first of them to refuse it says.
 
     The mutating webhook writes the JobSet anew, from Go's types, only if it sets a field. What it sets does not depend
@@ -54,17 +57,16 @@ def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObje
     admitted = admit(kind, defaulted, JOB_SET if defaulted is not data else "")
     stored, violations = admitted.data, admitted.violations
     refused = [
-        Refused(v.path, v.message, v.upstream or "", v.code, stage, expected=v.expected, hint=v.hint)
-        for v in violations
+        Fault(v.code, v.path, v.message, v.upstream, expected=v.expected, hint=v.hint, stage=stage) for v in violations
     ]
     if not any(violation.blocking for violation in violations):
         for broken in failures(kind.schema, stored):
             path = existing(stored, (*broken.path, *broken.about))
-            refused.append(Refused(path, broken.message, broken.upstream, "TC201", stage))
+            refused.append(Fault("TC201", path, broken.message, broken.upstream, stage=stage))
     return stored, tuple(refused) or tuple(dict.fromkeys(validate(stored, claims)))
 
 
-def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> Iterator[Refused]:
+def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> Iterator[Fault]:
     """Yield what the validating webhook refuses when the JobSet is created, in its order.
 
     ``claims`` holds the spec of every PersistentVolumeClaim that the job's namespace has, by name.
@@ -99,7 +101,7 @@ def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> Iterator[Refused
         yield from _volume_claims(jobset, jobs, claims)
 
 
-def _subdomain(value: Json) -> Iterator[Refused]:
+def _subdomain(value: Json) -> Iterator[Fault]:
     if not isinstance(value, str):
         return
     path = ("spec", "network", "subdomain")
@@ -110,19 +112,19 @@ def _subdomain(value: Json) -> Iterator[Refused]:
         yield _invalid(path, "spec.network.subdomain", value, too_long if TOO_LONG in text else text)
 
 
-def _managed_by(spec: JsonObject) -> Iterator[Refused]:
+def _managed_by(spec: JsonObject) -> Iterator[Fault]:
     value = spec.get("managedBy")
     if not isinstance(value, str):
         return
     path = ("spec", "managedBy")
     for text in is_domain_prefixed_path("spec.managedBy", value):
-        yield Refused(path, "must be a domain-prefixed path", text, _RULE, _STAGE)
+        yield Fault(_RULE, path, "must be a domain-prefixed path", text, stage=_STAGE)
     if len(value.encode()) > MAX_MANAGED_BY:
         detail = f"may not be more than {MAX_MANAGED_BY} bytes"
-        yield Refused(path, detail, f"spec.managedBy: Too long: {detail}", _RULE, _STAGE)
+        yield Fault(_RULE, path, detail, f"spec.managedBy: Too long: {detail}", stage=_STAGE)
 
 
-def _replicated_job(jobset: str, index: int, job: JsonObject, seen: set[str]) -> Iterator[Refused]:
+def _replicated_job(jobset: str, index: int, job: JsonObject, seen: set[str]) -> Iterator[Fault]:
     path: Path = ("spec", "replicatedJobs", index)
     name, replicas = str(job.get("name")), _int(job.get("replicas"), 1)
     spec = as_object(as_object(job.get("template")).get("spec"))
@@ -138,7 +140,7 @@ def _replicated_job(jobset: str, index: int, job: JsonObject, seen: set[str]) ->
         yield from _misnamed((*path, "name"), longest, wrong, too_long % "job")
     completions = spec.get("completions")
     indexed = spec.get("completionMode") == "Indexed" and isinstance(completions, int)
-    if indexed and (wrong := is_dns1035_label(f"{longest}-{_int(completions, 0) - 1}-abcde")):
+    if indexed and (wrong := is_dns1035_label(f"{longest}-{_int(completions, 0) - 1}{POD_SUFFIX}")):
         yield from _misnamed((*path, "name"), longest, wrong, too_long % "pod")
     for i, dependency in enumerate(objects(job.get("dependsOn"))):
         if dependency.get("name") not in seen:
@@ -146,16 +148,30 @@ def _replicated_job(jobset: str, index: int, job: JsonObject, seen: set[str]) ->
             yield _plain((*path, "dependsOn", i, "name"), detail)
 
 
+def name_limit(jobset: JsonObject) -> tuple[int, str]:
+    """Return how many characters the name of a JobSet may have, and the form of the longest name made from it."""
+    endings = []
+    for job in objects(get(jobset, "spec", "replicatedJobs")):
+        ending, spec = f"-{job.get('name')}-{_int(job.get('replicas'), 1) - 1}", as_object(get(job, "template", "spec"))
+        if spec.get("completionMode") == "Indexed":
+            ending += f"-{_int(spec.get('completions'), 1) - 1}{POD_SUFFIX}"
+        endings.append(ending)
+    longest = max(endings, key=len)
+    shown = longest.replace(POD_SUFFIX, "-<5 characters>")
+    kind = "job" if shown == longest else "pod"
+    return DNS1035_LABEL_MAX_LENGTH - len(longest), f"{kind} name <name>{shown}"
+
+
 _wrong_group = lru_cache(256)(is_dns1035_label)
 """What is wrong with the name of a group; a fleet has few."""
 
 
-def _misnamed(path: Path, shown: str, details: tuple[str, ...], too_long: str) -> Iterator[Refused]:
+def _misnamed(path: Path, shown: str, details: tuple[str, ...], too_long: str) -> Iterator[Fault]:
     for text in details:
         yield _invalid(path, dotted(path), shown, too_long if TOO_LONG in text else text)
 
 
-def _failure_policy(spec: JsonObject, jobs: list[JsonObject], names: set[str]) -> Iterator[Refused]:
+def _failure_policy(spec: JsonObject, jobs: list[JsonObject], names: set[str]) -> Iterator[Fault]:
     rules = objects(get(spec, "failurePolicy", "rules"))
     base: Path = ("spec", "failurePolicy", "rules")
     if any(rule.get("action") in RESTART_JOB for rule in rules):
@@ -189,7 +205,7 @@ def _failure_policy(spec: JsonObject, jobs: list[JsonObject], names: set[str]) -
             yield _plain((*base, indexes[-1], "name"), detail)
 
 
-def _rule_name(path: Path, name: str) -> Iterator[Refused]:
+def _rule_name(path: Path, name: str) -> Iterator[Fault]:
     length = len(name.encode())
     if not 1 <= length <= 128:
         yield _plain(
@@ -206,7 +222,7 @@ def _rule_name(path: Path, name: str) -> Iterator[Refused]:
         )
 
 
-def _coordinator(jobset: str, spec: JsonObject, jobs: list[JsonObject]) -> Iterator[Refused]:
+def _coordinator(jobset: str, spec: JsonObject, jobs: list[JsonObject]) -> Iterator[Fault]:
     coordinator = as_object(spec["coordinator"])
     name = str(coordinator.get("replicatedJob") or "")
     job_index, pod_index = _int(coordinator.get("jobIndex"), 0), _int(coordinator.get("podIndex"), 0)
@@ -235,7 +251,7 @@ def _coordinator(jobset: str, spec: JsonObject, jobs: list[JsonObject]) -> Itera
         yield _plain(path, detail)
 
 
-def _volume_claims(jobset: JsonObject, jobs: list[JsonObject], claims: Mapping[str, Json]) -> Iterator[Refused]:
+def _volume_claims(jobset: JsonObject, jobs: list[JsonObject], claims: Mapping[str, Json]) -> Iterator[Fault]:
     owner, namespace = (str(get(jobset, "metadata", key)) for key in ("name", "namespace"))
     seen: set[str] = set()
     for i, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
@@ -255,7 +271,7 @@ def _volume_claims(jobset: JsonObject, jobs: list[JsonObject], claims: Mapping[s
             seen.add(name)
 
 
-def _claim_mounts(jobs: list[JsonObject], name: str) -> Iterator[Refused]:
+def _claim_mounts(jobs: list[JsonObject], name: str) -> Iterator[Fault]:
     mounted = False
     for index, job in enumerate(jobs):
         pod_spec = as_object(get(job, "template", "spec", "template", "spec"))
@@ -273,7 +289,7 @@ def _claim_mounts(jobs: list[JsonObject], name: str) -> Iterator[Refused]:
         yield _invalid(("spec", "replicatedJobs"), "spec.replicatedJobs", shown if jobs else None, detail)
 
 
-def _existing_claim(name: str, spec: Json, policy: JsonObject, at: tuple[int, int]) -> Iterator[Refused]:
+def _existing_claim(name: str, spec: Json, policy: JsonObject, at: tuple[int, int]) -> Iterator[Fault]:
     path: Path = ("spec", "volumeClaimPolicies", at[0])
     template = get(policy, "templates", at[1], "spec")
     shown = typed(template or {}, CLAIM_SPEC)
@@ -287,13 +303,13 @@ def _existing_claim(name: str, spec: Json, policy: JsonObject, at: tuple[int, in
         yield _invalid(where, dotted(where), kept, "retentionPolicy must be retain when PVC exists")
 
 
-def _plain(path: Path, detail: str) -> Refused:
-    return Refused(path, detail, internal(NO_FIELD, detail), _RULE, _STAGE)
+def _plain(path: Path, detail: str) -> Fault:
+    return Fault(_RULE, path, detail, internal(NO_FIELD, detail), stage=_STAGE)
 
 
-def _invalid(path: Path, field: str, value: Json, detail: str) -> Refused:
+def _invalid(path: Path, field: str, value: Json, detail: str) -> Fault:
     code = "TC802" if detail.startswith(NAME_TOO_LONG) else _RULE
-    return Refused(path, detail, invalid(field, value, detail), code, _STAGE)
+    return Fault(code, path, detail, invalid(field, value, detail), stage=_STAGE)
 
 
 def _int(value: Json, absent: int) -> int:

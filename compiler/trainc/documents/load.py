@@ -13,7 +13,7 @@ from functools import partial
 import msgspec
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, existing
+from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted
 from trainc.documents.libyaml import may_have_comment, yaml_comments
 from trainc.documents.positions import BOM, Lines, Marks, divide
 from trainc.documents.problems import MAX_DOCUMENTS, SMALL_TEXT, Problem, Refused, excess
@@ -87,8 +87,7 @@ def _bounded(units: Iterator[_Unit]) -> Iterator[_Unit]:
 def _finding(document: Document, problem: Problem) -> Finding:
     refused = problem.upstream is not None or problem.code in ("TC002", "TC006")
     stage = (problem.stage or "decode") if refused else None
-    # A repeated key may have taken the rest of the path away.
-    return report_fault(replace(problem, stage=stage), document, existing(document.data, problem.path))
+    return report_fault(replace(problem, stage=stage), document)
 
 
 def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:

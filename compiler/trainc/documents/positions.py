@@ -107,6 +107,27 @@ def _character(text: str, mark: Mark, value: str, offset: int, *, key: bool) -> 
     None where the string cannot be found in the text.
     """
     text = text.removeprefix(BOM)
+    scalar = _scalar(text, mark, key=key)
+    if scalar is None:
+        return None
+    order = sum(1 for char in value[:offset] if not char.isspace())
+    offsets = list(_block(text, scalar) if scalar.style in ("|", ">") else _flow(text, scalar))
+    # Behind the end, where more was expected, stands the last character.
+    return Lines(text).mark(offsets[min(order, len(offsets) - 1)]) if offsets else None
+
+
+def unquoted(document: Document, path: Path) -> str | None:
+    """Return the text of the plain scalar at a path as it is written, or None where there is no plain scalar."""
+    mark = document.marks().get(path)
+    if mark is None:
+        return None
+    text = document.source.decoded().removeprefix(BOM)
+    scalar = _scalar(text, mark, key=isinstance(path[-1], str))
+    return text[scalar.begin : scalar.end] if scalar is not None and not scalar.style else None
+
+
+def _scalar(text: str, mark: Mark, *, key: bool) -> Scalar | None:
+    """Return the scalar at a mark; ``key``: the one after the key at the mark."""
     lines, scalars = _scalars(text)
     begin = lines.offset(mark)
     index = bisect_left(scalars, begin, key=attrgetter("begin"))
@@ -115,11 +136,7 @@ def _character(text: str, mark: Mark, value: str, offset: int, *, key: bool) -> 
     index += key
     if index == len(scalars) or (key and not scalars[index].follows):
         return None
-    scalar = scalars[index]
-    order = sum(1 for char in value[:offset] if not char.isspace())
-    offsets = list(_block(text, scalar) if scalar.style in ("|", ">") else _flow(text, scalar))
-    # Behind the end, where more was expected, stands the last character.
-    return lines.mark(offsets[min(order, len(offsets) - 1)]) if offsets else None
+    return scalars[index]
 
 
 @lru_cache(maxsize=4)

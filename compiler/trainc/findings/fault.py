@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from trainc.basics.jsonvalues import Path
+from trainc.basics.jsonvalues import Path, existing
 from trainc.findings.finding import Finding, Related, Severity
 from trainc.findings.reporting import report
 from trainc.inputs.source import Document
@@ -35,11 +35,14 @@ def report_fault(
     severity: Severity | None = None,
     related: tuple[Related, ...] = (),
 ) -> Finding:
-    """Return the finding of a fault in a document, at ``path`` if that differs from the fault's own."""
+    """Return the finding of a fault in a document.
+
+    ``path`` defaults to the fault's own, or the part of it that the document has.
+    """
     return report(
         fault.code,
         document,
-        fault.path if path is None else path,
+        existing(document.data, fault.path) if path is None else path,
         fault.message,
         severity=severity,
         found=fault.found,
@@ -47,5 +50,5 @@ def report_fault(
         hint=fault.hint,
         related=related,
         stage=fault.stage,
-        upstream=fault.upstream,
+        upstream=fault.upstream or None,
     )

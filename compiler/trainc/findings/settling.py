@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct, field
@@ -105,6 +106,9 @@ SHOWN: Final = 2
 
 _COUNT = lazy(r" \(in \d+ TrainJobs(?: of \d+ environments)?: [^()]*\)\Z")
 
+_AMBIGUOUS: Final = "TC005"
+_WRONG_TYPE: Final = ("TC006", "TC102", "TC108")
+
 MOST: Final = 64
 """The most findings of one code that are reported per file."""
 
@@ -136,7 +140,8 @@ def collapse(own: Iterable[Finding], jobs: Iterable[JobFindings]) -> list[Findin
     name. Its message then says how many jobs and environments have it. A finding in ``own`` is not counted.
     """
     groups: dict[Hashable, _Group] = {}
-    for finding in own:
+    jobs = [*jobs]
+    for finding in _without_ambiguous_types(own, jobs):
         groups.setdefault((_position(finding), finding.message), _Group(finding))
     reported = frozenset(groups)
     for job in jobs:
@@ -147,6 +152,20 @@ def collapse(own: Iterable[Finding], jobs: Iterable[JobFindings]) -> list[Findin
                 group.jobs.setdefault(job.name if job.key is None else job.key, job.name)
                 group.environments.add(job.environment)
     return [_counted(group) for group in _joined(groups.values())]
+
+
+def _without_ambiguous_types(own: Iterable[Finding], jobs: Iterable[OfJob]) -> Iterable[Finding]:
+    """Leave out that a scalar is ambiguous where it has the wrong type, whose finding says what to write."""
+    own = [*own]
+    if not any(finding.code == _AMBIGUOUS for finding in own):
+        return own
+    found = chain(own, *(job.findings for job in jobs))
+    wrong = {(each.document.source, each.document.index, each.path) for each in found if each.code in _WRONG_TYPE}
+    return [
+        finding
+        for finding in own
+        if finding.code != _AMBIGUOUS or (finding.document.source, finding.document.index, finding.path) not in wrong
+    ]
 
 
 def _position(finding: Finding) -> Hashable:

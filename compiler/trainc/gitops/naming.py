@@ -33,6 +33,8 @@ _NAME: Path = ("metadata", "name")
 _ANNOTATIONS: Path = ("metadata", "annotations")
 _RESERVED: Final = lazy(r"(con|prn|aux|nul|com[1-9]|lpt[1-9])(\..*)?")
 """Names of devices: https://learn.microsoft.com/windows/win32/fileio/naming-a-file"""
+_DIGITS: Final = 8
+"""The length of a hash in names."""
 _RULE: Final = 'a whole number from 1, such as "2"'
 
 
@@ -127,6 +129,12 @@ def named(model: Model, objects: Objects) -> Model:
     if jobset is None:
         return model
     return replace(model, name=f"{model.name}-{_digest(jobset.data, objects)}")
+
+
+def added_characters(model: Model) -> int:
+    """Return how many characters the run number and the hash add to the name of a TrainJob."""
+    plain = replace(model, name=model.title)
+    return len(numbered(plain).name) - len(plain.name) + (1 + _DIGITS if is_by_content(model) else 0)
 
 
 def _digest(jobset: JsonObject, objects: Objects) -> str:
@@ -251,9 +259,9 @@ def _cause(model: Model, path: Path, root: Json) -> Origin:
 
 
 def _hash(value: Json) -> str:
-    """Return eight hexadecimal digits of the hash of a value."""
+    """Return the first hexadecimal digits of the hash of a value."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
-    return sha256(text.encode()).hexdigest()[:8]
+    return sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
 PASS: Final = Pass("naming", check=check)

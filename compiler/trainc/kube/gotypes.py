@@ -36,12 +36,17 @@ _PLAIN: dict[str, type] = {"string": str, "bool": bool}
 
 
 class GoDecodeError(ValueError):
-    """A document that Go's JSON decoder refuses. ``message`` is Go's text, ``path`` leads to the value."""
+    """A document that Go's JSON decoder refuses.
 
-    def __init__(self, path: Path, message: str) -> None:
+    ``message`` is Go's text, ``path`` leads to the value. ``go_type`` is the type that Go expected there; it is empty
+    where the type decodes itself.
+    """
+
+    def __init__(self, path: Path, message: str, go_type: str = "") -> None:
         super().__init__(f"{dotted(path)}: {message}")
         self.path = path
         self.message = message
+        self.go_type = go_type
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -143,7 +148,7 @@ def _error(first: _Mismatch, data: Json, codec: _Codec) -> GoDecodeError:
         else:
             current = first
             break
-    return GoDecodeError(tuple(current.steps[::-1]), current.message())
+    return GoDecodeError(tuple(current.steps[::-1]), current.message(), current.go_type)
 
 
 def _without(data: Json, path: list[str | int]) -> Json:

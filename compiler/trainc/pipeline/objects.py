@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from trainc.admission.companions import oversized
 from trainc.admission.crd import UNCHECKED
-from trainc.admission.jobset import admit_jobset
-from trainc.admission.refused import Refused
+from trainc.admission.jobset import admit_jobset, name_limit
 from trainc.basics.jsonvalues import Json, Path, dotted, get, objects
 from trainc.checks import check_objects
 from trainc.findings import Finding, Severity, has_errors, report
+from trainc.findings.fault import Fault
 from trainc.gitops import naming, passes
 from trainc.gitops.base import jobset_of, name_path, with_jobset
 from trainc.plugins import built, shaped
@@ -19,6 +21,7 @@ from trainc.plugins.origins import source_of
 from trainc.provenance.trace import attributed
 
 _NODES: Path = ("spec", "trainer", "numNodes")
+_NAME_TOO_LONG = "TC802"
 _CLAIM = "v1/PersistentVolumeClaim"
 
 
@@ -45,7 +48,7 @@ def _build(model: Model) -> tuple[Objects, list[Finding]]:
         objs = with_jobset(objs, data)
         jobset = jobset_of(objs)
         assert jobset is not None, "it has other data now"
-        refusals = tuple(each for each in refusals if faithful or each.code != UNCHECKED)
+        refusals = refusals if faithful else _each_once(refusals)
         findings += [_refusal(model, jobset, refusal) for refusal in refusals]
         findings += () if refusals else check_objects(model, jobset)
     if faithful or has_errors(findings):
@@ -76,20 +79,40 @@ def _claims(model: Model, jobset: Object) -> Mapping[str, Json]:
     return {name: document.data.get("spec") for name, document in existing.items() if document is not None}
 
 
-def _refusal(model: Model, jobset: Object, refused: Refused) -> Finding:
+def _each_once(refusals: tuple[Fault, ...]) -> tuple[Fault, ...]:
+    """Leave out that rules are not checked, and all but one of the names that the JobSet's name makes too long."""
+    too_long = [each for each in refusals if each.code == _NAME_TOO_LONG]
+    return tuple(each for each in refusals if each.code != UNCHECKED and each not in too_long[:-1])
+
+
+def _name_too_long(model: Model, jobset: Object, finding: Finding) -> Finding:
+    """Return the finding of a JobSet's name that is too long, with the number of characters that it may have."""
+    most, longest = name_limit(jobset.data)
+    most -= naming.added_characters(model)
+    if most < 1:
+        return replace(finding, hint=f"shorten the name of the replicated job: the {longest} is limited to 63")
+    return replace(
+        finding,
+        found=f"{len(model.title)} characters",
+        expected=f"at most {most} characters",
+        hint=f"use at most {most} characters: the {longest} is limited to 63",
+    )
+
+
+def _refusal(model: Model, jobset: Object, refused: Fault) -> Finding:
     """Return the finding of a refused JobSet, at the line that caused it."""
-    is_name = refused.code == "TC802"
+    is_name = refused.code == _NAME_TOO_LONG
     document, path = (model.job, name_path(model)) if is_name else source_of(model, jobset, refused.path)
     place, text = dotted(refused.path), refused.message
     parent = dotted(refused.path[:-1])  # of a key, which is named apart
-    return report(
+    finding = report(
         refused.code,
         document,
         path,
         f"the JobSet is refused: {text if text.startswith((place, f'{parent} ')) else f'{place}: {text}'}",
-        found=jobset.name if is_name and jobset.name != model.title else None,
         expected=refused.expected,
         hint=refused.hint,
         stage=refused.stage,
         upstream=refused.upstream,
     )
+    return _name_too_long(model, jobset, finding) if is_name else finding

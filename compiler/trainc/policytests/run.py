@@ -17,6 +17,7 @@ from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get,
 from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB, Key, classify, identity
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, has_errors, report, suggest
+from trainc.findings.fault import report_fault
 from trainc.findings.settling import collapse
 from trainc.inputs.source import Document, Source
 from trainc.kube.gotypes import GoDecodeError
@@ -140,7 +141,7 @@ def _stored(document: Document, registry: Registry) -> tuple[Document, tuple[Fin
     except GoDecodeError as error:
         place = existing(document.data, error.path)
         return document, (report("TC109", document, place, f"cannot be decoded: {error.message}"),)
-    return replace(document, data=data), tuple(each._replace(stage=None).finding(document) for each in refused)
+    return replace(document, data=data), tuple(report_fault(replace(each, stage=None), document) for each in refused)
 
 
 def _in_namespace(document: Document) -> Document:

@@ -7,23 +7,24 @@ to load, find all of them, by the schema that msgspec generates from the type.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct, field
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get
+from trainc.documents.positions import BOM, Lines
 from trainc.documents.problems import Problem, Refused
-from trainc.documents.yaml import read_yaml
+from trainc.documents.yaml import offsets, read_yaml
 from trainc.findings import Finding, has_errors, report, severities, sort_key, suggest
 from trainc.findings.display import is_printable
 from trainc.findings.reporting import secrets_in_plain_text
 from trainc.inputs.imagelock import IMAGES, NAME, Lock, LockFile, key_of
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.settings import RECOMMENDED, ConfigFile, expanded, options_of
-from trainc.inputs.source import Document, Mark, Source
+from trainc.inputs.source import Document, Source
 from trainc.project.files import KEY as UNMANAGED
 from trainc.upstream import FIXES
 
@@ -191,7 +192,6 @@ def _position(data: JsonObject, name: str, tool: str) -> Path:
     return ("environments", name, tool) if tool in own else ("environments", name)
 
 
-_BOM = "\ufeff"
 _SHOWN = 60
 """The most characters of a value that a finding shows."""
 
@@ -212,29 +212,16 @@ def read_document(source: Source) -> tuple[Json, Document, tuple[Finding, ...]]:
     Findings are those of any YAML text: TC001 to TC005, TC012. The document's data is empty if the value is no mapping.
     """
     text = source.text if isinstance(source.text, str) else source.text.decode("utf-8", "surrogateescape")
-    text = text.removeprefix(_BOM)
+    text = text.removeprefix(BOM)
+    lines = Lines(text)
     try:
         data, problems = read_yaml(text)
     except Refused as refusal:
-        mark = _mark(text, refusal.offset)
+        mark = lines.mark(refusal.offset)
         document = Document(source, {}, 0, lambda: {(): mark})
         return None, document, (_finding(document, refusal.problem),)
-    document = Document(source, data if isinstance(data, dict) else {}, 0, _marks(text))
+    document = Document(source, data if isinstance(data, dict) else {}, 0, lines.marks(partial(offsets, text), 0))
     return data, document, tuple(_finding(document, problem) for problem in problems)
-
-
-def _marks(text: str) -> Callable[[], Mapping[Path, Mark]]:
-    def marks() -> Mapping[Path, Mark]:
-        from trainc.documents.yaml import offsets  # only to place a finding
-
-        return {path: _mark(text, offset) for path, offset in offsets(text).items()}
-
-    return cache(marks)
-
-
-def _mark(text: str, offset: int) -> Mark:
-    start = text.rfind("\n", 0, offset) + 1
-    return Mark(text.count("\n", 0, offset) + 1, offset - start + 1)
 
 
 def _finding(document: Document, problem: Problem) -> Finding:

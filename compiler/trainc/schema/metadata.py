@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted
+from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, get
 from trainc.kube.fielderror import go_value, invalid
 from trainc.kube.gojson import go_json
 from trainc.kube.gotypes import GoDecodeError, decode, fields
@@ -30,7 +30,7 @@ from trainc.kube.names import (
     validate_namespace_name,
 )
 from trainc.schema.structural import Structural
-from trainc.schema.wording import Violation, show
+from trainc.schema.wording import ARTICLES, Violation, show, type_hint, wrong_type
 
 OBJECT_META = "v1.ObjectMeta"
 """The Go type of metadata."""
@@ -77,7 +77,7 @@ def read_metadata(data: JsonObject, *, namespaced: bool) -> tuple[JsonObject, tu
     try:
         metadata = decode(given, OBJECT_META)
     except GoDecodeError as error:
-        return data, (), _undecodable(("metadata", *error.path), "metadata", error.message, error.message)
+        return data, (), _undecodable(("metadata", *error.path), get(data, "metadata", *error.path), error)
     assert isinstance(metadata, dict), "a struct is written as an object"
     if not namespaced and "namespace" in metadata:
         metadata = {key: value for key, value in metadata.items() if key != "namespace"}
@@ -90,9 +90,20 @@ def read_metadata(data: JsonObject, *, namespaced: bool) -> tuple[JsonObject, tu
     )
 
 
-def _undecodable(path: Path, name: str, detail: str, upstream: str) -> Violation:
-    message = f"{name} cannot be decoded: {detail.removeprefix('json: ')}"
-    return Violation("TC108", path, message, upstream, decode=True)
+_TYPES = {"string": "string", "types.UID": "string", "bool": "boolean", "int64": "integer"}
+"""JSON's types of the scalars in metadata, by Go's."""
+
+
+def _undecodable(path: Path, value: Json, error: GoDecodeError, upstream: str | None = None) -> Violation:
+    """Return the violation of a value in metadata that Go cannot decode; ``upstream`` defaults to Go's text."""
+    upstream = error.message if upstream is None else upstream
+    if not error.go_type:
+        message = f"{dotted(path)} cannot be decoded: {error.message}"
+        return Violation("TC108", path, message, upstream, show(value), decode=True)
+    kind = "array" if error.go_type.startswith("[]") else _TYPES.get(error.go_type, "object")
+    expected = ARTICLES.get(kind, f"a {kind}")
+    violation = wrong_type("TC108", path, upstream, value, expected=expected, hint=type_hint([kind], value))
+    return replace(violation, blocking=False, decode=True)
 
 
 def _unknown_fields(value: Json, struct: str) -> list[Path]:
@@ -270,9 +281,9 @@ def read_embedded(schema: Structural, data: Json) -> tuple[Json, tuple[Path, ...
     def read(value: JsonObject, path: Path, text: str) -> JsonObject:
         for key in ("apiVersion", "kind"):
             if not isinstance(value.get(key) or "", str):
-                here, detail = (*path, key), "must be a string"
-                upstream = f"{text}.{key}: Invalid value: {go_value(value[key])}: {detail}"
-                raise EmbeddedError(_undecodable(here, dotted(here), detail, upstream))
+                upstream = f"{text}.{key}: Invalid value: {go_value(value[key])}: must be a string"
+                here = (*path, key)
+                raise EmbeddedError(_undecodable(here, value[key], GoDecodeError(here, "", "string"), upstream))
         if value.get("metadata") is None:
             return value
         given = value["metadata"]
@@ -281,7 +292,7 @@ def read_embedded(schema: Structural, data: Json) -> tuple[Json, tuple[Path, ...
         except GoDecodeError as error:
             upstream = f"{text}.metadata: Invalid value: {go_value(given)}: {error.message}"
             here = (*path, "metadata", *error.path)
-            raise EmbeddedError(_undecodable(here, dotted(here), error.message, upstream)) from None
+            raise EmbeddedError(_undecodable(here, get(given, *error.path), error, upstream)) from None
         dropped.extend((*path, "metadata", *inner) for inner in _unknown_fields(given, OBJECT_META))
         return value if metadata == given else {**value, "metadata": metadata}
 

@@ -6,12 +6,14 @@ pkg/apiserver/validation (which makes field errors of them).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
 from trainc.basics.jsonvalues import Path, dotted
+from trainc.basics.regex import lazy
 from trainc.findings import suggest
 from trainc.findings.fault import Fault
 from trainc.kube.fielderror import NO_FIELD, go_value, quote
@@ -76,7 +78,10 @@ class Violation(Fault, frozen=True):
 _Words: TypeAlias = Callable[[Failure, Path], Violation]
 _DIGITS = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
 _QUANTITY = rf"^(\+|-)?{_DIGITS}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_DIGITS}))?$"
-"""The pattern of quantities in every CRD made from Go's types."""
+"""The pattern of quantities in every CRD generated from Go's types."""
+
+_AMOUNT = lazy(r"\s*([0-9]+|[0-9]*\.[0-9]+)\s*([kmgtpe])\s*(i?)(b|bytes)?\s*", re.I)
+"""Amounts of memory as people write them."""
 
 _FORMS = {
     _QUANTITY: "a quantity such as 500m or 2Gi",
@@ -95,7 +100,7 @@ _FORMS = {
 }
 """What people call a pattern or a format."""
 
-_ARTICLES = {
+ARTICLES = {
     "object": "a mapping",
     "array": "a list",
     "integer": "an integer",
@@ -127,6 +132,19 @@ def native_violation(failure: Failure) -> Violation:
     return msgspec.structs.replace(violation, upstream="", blocking=False, secondary=False, decode=decode)
 
 
+QUOTE_IT: Final = "write it in quotes"
+"""The hint for a number or boolean where a string is expected."""
+
+
+def wrong_type(code: str, path: Path, upstream: str, value: Any, *, expected: str, hint: str | None) -> Violation:
+    """Return the violation of a value whose type is not the expected one."""
+    found = show(value)
+    if hint == QUOTE_IT:
+        found += " (a boolean)" if isinstance(value, bool) else " (a number)"
+    message = f"{_name(path)} must be {expected}"
+    return Violation(code, path, message, upstream, found, expected, hint, blocking=True)
+
+
 def show(value: Any, limit: int = 60) -> str:
     """Return a value as a finding shows it: shortened JSON."""
     text = go_json(value)
@@ -155,24 +173,18 @@ def _type(failure: Failure, path: Path) -> Violation:
     assert failure.node is not None
     expected, found = failure.detail
     types = [name for name in failure.node.types if name != "null"]
-    wanted = " or ".join(_ARTICLES.get(name, f"a {name}") for name in types or expected.split(","))
-    return Violation(
-        "TC102",
-        path,
-        f"{_name(path)} must be {wanted}",
-        _invalid(path, quote(found), f"{dotted(path)} in body must be of type {expected}: {quote(found)}"),
-        found=show(failure.value),
-        expected=wanted,
-        hint=_type_hint(types, failure.value),
-        blocking=True,
-        secondary=failure.secondary,
+    wanted = " or ".join(ARTICLES.get(name, f"a {name}") for name in types or expected.split(","))
+    upstream = _invalid(path, quote(found), f"{dotted(path)} in body must be of type {expected}: {quote(found)}")
+    violation = wrong_type(
+        "TC102", path, upstream, failure.value, expected=wanted, hint=type_hint(types, failure.value)
     )
+    return msgspec.structs.replace(violation, secondary=failure.secondary)
 
 
-def _type_hint(types: list[str], value: Any) -> str | None:
-    """Return what to do about a value of another type than one of ``types``, or None where nothing is plain."""
+def type_hint(types: list[str], value: Any) -> str | None:
+    """Return how to correct a value whose type is not one of ``types``, or None where that is unclear."""
     if types == ["string"] and isinstance(value, bool | int | float):
-        return "write it in quotes"
+        return QUOTE_IT
     if types in (["integer"], ["number"]) and isinstance(value, str) and value.lstrip("-").isdecimal():
         return f"write {value} without quotes"
     if types == ["boolean"] and value in ("true", "false"):
@@ -205,17 +217,17 @@ def _misspelled(name: str, value: Mapping[str, Any], declared: Container[str]) -
 def _enum(failure: Failure, path: Path) -> Violation:
     allowed = [value if isinstance(value, str) else go_json(value) for value in _keyword(failure)]
     listed = ", ".join(map(quote, allowed))
-    value = failure.value
-    return Violation(
-        "TC104",
-        path,
-        f"{_name(path)} must be one of {listed}",
-        f"{_field(path)}: Unsupported value: {go_value(value)}: supported values: {listed}",
-        found=show(value),
-        expected=listed,
-        hint=suggest(value, allowed) if isinstance(value, str) else None,
-        blocking=True,
-    )
+    upstream = f"{_field(path)}: Unsupported value: {go_value(failure.value)}: supported values: {listed}"
+    return not_allowed(path, failure.value, allowed, upstream)
+
+
+def not_allowed(path: Path, value: Any, allowed: list[str], upstream: str | None) -> Violation:
+    """Return the violation of a value that is none of those allowed; an empty one among them is not listed."""
+    names = [each for each in allowed if each]
+    listed = ", ".join(map(quote, names))
+    hint = suggest(value, names) if isinstance(value, str) else None
+    message = f"{_name(path)} must be {'one of ' if len(names) > 1 else ''}{listed}"
+    return Violation("TC104", path, message, upstream, show(value), listed, hint, blocking=True)
 
 
 def _too_many(what: str) -> _Words:
@@ -264,11 +276,27 @@ def _pattern(failure: Failure, path: Path) -> Violation:
     return Violation(
         "TC106",
         path,
-        f"{_name(path)} " + (f"must be {form}" if form else "does not have the form that is asked for"),
+        f"{_name(path)} " + (f"must be {form}" if form else "does not match its pattern"),
         _invalid(path, quote(failure.value), f"{dotted(path)} in body should match '{pattern}'"),
         found=show(failure.value),
         expected=form or f"a match of {pattern}",
+        hint=quantity_hint(failure.value) if pattern == _QUANTITY else None,
     )
+
+
+def quantity_hint(value: Any) -> str | None:
+    """Return the quantities that a text such as ``16GB`` or ``4 Gi`` may stand for, or None."""
+    found = _AMOUNT.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return None
+    number, unit, binary, has_bytes = found.groups()
+    if not has_bytes and re.fullmatch(_QUANTITY, written := f"{number}{unit}{binary}"):
+        return f"did you mean {written}?"
+    power = "kmgtpe".index(unit.lower()) + 1
+    large = f"{number}{unit.upper()}i (2^{10 * power} bytes)"
+    if binary:
+        return f"did you mean {large}?"
+    return f"did you mean {number}{'k' if power == 1 else unit.upper()} (10^{3 * power} bytes) or {large}?"
 
 
 def _format(failure: Failure, path: Path) -> Violation:
@@ -354,7 +382,8 @@ def _alternatives(text: str, message: str) -> _Words:
 
 def _go_type(failure: Failure, path: Path) -> Violation:
     code, wanted = failure.detail
-    return Violation(code, path, f"{dotted(path)} must be {wanted}", "", found=show(failure.value), expected=wanted)
+    hint = quantity_hint(failure.value) if code == "TC106" else None
+    return Violation(code, path, f"{dotted(path)} must be {wanted}", "", show(failure.value), wanted, hint)
 
 
 def _repeated(failure: Failure, path: Path) -> Violation:

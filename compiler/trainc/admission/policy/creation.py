@@ -10,16 +10,16 @@ from trainc.admission.crd import unknown_field, violation_finding
 from trainc.admission.hints import undeclared
 from trainc.admission.policy.documents import GROUP, POLICY, VERSION, Read, Stored, rows
 from trainc.admission.policy.expressions import Expressions
-from trainc.admission.policy.problems import binding_problems, policy_problems
-from trainc.admission.refused import Refused
+from trainc.admission.policy.problems import Refused, binding_problems, policy_problems
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, existing, get
 from trainc.basics.regex import lazy
 from trainc.documents.positions import within
 from trainc.findings import Finding, report, suggest
+from trainc.findings.fault import report_fault
 from trainc.inputs.source import Document
 from trainc.schema.kinds import BUILT_IN, all_groups, all_kinds
 
-REFUSED, UNCOMPILED, UNBOUND, DANGLING, NO_PARAMS, UNMATCHED = "TC511", "TC512", "TC513", "TC514", "TC515", "TC516"
+UNCOMPILED, UNBOUND, DANGLING, NO_PARAMS, UNMATCHED = "TC512", "TC513", "TC514", "TC515", "TC516"
 
 
 def creation_findings(given: Sequence[Read], policies: Mapping[Document, Expressions]) -> tuple[Finding, ...]:
@@ -43,7 +43,7 @@ def _one(each: Read, policies: Mapping[Document, Expressions]) -> Iterator[Findi
 
 def _finding(document: Document, refused: Refused) -> Finding:
     if refused.position is None:
-        return refused._replace(code=REFUSED).finding(document)
+        return report_fault(refused, document)
     path, message = existing(document.data, refused.path), _first(refused.message)
     position, message, hint = undeclared(str(get(document.data, *path)), refused.position, message)
     placed = within(document, path, position)

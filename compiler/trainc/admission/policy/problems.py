@@ -12,11 +12,11 @@ from typing import Final
 
 from trainc.admission.policy.documents import Stored, rows
 from trainc.admission.policy.expressions import Expression, Expressions
-from trainc.admission.refused import Refused
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted
 from trainc.basics.regex import lazy
 from trainc.cel import composition
 from trainc.cel.escaping import RESERVED
+from trainc.findings.fault import Fault
 from trainc.kube.fielderror import go_value
 from trainc.kube.gojson import go_json, trim_space
 from trainc.kube.names import (
@@ -26,48 +26,56 @@ from trainc.kube.names import (
     is_valid_label_value,
 )
 
+REFUSED: Final = "TC511"
+
+
+class Refused(Fault, frozen=True):
+    """A field that a server refuses; ``position`` is an offset in the expression there, if that is to blame."""
+
+    position: int | None = None
+
 
 def invalid(path: Path, value: Json, detail: str, position: int | None = None) -> Refused:
     """Return a value that is wrong."""
     shown = go_value(value, struct=True)
     text = f"{dotted(path)}: Invalid value: {shown}: {detail}"
-    return Refused(path, detail, text, found=_found(value), position=position)
+    return Refused(REFUSED, path, detail, text, found=_found(value), position=position)
 
 
 def required(path: Path, detail: str = "") -> Refused:
     """Return a value that is missing."""
     message = detail or f"{dotted(path)} is missing"
-    return Refused(path, message, f"{dotted(path)}: Required value" + (f": {detail}" if detail else ""))
+    return Refused(REFUSED, path, message, f"{dotted(path)}: Required value" + (f": {detail}" if detail else ""))
 
 
 def forbidden(path: Path, detail: str, value: Json) -> Refused:
     """Return a value that must not be there."""
-    return Refused(path, detail, f"{dotted(path)}: Forbidden: {detail}", found=_found(value))
+    return Refused(REFUSED, path, detail, f"{dotted(path)}: Forbidden: {detail}", found=_found(value))
 
 
 def unsupported(path: Path, value: str, supported: Sequence[str]) -> Refused:
     """Return a value that is none of those there are."""
     listed = ", ".join(go_value(each) for each in supported)
     text = f"{dotted(path)}: Unsupported value: {go_json(value)}: supported values: {listed}"
-    return Refused(path, f"{value!r} is not known here", text, found=value, expected=" or ".join(supported))
+    return Refused(REFUSED, path, f"{value!r} is not known here", text, found=value, expected=" or ".join(supported))
 
 
 def duplicate(path: Path, value: str) -> Refused:
     """Return a value that is there before."""
     upstream = f"{dotted(path)}: Duplicate value: {go_json(value)}"
-    return Refused(path, f"{value!r} is given twice", upstream, found=value)
+    return Refused(REFUSED, path, f"{value!r} is given twice", upstream, found=value)
 
 
 def too_many(path: Path, count: int, limit: int) -> Refused:
     """Return a list with too many items."""
     detail = f"must have at most {limit} items"
     upstream = f"{dotted(path)}: Too many: {count}: {detail}"
-    return Refused(path, detail, upstream, found=str(count), expected=f"at most {limit}")
+    return Refused(REFUSED, path, detail, upstream, found=str(count), expected=f"at most {limit}")
 
 
 def internal(path: Path, detail: str, position: int | None = None) -> Refused:
     """Return a value at which the server fails."""
-    return Refused(path, detail, f"{dotted(path)}: Internal error: {detail}", position=position)
+    return Refused(REFUSED, path, detail, f"{dotted(path)}: Internal error: {detail}", position=position)
 
 
 def each_invalid(path: Path, value: str, details: Iterable[str]) -> list[Refused]:
