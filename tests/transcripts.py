@@ -13,9 +13,9 @@
     + out/prod/a/one/jobset-one.yaml
 
 Lines of standard error begin with `2> `. `exit` follows where the status is not 0. `+`, `~` and `-` list the files that
-a command has created, changed and removed. The commands are trainc, cd, rm, mkdir, mv, cat, git and `replace FILE OLD NEW`;
-`git commit` commits everything. `>>> PATH append` adds to a file, `>>> PATH escaped` holds bytes as Python escapes,
-`>>> PATH -> TARGET` is a symbolic link.
+a command has created, changed and removed. The commands are trainc, cd, rm, mkdir, mv, cat, git and
+`replace FILE OLD NEW`; `git commit` commits everything. `>>> PATH append` adds to a file, `>>> PATH escaped` holds
+bytes as Python escapes, `>>> PATH -> TARGET` is a symbolic link.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class ReportRules(Struct, frozen=True):
         suppresses = self.suppressions.suppresses
         if not self.suppressions.covered:
             return
-        rows = (JobFindings(job.name, filter(suppresses, job.findings)) for job in jobs)
+        rows = (JobFindings(job.name, tuple(filter(suppresses, job.findings))) for job in jobs)
         for finding in collapse(filter(suppresses, own), rows):
             ignore, final = self.suppressions.covering(finding), apply(finding, self.severities, self.floor)
             if ignore is not None and final is not None:
@@ -120,7 +120,7 @@ class JobFindings(Struct, frozen=True):
     """
 
     name: str
-    findings: Iterable[Finding]
+    findings: Sequence[Finding]
     key: Hashable = None
     environment: int = 0
 
@@ -154,7 +154,7 @@ def collapse(own: Iterable[Finding], jobs: Iterable[JobFindings]) -> list[Findin
     return [_counted(group) for group in _joined(groups.values())]
 
 
-def _without_ambiguous_types(own: Iterable[Finding], jobs: Iterable[OfJob]) -> Iterable[Finding]:
+def _without_ambiguous_types(own: Iterable[Finding], jobs: Iterable[JobFindings]) -> Iterable[Finding]:
     """Leave out that a scalar is ambiguous where it has the wrong type, whose finding says what to write."""
     own = [*own]
     if not any(finding.code == _AMBIGUOUS for finding in own):
