@@ -9,6 +9,7 @@ from trainc.admission.crd import UNCHECKED
 from trainc.admission.jobset import admit_jobset
 from trainc.admission.refused import Refused
 from trainc.basics.jsonvalues import Json, Path, dotted, get, objects
+from trainc.basics.memo import shared
 from trainc.checks import check_objects
 from trainc.findings import Finding, Severity, has_errors, report
 from trainc.gitops import naming, passes
@@ -41,7 +42,7 @@ def _build(model: Model) -> tuple[Objects, list[Finding]]:
     if has_errors(findings):
         return made, findings
     if (jobset := jobset_of(made)) is not None:
-        data, refusals = admit_jobset(jobset.data, _claims(model, jobset))
+        data, refusals = admit_jobset(shared(jobset.data), _claims(model, jobset))
         made = with_jobset(made, data)
         jobset = jobset_of(made)
         assert jobset is not None, "it has other data now"
