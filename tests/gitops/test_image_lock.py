@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from builders import role, runtime, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import Json, JsonObject
-from trainc.gitops.images import begins
+from trainc.gitops.images import has_prefix
 from trainc.gitops.pods import images
 from trainc.inputs.imagelock import FILE, Lock, key_of
 from trainc.plugins.origins import nearest, source_of
@@ -135,7 +135,7 @@ def test_an_image_that_a_patch_brings_is_judged_too() -> None:
     ],
 )
 def test_beginnings_divide_no_step(name: str, beginning: str, fits: bool) -> None:
-    assert begins(name, beginning) is fits
+    assert has_prefix(name, beginning) is fits
 
 
 NAMES = st.from_regex(

@@ -15,7 +15,7 @@ import pytest
 from builders import role, runtime, trainjob
 from trainc import Options, Source, compile
 from trainc.basics.jsonvalues import JsonObject, as_object
-from trainc.gitops.immutable_configmaps import reads
+from trainc.gitops.immutable_configmaps import read_by_pods
 from trainc.gitops.naming import immutable_part
 from trainc.pipeline.runtimes import builtin_names
 from trainc.project.config import parse
@@ -61,7 +61,7 @@ def rendered(output: int, runtime_name: str, notes: dict[str, str]) -> JsonObjec
     build = compile(sources, Options(config=config.data, config_document=config.document))
     assert build.files, [finding.message for finding in build.findings]
     (jobset,) = (made for made in build.objects if made.kind == "JobSet")
-    read = reads(jobset.data)
+    read = read_by_pods(jobset.data)
     return {
         "names": sorted(f"{made.kind} {made.name}" for made in build.objects if made.stem is None),
         "jobset": immutable_part(jobset.data),

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from oracle import celrunner, policygoldens, policyours
 from trainc.documents.classify import identity
 from trainc.inputs.source import Source
-from trainc.pipeline.policies import creation
+from trainc.pipeline.policies import create_request
 from trainc.policytests.case import Case, read
 from trainc.policytests.run import Platform, load_platform, run, stored_case
 from trainc.schema.kinds import split_version
@@ -57,7 +57,7 @@ def questions(loaded: Platform) -> Iterator[dict[str, Any]]:
         objects = [document.data for document in {**loaded.objects, **given}.values()]
         current = stored.object or stored.old
         assert current is not None
-        made = creation(current.data, loaded.registry)
+        made = create_request(current.data, loaded.registry)
         assert made is not None
         old = stored.old.data if stored.old is not None else None
         request = replace(made, operation=case.operation, object=stored.object and stored.object.data, old_object=old)

@@ -22,7 +22,7 @@ from trainc.pipeline.compile import Build, compile  # noqa: A004 - its public na
 from trainc.plugins.model import Objects
 from trainc.project.environments import JOBS, load_config
 from trainc.project.read import Inputs, merge, read_platform, read_tree
-from trainc.provenance.explain import Miss, Table, Unknown, as_json, as_text, find, spelt, table
+from trainc.provenance.explain import Miss, Table, Unknown, as_json, as_text, field_name, find, table
 from trainc.provenance.explain import choose as choose_objects
 
 WHAT = "NAMESPACE/JOB"
@@ -80,7 +80,7 @@ def _tables(objects: Objects, field: str, options: Options) -> list[Table]:
         if isinstance(paths, Miss):
             near = suggest(paths.step, paths.known)
             hint = near or (f"there are {', '.join(paths.known)}" if paths.known else "it is a value, not a mapping")
-            message = f"{made.kind} {made.name}: no {paths.step} in {spelt(paths.at)}"
+            message = f"{made.kind} {made.name}: no {paths.step} in {field_name(paths.at)}"
             raise click.BadParameter(f"{message}.\nHint: {hint}", param_hint=FIELD)
     return [table(made, paths, options) for made, paths in found if not isinstance(paths, Miss)]
 

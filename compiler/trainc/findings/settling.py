@@ -1,7 +1,7 @@
-"""Which findings a run reports, and how often.
+"""Selects the findings that a run reports.
 
-Comments suppress findings, severities in trainc.yaml raise and lower them. What is wrong with a runtime is found in
-every TrainJob that uses it, in every environment, and reported once.
+Comments suppress findings, severities in trainc.yaml raise and lower them. A finding on a runtime is detected in every
+TrainJob that uses it, in every environment, and reported once.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ OF_CHANGES = ("TC202", "TC204")
 
 
 class Report(Struct, frozen=True):
-    """The findings of a run, each once; those on the inputs themselves, those of each job, and the suppressed ones."""
+    """The findings of a run, each once; those on inputs other than jobs, those of each job, and the suppressed ones."""
 
     findings: tuple[Finding, ...]
-    own: tuple[Finding, ...]
-    jobs: tuple[tuple[Finding, ...], ...]
+    of_inputs: tuple[Finding, ...]
+    of_jobs: tuple[tuple[Finding, ...], ...]
     silenced: tuple[Silenced, ...]
 
 
 class ReportRules(Struct, frozen=True):
-    """The comments and severities of a run. ``skipped`` are codes that the run does not look for.
+    """The comments and severities of a run. ``skipped`` are codes that the run does not check.
 
     ``floor`` are the severities of another revision; no finding gets a lower one.
     """
@@ -50,11 +50,11 @@ class ReportRules(Struct, frozen=True):
         cls, sources: Iterable[Source], documents: Iterable[Document], options: Options, comments: ReadComments
     ) -> ReportRules:
         """Read the comments of sources, and the severities in trainc.yaml, which faithful output ignores."""
-        own = None if options.faithful else options.config.get(KEY)
+        current = None if options.faithful else options.config.get(KEY)
         other = options.policies_from.config.get(KEY) if options.policies_from is not None else None
-        suppressions = Suppressions.read(sources, documents, comments, locked(own) | locked(other))
+        suppressions = Suppressions.read(sources, documents, comments, locked(current) | locked(other))
         floor = None if options.policies_from is None else read(other)
-        return cls(suppressions, read(own), () if options.base is not None else OF_CHANGES, floor)
+        return cls(suppressions, read(current), () if options.base is not None else OF_CHANGES, floor)
 
     def settle(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Return findings with their final severities, without those that comments or trainc.yaml suppress."""
@@ -65,18 +65,18 @@ class ReportRules(Struct, frozen=True):
         return tuple(finding for finding in applied if finding is not None)
 
     def stops(self, findings: Iterable[Finding]) -> bool:
-        """Tell whether an error remains among the findings of a job, which is then not compiled further."""
+        """Tell whether the reported findings of a job include an error, so that it is not compiled further."""
         has_settings = self.severities or self.floor or self.suppressions.covered
         return has_errors(self.settle(findings) if has_settings else findings)
 
-    def finish(self, own: Sequence[Finding], jobs: Sequence[JobFindings], partial: Collection[Source]) -> Report:
-        """Settle all findings of a run: those on the inputs themselves, and those of each TrainJob.
+    def finish(self, of_inputs: Sequence[Finding], jobs: Sequence[JobFindings], partial: Collection[Source]) -> Report:
+        """Return the report of a run, from the findings on inputs other than jobs and those of each TrainJob.
 
-        That a comment is unused is reported only without errors: a job with an error is not checked to the end.
-        ``partial`` are sources not all of whose findings this run finds.
+        Unused comments are reported only without errors, since the checks of a job end at an error. ``partial`` are
+        sources of which this run does not detect all findings.
         """
-        found = [*own, *(finding for job in jobs for finding in job.findings)]
-        settled = self.settle(own)
+        found = [*of_inputs, *(finding for job in jobs for finding in job.findings)]
+        settled = self.settle(of_inputs)
         of_jobs = tuple(self.settle(job.findings) for job in jobs)
         rows = [JobFindings(job.name, findings) for job, findings in zip(jobs, of_jobs, strict=True)]
         findings = collapse(settled, rows)
@@ -84,15 +84,15 @@ class ReportRules(Struct, frozen=True):
         if not has_errors(findings):
             remarks += self.suppressions.unused(found, partial, self.skipped)
         noted = self._with_severities(remarks)
-        return Report((*findings, *noted), (*settled, *noted), of_jobs, tuple(self._silenced(own, jobs)))
+        return Report((*findings, *noted), (*settled, *noted), of_jobs, tuple(self._silenced(of_inputs, jobs)))
 
-    def _silenced(self, own: Iterable[Finding], jobs: Iterable[JobFindings]) -> Iterable[Silenced]:
+    def _silenced(self, of_inputs: Iterable[Finding], jobs: Iterable[JobFindings]) -> Iterable[Silenced]:
         """Yield each finding that a comment suppresses, once."""
         suppresses = self.suppressions.suppresses
         if not self.suppressions.covered:
             return
         rows = (JobFindings(job.name, tuple(filter(suppresses, job.findings))) for job in jobs)
-        for finding in collapse(filter(suppresses, own), rows):
+        for finding in collapse(filter(suppresses, of_inputs), rows):
             ignore, final = self.suppressions.covering(finding), apply(finding, self.severities, self.floor)
             if ignore is not None and final is not None:
                 yield Silenced(final, ignore.reason)
@@ -126,22 +126,22 @@ class JobFindings(Struct, frozen=True):
 
 
 class _Group(Struct):
-    """A finding, the names of the TrainJobs that have it by key, and their environments."""
+    """A finding with the names, by key, and the environments of the TrainJobs that have it."""
 
     first: Finding
     jobs: dict[Hashable, str] = field(default_factory=dict)
     environments: set[int] = field(default_factory=set)
 
 
-def collapse(own: Iterable[Finding], jobs: Iterable[JobFindings]) -> list[Finding]:
-    """Return each finding once. ``own`` are those on the inputs themselves, ``jobs`` has those of TrainJobs.
+def collapse(of_inputs: Iterable[Finding], jobs: Iterable[JobFindings]) -> list[Finding]:
+    """Return each finding once: those on inputs other than jobs, and those of TrainJobs.
 
     Findings of several jobs become one if code, severity, position, message and hint are equal, apart from the job's
-    name. Its message then says how many jobs and environments have it. A finding in ``own`` is not counted.
+    name. Its message then counts the jobs and environments. A finding in ``of_inputs`` is not counted.
     """
     groups: dict[Hashable, _Group] = {}
     jobs = [*jobs]
-    for finding in _without_ambiguous_types(own, jobs):
+    for finding in _without_ambiguous_types(of_inputs, jobs):
         groups.setdefault((_position(finding), finding.message), _Group(finding))
     reported = frozenset(groups)
     for job in jobs:
@@ -190,7 +190,7 @@ def _joined(groups: Iterable[_Group]) -> Iterable[_Group]:
 
 
 def without_name(message: str, job: str) -> str:
-    """Return a message with a mark instead of a job's name, with which generated names begin, too: job-node-0-0."""
+    """Return a message with the job's name replaced, also at the start of generated names such as job-node-0-0."""
     for name in (job, job.partition("/")[2]):
         if name in message:
             message = re.sub(rf"(?<![\w.-]){re.escape(name)}(?!\w)", "\0", message)
@@ -213,14 +213,14 @@ def with_count(message: str, jobs: Sequence[str], environments: int = 1) -> str:
 
 
 def without_count(message: str) -> str:
-    """Return the message without the jobs, which change with every new job."""
+    """Return the message without its list of jobs."""
     return _COUNT.sub("", message)
 
 
 def limited(findings: Iterable[Finding]) -> list[Finding]:
     """Return the first MOST findings of each code in each file, worst first, and one that counts the others.
 
-    The one that counts has the worst severity of the others, so that a run that they fail still fails.
+    It has the worst severity of the others, so that a run still fails if one of them is an error.
     """
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:

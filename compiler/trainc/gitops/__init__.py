@@ -1,1 +1,1 @@
-"""What default output adds to the controller's: decisions that only a tree in git needs."""
+"""The passes of default output: additions for a tree in git that a controller does not need."""

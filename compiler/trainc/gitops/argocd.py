@@ -1,6 +1,7 @@
 """The objects that Argo CD 3.5 needs to sync out/: ApplicationSets, AppProjects, health checks, a plugin's definition.
 
-What they say was run against a real Argo CD where docs/argocd.md says so."""
+docs/argocd.md lists what was tested with a real Argo CD.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +16,10 @@ from trainc.gitops.summary import Summary
 from trainc.inputs.settings import Settings
 from trainc.upstream import ARGOCD_API, JOBSET_GROUP, TRAINER_GROUP
 
-# What Argo CD's objects have to know of one environment: its options, and what render makes of its jobs.
+# The facts of an environment that Argo CD's objects depend on.
 
 IN_CLUSTER = "https://kubernetes.default.svc"
-"""The address by which Argo CD knows the cluster that it runs in."""
+"""The address of the cluster in which Argo CD runs."""
 
 Kind = tuple[str, str]
 """Group and kind; the group of core kinds is empty."""
@@ -42,7 +43,7 @@ class Tree(Struct, frozen=True):
 
     @property
     def repository(self) -> str:
-        """The repository's URL; ValueError where trainc.yaml has none: callers tell of that before."""
+        """The repository's URL. Raises ValueError if trainc.yaml has none, which callers report first."""
         if not self.settings.argocd.repo_url:
             raise ValueError(f"environment {self.environment} has no argocd.repoURL")
         return self.settings.argocd.repo_url
@@ -64,23 +65,23 @@ class Tree(Struct, frozen=True):
         return {"name": found.name} if found.name else {"server": found.server or IN_CLUSTER}
 
 
-# The AppProjects: what Applications of jobs may do at most.
+# The AppProjects, which limit the Applications of jobs.
 #
-# Source: Argo CD v3.5.7, pkg/apis/application/v1alpha1/app_project_types.go. Of kinds with a namespace everything is
-# allowed where namespaceResourceWhitelist is absent, and nothing else than what it names where it is there; of cluster
-# resources nothing where clusterResourceWhitelist is absent. What is not allowed is neither made nor removed
-# (controller/appcontroller.go, getPermittedAppLiveObjects). CreateNamespace=true needs Namespace there, by name, while
-# the namespace is missing (gitops-engine, autoCreateNamespace: permissions are checked of that task, too).
+# Source: Argo CD v3.5.7, pkg/apis/application/v1alpha1/app_project_types.go. Without
+# namespaceResourceWhitelist, all kinds with a namespace are allowed, else only those in it. Without
+# clusterResourceWhitelist, no cluster-scoped kinds are allowed. Argo CD neither creates nor removes objects of other
+# kinds (controller/appcontroller.go, getPermittedAppLiveObjects). CreateNamespace=true requires Namespace, by name, as
+# long as the namespace is missing (gitops-engine, autoCreateNamespace, which checks permissions as well).
 
 DEFAULT = "default"
-"""Argo CD's own AppProject: it is used, but never replaced."""
+"""Argo CD's built-in AppProject, which trainc uses but never generates."""
 
 ALWAYS: frozenset[Kind] = frozenset(((JOBSET_GROUP, "JobSet"),))
-"""Argo CD does not remove what an AppProject does not allow: the last JobSet of all would run on without its file."""
+"""Kinds that are always allowed: otherwise Argo CD would not remove the last JobSet, which would continue to run."""
 
 
 def projects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
-    """Return one AppProject for each that is named, sorted; environments that name the same one share it.
+    """Return the AppProjects, sorted by name; environments with the same name share one.
 
     Raises ValueError without argocd.repoURL.
     """
@@ -93,19 +94,19 @@ def projects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
 
 def _project(namespace: str, name: str, trees: list[Tree]) -> JsonObject:
     environments = ", ".join(tree.environment for tree in trees)
-    destinations = {(*_cluster(tree), place) for tree in trees for place in _namespaces(tree)}
+    destinations = {(*_cluster(tree), each) for tree in trees for each in _namespaces(tree)}
     spec: JsonObject = {
         "description": f"TrainJobs of {environments}, compiled by trainc"[:255],
         "sourceRepos": [*sorted({tree.repository for tree in trees})],
-        "destinations": [{key: value, "namespace": place} for key, value, place in sorted(destinations)],
+        "destinations": [{key: value, "namespace": each} for key, value, each in sorted(destinations)],
         "namespaceResourceWhitelist": _kinds(ALWAYS.union(*(tree.kinds for tree in trees))),
     }
-    created = {place for tree in trees if tree.settings.create_namespace for place in _namespaces(tree)}
+    created = {each for tree in trees if tree.settings.create_namespace for each in _namespaces(tree)}
     if created:
         spec["clusterResourceWhitelist"] = [
-            {"group": "", "kind": "Namespace", "name": place} for place in sorted(created)
+            {"group": "", "kind": "Namespace", "name": each} for each in sorted(created)
         ]
-    # Before the ApplicationSets: one whose project is missing stays in error until its next turn, minutes later.
+    # Before the ApplicationSets: one without its project fails, and Argo CD retries it only minutes later.
     first: JsonObject = {"argocd.argoproj.io/sync-wave": "-1"}
     metadata: JsonObject = {"name": name, "namespace": namespace, "annotations": first}
     return {"apiVersion": ARGOCD_API, "kind": "AppProject", "metadata": metadata, "spec": spec}
@@ -117,7 +118,7 @@ def _cluster(tree: Tree) -> tuple[str, str]:
 
 
 def _namespaces(tree: Tree) -> tuple[str, ...]:
-    """Return the namespaces allowed: those that trainc.yaml names, or those that have jobs."""
+    """Return the allowed namespaces: those in trainc.yaml, or else those with jobs."""
     return tree.settings.argocd.namespaces or tree.namespaces
 
 
@@ -125,18 +126,17 @@ def _kinds(kinds: frozenset[Kind]) -> list[Json]:
     return [{"group": group, "kind": kind} for group, kind in sorted(kinds)]
 
 
-# The ApplicationSet of an environment: Argo CD makes an Application of every directory of a job.
+# The ApplicationSet of an environment, from which Argo CD creates an Application per directory of a job.
 #
-# Names are joined by dots: by hyphens, job b-c of team a and job c of team a-b would be one Application. They stay
-# below 253 characters, since each of their three parts is a DNS label.
+# Names are joined by dots, since with hyphens job b-c of team a and job c of team a-b would have the same name. They
+# have less than 253 characters, since each of their three parts is a DNS label.
 
 RETRY: JsonObject = {"limit": 5, "refresh": True, "backoff": {"duration": "10s", "factor": 2, "maxDuration": "3m"}}
-"""Without ``refresh`` a retry repeats the commit that failed, and newer ones wait for minutes (measured)."""
+"""Without ``refresh``, a retry repeats the commit that failed, and newer ones wait for minutes (measured)."""
 
 DIRECTORY: JsonObject = {"include": "*.yaml"}
-"""Says that an Application is a plain directory. Without it Argo CD looks for Chart.yaml, kustomizations and plugins,
-and takes the directory for one of those. An empty mapping would not do: Argo CD removes it (NormalizeSource). In
-``include`` a ``*`` also stands for slashes."""
+"""Marks an Application as a plain directory. Without it, Argo CD looks for Chart.yaml, kustomizations and plugins. An
+empty mapping has no effect, since Argo CD removes it (NormalizeSource). In ``include``, ``*`` also matches slashes."""
 
 _NAMESPACE = "{{ index .path.segments 2 }}"
 """The third folder of out/<environment>/<namespace>/<job>."""
@@ -202,7 +202,7 @@ def _sync_policy(tree: Tree) -> JsonObject:
         options.append("CreateNamespace=true")
     policy: JsonObject = {"retry": RETRY, "syncOptions": options}
     if tree.settings.argocd.automated:
-        # With selfHeal a JobSet that is gone, by a TTL or by hand, is made again and its job run again.
+        # With selfHeal, a JobSet that a TTL or a user has deleted would be created, and its job run, again.
         policy["automated"] = {"prune": True, "selfHeal": False}
     return policy
 
@@ -212,48 +212,47 @@ def _per_namespace(tree: Tree) -> bool:
 
 
 def _literal(text: str) -> str:
-    """Return a text so that Go's template engine prints it as it is."""
+    """Escape a text for Go's template engine."""
     return text.replace("{{", '{{ "{{" }}')
 
 
-# Health checks for argocd-cm. Argo CD has none for JobSet and TrainJob: a job that failed would look Healthy.
+# Health checks for argocd-cm. Argo CD has none for JobSet and TrainJob, so failed jobs would be shown as Healthy.
 
 CHECKS: Final[Mapping[str, str]] = {f"{JOBSET_GROUP}_JobSet": "jobset", f"{TRAINER_GROUP}_TrainJob": "trainjob"}
 """Group and kind, as Argo CD's key has them, to the name of the script."""
 
 
 def health_checks(namespace: str) -> JsonObject:
-    """Return the part of ConfigMap argocd-cm that holds the checks, to be merged into Argo CD's in ``namespace``."""
+    """Return the checks as a part of ConfigMap argocd-cm, to be merged into Argo CD's in ``namespace``."""
     data: JsonObject = {
         f"resource.customizations.health.{kind}": load_text(f"argocd/{name}.lua") for kind, name in CHECKS.items()
     }
     metadata: JsonObject = {
         "name": "argocd-cm",
         "namespace": namespace,
-        # Argo CD reads no ConfigMap without this label, and an Application that once held the part must not remove
-        # the whole.
+        # Argo CD requires the label. An Application that no longer contains the part must not delete the ConfigMap.
         "labels": {"app.kubernetes.io/part-of": "argocd"},
         "annotations": {"argocd.argoproj.io/sync-options": "Prune=false,Delete=false,ServerSideApply=true"},
     }
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
-# The definition of the config management plugin that runs `trainc cmp`, and what it takes from an Application.
+# The definition of the config management plugin that runs `trainc cmp`, and its parameters.
 
 PLUGIN: Final = "trainc"
 ENV: Final = "env"
 JOB: Final = "job"
 PARAMETERS: Final = (ENV, JOB)
-"""The parameters of the plugin. TRAINC_ENV and TRAINC_JOB in spec.source.plugin.env say the same."""
+"""The parameters of the plugin. TRAINC_ENV and TRAINC_JOB in spec.source.plugin.env are equivalent."""
 
 
 def plugin_definition() -> JsonObject:
-    """Return plugin.yaml: no object of the API, but a file of the sidecar beside Argo CD's repo-server.
+    """Return plugin.yaml: not an API object, but a file of the sidecar of Argo CD's repo-server.
 
-    It has no discovery, so it never takes an Application that does not name it.
+    It has no discovery, so it applies only to Applications that name it.
     """
-    environment = _parameter(ENV, "Environment", "One of trainc.yaml; not needed where that has one only.")
-    job = _parameter(JOB, "Job", "The name of one job, or 0-shared; without it: all of the namespace.")
+    environment = _parameter(ENV, "Environment", "An environment of trainc.yaml; optional if there is only one.")
+    job = _parameter(JOB, "Job", "The name of a job, or 0-shared. Default: all of the namespace.")
     return {
         "apiVersion": ARGOCD_API,
         "kind": "ConfigManagementPlugin",

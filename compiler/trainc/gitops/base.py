@@ -1,4 +1,4 @@
-"""What a pass of default output is."""
+"""The type of the passes, and functions that several of them use."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ def _unchanged(model: Model, objects: Objects) -> Objects:
 
 
 def _nothing_caused(model: Model, path: Path, root: Json) -> Origin:
-    raise AssertionError("a pass that changes a JobSet says why")
+    raise AssertionError("a pass that changes objects must set cause")
 
 
 def _nothing_found(model: Model) -> Findings:
     return ()
 
 
-def _nothing_judged(model: Model, objects: Objects) -> Findings:
+def _no_findings(model: Model, objects: Objects) -> Findings:
     return ()
 
 
 class Pass(Struct, frozen=True):
-    """Something that a tree in git needs beyond the controller's objects.
+    """An addition for a tree in git to the controller's objects.
 
-    ``shape`` returns the objects of a job with what the pass adds or changes, or the same tuple if it changes nothing.
-    ``cause`` returns the origin of a path that it brought to an object, given the object afterwards. ``check`` looks at
-    the joined model before anything is built, ``judge`` at the objects after the last pass.
+    ``shape`` returns the objects of a job with additions and changes, or the same tuple if there are none. ``cause``
+    returns the origin of a path that the pass set in an object. ``check`` checks the joined model before objects are
+    built, ``check_objects`` the objects after the last pass.
     """
 
     name: str
     shape: Callable[[Model, Objects], Objects] = _unchanged
     cause: Callable[[Model, Path, Json], Origin] = _nothing_caused
     check: Callable[[Model], Findings] = _nothing_found
-    judge: Callable[[Model, Objects], Findings] = _nothing_judged
+    check_objects: Callable[[Model, Objects], Findings] = _no_findings
 
 
 def jobset_of(objects: Objects) -> Object | None:
@@ -60,7 +60,7 @@ def jobset_of(objects: Objects) -> Object | None:
 
 
 def with_jobset(objects: Objects, data: JsonObject) -> Objects:
-    """Return the objects with other data of the JobSet."""
+    """Return the objects with the data of the JobSet replaced."""
     return tuple(replace(obj, data=data) if obj.kind == JOBSET else obj for obj in objects)
 
 
@@ -78,7 +78,7 @@ def option_origin(options: Options, name: str, *inside: str | int) -> Origin:
 
 
 def rights(model: Model, name: str, rules: list[Json], account: str | None = None) -> tuple[JsonObject, ...]:
-    """Return Role and RoleBinding for a service account, and that account unless there is one already."""
+    """Return Role and RoleBinding for a service account, and a new account unless one is given."""
     version = f"{RBAC_GROUP}/v1"
     subject: JsonObject = {"kind": "ServiceAccount", "name": account or name, "namespace": model.namespace}
     reference: JsonObject = {"apiGroup": RBAC_GROUP, "kind": "Role", "name": name}
@@ -89,40 +89,69 @@ def rights(model: Model, name: str, rules: list[Json], account: str | None = Non
     )
 
 
+NOBODY: Final = 65534
+"""A user without rights that exists in images: ssh-keygen requires an entry in /etc/passwd."""
+
+_AMOUNTS: Final[JsonObject] = {"cpu": "100m", "memory": "128Mi"}
+
+
+def small_container(name: str, image: str, command: list[Json], mounts: list[Json], **fields: Json) -> JsonObject:
+    """Return a container without rights on its node (Pod Security profile restricted, except for the user)."""
+    return {
+        "name": name,
+        "image": image,
+        "command": command,
+        **fields,
+        "resources": {"requests": _AMOUNTS, "limits": _AMOUNTS},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": mounts,
+    }
+
+
+def user_context(user: int) -> JsonObject:
+    """Return the security context of a user other than root."""
+    profile: JsonObject = {"type": "RuntimeDefault"}
+    return {"runAsNonRoot": True, "runAsUser": user, "runAsGroup": user, "seccompProfile": profile}
+
+
 def name_path(model: Model) -> Path:
-    """Return the path in the TrainJob that decides the name of its objects: the run number if there is one."""
+    """Return the path in the TrainJob that determines the names of its objects: the name, or the run number."""
     return ("metadata", "name") if model.options.faithful else job_name_path(model.job)
 
 
 def job_name_path(job: Document) -> Path:
-    """Return the path in a TrainJob that decides the name of its objects in default output."""
+    """Return the path in a TrainJob that determines the names of its objects in default output."""
     return ("metadata", "name") if run_of(job) == 1 else ("metadata", "annotations", RUN)
 
 
 def run_of(job: Document) -> int:
-    """Return the run number of a TrainJob; 1, which stands for the plain name, if it has none or an invalid one."""
+    """Return the run number of a TrainJob; 1 if it has none or an invalid one. Run 1 has no suffix."""
     value = get(job.data, "metadata", "annotations", RUN)
     return int(value) if isinstance(value, str) and RUN_NUMBER.fullmatch(value) else 1
 
 
-def origins_of(model: Model, maker: Origin) -> dict[Path, Origin]:
-    """Return the origins of an object that trainc adds to a job: its name and namespace are the job's."""
+def origins_of(model: Model, creator: Origin) -> dict[Path, Origin]:
+    """Return the origins of an object that trainc adds to a job, with its name and namespace."""
     return {
-        (): maker,
+        (): creator,
         ("metadata", "name"): Origin("input", model.job, name_path(model)),
         ("metadata", "namespace"): namespace_origin(model),
     }
 
 
 def namespace_origin(model: Model) -> Origin:
-    """Return the origin of the namespace of a job's objects: the TrainJob, or the environment that calls it so."""
+    """Return the origin of the namespace of a job's objects: the TrainJob, or the environment that renames it."""
     if model.namespace != model.home:
         return environment_origin("namespaces", model, model.home)
     return Origin("input", model.job, ("metadata", "namespace"))
 
 
 def option_path(options: Options, key: str) -> Path | None:
-    """Return the path of an option in trainc.yaml: the environment's own, that of defaults, or that at the top."""
+    """Return the path of an option in trainc.yaml: of the environment, of defaults, or at the top level."""
     document = options.config_document
-    places: tuple[Path, ...] = (("environments", options.environment, key), ("defaults", key), (key,))
-    return next((path for path in places if document is not None and get(document.data, *path) is not None), None)
+    paths: tuple[Path, ...] = (("environments", options.environment, key), ("defaults", key), (key,))
+    return next((path for path in paths if document is not None and get(document.data, *path) is not None), None)

@@ -1,4 +1,4 @@
-"""Which jobs an environment has, and what can go wrong between them and with names in its options."""
+"""The jobs of an environment, and findings on their names and on names in its options."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from trainc.basics.jsonvalues import Path, as_object, get
 from trainc.findings import Finding, Related, report
 from trainc.gitops.base import Pass, job_name_path, option_path
 from trainc.gitops.images import rewritten
-from trainc.gitops.naming import Placed
-from trainc.gitops.patches import place
+from trainc.gitops.naming import DeployedJob
+from trainc.gitops.patches import patch_position
 from trainc.gitops.summary import Summary
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings, fits
@@ -24,75 +24,76 @@ UNKNOWN: Final = "TC613"
 
 
 class Split(NamedTuple):
-    """The TrainJobs that an environment has, and the others."""
+    """The TrainJobs that an environment includes and excludes."""
 
-    taken: tuple[Document, ...]
-    left: tuple[Document, ...]
+    included: tuple[Document, ...]
+    excluded: tuple[Document, ...]
 
 
 def split(jobs: Iterable[Document], settings: Settings) -> Split:
-    """Return the TrainJobs divided by the environment's patterns; the namespace is that below jobs/."""
-    taken: list[Document] = []
-    left: list[Document] = []
+    """Split the TrainJobs by the environment's patterns, which match the namespace below jobs/."""
+    included: list[Document] = []
+    excluded: list[Document] = []
     for job in jobs:
         home, name = (str(get(job.data, "metadata", key)) for key in ("namespace", "name"))
-        (taken if settings.takes(home, name) else left).append(job)
-    return Split(tuple(taken), tuple(left))
+        (included if settings.takes(home, name) else excluded).append(job)
+    return Split(tuple(included), tuple(excluded))
 
 
-def name_collisions(placed: Iterable[Placed], options: Options) -> tuple[Finding, ...]:
-    """Return an error for every job whose namespace and name in the cluster, or JobSet, are those of an earlier job."""
+def name_collisions(jobs: Iterable[DeployedJob], options: Options) -> tuple[Finding, ...]:
+    """Return an error for each job with the namespace and name in the cluster, or the JobSet, of another job."""
     first: dict[tuple[str, str], Document] = {}
     jobsets: dict[tuple[str, str], Document] = {}
     found = []
-    where = f"in environment {options.environment} another job"
-    for job in sorted(placed, key=lambda job: (job[0], job[1], job[2].source.name, job[2].index)):
+    for job in sorted(jobs, key=lambda job: (job[0], job[1], job[2].source.name, job[2].index)):
         document = job.document
         other = first.setdefault((job.namespace, job.name), document)
         if other is not document:
-            message = f"{where} becomes {job.namespace}/{job.name}, too"
-            related = (Related("the other one", other, _NAME),)
+            message = f"another job of environment {options.environment} has the same name {job.namespace}/{job.name}"
+            related = (Related("the other job", other, _NAME),)
             found.append(report("TC602", document, _NAME, message, found=job.name, related=related))
         elif job.jobset is not None:
             other = jobsets.setdefault((job.namespace, job.jobset), document)
             if other is not document:
-                message = f"{where} has a JobSet {job.namespace}/{job.jobset}, too"
+                message = (
+                    f"another job of environment {options.environment} has the same JobSet {job.namespace}/{job.jobset}"
+                )
                 one, two = (job_name_path(each) for each in (document, other))
-                related = (Related("the other one", other, two),)
+                related = (Related("the other job", other, two),)
                 found.append(report("TC602", document, one, message, found=job.jobset, related=related))
     return tuple(found)
 
 
 def patches_without_target(objs: Iterable[Summary], options: Options) -> tuple[Finding, ...]:
-    """Return a warning for every patch that matches none of the objects; none if there are no objects."""
+    """Return a warning for each patch that matches no object; none if there are no objects."""
     objs = tuple(objs)
     found = []
     for patch in options.settings.patches if objs else ():
-        where = place(options, patch, ("target",))
+        where = patch_position(options, patch, ("target",))
         if where is not None and not any(patch.matches(one.kind, one.namespace, one.plain) for one in objs):
-            message = f"no {patch.target.kind} of environment {options.environment} is meant by this patch"
+            message = f"patch matches no {patch.target.kind} in environment {options.environment}"
             found.append(report(WITHOUT_TARGET, *where, message))
     return tuple(found)
 
 
 def unknown_names(jobs: Iterable[Document], options: Options) -> tuple[Finding, ...]:
-    """Return a warning for every name in the options that no TrainJob has; none if there are no jobs.
+    """Return a warning for each name in the options that no TrainJob has; none if there are no jobs.
 
     The names are patterns of ``jobs``, and the keys of ``namespaces`` and ``runtimes``.
     """
-    given = tuple(jobs)
+    jobs = tuple(jobs)
     settings, document = options.settings, options.config_document
-    if not given or document is None:
+    if not jobs or document is None:
         return ()
-    homes = {str(get(job.data, "metadata", "namespace")) for job in given}
-    runtimes = {str(get(job.data, "spec", "runtimeRef", "name")) for job in given}
-    patterns = [(index, pattern) for index, pattern in enumerate(settings.jobs) if not _fits_any(pattern, given)]
+    homes = {str(get(job.data, "metadata", "namespace")) for job in jobs}
+    runtimes = {str(get(job.data, "spec", "runtimeRef", "name")) for job in jobs}
+    patterns = [(index, pattern) for index, pattern in enumerate(settings.jobs) if not _fits_any(pattern, jobs)]
     elsewhere = [name for name in settings.namespaces if name not in homes]
     replaced = [name for name in settings.runtimes if name not in runtimes]
     wrong: list[tuple[Path, str, str]] = [
-        *((("jobs", index), pattern, f"no TrainJob fits {pattern!r}") for index, pattern in patterns),
+        *((("jobs", index), pattern, f"pattern {pattern!r} matches no TrainJob") for index, pattern in patterns),
         *((("namespaces", name), name, f"no TrainJob is in namespace {name}") for name in elsewhere),
-        *((("runtimes", name), name, f"no TrainJob names runtime {name}") for name in replaced),
+        *((("runtimes", name), name, f"no TrainJob uses runtime {name}") for name in replaced),
     ]
     return tuple(
         report(UNKNOWN, document, (*where, *path[1:]), message, found=name)
@@ -107,34 +108,34 @@ def _fits_any(pattern: str, jobs: Iterable[Document]) -> bool:
 
 
 def unused_registries(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:
-    """Return a warning for every key of ``registries`` that no image begins with, in any environment that has it.
+    """Return a warning for each key of ``registries`` that no image starts with, in any environment that has it.
 
-    ``by_environment`` has every environment with its objects, whose images have been rewritten; one without images says
-    nothing.
+    ``by_environment`` has every environment with its objects, whose images have been rewritten. Environments without
+    images are ignored.
     """
-    idle: dict[Path, Finding] = {}
+    unused: dict[Path, Finding] = {}
     used: set[Path] = set()
     for options, summaries in by_environment:
         settings, where = options.settings, option_path(options, "registries")
         images = {image for one in summaries for image in one.images} if settings.registries else set()
         if where is None or options.config_document is None or not images:
             continue
-        for key, instead in settings.registries.items():
+        for key, replacement in settings.registries.items():
             path = (*where, key)
-            moved = [image for image in images if image.startswith(instead)]
-            if any(rewritten(key + image.removeprefix(instead), settings.registries) == image for image in moved):
+            moved = [image for image in images if image.startswith(replacement)]
+            if any(rewritten(key + image.removeprefix(replacement), settings.registries) == image for image in moved):
                 used.add(path)
             else:
-                idle[path] = report(UNKNOWN, options.config_document, path, f"no image begins with {key}", found=key)
-    return tuple(finding for path, finding in idle.items() if path not in used)
+                unused[path] = report(UNKNOWN, options.config_document, path, f"no image starts with {key}", found=key)
+    return tuple(finding for path, finding in unused.items() if path not in used)
 
 
-def jobs_without_environment(left: Iterable[Iterable[Document]]) -> tuple[Finding, ...]:
-    """Return a note for every TrainJob that no environment has, from the jobs that each leaves out."""
-    sets = [{(job.source.name, job.index): job for job in jobs} for jobs in left]
+def jobs_without_environment(excluded: Iterable[Iterable[Document]]) -> tuple[Finding, ...]:
+    """Return a note for each TrainJob that all environments exclude."""
+    sets = [{(job.source.name, job.index): job for job in jobs} for jobs in excluded]
     everywhere = set.intersection(*(set(jobs) for jobs in sets)) if sets else set()
     return tuple(
-        report("TC603", sets[0][key], _NAME, "no environment has this job: it is not compiled")
+        report("TC603", sets[0][key], _NAME, "no environment includes this job, so it is not compiled")
         for key in sorted(everywhere)
     )
 

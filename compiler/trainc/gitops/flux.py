@@ -1,4 +1,4 @@
-"""Flux instead of Argo CD: what objects say to kustomize-controller, and the Kustomizations that apply out/."""
+"""Flux instead of Argo CD: annotations for kustomize-controller, and the Kustomizations that apply out/."""
 
 from __future__ import annotations
 
@@ -13,41 +13,40 @@ from trainc.inputs.settings import Settings
 from trainc.plugins.model import Model, Objects, Origin
 from trainc.upstream import FLUX_API
 
-# What every object says to Flux's kustomize-controller, where target is flux.
+# Annotations for Flux's kustomize-controller, with target: flux.
 #
-# Source: fluxcd/kustomize-controller v1.10.1 and fluxcd/pkg/ssa v0.83.0, their code.
+# Source: fluxcd/kustomize-controller v1.10.1 and fluxcd/pkg/ssa v0.83.0.
 #
-# - ``substitute: disabled``: a Kustomization with postBuild would put nothing in place of every ``${...}`` that it
-# does not know, those of shells in commands and scripts included.
-# - ``ssa: IfNotPresent`` on a Secret without data: the cluster fills it, nothing in git is ever newer.
-# - ``prune: disabled`` on a PersistentVolumeClaim: its data outlives the jobs.
+# - ``substitute: disabled``: a Kustomization with postBuild would replace every unknown ``${...}`` with nothing, also
+# in shell commands and scripts.
+# - ``ssa: IfNotPresent`` on a Secret without data, which is set in the cluster.
+# - ``prune: disabled`` on a PersistentVolumeClaim, whose data outlives the jobs.
 #
-# A JobSet says no more. Not ``force: enabled``: with it, a change of an immutable field deletes the running job.
-# ``force: disabled`` is not there: only what enables it is looked for, and spec.force of the Kustomization wins. Not
-# ``ssa: IfNotPresent``: then git could neither stop nor resume a job, and a change that cannot be made would go
-# unnoticed.
+# A JobSet has no more. With ``force: enabled``, a change of an immutable field would delete the running job.
+# ``force: disabled`` has no effect, since spec.force of the Kustomization wins. With ``ssa: IfNotPresent``, git could
+# neither stop nor resume a job, and changes that cannot be applied would not be reported.
 
 PREFIX: Final = "kustomize.toolkit.fluxcd.io/"
 
 
 def annotated(data: JsonObject) -> JsonObject:
-    """Return an object with what it says to Flux among its annotations."""
+    """Return an object with the annotations for Flux."""
     metadata = as_object(data["metadata"])
-    annotations: JsonObject = {**as_object(metadata.get("annotations")), **_said(data)}
+    annotations: JsonObject = {**as_object(metadata.get("annotations")), **_annotations(data)}
     return {**data, "metadata": {**metadata, "annotations": annotations}}
 
 
-def _said(data: JsonObject) -> JsonObject:
-    said: JsonObject = {f"{PREFIX}substitute": "disabled"}
+def _annotations(data: JsonObject) -> JsonObject:
+    found: JsonObject = {f"{PREFIX}substitute": "disabled"}
     if data["kind"] == "Secret" and "data" not in data:
-        said[f"{PREFIX}ssa"] = "IfNotPresent"
+        found[f"{PREFIX}ssa"] = "IfNotPresent"
     if data["kind"] == "PersistentVolumeClaim":
-        said[f"{PREFIX}prune"] = "disabled"
-    return said
+        found[f"{PREFIX}prune"] = "disabled"
+    return found
 
 
 def shape(model: Model, objects: Objects) -> Objects:
-    """Return the objects with their annotations where Flux applies them."""
+    """Return the objects with annotations if Flux applies them."""
     if model.options.settings.target != "flux":
         return objects
     return tuple(replace(obj, data=annotated(obj.data)) for obj in objects)
@@ -61,11 +60,11 @@ def cause(model: Model, path: Path, root: Json) -> Origin:
 PASS = Pass("flux", shape, cause)
 
 
-# The Kustomization of one directory of out/, which Flux applies by itself: a change that one job cannot take, one of
-# an immutable field, then stops that job's Kustomization and no other.
+# The Kustomization of one directory of out/. With one per job, a change of an immutable field stops only that job's
+# Kustomization.
 
 LONGEST: Final = 63
-"""Flux puts the name into a label of every object that it applies."""
+"""The longest name, since Flux uses it as the value of a label."""
 
 
 def kustomization(directory: str, settings: Settings) -> JsonObject:
@@ -90,7 +89,7 @@ def kustomization(directory: str, settings: Settings) -> JsonObject:
 
 
 def _name(directory: str) -> str:
-    """Return <environment>.<namespace>.<job>; its beginning and a hash where that is too long for a label."""
+    """Return <environment>.<namespace>.<job>, or its start and a hash if that is too long for a label."""
     name = ".".join(directory.split("/")[1:])
     if len(name) <= LONGEST:
         return name

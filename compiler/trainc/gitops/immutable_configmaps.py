@@ -1,6 +1,6 @@
-"""ConfigMaps that a JobSet's pods read cannot be changed: a pod that restarts must find what the others started with.
+"""Makes the ConfigMaps that a JobSet's pods read immutable, so that pods that restart read the same content.
 
-Without this, a commit that is refused for its JobSet would still change the hostfile under the running job.
+Otherwise a commit whose JobSet is refused would still change the hostfile of the running job.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _CONTAINERS: Final = ("initContainers", "containers")
 
 
 def shape(model: Model, objs: Objects) -> Objects:
-    """Return the objects with ``immutable: true`` in those ConfigMaps that do not set the field."""
+    """Return the objects with ``immutable: true`` in ConfigMaps that the pods read and that do not set the field."""
     jobset = jobset_of(objs)
     maps = {one.name for one in objs if one.kind == CONFIG_MAP and "immutable" not in one.data}
-    names = maps & reads(jobset.data) if jobset is not None and maps else frozenset()
+    names = maps & read_by_pods(jobset.data) if jobset is not None and maps else frozenset()
     if not names:
         return objs
     return tuple(
@@ -31,8 +31,8 @@ def shape(model: Model, objs: Objects) -> Objects:
     )
 
 
-def reads(jobset: JsonObject) -> frozenset[str]:
-    """Return the names of the ConfigMaps that pods of a JobSet read: by volumes, and by variables."""
+def read_by_pods(jobset: JsonObject) -> frozenset[str]:
+    """Return the names of the ConfigMaps that pods of a JobSet read, as volumes or as variables."""
     pods = (
         as_object(get(job, "template", "spec", "template", "spec"))
         for job in objects(get(jobset, "spec", "replicatedJobs"))

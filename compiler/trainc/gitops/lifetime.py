@@ -1,10 +1,9 @@
-"""How long a JobSet may run, and how long it stays: activeDeadlineSeconds and ttlSecondsAfterFinished.
+"""The lifetime of JobSets: activeDeadlineSeconds and ttlSecondsAfterFinished.
 
 Trainer (pkg/controller/trainjob_controller.go, reconcileDeadline) counts the deadline of a TrainJob from its creation,
-or from when it was last resumed; then the TrainJob fails and its JobSet is deleted. A Job's own activeDeadlineSeconds
-counts from its start, anew after each resume, and a Job that fails by it fails the JobSet, whose other Jobs are
-removed. Both are the same if every Job starts with the JobSet and none is started twice; otherwise there is no static
-equivalent.
+or from when it was last resumed; then the TrainJob fails and its JobSet is deleted. The activeDeadlineSeconds of a Job
+counts from its start, or from when it was last resumed, and the JobSet fails with the Job. Both are equivalent if every
+Job starts with the JobSet and none is restarted; otherwise there is no static equivalent.
 """
 
 from __future__ import annotations
@@ -25,45 +24,45 @@ _ENDING: Final = frozenset(("FailJobSet", "RestartJobSet"))
 
 
 def _with_deadline(model: Model, objs: Objects) -> Objects:
-    """Return the objects with the TrainJob's deadline in every Job of the JobSet; a shorter one of a Job stays."""
+    """Return the objects with the TrainJob's deadline in each Job of the JobSet, unless the Job has a shorter one."""
     seconds, jobset = get(model.job.data, *_PLACE), jobset_of(objs)
-    if not isinstance(seconds, int) or jobset is None or _unequal(jobset.data) is not None:
+    if not isinstance(seconds, int) or jobset is None or _not_equivalent(jobset.data) is not None:
         return objs
     spec = as_object(jobset.data["spec"])
-    jobs: list[Json] = [_limited(job, seconds) for job in objects(spec.get("replicatedJobs"))]
+    jobs: list[Json] = [_with_limit(job, seconds) for job in objects(spec.get("replicatedJobs"))]
     return with_jobset(objs, {**jobset.data, "spec": {**spec, "replicatedJobs": jobs}})
 
 
-def _limited(job: JsonObject, seconds: int) -> JsonObject:
+def _with_limit(job: JsonObject, seconds: int) -> JsonObject:
     own = get(job, "template", "spec", FIELD)
     return put(job, ("template", "spec", FIELD), min(own, seconds) if isinstance(own, int) else seconds)
 
 
-def _unequal(jobset: JsonObject) -> str | None:
-    """Return why deadlines of a JobSet's Jobs are not a deadline of the whole, or None where they are."""
+def _not_equivalent(jobset: JsonObject) -> str | None:
+    """Return why the deadlines of Jobs do not replace that of the TrainJob; None if they do."""
     spec = as_object(jobset["spec"])
     if get(spec, "startupPolicy", "startupPolicyOrder") == "InOrder":
-        return "its Jobs start one after the other (startupPolicy)"
+        return "its Jobs start one by one (startupPolicy)"
     for job in objects(spec.get("replicatedJobs")):
         if job.get("dependsOn"):
             return f"job {str(job.get('name'))!r} starts later than the JobSet (dependsOn)"
     restarts = get(spec, "failurePolicy", "maxRestarts")
     if isinstance(restarts, int) and restarts > 0:
-        return "after a failure all Jobs start anew, each with its own time (failurePolicy.maxRestarts)"
+        return "after a failure all Jobs restart, and their deadlines start again (failurePolicy.maxRestarts)"
     for rule in objects(get(spec, "failurePolicy", "rules")):
         if rule.get("action") not in _ENDING:
-            return f"after a failure Jobs start anew, with their own time (action {rule.get('action')})"
+            return f"after a failure Jobs restart, and their deadlines start again (action {rule.get('action')})"
     return None
 
 
-def _judge_deadline(model: Model, objs: Objects) -> Findings:
-    """Refuse a deadline that the finished JobSet cannot keep."""
+def _check_deadline(model: Model, objs: Objects) -> Findings:
+    """Refuse a deadline that the JobSet cannot enforce."""
     jobset = jobset_of(objs)
-    reason = _unequal(jobset.data) if jobset is not None and get(model.job.data, *_PLACE) is not None else None
+    reason = _not_equivalent(jobset.data) if jobset is not None and get(model.job.data, *_PLACE) is not None else None
     if reason is None:
         return ()
-    message = f"{FIELD} cannot be kept without a Trainer controller: {reason}"
-    hint = "leave it out; or take away that reason in the runtime; TC312: warning in trainc.yaml goes on without it"
+    message = f"{FIELD} cannot be enforced without a Trainer controller: {reason}"
+    hint = "remove it, or change the runtime; or ignore the deadline with severity TC312: warning in trainc.yaml"
     return (report("TC312", model.job, _PLACE, message, severity=Severity.ERROR, hint=hint),)
 
 
@@ -72,27 +71,27 @@ def _cause(model: Model, path: Path, root: Json) -> Origin:
     return Origin("input", model.job, _PLACE)
 
 
-# A finished JobSet that removes itself is missing, and Argo CD or Flux creates it again.
+# A finished JobSet with a TTL is deleted, and Argo CD or Flux creates it again.
 
 _TTL: Path = ("spec", "ttlSecondsAfterFinished")
 
 
 def syncs_by_itself(settings: Settings) -> bool:
-    """Tell whether an object that is missing in the cluster is created again automatically."""
+    """Tell whether a missing object is created again automatically."""
     return settings.target == "flux" or settings.argocd.automated
 
 
-def _judge_ttl(model: Model, objects: Objects) -> Findings:
-    """Refuse a JobSet that removes itself from a tree that is synced automatically."""
+def _check_ttl(model: Model, objects: Objects) -> Findings:
+    """Refuse a JobSet with a TTL in a tree that is synced automatically."""
     jobset = jobset_of(objects)
     value = get(jobset.data, *_TTL) if jobset is not None else None
     if jobset is None or value is None or not syncs_by_itself(model.options.settings):
         return ()
     who = "Flux" if model.options.settings.target == "flux" else "Argo CD"
-    message = f"the JobSet removes itself {value} s after it has finished, and {who} runs the job again"
-    hint = "leave it out" if who == "Flux" else "leave it out, or set argocd.automated: false in trainc.yaml"
+    message = f"the JobSet is deleted {value} s after it finishes, and {who} then runs the job again"
+    hint = "remove it" if who == "Flux" else "remove it, or set argocd.automated: false in trainc.yaml"
     return (report_at("TC610", model, jobset, _TTL, message, found=str(value), hint=hint),)
 
 
-DEADLINE: Final = Pass("deadline", _with_deadline, _cause, judge=_judge_deadline)
-TTL: Final = Pass("ttl", judge=_judge_ttl)
+DEADLINE: Final = Pass("deadline", _with_deadline, _cause, check_objects=_check_deadline)
+TTL: Final = Pass("ttl", check_objects=_check_ttl)

@@ -1,9 +1,9 @@
-"""Names that change on purpose: run numbers, names by content, and hashes at the end of names.
+"""Run numbers, and hashes in names.
 
-A JobSet runs once and can hardly be changed. To run a job again, or to change what cannot be changed, its objects get
-another name: annotation ``trainc.dev/run: "2"`` makes ``<job>-2`` of ``<job>``, and ``naming: content`` adds a hash of
-what cannot be changed. All other names derive from that one. The folder and the files keep the job's own name, so that
-git shows a change as a change of one file.
+A JobSet runs once, and most of its fields are immutable. To run a job again, or to change an immutable field, its
+objects get another name: annotation ``trainc.dev/run: "2"`` changes ``<job>`` to ``<job>-2``, and ``naming: content``
+adds a hash of the immutable fields. All other names derive from that one. Folders and files keep the job's own name, so
+that git shows a change as a change of one file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, obj
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, Related, report, suggest
 from trainc.gitops.base import RUN_NUMBER, Pass, jobset_of, option_path, run_of
-from trainc.gitops.immutable_configmaps import reads
+from trainc.gitops.immutable_configmaps import read_by_pods
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
@@ -32,32 +32,34 @@ _NAME: Path = ("metadata", "name")
 
 _ANNOTATIONS: Path = ("metadata", "annotations")
 _RESERVED: Final = lazy(r"(con|prn|aux|nul|com[1-9]|lpt[1-9])(\..*)?")
-"""Names of devices: https://learn.microsoft.com/windows/win32/fileio/naming-a-file"""
+"""Names of devices in Windows: https://learn.microsoft.com/windows/win32/fileio/naming-a-file"""
 _DIGITS: Final = 8
 """The length of a hash in names."""
-_RULE: Final = 'a whole number from 1, such as "2"'
+_RULE: Final = 'a positive integer in quotes, such as "2"'
 
 
 def numbered(model: Model) -> Model:
-    """Return the model under the name of its run. Under faithful the annotation means nothing."""
+    """Return the model with the run number in its name. Faithful output ignores the annotation."""
     run = 1 if model.options.faithful else run_of(model.job)
     return model if run == 1 else replace(model, name=f"{model.title}-{run}")
 
 
 def new_run_hint(job: Document) -> str:
-    """Return the hint for a change that is impossible under the same name: the line that gives another name."""
+    """Return the hint for a change that needs a new name: the annotation to add."""
     line = f'{RUN}: "{run_of(job) + 1}"'
-    return f"leave it as it was; or add {line} to metadata.annotations of the TrainJob: the job runs again, renamed"
+    return (
+        f"revert the change, or add {line} to metadata.annotations of the TrainJob: the job runs again with a new name"
+    )
 
 
-def titled(model: Model, objects: Objects) -> Objects:
-    """Return the objects with their titles: their names without run number and hash."""
+def with_titles(model: Model, objects: Objects) -> Objects:
+    """Return the objects with their titles, the names without run number and hash."""
     if model.name == model.title:
         return objects
-    return tuple(_titled(model, obj) for obj in objects)
+    return tuple(_with_title(model, obj) for obj in objects)
 
 
-def _titled(model: Model, obj: Object) -> Object:
+def _with_title(model: Model, obj: Object) -> Object:
     name, rest = obj.stem or obj.name, ""
     if name != model.name:
         if not name.startswith(f"{model.name}-"):
@@ -67,21 +69,23 @@ def _titled(model: Model, obj: Object) -> Object:
 
 
 def check(model: Model) -> Findings:
-    """Refuse an invalid run number and unknown annotations of trainc; warn about reserved names."""
+    """Report invalid run numbers, unknown annotations of trainc, and names that Windows reserves."""
     annotations = as_object(get(model.job.data, *_ANNOTATIONS))
     wrong = tuple(_problem(model.job, key, value) for key, value in annotations.items() if _is_wrong(key, value))
     return (*wrong, *_reserved(model))
 
 
 def _reserved(model: Model) -> Iterator[Finding]:
-    """Yield a warning for each folder of the job's output that git cannot check out under Windows."""
+    """Yield a warning for each folder of the job's output that cannot be checked out on Windows."""
     names = (("namespace", model.namespace), ("name", model.title))
     for key, name in names:
         if _RESERVED.fullmatch(name):
-            yield report("TC023", model.job, ("metadata", key), f"Windows has no folder {name!r}", found=name)
+            yield report(
+                "TC023", model.job, ("metadata", key), f"Windows cannot create a folder called {name!r}", found=name
+            )
     environment, config = model.options.environment, model.options.config_document
     if _RESERVED.fullmatch(environment) and config is not None:
-        message = f"Windows has no folder {environment!r}"
+        message = f"Windows cannot create a folder called {environment!r}"
         yield report("TC023", config, ("environments", environment), message, found=environment)
 
 
@@ -94,29 +98,31 @@ def _is_wrong(key: str, value: Json) -> bool:
 def _problem(job: Document, key: str, value: Json) -> Finding:
     path = (*_ANNOTATIONS, key)
     if key == RUN:
-        return report("TC609", job, path, f"{RUN} is no run number", found=f'"{value}"', expected=_RULE)
-    return report("TC609", job, path, f"trainc has no annotation {key!r}", expected=RUN, hint=suggest(key, (RUN,)))
+        return report(
+            "TC609", job, path, f"{RUN}: {value!r} is not a valid run number", found=f'"{value}"', expected=_RULE
+        )
+    return report("TC609", job, path, f"unknown annotation {key!r}", expected=RUN, hint=suggest(key, (RUN,)))
 
 
-# naming: content. Eight digits of a hash over everything that cannot be changed end the name of a job's objects.
+# naming: content. The names of a job's objects end with eight digits of a hash of all immutable content.
 #
-# So every such change gives a new name, and a new run. The hash covers the JobSet under the plain name, without labels,
-# annotations and what JobSet's webhook lets change, and the ConfigMaps that its pods read.
+# Each change of that content results in a new name, and a new run. The hash covers the JobSet with its plain name,
+# without labels, annotations and mutable fields, and the ConfigMaps that its pods read.
 
 MODE: Final = "content"
-CHANGEABLE: Final = frozenset(("suspend", "ttlSecondsAfterFinished", "coordinator"))
-"""Fields of a JobSet's spec that may change later. failurePolicy and volumeClaimPolicies may only be added."""
+MUTABLE: Final = frozenset(("suspend", "ttlSecondsAfterFinished", "coordinator"))
+"""Mutable fields of a JobSet's spec. failurePolicy and volumeClaimPolicies can only be added."""
 
 _CONTENT: Final = ("data", "binaryData")
 
 
-def is_by_content(model: Model) -> bool:
-    """Tell whether the environment has names by content."""
+def uses_content_hash(model: Model) -> bool:
+    """Tell whether the environment's names have a hash of the content."""
     return model.options.settings.naming.mode == MODE
 
 
-def unnamed(model: Model) -> Model:
-    """Return the model whose objects are hashed: as if no JobSet of that name, which is not the final one, existed."""
+def without_jobset(model: Model) -> Model:
+    """Return the model without an existing JobSet with its plain name, which is not the final one."""
     key = (f"{JOBSET_API}/JobSet", model.home, model.name)
     if key not in model.cluster:
         return model
@@ -124,7 +130,7 @@ def unnamed(model: Model) -> Model:
 
 
 def named(model: Model, objects: Objects) -> Model:
-    """Return the model under its final name, given the objects under the plain one."""
+    """Return the model with its final name, from the objects with the plain one."""
     jobset = jobset_of(objects)
     if jobset is None:
         return model
@@ -134,30 +140,30 @@ def named(model: Model, objects: Objects) -> Model:
 def added_characters(model: Model) -> int:
     """Return how many characters the run number and the hash add to the name of a TrainJob."""
     plain = replace(model, name=model.title)
-    return len(numbered(plain).name) - len(plain.name) + (1 + _DIGITS if is_by_content(model) else 0)
+    return len(numbered(plain).name) - len(plain.name) + (1 + _DIGITS if uses_content_hash(model) else 0)
 
 
 def _digest(jobset: JsonObject, objects: Objects) -> str:
-    """Return the digits: equal for two commits if the JobSet can be updated in place from one to the other."""
-    names = reads(jobset)
+    """Return the hash, which is equal for two commits if the JobSet can be updated in place."""
+    names = read_by_pods(jobset)
     maps = {obj.name: obj.data for obj in objects if obj.kind == "ConfigMap" and obj.name in names}
     content: list[Json] = [{key: data[key] for key in _CONTENT if key in data} for _, data in sorted(maps.items())]
     return _hash([immutable_part(jobset), content])
 
 
 def immutable_part(jobset: JsonObject) -> JsonObject:
-    """Return what of a JobSet's spec cannot be changed."""
-    return {key: value for key, value in as_object(jobset["spec"]).items() if key not in CHANGEABLE}
+    """Return the immutable fields of a JobSet's spec."""
+    return {key: value for key, value in as_object(jobset["spec"]).items() if key not in MUTABLE}
 
 
-# How many jobs one change runs again.
+# The number of jobs that a change runs again.
 
 _NAMED: Final = 10
 """The most jobs that a message names."""
 
 
-class Placed(NamedTuple):
-    """A job in the cluster: its namespace there, its own name, the document, and what its JobSet is called."""
+class DeployedJob(NamedTuple):
+    """A job as deployed: its namespace in the cluster, its name, its document, and the name of its JobSet."""
 
     namespace: str
     name: str
@@ -165,15 +171,15 @@ class Placed(NamedTuple):
     jobset: str | None = None
 
 
-def too_many(placed: Iterable[Placed], base: Base, options: Options) -> tuple[Finding, ...]:
-    """Return an error if more JobSets than maxReruns allows have another name than at the base revision.
+def too_many_reruns(jobs: Iterable[DeployedJob], base: Base, options: Options) -> tuple[Finding, ...]:
+    """Return an error if more than maxReruns JobSets have another name than at the base revision.
 
     A change of a runtime renames the JobSets of all its jobs. New and removed jobs do not count.
     """
     naming = options.settings.naming
     if naming.mode != MODE or not base.revision:
         return ()
-    again = tuple(_renamed(placed, _jobsets(base, options.environment)))
+    again = tuple(_renamed(jobs, _jobsets(base, options.environment)))
     if len(again) <= naming.max_reruns:
         return ()
     names = [f"{job.namespace}/{job.name}" for job, _ in again]
@@ -189,15 +195,17 @@ def too_many(placed: Iterable[Placed], base: Base, options: Options) -> tuple[Fi
     return (report("TC611", document, path, message, found=str(len(again)), expected=allowed, related=related),)
 
 
-def _renamed(placed: Iterable[Placed], before: Mapping[tuple[str, str], Document]) -> Iterator[tuple[Placed, Document]]:
-    for job in placed:
+def _renamed(
+    jobs: Iterable[DeployedJob], before: Mapping[tuple[str, str], Document]
+) -> Iterator[tuple[DeployedJob, Document]]:
+    for job in jobs:
         old = before.get((job.namespace, job.name))
         if old is not None and job.jobset is not None and get(old.data, *_NAME) != job.jobset:
             yield job, old
 
 
 def _jobsets(base: Base, environment: str) -> Mapping[tuple[str, str], Document]:
-    """Return the JobSets at the base revision by the namespace and name of their directories."""
+    """Return the JobSets at the base revision by the namespace and name of their directory."""
     prefix = f"{base.revision}:out/{environment}/"
     found: dict[tuple[str, str], Document] = {}
     for document in base.of_kind("JobSet")[0].values():
@@ -207,19 +215,19 @@ def _jobsets(base: Base, environment: str) -> Mapping[tuple[str, str], Document]
     return found
 
 
-# Names that end in a hash, for objects that cannot be changed: other content is another object.
+# Names of immutable objects, which end with a hash of their content.
 
 LONGEST = 63
-"""A Job's name is the value of a label of its pods."""
+"""The longest name of a Job, since it is the value of a label of its pods."""
 
 _CONFIG_MAP = "ConfigMap"
 
 
-def suffixed(model: Model, objs: Objects) -> Objects:
-    """Return the objects that have a stem under their final names: ConfigMaps, then the Jobs that mount them."""
+def with_hashes(model: Model, objs: Objects) -> Objects:
+    """Return the objects with the final names of those with a stem: ConfigMaps, then the Jobs that mount them."""
     if all(one.stem is None for one in objs):
         return objs
-    maps = {one.name: _suffixed(one.data) for one in objs if one.stem is not None and one.kind == _CONFIG_MAP}
+    maps = {one.name: _with_hash(one.data) for one in objs if one.stem is not None and one.kind == _CONFIG_MAP}
     names = {old: str(get(data, "metadata", "name")) for old, data in maps.items()}
     return tuple(_final(one, maps, names) for one in objs)
 
@@ -227,12 +235,12 @@ def suffixed(model: Model, objs: Objects) -> Objects:
 def _final(one: Object, maps: Mapping[str, JsonObject], names: Mapping[str, str]) -> Object:
     if one.stem is None:
         return one
-    data = maps[one.name] if one.kind == _CONFIG_MAP else _suffixed(_mounting(one.data, names))
+    data = maps[one.name] if one.kind == _CONFIG_MAP else _with_hash(_mounting(one.data, names))
     return replace(one, data=data)
 
 
-def _suffixed(data: JsonObject) -> JsonObject:
-    """Return an object with its hash at the end of its name, which is cut where it is too long."""
+def _with_hash(data: JsonObject) -> JsonObject:
+    """Return an object with a hash at the end of its name, which is truncated if necessary."""
     end = f"-{_hash(data)}"
     metadata = as_object(data["metadata"])
     start = str(metadata["name"])[: LONGEST - len(end)].rstrip("-.")
@@ -240,7 +248,7 @@ def _suffixed(data: JsonObject) -> JsonObject:
 
 
 def _mounting(data: JsonObject, names: Mapping[str, str]) -> JsonObject:
-    """Return a Job with ConfigMaps in its volumes under their final names."""
+    """Return a Job with the final names of ConfigMaps in its volumes."""
     path = ("spec", "template", "spec", "volumes")
     return put(data, path, [_volume(volume, names) for volume in objects(get(data, *path))])
 
@@ -265,5 +273,5 @@ def _hash(value: Json) -> str:
 
 
 PASS: Final = Pass("naming", check=check)
-HASH_SUFFIX: Final = Pass("hash_suffix", suffixed, _cause)
-"""Runs when nothing else changes an object."""
+HASH_SUFFIX: Final = Pass("hash_suffix", with_hashes, _cause)
+"""The last pass that changes objects."""

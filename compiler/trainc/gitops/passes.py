@@ -1,4 +1,4 @@
-"""The passes of default output, in order: what only a tree in git needs."""
+"""The passes of default output, in order."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ PASSES: Final[tuple[Pass, ...]] = (
     queue.PASS,
     naming.HASH_SUFFIX,
 )
-"""The order is part of the output. The queue comes after everything that changes the JobSet: it leaves the spec as a
-server stores it. The hash suffix comes last: it depends on the final content.
+"""The order is part of the output. The queue comes after all other changes of the JobSet, since it removes
+spec.suspend. The hash suffix comes last, since it depends on the final content.
 """
 
 
@@ -63,6 +63,6 @@ def shape(model: Model, objects: Objects) -> Objects:
     return objects
 
 
-def judge(model: Model, objects: Objects) -> Findings:
+def check_objects(model: Model, objects: Objects) -> Findings:
     """Return what the passes find in the finished objects."""
-    return tuple(finding for each in PASSES for finding in each.judge(model, objects))
+    return tuple(finding for each in PASSES for finding in each.check_objects(model, objects))

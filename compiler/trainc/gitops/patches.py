@@ -1,7 +1,7 @@
 """The environment's patches of emitted objects: strategic merge, as kubectl patch does it.
 
-Lists in the spec of a JobSet, a Job and a claim merge by their keys. The other kinds have no such lists that anybody
-patches: there maps are merged, lists replaced, and null takes away (RFC 7386).
+Lists in the spec of a JobSet, a Job and a claim are merged by their keys. For other kinds the patch is a JSON merge
+patch (RFC 7386), which replaces lists.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, 
 from trainc.documents.classify import CLAIM_SPEC
 from trainc.findings import Finding, report
 from trainc.gitops.base import Pass, option_path
-from trainc.gitops.naming import titled
+from trainc.gitops.naming import with_titles
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Patch
 from trainc.inputs.source import Document
@@ -36,45 +36,45 @@ SPECS: Final[Mapping[str, str]] = {
 }
 """Kind to the Go type of its spec."""
 METADATA: Final = ("labels", "annotations")
-"""What a patch changes of an object's metadata: the rest makes it that one, or is the server's."""
+"""The fields of metadata that a patch can change. The others identify the object or are set by the server."""
 
 
 def shape(model: Model, objects: Objects) -> Objects:
-    """Return the objects after the environment's patches; one that cannot be merged changes nothing."""
+    """Return the objects after the environment's patches. A patch that cannot be merged has no effect."""
     if not model.options.settings.patches:
         return objects
-    return tuple(_patched(obj, model.options) for obj in titled(model, objects))
+    return tuple(_patched(obj, model.options) for obj in with_titles(model, objects))
 
 
 def patched_companion(obj: Object, options: Options) -> Object:
-    """Return a companion after the environment's patches, which are the origins of what they change."""
+    """Return a companion after the environment's patches, which are the origins of changed fields."""
     after = _patched(obj, options)
     return replace(after, origins=lambda: _origins(obj, after, options)) if after.data != obj.data else obj
 
 
 def _origins(before: Object, after: Object, options: Options) -> Mapping[Path, Origin]:
-    """Return the origins of a patched object: what differs is a patch's."""
-    own, found = before.origins(), {}
+    """Return the origins of a patched object: for changed fields, the patch."""
+    unpatched, found = before.origins(), {}
     for path in paths(after.data):
         old, new = get(before.data, *path), get(after.data, *path)
         same = old == new or (old is not None and isinstance(new, dict | list))
-        origin = nearest(own, path) if same else _by_patch(options, _meant(after, options), after.data, path)
+        origin = nearest(unpatched, path) if same else _by_patch(options, _patches_of(after, options), after.data, path)
         if origin is not None:
             found[path] = origin
     return found
 
 
 def check(model: Model) -> Findings:
-    """Refuse patches that cannot be merged into anything, where trainc.yaml has them."""
+    """Refuse patches that no object accepts, at their position in trainc.yaml."""
     return tuple(
         _finding(model.options, model.job, patch, path, message)
         for patch in model.options.settings.patches
-        for path, message in _wrong(patch.patch)
+        for path, message in _invalid_fields(patch.patch)
     )
 
 
-def _wrong(patch: JsonObject) -> Iterator[tuple[Path, str]]:
-    """Yield what no object can take of a patch, with its path there."""
+def _invalid_fields(patch: JsonObject) -> Iterator[tuple[Path, str]]:
+    """Yield path and message of each part of a patch that no object accepts."""
     for key in FIXED:
         if key in patch:
             yield (key,), f"a patch cannot change {key}"
@@ -92,10 +92,10 @@ def _wrong(patch: JsonObject) -> Iterator[tuple[Path, str]]:
                 yield (*path, name), f"{dotted((*path, name))} must be a string"
 
 
-def judge(model: Model, objects: Objects) -> Findings:
-    """Refuse patches that cannot be merged into what they are meant for, and what no server would keep of the result.
+def check_objects(model: Model, objects: Objects) -> Findings:
+    """Refuse patches that cannot be merged into their targets, and results that a server would not keep.
 
-    What a server refuses of a JobSet is told of every JobSet, patched or not; here it is only what it would drop.
+    Refused JobSets are reported elsewhere, patched or not; here only fields that a server would drop.
     """
     if not model.options.settings.patches:
         return ()
@@ -103,27 +103,27 @@ def judge(model: Model, objects: Objects) -> Findings:
 
 
 def problems(options: Options, document: Document, obj: Object) -> Iterator[Finding]:
-    """Yield what is wrong with an object's patches, once each; ``document`` has it where trainc.yaml has no text."""
-    meant = _meant(obj, options)
-    if any(True for patch in meant for _ in _wrong(patch.patch)):
-        return  # told of the patch itself
+    """Yield findings on an object's patches, or on ``document`` if the text of trainc.yaml is not available."""
+    patches = _patches_of(obj, options)
+    if any(True for patch in patches for _ in _invalid_fields(patch.patch)):
+        return  # check reports the patch itself
     data = obj.data
-    for patch in meant:
-        merged = _merged(data, patch.patch)  # once more: what a server drops of a JobSet is gone by now
+    for patch in patches:
+        merged = _merged(data, patch.patch)  # again, since fields that a server drops of a JobSet have been removed
         if isinstance(merged, str):
             yield _finding(options, document, patch, (), f"{obj.kind} {obj.plain} cannot be patched: {merged}")
             return
         data = merged
-    for path, message in _unkept(data) if meant else ():
-        if told := _furthest(meant, data, path):
-            yield _finding(options, document, *told, f"{obj.kind} {obj.plain}: {message}")
+    for path, message in _not_kept(data) if patches else ():
+        if patch_and_path := _furthest(patches, data, path):
+            yield _finding(options, document, *patch_and_path, f"{obj.kind} {obj.plain}: {message}")
 
 
-def _unkept(data: JsonObject) -> Iterator[tuple[Path, str]]:
-    """Yield what a server refuses of an object, or drops; of a JobSet only what it drops."""
+def _not_kept(data: JsonObject) -> Iterator[tuple[Path, str]]:
+    """Yield the fields that a server refuses or drops; for a JobSet only those that it drops."""
     if data["kind"] == "Secret":
         found = (key for key in ("data", "stringData") if key in data)
-        yield from (((key,), "a Secret has no data in git, where everybody reads it") for key in found)
+        yield from (((key,), "do not store the data of a Secret in git") for key in found)
     group, version = split_version(str(data["apiVersion"]))
     resource = BUILT_IN.find(group, version, str(data["kind"]))
     if resource is None:
@@ -135,19 +135,19 @@ def _unkept(data: JsonObject) -> Iterator[tuple[Path, str]]:
         yield from ((path, f"unknown field {dotted(path)}") for path in result.dropped)
 
 
-def _meant(obj: Object, options: Options) -> list[Patch]:
-    """Return the patches for an object; a run number and a hash in its name do not count."""
+def _patches_of(obj: Object, options: Options) -> list[Patch]:
+    """Return the patches for an object, by its name without run number and hash."""
     namespace = str(get(obj.data, "metadata", "namespace") or "")
     return [patch for patch in options.settings.patches if patch.matches(obj.kind, namespace, obj.plain)]
 
 
 def _finding(options: Options, document: Document, patch: Patch, inside: Path, message: str) -> Finding:
-    where = place(options, patch, ("patch", *inside)) or (document, ("metadata", "name"))
+    where = patch_position(options, patch, ("patch", *inside)) or (document, ("metadata", "name"))
     return report(CODE, *where, message)
 
 
-def place(options: Options, patch: Patch, inside: Path) -> tuple[Document, Path] | None:
-    """Return where a patch stands in trainc.yaml; None where its text is not known."""
+def patch_position(options: Options, patch: Patch, inside: Path) -> tuple[Document, Path] | None:
+    """Return the position of a patch in trainc.yaml; None if its text is not available."""
     document, path = options.config_document, option_path(options, "patches")
     if document is None or path is None:
         return None
@@ -156,14 +156,14 @@ def place(options: Options, patch: Patch, inside: Path) -> tuple[Document, Path]
 
 def _patched(obj: Object, options: Options) -> Object:
     data = obj.data
-    for patch in _meant(obj, options):
+    for patch in _patches_of(obj, options):
         merged = _merged(data, patch.patch)
-        data = data if isinstance(merged, str) else _without_nothing(merged)
+        data = data if isinstance(merged, str) else _without_empty_metadata(merged)
     return obj if data == obj.data else replace(obj, data=go_encoded(data))
 
 
-def _without_nothing(data: JsonObject) -> JsonObject:
-    """Return an object without empty labels and annotations, which no server keeps: they would differ for ever."""
+def _without_empty_metadata(data: JsonObject) -> JsonObject:
+    """Return an object without empty labels and annotations, which a server would drop."""
     metadata = as_object(data.get("metadata"))
     if all(metadata.get(key, True) for key in METADATA):
         return data
@@ -171,7 +171,7 @@ def _without_nothing(data: JsonObject) -> JsonObject:
 
 
 def _merged(data: JsonObject, patch: JsonObject) -> JsonObject | str:
-    """Return the data merged with a patch, or what is wrong with that."""
+    """Return the data merged with a patch, or an error message."""
     kind = SPECS.get(str(data["kind"]))
     if kind is None or "spec" not in patch:
         return as_object(_json_merged(data, patch))
@@ -195,34 +195,36 @@ def _json_merged(value: Json, patch: Json) -> Json:
 
 
 def cause(model: Model, path: Path, root: Json) -> Origin:
-    """Return the origin: the patch of the object that leads furthest to the path, the last one of several."""
+    """Return the origin: the last patch among those that contain most of the path."""
     name, namespace = (str(get(root, "metadata", key)) for key in ("name", "namespace"))
     plain = model.title + name.removeprefix(model.name) if name.startswith(model.name) else name
     kind = str(get(root, "kind"))
-    meant = [patch for patch in model.options.settings.patches if patch.matches(kind, namespace, plain)]
-    return _by_patch(model.options, meant, root, path)
+    patches = [patch for patch in model.options.settings.patches if patch.matches(kind, namespace, plain)]
+    return _by_patch(model.options, patches, root, path)
 
 
-def _by_patch(options: Options, meant: Iterable[Patch], root: Json, path: Path) -> Origin:
-    told = _furthest(meant, root, path)
-    found = place(options, told[0], ("patch", *told[1])) if told else None
+def _by_patch(options: Options, patches: Iterable[Patch], root: Json, path: Path) -> Origin:
+    furthest = _furthest(patches, root, path)
+    found = patch_position(options, furthest[0], ("patch", *furthest[1])) if furthest else None
     return Origin("environment", *found, "patches") if found else Origin("environment", name="patches")
 
 
 def _furthest(patches: Iterable[Patch], data: Json, path: Path) -> tuple[Patch, Path] | None:
-    """Return the patch that leads furthest to a path of the patched data, with its own path; None if none does."""
+    """Return the patch that contains most of a path of the patched data, with the path in it; None if there is none."""
     trails = [(patch, _trail(patch.patch, data, path)) for patch in patches]
     longest = max((len(trail) for _, trail in trails), default=0)
     return next((found for found in reversed(trails) if longest and len(found[1]) == longest), None)
 
 
 def _trail(patch: Json, data: Json, path: Path) -> Path:
-    """Return the path in a patch that leads to a path of the patched data, as far as the patch has it."""
+    """Return the part of a path of the patched data that a patch contains, as a path in the patch."""
     trail: list[str | int] = []
     for step in path:
         data = get(data, step)
         if isinstance(patch, list):
-            here: str | int | None = next((index for index, item in enumerate(patch) if _became(item, data)), None)
+            here: str | int | None = next(
+                (index for index, item in enumerate(patch) if _was_merged_into(item, data)), None
+            )
         else:
             here = step if step in as_object(patch) else None
         if here is None:
@@ -232,8 +234,8 @@ def _trail(patch: Json, data: Json, path: Path) -> Path:
     return tuple(trail)
 
 
-def _became(item: Json, merged: Json) -> bool:
-    """Tell whether an item of a patch's list is what was merged into an item of the data: by its name, if any."""
+def _was_merged_into(item: Json, merged: Json) -> bool:
+    """Tell whether an item of a patch was merged into an item of the data: by its name, if it has one."""
     if not isinstance(item, dict) or not isinstance(merged, dict):
         return item == merged
     if "name" in item:
@@ -242,18 +244,18 @@ def _became(item: Json, merged: Json) -> bool:
 
 
 def go_encoded(data: JsonObject) -> JsonObject:
-    """Return the object as Go writes it: quantities canonical, and zero values that Go's types do not omit.
+    """Return the object as Go encodes it: with canonical quantities, and zero values that Go's types do not omit.
 
     A server, or a webhook that writes the whole object, then changes nothing. Other kinds, and a spec that Go cannot
-    read, stay as they are.
+    decode, are not changed.
     """
     kind, spec = SPECS.get(str(data.get("kind"))), data.get("spec")
     if kind is None or not isinstance(spec, dict):
         return data
     try:
         return {**data, "spec": overlay(spec, decode(spec, kind))}
-    except GoDecodeError:  # whoever admits it says what is wrong
+    except GoDecodeError:  # admission reports the error
         return data
 
 
-PASS: Final = Pass("patches", shape, cause, check=check, judge=judge)
+PASS: Final = Pass("patches", shape, cause, check=check, check_objects=check_objects)

@@ -1,4 +1,4 @@
-"""The pod templates of what is emitted: where they are, and how all of them are changed."""
+"""Reads and changes the pod templates of emitted objects."""
 
 from __future__ import annotations
 
@@ -16,12 +16,18 @@ _JOB: Final = ("spec", "template", "spec")
 
 
 def pod_specs(data: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
-    """Yield path and value of every pod's spec in an object: a JobSet has one a replicated job, a Job has one."""
+    """Yield path and value of each pod spec in an object: one per replicated job in a JobSet, one in a Job."""
     if data["kind"] == "JobSet":
         for index, job in enumerate(as_list(get(data, "spec", "replicatedJobs"))):
             yield ("spec", "replicatedJobs", index, "template", *_JOB), as_object(get(job, "template", *_JOB))
     elif data["kind"] == "Job":
         yield _JOB, as_object(get(data, *_JOB))
+
+
+def replicated_pods(jobset: JsonObject) -> Iterator[tuple[str, Path, JsonObject]]:
+    """Yield the name of each replicated job of a JobSet, with path and value of its pod spec."""
+    for (path, spec), job in zip(pod_specs(jobset), as_list(get(jobset, "spec", "replicatedJobs")), strict=True):
+        yield str(get(job, "name")), path, spec
 
 
 def image_names(data: JsonObject) -> tuple[str, ...]:
@@ -44,7 +50,7 @@ def images(data: JsonObject) -> Iterator[tuple[Path, str]]:
 
 
 def with_pods(objs: Objects, change: Callable[[JsonObject], JsonObject]) -> Objects:
-    """Return the objects with every pod's spec changed; those that come out as they were are the same objects."""
+    """Return the objects with every pod spec changed. Unchanged objects keep their identity."""
     after = tuple(_changed(one, change) for one in objs)
     return objs if all(one is other for one, other in zip(after, objs, strict=True)) else after
 
@@ -62,19 +68,19 @@ def _changed(obj: Object, change: Callable[[JsonObject], JsonObject]) -> Object:
     return obj
 
 
-def _changed_below(owner: Json, place: tuple[str, ...], change: Callable[[JsonObject], JsonObject]) -> Json:
-    """Return a value in which the pod's spec at a place is changed: the same where that comes out as it was."""
+def _changed_below(owner: Json, path: tuple[str, ...], change: Callable[[JsonObject], JsonObject]) -> Json:
+    """Return a value with the pod spec at a path changed. An unchanged value keeps its identity."""
     value = as_object(owner)
-    if not place:
+    if not path:
         after: Json = change(value)
         return owner if after is value or after == value else after
-    before = value.get(place[0])
-    after = _changed_below(before, place[1:], change)
-    return owner if after is before else {**value, place[0]: after}
+    before = value.get(path[0])
+    after = _changed_below(before, path[1:], change)
+    return owner if after is before else {**value, path[0]: after}
 
 
 def with_images(spec: JsonObject, change: Callable[[str], str]) -> JsonObject:
-    """Return a pod's spec with every container's image changed; an image that is no text, or empty, stays."""
+    """Return a pod spec with the image of every container changed, unless it is empty or not a string."""
     after = spec
     for key in CONTAINERS:
         if isinstance(containers := spec.get(key), list):

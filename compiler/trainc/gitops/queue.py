@@ -1,7 +1,7 @@
 """Kueue and spec.suspend.
 
-Trainer always writes spec.suspend and never copies the TrainJob's labels. In git, ``suspend: false`` would
-start a job behind Kueue's back at the next self-heal, and a JobSet without the queue's label is not queued.
+Trainer always writes spec.suspend and never copies the TrainJob's labels. In git, ``suspend: false`` would bypass Kueue
+at the next self-heal, and a JobSet without the queue's label is not queued.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from trainc.plugins.origins import report_at
 from trainc.upstream import KUEUE_LABELS, QUEUE_LABEL
 
 _SUSPEND: Path = ("spec", "suspend")
-MESSAGE = "suspend: true together with a queue: Argo CD would stop the job whenever Kueue admits it"
+MESSAGE = "suspend: true with a queue: Argo CD would stop the job whenever Kueue admits it"
 
 
 def check_queue(model: Model) -> Findings:
@@ -24,8 +24,8 @@ def check_queue(model: Model) -> Findings:
     return (report("TC601", model.job, _SUSPEND, MESSAGE, found="suspend: true"),)
 
 
-def judge(model: Model, objects: Objects) -> Findings:
-    """Refuse the same where a patch of the environment suspends the job, or gives it the queue."""
+def check_objects(model: Model, objects: Objects) -> Findings:
+    """Refuse a job that a patch of the environment suspends or adds to a queue, in the same way."""
     jobset = jobset_of(objects)
     if jobset is None or get(jobset.data, *_SUSPEND) is not True or check_queue(model):
         return ()
@@ -35,7 +35,7 @@ def judge(model: Model, objects: Objects) -> Findings:
 
 
 def queued(model: Model) -> bool:
-    """Tell whether the JobSet will carry a queue's label."""
+    """Tell whether the JobSet will have a queue's label."""
     return QUEUE_LABEL in _kueue(model) or QUEUE_LABEL in model.labels
 
 
@@ -54,7 +54,7 @@ def shape(model: Model, objects: Objects) -> Objects:
 
 
 def _kueue(model: Model) -> JsonObject:
-    """Return Kueue's labels of the TrainJob; where there is no queue, that of the environment."""
+    """Return Kueue's labels of the TrainJob, with the environment's queue as the default."""
     wanted = {key: value for key, value in _labels(model).items() if key in KUEUE_LABELS}
     queue = model.options.settings.queue
     return {QUEUE_LABEL: queue, **wanted} if queue else wanted
@@ -72,4 +72,4 @@ def _labels(model: Model) -> JsonObject:
     return as_object(get(model.job.data, "metadata", "labels"))
 
 
-PASS = Pass("queue", shape, cause, check=check_queue, judge=judge)
+PASS = Pass("queue", shape, cause, check=check_queue, check_objects=check_objects)

@@ -1,7 +1,7 @@
-"""What stands beside a runtime in its file because its jobs need it: emitted once a namespace, in a folder of its own.
+"""Companions: objects in the file of a runtime that its jobs need, emitted once per namespace, in a separate folder.
 
-A companion that names no namespace goes to every namespace that has a job of its runtime, one that names a namespace
-to that one. What the whole cluster has, a ClusterRole, is for an administrator to apply.
+A companion without a namespace is emitted for each namespace with a job of its runtime. Cluster-scoped companions, such
+as a ClusterRole, must be applied by an administrator.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from trainc.plugins.model import Object, Origin
 from trainc.upstream import RBAC_GROUP
 
 FOLDER: Final = "0-shared"
-"""The folder of a namespace's companions; no job is called so, since names of jobs begin with a letter."""
+"""The folder of a namespace's companions. It is not the name of a job, since those start with a letter."""
 
 KEPT: Final[Mapping[str, str]] = {
     "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
     "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
 }
-"""Annotations of claims: their data outlives their file. Argo CD reads the first from the live object, so they are
-there from the first day. Flux has words of its own."""
+"""Annotations of claims, which keep them when their file is deleted. Argo CD reads the first from the live object, so
+they are always added. Flux has another annotation."""
 
 IDLE: Final = "TC015"
 LEFT_OUT: Final = "TC834"
@@ -52,13 +52,13 @@ READ: Final = frozenset(
         *("Namespace", "PriorityClass", "Secret", "JobSet", "PodGroup"),
     )
 )
-"""The kinds of which a document says something: what is compiled, emitted or judged by, and what a cluster has."""
+"""The kinds of documents that trainc uses."""
 
 _NAME: Path = ("metadata", "name")
 
 
 class Use(NamedTuple):
-    """A compiled job, as companions see it: its runtime, and its namespace in the cluster."""
+    """The runtime of a compiled job, and the namespace of the job in the cluster."""
 
     runtime: Document
     namespace: str
@@ -75,10 +75,9 @@ class Shared(NamedTuple):
 def share(
     stored: Mapping[Key, Document], unplaced: frozenset[Key], uses: Iterable[Use], options: Options
 ) -> tuple[tuple[Shared, ...], tuple[Finding, ...]]:
-    """Return the companions of the runtimes in use, and what is wrong with them.
+    """Return the companions of the runtimes in use, and findings on them.
 
-    ``stored`` holds the documents given as a cluster stores them, ``unplaced`` names those without a namespace of
-    their own.
+    ``stored`` holds the documents as a cluster stores them, ``unplaced`` the keys of those without a namespace.
     """
     used: dict[Source, set[str]] = {}
     for use in uses:
@@ -92,26 +91,26 @@ def share(
             findings.append(_for_administrators(document))
             continue
         own = str(get(document.data, "metadata", "namespace"))
-        places = used[document.source] if key in unplaced else {options.settings.namespaces.get(own, own)}
-        for place in sorted(places):
-            one = Shared(patched_companion(_emitted(document, place, own, options), options), place, document)
+        namespaces = used[document.source] if key in unplaced else {options.settings.namespaces.get(own, own)}
+        for namespace in sorted(namespaces):
+            one = Shared(patched_companion(_emitted(document, namespace, own, options), options), namespace, document)
             first = found.setdefault(identify(one.obj.data), one)
             if first.obj.data != one.obj.data:
-                findings.append(_twice(one, first.document))
+                findings.append(_duplicate(one, first.document))
             elif first is one:
                 findings += problems(options, document, one.obj)
     return tuple(found[key] for key in sorted(found)), tuple(findings)
 
 
 def collisions(shared: Iterable[Shared], objects: Iterable[Summary]) -> tuple[Finding, ...]:
-    """Return an error for every companion that is also an object of a job: no object is in two folders."""
+    """Return an error for each companion that is also an object of a job."""
     generated = {one.identity for one in objects}
     return tuple(
         report(
             "TC608",
             one.document,
             _NAME,
-            f"{one.obj.kind} {one.namespace}/{one.obj.name} is also made for a job",
+            f"{one.obj.kind} {one.namespace}/{one.obj.name} is also generated for a job",
             found=one.obj.name,
         )
         for one in shared
@@ -122,9 +121,9 @@ def collisions(shared: Iterable[Shared], objects: Iterable[Summary]) -> tuple[Fi
 def unused_resources(
     documents: Iterable[Document], runtimes: Iterable[Document], uses: Iterable[Use], *, faithful: bool
 ) -> tuple[Finding, ...]:
-    """Return one note for each file whose companions are read, and not emitted: no job uses its runtimes.
+    """Return one note per file with companions that are not emitted, since no job uses its runtimes.
 
-    Under faithful nothing is emitted for them at all.
+    In faithful output they are never emitted.
     """
     used = frozenset() if faithful else frozenset(use.runtime.source for use in uses)
     files = {runtime.source for runtime in runtimes} - used
@@ -132,7 +131,7 @@ def unused_resources(
     for document in documents:
         if document.data["kind"] in COMPANIONS and document.source in files:
             found.setdefault(document.source, []).append(document)
-    return tuple(_idle(companions) for companions in found.values())
+    return tuple(_unused(companions) for companions in found.values())
 
 
 def unread_resources(
@@ -141,46 +140,46 @@ def unread_resources(
     unknown: Iterable[Document],
     defined: Container[tuple[str, str]],
 ) -> tuple[Finding, ...]:
-    """Return a warning for each document beside a runtime, or below runtimes/, that is neither read nor emitted.
+    """Return a warning for each document in the file of a runtime, or below runtimes/, that trainc does not use.
 
-    ``unknown`` are those of kinds that do not exist, which have a finding already, as have v1 jobs. ``defined`` holds
-    group and kind of the CRDs given: an object in a file without a runtime is there to be checked by its CRD.
+    ``unknown`` are those of unknown kinds, which have another finding, like v1 jobs. ``defined`` holds group and kind
+    of the given CRDs, which check objects in files without a runtime.
     """
-    given, files = tuple(documents), {runtime.source for runtime in runtimes}
+    documents, files = tuple(documents), {runtime.source for runtime in runtimes}
     named = {(document.source.name, document.index) for document in unknown}
     params = {
-        get(document.data, "spec", "paramKind", "kind") for document in given if document.data["kind"] in POLICIES
+        get(document.data, "spec", "paramKind", "kind") for document in documents if document.data["kind"] in POLICIES
     }
     found = []
-    for document in given:
+    for document in documents:
         kind = document.data["kind"]
         key = str(document.data["apiVersion"]).rpartition("/")[0], str(kind)
         below = document.source.name.startswith(BELOW) and key not in defined
-        told = (document.source.name, document.index) in named or key in SUPERSEDED
-        if (document.source in files or below) and not told and kind not in READ and kind not in params:
+        reported = (document.source.name, document.index) in named or key in SUPERSEDED
+        if (document.source in files or below) and not reported and kind not in READ and kind not in params:
             message = f"trainc does not emit {kind} {get(document.data, *_NAME)}"
             found.append(report(LEFT_OUT, document, ("kind",), message, found=str(kind)))
     return tuple(found)
 
 
-def _idle(companions: list[Document]) -> Finding:
+def _unused(companions: list[Document]) -> Finding:
     kinds = ", ".join(dict.fromkeys(str(document.data["kind"]) for document in companions))
-    return report(IDLE, companions[0], ("kind",), f"{kinds} beside a runtime: read, not emitted")
+    return report(IDLE, companions[0], ("kind",), f"{kinds} of an unused runtime: not emitted")
 
 
 def _for_administrators(document: Document) -> Finding:
     kind, name = document.data["kind"], get(document.data, *_NAME)
-    message = f"{kind} {name} is for the whole cluster: not emitted, an administrator must apply it"
+    message = f"{kind} {name} is cluster-scoped: it is not emitted, an administrator must apply it"
     return report("TC607", document, _NAME, message, found=str(name))
 
 
-def _twice(one: Shared, first: Document) -> Finding:
-    message = f"{one.obj.kind} {one.namespace}/{one.obj.name} is there twice, and differently"
-    return report("TC608", one.document, _NAME, message, related=(Related("the first one", first, _NAME),))
+def _duplicate(one: Shared, first: Document) -> Finding:
+    message = f"{one.obj.kind} {one.namespace}/{one.obj.name} is defined twice, with different content"
+    return report("TC608", one.document, _NAME, message, related=(Related("first defined here", first, _NAME),))
 
 
 def _emitted(document: Document, namespace: str, own: str, options: Options) -> Object:
-    """Return a companion as it is emitted: with its namespace, and with what a server would add."""
+    """Return a companion with its namespace, and with the defaults of a server."""
     data = document.data
     metadata = {**as_object(data["metadata"]), "namespace": namespace}
     if data["kind"] == "PersistentVolumeClaim":
@@ -197,7 +196,7 @@ def _emitted(document: Document, namespace: str, own: str, options: Options) -> 
 
 
 def _origins(document: Document, data: JsonObject, moved: bool, options: Options) -> Mapping[Path, Origin]:
-    """Return the origin of every field: the same of the document, but for the namespace and what is added here."""
+    """Return the origins of an emitted companion: its document, except for the namespace and added annotations."""
     found = {path: Origin("input", document, path) for path in paths(data)}
     for path in found:
         if get(document.data, *path) is None and path[:2] == ("metadata", "annotations"):
@@ -209,22 +208,22 @@ def _origins(document: Document, data: JsonObject, moved: bool, options: Options
     return found
 
 
-def _bound(data: JsonObject, namespace: str, own: str, elsewhere: Mapping[str, str]) -> JsonObject:
-    """Return a RoleBinding whose service accounts are those of its namespace in the cluster."""
+def _bound(data: JsonObject, namespace: str, own: str, renamed: Mapping[str, str]) -> JsonObject:
+    """Return a RoleBinding with the namespaces of its service accounts in the cluster."""
     subjects: list[Json] = []
     for subject in map(as_object, as_list(data.get("subjects"))):
-        place = subject.get("namespace")
+        found = subject.get("namespace")
         if subject.get("kind") != "ServiceAccount":
             subjects.append({"apiGroup": RBAC_GROUP, **subject})
-        elif place is None or place == own:
+        elif found is None or found == own:
             subjects.append({**subject, "namespace": namespace})
         else:
-            subjects.append({**subject, "namespace": elsewhere.get(str(place), str(place))})
+            subjects.append({**subject, "namespace": renamed.get(str(found), str(found))})
     reference = {"apiGroup": RBAC_GROUP, **as_object(data.get("roleRef"))}
     return {**data, "roleRef": reference, **({"subjects": subjects} if subjects else {})}
 
 
-def without_namespace(documents: Iterable[Document], given: Iterable[Document]) -> frozenset[Key]:
-    """Return the identities of documents that got a namespace because they had none of their own."""
-    bare = {(d.source.name, d.index) for d in given if not get(d.data, "metadata", "namespace")}
+def without_namespace(documents: Iterable[Document], loaded: Iterable[Document]) -> frozenset[Key]:
+    """Return the identities of documents that had no namespace before their admission."""
+    bare = {(d.source.name, d.index) for d in loaded if not get(d.data, "metadata", "namespace")}
     return frozenset(identity(document) for document in documents if (document.source.name, document.index) in bare)

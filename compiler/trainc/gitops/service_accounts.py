@@ -1,4 +1,4 @@
-"""Service accounts that pods name: whether anything creates them."""
+"""Warns about service accounts of pods that do not exist."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ KIND: Final = "ServiceAccount"
 ACCOUNT: Final = f"v1/{KIND}"
 
 
-def judge(model: Model, objects: Objects) -> Findings:
-    """Warn about service accounts that neither trainc, nor a document, nor trainc.yaml knows."""
+def check_objects(model: Model, objects: Objects) -> Findings:
+    """Warn about service accounts that are not in the objects, the documents or trainc.yaml."""
     found = []
     for obj in objects:
         for path, spec in pod_specs(obj.data):
@@ -36,14 +36,14 @@ def _is_known(model: Model, objects: Objects, name: str) -> bool:
         return True
     if any(one.kind == KIND and one.name == name for one in objects):
         return True
-    if any((ACCOUNT, place, name) in model.cluster for place in (model.home, model.namespace)):
+    if any((ACCOUNT, each, name) in model.cluster for each in (model.home, model.namespace)):
         return True
     beside = model.cluster.get((ACCOUNT, "default", name))  # of the runtime's file, without a namespace
     return beside is not None and beside.source == model.runtime.source
 
 
 def still_unknown(findings: Iterable[Finding], namespace: str, companions: Iterable[Object]) -> tuple[Finding, ...]:
-    """Return the findings of a job without those about accounts that a runtime in use brings to its namespace."""
+    """Return the findings of a job without those on accounts that companions create in its namespace."""
     findings = tuple(findings)
     if all(finding.code != CODE for finding in findings):
         return findings
@@ -52,7 +52,7 @@ def still_unknown(findings: Iterable[Finding], namespace: str, companions: Itera
 
 
 def _finding(model: Model, obj: Object, path: Path, name: str) -> Finding:
-    return report_at(CODE, model, obj, path, f"service account {name!r} is made by nothing here", found=name)
+    return report_at(CODE, model, obj, path, f"service account {name!r} not found", found=name)
 
 
-PASS: Final = Pass("service_accounts", judge=judge)
+PASS: Final = Pass("service_accounts", check_objects=check_objects)

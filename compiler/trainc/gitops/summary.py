@@ -1,4 +1,4 @@
-"""What a run has to know of an object once its file is made: few words, where the object is kilobytes."""
+"""Summaries of objects, which take much less memory than the objects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trainc.plugins.model import Object
 
 
 class Summary(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """An object's identity (as in ``base.identify``), its own namespace, its name without run number, its images."""
+    """An object's identity (as in ``base.identify``), its namespace, its name without run number, and its images."""
 
     identity: Identity
     namespace: str

@@ -1,7 +1,7 @@
 """The compiler as one function: documents in, objects and findings out. No I/O.
 
 ``run`` is all of it: sort documents by kind, admit everything that is not a job (``context.py``), compile job by job
-(``job.py``), check what concerns several jobs, settle the findings, and collect the files.
+(``job.py``), check jobs against each other, settle the findings, and collect the files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trainc.findings import Finding, Silenced, has_errors, report, sort_key
 from trainc.findings.settling import JobFindings
 from trainc.gitops.base import JOBSET
 from trainc.gitops.environment import name_collisions, patches_without_target, split
-from trainc.gitops.naming import Placed, too_many
+from trainc.gitops.naming import DeployedJob, too_many_reruns
 from trainc.gitops.runtime_resources import (
     Shared,
     Use,
@@ -43,11 +43,11 @@ __all__ = ["Build", "Job", "Loaded", "compile", "load_all", "run"]
 class Build(Struct, frozen=True):
     """The result of one compilation.
 
-    ``jobs`` come in order of namespace and name. ``findings`` are sorted; one that several jobs have is there once.
+    ``jobs`` are sorted by namespace and name. ``findings`` are sorted, each listed once even if several jobs have it.
     ``files`` maps paths below out/ to their content; it is empty if any finding is an error.
-    ``left`` are the TrainJobs that the environment does not have: they are not compiled. ``shared`` are companions
-    of runtimes, which all jobs of a namespace share. ``unused`` are runtimes that no job names.
-    ``silenced`` are the findings that comments suppress. ``own`` are those of ``findings`` that belong to no job.
+    ``left`` are the TrainJobs that the environment excludes, which are not compiled. ``shared`` are companions of
+    runtimes, shared by all jobs of a namespace. ``unused`` are runtimes that no job references.
+    ``silenced`` are the findings that comments suppress. ``own`` are the findings that belong to no job.
     """
 
     jobs: tuple[Job, ...]
@@ -61,7 +61,7 @@ class Build(Struct, frozen=True):
 
     @property
     def objects(self) -> tuple[Object, ...]:
-        """All objects, in emit order: what jobs share, then those of every job."""
+        """All objects, in emit order: shared ones first, then those of each job."""
         return (*(one.obj for one in self.shared), *(obj for job in self.jobs for obj in job.objects))
 
     @property
@@ -71,7 +71,7 @@ class Build(Struct, frozen=True):
 
 
 class Loaded(Struct, frozen=True):
-    """Sources, in order of their names, with their documents and findings: the same in any environment."""
+    """Sources, sorted by name, with their documents and findings. They do not depend on the environment."""
 
     sources: tuple[Source, ...]
     documents: tuple[Document, ...]
@@ -84,51 +84,51 @@ _EMPTY = "no document in this file: render removes what it generated from it"
 
 def load_all(sources: Iterable[Source]) -> Loaded:
     """Load sources, each once."""
-    given = tuple(sorted(sources, key=lambda source: (source.name, source.decoded())))
+    ordered = tuple(sorted(sources, key=lambda source: (source.name, source.decoded())))
     documents: list[Document] = []
     findings: list[Finding] = []
-    for source in given:
+    for source in ordered:
         loaded, found = load(source)
         if not loaded and not found and source.name.startswith((JOBS, RUNTIMES)):
             found = (report("TC020", Document(Source(source.name, b""), {}), (), _EMPTY),)
         documents += loaded
         findings += found
-    return Loaded(given, tuple(documents), tuple(findings))
+    return Loaded(ordered, tuple(documents), tuple(findings))
 
 
 def compile(sources: Iterable[Source], options: Options | None = None) -> Build:  # noqa: A001 - the public name
-    """Compile every TrainJob of sources. Never raises for what is in them; the same input gives the same result."""
+    """Compile every TrainJob of the sources. Pure and deterministic; errors in them become findings."""
     return run(load_all(sources), options or Options())
 
 
 def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Executor = in_order) -> Build:
-    """Compile every TrainJob of what is loaded, as ``compile`` does; ``execute`` compiles the single jobs."""
-    given, findings = classify(loaded.documents)
+    """Compile every TrainJob of the loaded documents; ``execute`` compiles the individual jobs."""
+    documents, findings = classify(loaded.documents)
     findings += tuple(superseded(loaded.documents, faithful=options.faithful))
-    prepared = Prepared.of(given, loaded.documents, loaded.sources, options, keep)
-    chosen = split(given.jobs, options.settings)
-    jobs = tuple(sorted(execute(prepared, chosen.taken), key=_order))
+    prepared = Prepared.of(documents, loaded.documents, loaded.sources, options, keep)
+    chosen = split(documents.jobs, options.settings)
+    jobs = tuple(sorted(execute(prepared, chosen.included), key=_order))
     shared, of_resources = _runtime_resources(prepared, loaded.documents, jobs)
     jobs = tuple(_with_known_accounts(job, shared) for job in jobs)
-    placed = tuple(map(_placed, jobs))
-    own = [
+    deployed = tuple(map(_deployed, jobs))
+    of_inputs = [
         *(*loaded.findings, *findings, *prepared.findings),
-        *(*name_collisions(placed, options), *too_many(placed, prepared.base, options), *of_resources),
-        # A job without objects may be the one that a patch is for.
+        *(*name_collisions(deployed, options), *too_many_reruns(deployed, prepared.base, options), *of_resources),
+        # A job without objects may be the target of a patch.
         *(patches_without_target(_summaries(jobs, shared), options) if all(job.made for job in jobs) else ()),
-        *_of_others(prepared, shared),
+        *_check_other_inputs(prepared, shared),
     ]
     rows = [JobFindings(f"{job.namespace}/{job.name}", job.findings) for job in jobs]
-    settled = prepared.report_rules.finish(own, rows, _unused_sources(given.runtimes, jobs))
-    jobs = tuple(map(_with_findings, jobs, settled.jobs))
+    final = prepared.report_rules.finish(of_inputs, rows, _unused_sources(documents.runtimes, jobs))
+    jobs = tuple(map(_with_findings, jobs, final.of_jobs))
     build = Build(
         jobs,
-        tuple(sorted(settled.findings, key=sort_key)),
+        tuple(sorted(final.findings, key=sort_key)),
         files={},
-        left=chosen.left,
+        left=chosen.excluded,
         unused=prepared.runtimes.unused(job.document for job in jobs),
-        silenced=settled.silenced,
-        own=settled.own,
+        silenced=final.silenced,
+        own=final.of_inputs,
     )
     if has_errors(build.findings):
         return build
@@ -138,7 +138,7 @@ def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Ex
 
 
 def _order(job: Job) -> tuple[str, str, str, int]:
-    """Order jobs by namespace and name; of two with the same ones by document, as their findings say."""
+    """Order jobs by namespace and name, and jobs with the same name by document."""
     return job.namespace, job.name, job.document.source.name, job.document.index
 
 
@@ -147,49 +147,51 @@ def _summaries(jobs: Iterable[Job], shared: Iterable[Shared]) -> tuple[Summary, 
 
 
 def _with_known_accounts(job: Job, shared: Iterable[Shared]) -> Job:
-    """Return a job without findings about accounts that runtimes bring to its namespace, unless they ended the job."""
+    """Return a job without findings on accounts that companions create in its namespace, unless it has errors."""
     if not job.made or not job.findings:
         return job
     return replace(job, findings=still_unknown(job.findings, job.namespace, (one.obj for one in shared)))
 
 
-def _placed(job: Job) -> Placed:
-    return Placed(job.namespace, job.name, job.document, next((o.name for o in job.made if o.kind == JOBSET), None))
+def _deployed(job: Job) -> DeployedJob:
+    return DeployedJob(
+        job.namespace, job.name, job.document, next((o.name for o in job.made if o.kind == JOBSET), None)
+    )
 
 
 def _runtime_resources(
     prepared: Prepared, documents: Iterable[Document], jobs: tuple[Job, ...]
 ) -> tuple[tuple[Shared, ...], tuple[Finding, ...]]:
-    """Return the companions of the runtimes that jobs use, and the findings about all companions."""
-    given, options = prepared.documents, prepared.options
+    """Return the companions of the runtimes in use, and the findings on all companions."""
+    known, options = prepared.documents, prepared.options
     uses = [Use(job.runtime, job.namespace) for job in jobs if job.runtime is not None]
-    findings = [*unused_resources(given.cluster.values(), given.runtimes, uses, faithful=options.faithful)]
+    findings = [*unused_resources(known.cluster.values(), known.runtimes, uses, faithful=options.faithful)]
     if options.faithful:
         return (), tuple(findings)
     unknown = [finding.document for finding in prepared.companions.findings if finding.code == "TC008"]
-    findings += unread_resources(given.cluster.values(), given.runtimes, unknown, prepared.companions.registry.given)
-    unplaced = without_namespace(given.cluster.values(), documents)
+    findings += unread_resources(known.cluster.values(), known.runtimes, unknown, prepared.companions.registry.given)
+    unplaced = without_namespace(known.cluster.values(), documents)
     shared, found = share(prepared.cluster, unplaced, uses, options)
     return shared, (*findings, *found, *collisions(shared, (obj for job in jobs for obj in job.made)))
 
 
-def _of_others(prepared: Prepared, shared: Iterable[Shared]) -> Iterable[Finding]:
-    """Return what policies and the base revision say about other documents: as they are emitted, if they are."""
+def _check_other_inputs(prepared: Prepared, shared: Iterable[Shared]) -> Iterable[Finding]:
+    """Check the other documents against policies and the base revision, emitted companions in their final form."""
     emitted = {(one.document.source.name, one.document.index) for one in shared}
     documents = prepared.companions.documents
     others = (document for document in documents if (document.source.name, document.index) not in emitted)
-    judged = (*others, *(replace(one.document, data=one.obj.data) for one in shared))
-    return (finding for document in judged for finding in prepared.check_input(document))
+    checked = (*others, *(replace(one.document, data=one.obj.data) for one in shared))
+    return (finding for document in checked for finding in prepared.check_input(document))
 
 
 def _with_findings(job: Job, findings: tuple[Finding, ...]) -> Job:
-    """Return a job with its final findings; an error among them removes the objects."""
+    """Return a job with its final findings, and without objects if any of them is an error."""
     if has_errors(findings):
         return replace(job, findings=findings, objects=(), made=(), files=())
     return replace(job, findings=findings) if findings or job.findings else job
 
 
 def _unused_sources(runtimes: Iterable[Document], jobs: Iterable[Job]) -> Collection[Source]:
-    """Return the sources of runtimes that no job uses: most findings in a runtime appear only through jobs."""
+    """Return the sources of unused runtimes, in which most findings are not detected."""
     used = {job.runtime.source for job in jobs if job.runtime is not None}
     return frozenset(runtime.source for runtime in runtimes).difference(used)

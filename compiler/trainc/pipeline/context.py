@@ -1,7 +1,6 @@
-"""What a run has before its first job: everything that its jobs are compiled with.
+"""The context of a run: the inputs and rules with which its jobs are compiled.
 
-Jobs do not see each other, so they may be compiled in any order, in other processes, or not at all where the result
-is known.
+Jobs are independent, so they can be compiled in any order, in other processes, or taken from the cache.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Keep(Enum):
-    """What a run keeps of a job's objects: everything, their files and summaries, or only summaries."""
+    """The parts of a job's objects that a run keeps: everything, files and summaries, or only summaries."""
 
     OBJECTS = "objects"
     FILES = "files"
@@ -41,9 +40,9 @@ class Keep(Enum):
 
 
 class Prepared(msgspec.Struct, frozen=True, eq=False):
-    """The documents of a run, and what jobs are compiled with. ``findings`` are those of everything but the jobs.
+    """The context of a run. ``findings`` are those on everything except jobs.
 
-    ``cluster`` holds the documents that stand for objects in the cluster, as it would store them where that is known.
+    ``cluster`` holds the documents that represent objects in the cluster, as it would store them if the kind is known.
     """
 
     documents: Documents
@@ -60,47 +59,47 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
 
     @classmethod
     def of(
-        cls, given: Documents, loaded: Iterable[Document], sources: Iterable[Source], options: Options, keep: Keep
+        cls, documents: Documents, loaded: Iterable[Document], sources: Iterable[Source], options: Options, keep: Keep
     ) -> Prepared:
-        """Admit everything that is not a job. ``given`` are the documents ``loaded`` from ``sources``, by kind."""
-        companions = admit_companions(given.cluster.values(), options.crds, faithful=options.faithful)
-        cluster = {**given.cluster, **{identity(document): document for document in companions.documents}}
+        """Admit everything that is not a job. ``documents`` are those ``loaded`` from ``sources``, by kind."""
+        companions = admit_companions(documents.cluster.values(), options.crds, faithful=options.faithful)
+        cluster = {**documents.cluster, **{identity(document): document for document in companions.documents}}
         base = Base.of(options.base, options.environment)
-        policies = Policies.of(given.cluster.values(), cluster, companions.registry, base, options)
+        policies = Policies.of(documents.cluster.values(), cluster, companions.registry, base, options)
         update_rules = None
         if base.is_given:
             from trainc.pipeline.update_rules import UpdateRules
 
             update_rules = UpdateRules(base, companions.registry)
-        runtimes = Runtimes.admit(given.runtimes, options, base)
+        runtimes = Runtimes.admit(documents.runtimes, options, base)
         report_rules = ReportRules.of((*sources, *options.crds), loaded, options, comments)
-        run = cls(given, companions, cluster, base, policies, update_rules, runtimes, report_rules, options, keep)
-        run = replace(run, runtimes=runtimes.judged(run.check_input))
+        run = cls(documents, companions, cluster, base, policies, update_rules, runtimes, report_rules, options, keep)
+        run = replace(run, runtimes=runtimes.with_findings(run.check_input))
         rules = (finding for rules in (policies, update_rules) if rules is not None for finding in rules.findings)
         return replace(run, findings=(*companions.findings, *rules, *run.runtimes.findings))
 
     def check_input(self, document: Document) -> tuple[Finding, ...]:
-        """Return what policies and the base revision say about an input; ``document`` is as a cluster stores it."""
+        """Check an input, as a cluster stores it, against the policies and the base revision."""
         rules = (rules for rules in (self.policies, self.update_rules) if rules is not None)
         return tuple(dict.fromkeys(finding for each in rules for finding in each.of_input(document)))
 
-    def check_objects_of(self, model: Model, objects: Objects) -> tuple[Finding, ...]:
-        """Return what policies and the base revision say about the objects of a job, at the lines that caused it."""
+    def check_objects(self, model: Model, objects: Objects) -> tuple[Finding, ...]:
+        """Check the objects of a job against the policies and the base revision."""
         rules = (rules for rules in (self.policies, self.update_rules) if rules is not None)
         return tuple(dict.fromkeys(finding for each in rules for finding in each.of_objects(model, objects)))
 
     def compile(self, document: Document) -> Job:
-        """Compile one job, and keep of it what the run keeps."""
+        """Compile one job, and drop the parts that the run does not keep."""
         job = compile_job(self, document)
         summaries = tuple(map(summarize, job.objects))
-        written = () if self.keep is Keep.SUMMARIES else tuple(files(job, self.options))
-        return replace(job, objects=job.objects if self.keep is Keep.OBJECTS else (), made=summaries, files=written)
+        contents = () if self.keep is Keep.SUMMARIES else tuple(files(job, self.options))
+        return replace(job, objects=job.objects if self.keep is Keep.OBJECTS else (), made=summaries, files=contents)
 
 
 Executor = Callable[[Prepared, Iterable[Document]], Iterable[Job]]
-"""Compiles jobs, each once, and yields them in any order."""
+"""Compiles each job once, and yields the results in any order."""
 
 
 def in_order(prepared: Prepared, documents: Iterable[Document]) -> Iterable[Job]:
-    """Compile one job after the other, in this process."""
+    """Compile the jobs one by one, in this process."""
     return map(prepared.compile, documents)

@@ -1,22 +1,22 @@
-"""What only a running Trainer controller does, and what it would find in the cluster."""
+"""Functions of a running Trainer controller that generated objects cannot replace, and conflicts in the cluster."""
 
 from __future__ import annotations
 
 from trainc.basics.jsonvalues import get, objects
 from trainc.findings import Finding, report
 from trainc.gitops import naming
-from trainc.plugins.jobset import runs_already
+from trainc.plugins.jobset import is_running
 from trainc.plugins.model import Model
 from trainc.upstream import MULTIKUEUE
 
 
 def check_controller(model: Model) -> list[Finding]:
-    """Return what has no static equivalent (K3), and what in the cluster is in the controller's way."""
+    """Return findings on fields without static equivalent (K3), and on objects that the controller keeps."""
     return [*static_limits(model), *foreign_snapshot(model)]
 
 
 def static_limits(model: Model) -> list[Finding]:
-    """Warn of what only a running controller does (K3)."""
+    """Warn about fields that only a running controller supports (K3)."""
     spec = model.job.data["spec"]
     findings = []
     if get(spec, "managedBy") == MULTIKUEUE:
@@ -25,14 +25,14 @@ def static_limits(model: Model) -> list[Finding]:
     if model.options.faithful and get(spec, "activeDeadlineSeconds") is not None:  # else gitops/deadline.py
         message = "activeDeadlineSeconds has no static equivalent: only a running Trainer controller enforces it"
         findings.append(report("TC312", model.job, ("spec", "activeDeadlineSeconds"), message))
-    if runs_already(model) and not naming.is_by_content(model):
-        message = f"JobSet {model.namespace}/{model.name} runs already: no JobSet is emitted"
+    if is_running(model) and not naming.uses_content_hash(model):
+        message = f"JobSet {model.namespace}/{model.name} is already running, so no JobSet is generated"
         findings.append(report("TC313", model.job, ("metadata", "name"), message))
     return findings
 
 
 def foreign_snapshot(model: Model) -> tuple[Finding, ...]:
-    """Refuse a ConfigMap in the place of the job's runtime snapshot, as the controller does (pkg/runtime/core)."""
+    """Refuse another ConfigMap with the name of the runtime snapshot, as the controller does (pkg/runtime/core)."""
     name = f"{get(model.job.data, 'metadata', 'name')}-runtime-snapshot"
     found = model.cluster.get(("v1/ConfigMap", model.home, name)) if model.options.faithful else None
     if found is None:

@@ -1,4 +1,4 @@
-"""Compiles one TrainJob: a fold over stages, from the document as written to the objects as applied."""
+"""Compiles one TrainJob: a fold over stages, from the document in jobs/ to the generated objects."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ REFUSALS = (
     "jobset-webhook",
     "policy",
 )
-"""Where a cluster refuses, in its order."""
+"""The steps in which a cluster may refuse a job, in order."""
 
 
 class Job(Struct, frozen=True):
     """A compiled TrainJob. It has no objects if any of its findings, or of its runtime's, is an error.
 
-    ``namespace`` is that of its objects, ``made`` are their summaries, and ``files`` their paths from the root of the
-    repository and contents. A run may keep no objects, or no files either.
+    ``namespace`` is that of its objects, ``made`` are their summaries, and ``files`` their paths, from the root of the
+    repository, and contents. ``Keep`` says which of them a run keeps.
     """
 
     namespace: str
@@ -65,9 +65,9 @@ class Job(Struct, frozen=True):
 
 
 class State(Struct, frozen=True):
-    """A job between two stages. ``job`` and ``runtime`` are as a cluster would store them.
+    """The state of a job between two stages. ``job`` and ``runtime`` are documents as a cluster would store them.
 
-    ``by_policies`` are findings of policies about the TrainJob itself; they stop no stage.
+    ``by_policies`` are findings of policies on the TrainJob itself; they do not stop the compilation.
     """
 
     job: Document
@@ -94,19 +94,19 @@ def compile_job(run: Prepared, document: Document) -> Job:
             if state.stopped:
                 break
     except QuantityError:
-        return replace(job, findings=(_immense(document),))
+        return replace(job, findings=(_sum_too_large(document),))
     except Exception as error:  # noqa: BLE001 - named TC902, and tests fail on it
         message = f"{type(error).__name__}: {error}"
         return replace(job, findings=(report("TC902", document, ("metadata", "name"), message),))
     findings = (*state.findings, *state.by_policies)
     if state.stopped and run.options.faithful:
-        findings = _of_first_refusal(findings)
+        findings = _until_first_refusal(findings)
     objects = () if state.stopped or run.report_rules.stops(findings) else state.objects
     return replace(job, runtime=state.runtime, objects=objects, findings=findings)
 
 
 def _admit(run: Prepared, state: State) -> State:
-    """Prune, default and validate the TrainJob, and ask the policies. An unknown field ends nothing."""
+    """Prune, default and validate the TrainJob, and evaluate the policies. Unknown fields do not stop the job."""
     admitted = admit_document(state.job, "crd", "webhook", faithful=run.options.faithful)
     if any(f.severity is Severity.ERROR and f.code != "TC101" for f in admitted.findings):
         return state.then(admitted.findings, job=admitted.document, stopped=True)
@@ -135,7 +135,7 @@ def _join(run: Prepared, state: State) -> State:
 
 
 def _check(run: Prepared, state: State) -> State:
-    """Check the model, before anything is built."""
+    """Check the model, before objects are built."""
     model = state.model
     assert model is not None
     found = (*plugins.check(model), *check_controller(model), *check_model(model))
@@ -144,20 +144,20 @@ def _check(run: Prepared, state: State) -> State:
 
 
 def _build(run: Prepared, state: State) -> State:
-    """Build the objects, and ask the policies about them."""
+    """Build the objects, and evaluate the policies for them."""
     model = state.model
     assert model is not None
     objects, found = build(model)
     state = state.then((*found, *check_result(model, objects)), objects=objects)
-    return state if run.report_rules.stops(state.findings) else state.then(run.check_objects_of(model, objects))
+    return state if run.report_rules.stops(state.findings) else state.then(run.check_objects(model, objects))
 
 
 STAGES: tuple[Callable[[Prepared, State], State], ...] = (_admit, _find_runtime, _join, _check, _build)
-"""The way of a job. A stage that sets ``stopped`` is the last one."""
+"""The stages of a job. A stage that sets ``stopped`` is the last one."""
 
 
-def _of_first_refusal(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return the findings without the errors that a cluster would not get to: it stops where it refuses first."""
+def _until_first_refusal(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Return the findings without errors of later steps: a cluster stops at the first step that refuses the job."""
     refused = [REFUSALS.index(f.stage) for f in findings if f.stage and f.severity is Severity.ERROR]
     if not refused:
         return findings
@@ -165,8 +165,8 @@ def _of_first_refusal(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     return tuple(f for f in findings if f.stage in (first, None) or f.severity is not Severity.ERROR)
 
 
-def _immense(document: Document) -> Finding:
-    """Return the finding of resource requests whose sum nobody can write."""
+def _sum_too_large(document: Document) -> Finding:
+    """Return the finding on resource requests with a sum that is too large to be written."""
     path: Path = ("spec", "trainer", "resourcesPerNode")
     if get(document.data, *path) is None:
         path = ("spec", "runtimeRef")
@@ -175,6 +175,6 @@ def _immense(document: Document) -> Finding:
 
 
 def _unmergeable(document: Document, error: Exception) -> Finding:
-    """Return the finding of runtime patches that cannot be merged; upstream dereferences the model it then lacks."""
+    """Return the finding on runtime patches that cannot be merged, after which upstream dereferences a nil model."""
     message = f"the runtime patches cannot be merged: {error}"
     return report("TC310", document, ("spec", "runtimePatches"), message, stage="webhook", upstream=PANIC)

@@ -1,6 +1,6 @@
-"""Compiled jobs as plain data, and back: how results travel between processes and from one run to the next.
+"""Encodes compiled jobs as plain data, to send them to other processes and to store them in the cache.
 
-A document is stored as the name of its source and its index there, so a finding is placed in the text of today.
+A document is stored as the name and index in its source, so that the positions of findings follow the current text.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from trainc.pipeline.job import Job
 from trainc.pipeline.runtimes import BUILTIN, admit_builtin, builtin_names
 
 Place: TypeAlias = tuple[str, int]
-"""The name of a document's source, and its index there."""
+"""The name of a document's source, and the index of the document in it."""
 
 
 class UnknownDocument(Exception):
     """A finding is about a document that is not part of the run."""
 
 
-class StoredPlace(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+class DocumentPosition(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A document, and with ``string`` the ``offset`` of a character in the string at that path of the document."""
 
     source: str
@@ -39,20 +39,20 @@ class StoredPlace(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class StoredRelated(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A second place that a finding is about."""
+    """A second position of a finding."""
 
     message: str
-    place: StoredPlace
+    place: DocumentPosition
     path: Path = ()
 
 
 class StoredFinding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A finding; the fields are those of Finding, with a place instead of a document."""
+    """A finding, with a reference to its document."""
 
     code: str
     severity: Severity
     message: str
-    place: StoredPlace
+    place: DocumentPosition
     path: Path = ()
     found: str | None = None
     expected: str | None = None
@@ -62,13 +62,13 @@ class StoredFinding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     upstream: str | None = None
 
     def is_about(self, place: Place) -> bool:
-        """Return whether the finding, or what it refers to, is about a document."""
+        """Tell whether the finding, or a related position, is in a document."""
         places = (self.place, *(other.place for other in self.related))
         return any((one.source, one.index) == place for one in places)
 
 
 class JobResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A compiled job without its document and objects; ``files`` has bytes, or in the cache digests."""
+    """A compiled job without document and objects; ``files`` holds bytes, or digests in the cache."""
 
     namespace: str
     name: str
@@ -79,7 +79,7 @@ class JobResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Documents:
-    """The documents of a run that are not jobs, by place; those of Trainer's own runtimes are added when needed."""
+    """The documents of a run that are not jobs, by reference. Built-in runtimes are added when they are looked up."""
 
     def __init__(self, prepared: Prepared) -> None:
         """Collect the documents."""
@@ -89,7 +89,7 @@ class Documents:
         self.by_place |= {place_of(document): document for document in prepared.documents.others}
 
     def find(self, place: Place) -> Document:
-        """Return the document at a place. Raises UnknownDocument."""
+        """Return the document with a reference. Raises UnknownDocument."""
         if (found := self.by_place.get(place)) is not None:
             return found
         if place[0].startswith(BUILTIN):
@@ -101,23 +101,25 @@ class Documents:
 
 
 def place_of(document: Document) -> Place:
-    """Return the place of a document."""
+    """Return the reference to a document."""
     return document.source.name, document.index
 
 
 def encode(job: Job, documents: Documents, store: Callable[[Content], bytes]) -> JobResult:
-    """Return the result of a job, with what ``store`` makes of the contents of its files.
+    """Return the result of a job; ``store`` encodes the contents of its files.
 
-    Raises UnknownDocument for a finding that ``decode`` could not place.
+    Raises UnknownDocument for a finding in a document that ``decode`` could not find.
     """
     job_place = place_of(job.document)
 
-    def place(document: Document) -> StoredPlace:
+    def place(document: Document) -> DocumentPosition:
         found = place_of(document)
         if found != job_place:
             documents.find(found)
         marks = document.marks
-        return StoredPlace(*found, marks.path, marks.offset) if isinstance(marks, Moved) else StoredPlace(*found)
+        return (
+            DocumentPosition(*found, marks.path, marks.offset) if isinstance(marks, Moved) else DocumentPosition(*found)
+        )
 
     def finding(one: Finding) -> StoredFinding:
         related = tuple(StoredRelated(other.message, place(other.document), other.path) for other in one.related)
@@ -141,11 +143,11 @@ def decode(
 ) -> Job:
     """Return the job of a document; ``restore`` undoes what ``store`` did in ``encode``.
 
-    Raises UnknownDocument where a finding is about a document that no longer exists.
+    Raises UnknownDocument for a finding in a document that no longer exists.
     """
     job_place = place_of(document)
 
-    def find(place: StoredPlace) -> Document:
+    def find(place: DocumentPosition) -> Document:
         at = place.source, place.index
         found = document if at == job_place else documents.find(at)
         return found if place.string is None else within(found, place.string, place.offset)

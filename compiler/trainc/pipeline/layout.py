@@ -1,4 +1,4 @@
-"""The files that render writes: where objects go below out/, and what Argo CD or Flux needs to find them."""
+"""The files that render writes: objects below out/, and the objects with which Argo CD or Flux finds them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DO_NOT_EDIT = "Do not edit: change the sources and run 'make render'."
 
 
 def files(job: Job, options: Options) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a job's objects, one object a file: the path from the root, and the bytes."""
+    """Yield the files of a job, one per object: the path from the root of the repository, and the bytes."""
     folder = f"out/{options.environment}/{job.namespace}/{job.name}"
     lines = header(job)
     for name, obj in zip(file_names(job.objects), job.objects, strict=True):
@@ -30,7 +30,7 @@ def files(job: Job, options: Options) -> Iterator[tuple[str, bytes]]:
 
 
 def shared_files(shared: Iterable[Shared], options: Options) -> dict[str, bytes]:
-    """Return path to bytes of what the jobs of a namespace share: a folder, and so an Application, of its own."""
+    """Return path to bytes of shared objects, which have a separate folder, and Application, per namespace."""
     out: dict[str, bytes] = {}
     folders: dict[str, list[Shared]] = {}
     for one in shared:
@@ -44,7 +44,7 @@ def shared_files(shared: Iterable[Shared], options: Options) -> dict[str, bytes]
 
 
 def header(job: Job) -> tuple[str, ...]:
-    """Return the header: the sources, and how to make the file again; no version, for an upgrade touches nothing."""
+    """Return the header: the sources and the command to use. It has no version, so that upgrades change no file."""
     sources = [job.document.source.name]
     if job.runtime is not None:
         name = job.runtime.source.name
@@ -58,9 +58,9 @@ def _lines(sources: Iterable[str]) -> tuple[str, ...]:
 
 
 def file_names(objects: Objects) -> list[str]:
-    """Return the file name of each object: its group is in it only where two groups share a kind and name.
+    """Return the file name of each object, with the API group if two groups share a kind and name.
 
-    Neither a run number nor a hash of the content is in a file name: a change is a change of one file.
+    File names have neither run number nor hash, so a changed object keeps its file.
     """
     names = list(map(_plain, objects))
     if len(set(names)) == len(names):
@@ -78,13 +78,13 @@ def _grouped(obj: Object) -> str:
     return f"{obj.kind.lower()}.{group}-{obj.plain}"
 
 
-# The objects by which Argo CD or Flux finds out/: what `trainc argocd` prints, and the files that render writes.
+# Argo CD's and Flux's own objects, which `trainc argocd` prints and render writes.
 
 _SETTINGS_HEADER = (f"{HEADER}trainc.yaml and jobs/", DO_NOT_EDIT)
 
 
 def argocd_objects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
-    """Return AppProjects, ApplicationSets and the part of argocd-cm, in the order in which they can be applied.
+    """Return AppProjects, ApplicationSets and the additions to argocd-cm, in the order in which they can be applied.
 
     Raises ValueError for a tree without argocd.repoURL.
     """
@@ -96,9 +96,9 @@ def argocd_objects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
 
 
 def argocd_files(trees: Iterable[Tree]) -> dict[str, bytes]:
-    """Return the files of the trees that have a folder to be written to (argocd.write).
+    """Return the files of the trees with argocd.write.
 
-    The part of argocd-cm has its own folder: whoever syncs the others must not sync it as the whole ConfigMap.
+    The additions to argocd-cm have a separate folder, since they must not be synced as the whole ConfigMap.
     Raises ValueError as ``argocd_objects`` does.
     """
     folders: dict[str, list[Tree]] = {}
@@ -113,7 +113,7 @@ def argocd_files(trees: Iterable[Tree]) -> dict[str, bytes]:
 
 
 def flux_files(objs: Iterable[tuple[str | None, JsonObject]]) -> dict[str, bytes]:
-    """Return the files of Kustomizations that have a folder to be written to."""
+    """Return the files of Kustomizations, for those with a folder."""
     return {
         f"{folder}/kustomization-{get(data, 'metadata', 'name')}.yaml": emit_file(data, _SETTINGS_HEADER)
         for folder, data in objs
@@ -122,11 +122,11 @@ def flux_files(objs: Iterable[tuple[str | None, JsonObject]]) -> dict[str, bytes
 
 
 def _named(objs: tuple[JsonObject, ...]) -> list[tuple[str, JsonObject]]:
-    """Return a file name for each object, with the namespace only if there are several."""
+    """Return a file name for each object, with the namespace if there are several."""
     several = len({get(data, "metadata", "namespace") for data in objs}) > 1
     named = []
     for data in objs:
-        kind, place = str(data["kind"]).lower(), str(get(data, "metadata", "namespace"))
-        name = f"{place}.{get(data, 'metadata', 'name')}" if several else str(get(data, "metadata", "name"))
+        kind, namespace = str(data["kind"]).lower(), str(get(data, "metadata", "namespace"))
+        name = f"{namespace}.{get(data, 'metadata', 'name')}" if several else str(get(data, "metadata", "name"))
         named.append((f"{'argocd-cm/' if kind == 'configmap' else ''}{kind}-{name}.yaml", data))
     return named

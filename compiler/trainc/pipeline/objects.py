@@ -19,7 +19,7 @@ from trainc.gitops.base import jobset_of, name_path, with_jobset
 from trainc.plugins import built, shaped
 from trainc.plugins.model import Model, Object, Objects
 from trainc.plugins.origins import source_of
-from trainc.provenance.trace import attributed
+from trainc.provenance.trace import with_origins
 
 _NODES: Path = ("spec", "trainer", "numNodes")
 _NAME_TOO_LONG = "TC802"
@@ -27,20 +27,20 @@ _CLAIM = "v1/PersistentVolumeClaim"
 
 
 def build(model: Model) -> tuple[Objects, list[Finding]]:
-    """Return the objects of a checked model as the cluster would hold them, and what refuses them.
+    """Return the objects of a checked model as the cluster would store them, and findings on them.
 
-    Names by content take two rounds: the first, under the plain name, gives the content.
+    Names with a hash of the content take two rounds: the first, with the plain name, computes the content.
     """
-    if not naming.is_by_content(model):
+    if not naming.uses_content_hash(model):
         return _build(model)
-    objs, findings = _build(naming.unnamed(model))
+    objs, findings = _build(naming.without_jobset(model))
     return (objs, findings) if has_errors(findings) else _build(naming.named(model, objs))
 
 
 def _build(model: Model) -> tuple[Objects, list[Finding]]:
     faithful = model.options.faithful
     objs = tuple(obj for _, obj in built(shaped(model)))
-    objs = attributed(model, objs if faithful else passes.shape(model, objs))
+    objs = with_origins(model, objs if faithful else passes.shape(model, objs))
     findings = [finding for obj in objs for finding in _too_large(model, obj)]
     if has_errors(findings):
         return objs, findings
@@ -48,31 +48,31 @@ def _build(model: Model) -> tuple[Objects, list[Finding]]:
         data, refusals = admit_jobset(shared(jobset.data), _claims(model, jobset))
         objs = with_jobset(objs, data)
         jobset = jobset_of(objs)
-        assert jobset is not None, "it has other data now"
+        assert jobset is not None, "only its data was replaced"
         refusals = refusals if faithful else _each_once(refusals)
         findings += [_refusal(model, jobset, refusal) for refusal in refusals]
         findings += () if refusals else check_objects(model, jobset)
     if faithful or has_errors(findings):
         return objs, findings
-    objs = naming.titled(model, objs)
-    return objs, [*findings, *passes.judge(model, objs)]
+    objs = naming.with_titles(model, objs)
+    return objs, [*findings, *passes.check_objects(model, objs)]
 
 
 def _too_large(model: Model, obj: Object) -> Iterator[Finding]:
-    """Yield the finding of a ConfigMap that the API server refuses; upstream's controller retries for ever."""
+    """Yield the finding on a ConfigMap that is too large for the API server; upstream's controller retries forever."""
     if (refused := oversized(obj.data)) is None:
         return
     document, where = source_of(model, obj, refused.path)
     hint = None
     if get(model.job.data, *_NODES) is not None:
-        document, where, hint = model.job, _NODES, "ask for fewer nodes: the ConfigMap names each of them"
+        document, where, hint = model.job, _NODES, "reduce numNodes: the ConfigMap lists every node"
     severity = Severity.WARNING if model.options.faithful else None
     message = f"{obj.name}: {refused.message}"
     yield report(refused.code, document, where, message, severity=severity, hint=hint, upstream=refused.upstream)
 
 
 def _claims(model: Model, jobset: Object) -> Mapping[str, Json]:
-    """Return the specs of the PersistentVolumeClaims that exist under the names of the JobSet's claims."""
+    """Return the specs of existing PersistentVolumeClaims with the names of the JobSet's claims."""
     policies = objects(get(jobset.data, "spec", "volumeClaimPolicies"))
     templates = [template for policy in policies for template in objects(policy.get("templates"))]
     names = [f"{get(template, 'metadata', 'name') or ''}-{jobset.name}" for template in templates]
@@ -101,16 +101,16 @@ def _name_too_long(model: Model, jobset: Object, finding: Finding) -> Finding:
 
 
 def _refusal(model: Model, jobset: Object, refused: Fault) -> Finding:
-    """Return the finding of a refused JobSet, at the line that caused it."""
+    """Return the finding on a refused JobSet, at its source."""
     is_name = refused.code == _NAME_TOO_LONG
     document, path = (model.job, name_path(model)) if is_name else source_of(model, jobset, refused.path)
-    place, text = dotted(refused.path), refused.message
-    parent = dotted(refused.path[:-1])  # of a key, which is named apart
+    field, text = dotted(refused.path), refused.message
+    parent = dotted(refused.path[:-1])  # messages on keys start with the field that contains them
     finding = report(
         refused.code,
         document,
         path,
-        f"the JobSet is refused: {text if text.startswith((place, f'{parent} ')) else f'{place}: {text}'}",
+        f"the JobSet is refused: {text if text.startswith((field, f'{parent} ')) else f'{field}: {text}'}",
         expected=refused.expected,
         hint=refused.hint,
         stage=refused.stage,

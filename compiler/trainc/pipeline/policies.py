@@ -26,34 +26,34 @@ if TYPE_CHECKING:
     from trainc.checks.created_pods import CreatedObject
 
 STAGE: Final = "policy"
-"""Where a cluster refuses what a bound policy denies."""
+"""The stage of findings on objects that a bound policy denies."""
 
 UNDECIDED: Final = "TC504"
 LACKING: Final = "TC519"
 _CODES: Final[Mapping[str, tuple[str, str]]] = {
     "Deny": ("TC501", "denies"),
-    "Warn": ("TC502", "warns of"),
-    "Audit": ("TC503", "would record of"),
+    "Warn": ("TC502", "warns about"),
+    "Audit": ("TC503", "would audit"),
 }
 _FAILED = frozenset(("denied", "error"))
-_HINT: Final = "give the Namespace, with its labels, in policies/"
-_PARAMS_HINT: Final = "give the params in policies/, or bind with parameterNotFoundAction: Deny"
+_HINT: Final = "add the Namespace with its labels to policies/"
+_PARAMS_HINT: Final = "add the params to policies/, or set parameterNotFoundAction: Deny in the binding"
 _OF_NAMESPACE: Final = ("namespaceObject.metadata.labels.", "namespaceObject.metadata.annotations")
-"""How reasons begin that a Namespace document removes."""
+"""The start of reasons that adding a Namespace resolves."""
 
 _PARAM_KIND: Final = ("spec", "paramKind")
 _NAME: Path = ("metadata", "name")
 
 _FOLDER: Final = "policies/"
 _NOT_FOR_POLICIES: Final = ("jobs/", "runtimes/")
-"""The folders in which neither Namespaces nor params of policies are read."""
+"""The folders whose Namespaces and params do not apply to policies."""
 
-Place = Callable[[Path], tuple[Document, Path]]
-"""Returns where in the inputs a path of an object comes from."""
+Locate = Callable[[Path], tuple[Document, Path]]
+"""Returns the source of a value of an object."""
 
 
 class Policies(Struct, frozen=True, eq=False):
-    """The policies of a run. ``earlier`` are those of another revision, which judge as well."""
+    """The policies of a run. ``earlier`` are those of another revision, which are enforced as well."""
 
     policies: PolicySet
     registry: Registry = BUILT_IN
@@ -76,40 +76,40 @@ class Policies(Struct, frozen=True, eq=False):
 
         An object that exists at ``base`` is updated, any other is created.
         """
-        given = tuple(document for document in documents if is_policy(document))
-        facts = {key: each for key, each in cluster.items() if not each.source.name.startswith(_NOT_FOR_POLICIES)}
-        earlier = Earlier.of(options, given, facts, registry)
-        if not given and earlier is None:
+        current = tuple(document for document in documents if is_policy(document))
+        others = {key: each for key, each in cluster.items() if not each.source.name.startswith(_NOT_FOR_POLICIES)}
+        earlier = Earlier.of(options, current, others, registry)
+        if not current and earlier is None:
             return None
         from trainc.admission.policy import PolicySet
 
         settings = options.settings
         pods = settings.pods or (earlier is not None and earlier.pods)
-        policies = PolicySet.load(given, facts, registry)
+        policies = PolicySet.load(current, others, registry)
         return cls(policies, registry, Previous(base, registry), settings.namespaces, earlier, pods, options.faithful)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What a server refuses of the policies themselves, and Deny bindings whose params are not given."""
+        """Findings on policies that a server refuses, and on Deny bindings without params."""
         return (*self.policies.findings, *(self._without_params(*pair) for pair in self.policies.without_params()))
 
     def _without_params(self, policy: Document, binding: Document) -> Finding:
-        message = f"policy {_name(policy)!r} with binding {_name(binding)!r} is undecided: its params are not given"
+        message = f"policy {_name(policy)!r} with binding {_name(binding)!r} is undecided: its params were not found"
         severity = Severity.WARNING if self.faithful else None
         return report(LACKING, binding, ("spec", "paramRef"), message, hint=_PARAMS_HINT, severity=severity)
 
     def of_input(self, document: Document) -> tuple[Finding, ...]:
-        """Return what policies say about an input, as a cluster stores it."""
+        """Evaluate the policies for an input, as a cluster stores it."""
         if is_policy(document):
             return ()
         old = self.previous.input(document.data)
-        data = moved(document.data, self.namespaces)
+        data = with_cluster_namespace(document.data, self.namespaces)
         return self._decided(data, old, lambda path: (document, existing(document.data, path) or _NAME))
 
     def of_objects(self, model: Model, objects: Iterable[Object]) -> tuple[Finding, ...]:
-        """Return what policies say about the objects of a job, at the lines that caused it.
+        """Evaluate the policies for the objects of a job.
 
-        With ``policies: {pods: true}`` in trainc.yaml, also about the Jobs and pods that a JobSet creates.
+        With ``policies: {pods: true}`` in trainc.yaml, also for the Jobs and pods that a JobSet creates.
         """
         found: list[Finding] = []
         for obj in objects:
@@ -122,20 +122,20 @@ class Policies(Struct, frozen=True, eq=False):
         return tuple(found)
 
     def _of_child(self, model: Model, obj: Object, child: CreatedObject) -> tuple[Finding, ...]:
-        def place(path: Path) -> tuple[Document, Path]:
+        def locate(path: Path) -> tuple[Document, Path]:
             return source_of(model, obj, existing(obj.data, (*child.template, *path)))
 
-        return self._decided(child.data, None, place, child.unknown)
+        return self._decided(child.data, None, locate, child.unknown)
 
     def _decided(
         self,
         data: JsonObject,
         old: JsonObject | Finding | None,
-        place: Place,
+        locate: Locate,
         unknown: tuple[Path, ...] = (),
     ) -> tuple[Finding, ...]:
-        """Return what policies say about an object. ``old`` is a note where no cluster could hold the old one."""
-        request = creation(data, self.registry, unknown)
+        """Evaluate the policies for an object. ``old`` is a note if the old object is invalid."""
+        request = create_request(data, self.registry, unknown)
         if request is None:
             return ()
         notes: tuple[Finding, ...] = ()
@@ -151,15 +151,15 @@ class Policies(Struct, frozen=True, eq=False):
 
         found: list[Finding] = [*notes]
         for decision in without_secrets(request, decisions, self.policies.decide) if decisions else ():
-            found += _findings(decision, request.kind, place, self.faithful)
+            found += _findings(decision, request.kind, locate, self.faithful)
         if earlier and self.earlier is not None:
             for decision in without_secrets(request, earlier, self.earlier.policies.decide):
-                found += _findings(decision, request.kind, place, self.faithful, self.earlier.revision)
+                found += _findings(decision, request.kind, locate, self.faithful, self.earlier.revision)
         return tuple(found)
 
 
 class Earlier(Struct, frozen=True, eq=False):
-    """The policies of another revision, where they differ from those given. ``pods``: they judge Jobs and pods, too."""
+    """The policies of another revision, if they differ. ``pods``: they also apply to Jobs and pods."""
 
     revision: str
     policies: PolicySet
@@ -167,12 +167,12 @@ class Earlier(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(
-        cls, options: Options, given: tuple[Document, ...], facts: Mapping[Key, Document], registry: Registry
+        cls, options: Options, current: tuple[Document, ...], others: Mapping[Key, Document], registry: Registry
     ) -> Earlier | None:
-        """Load the policies of the revision; None where it has none, or the same ones.
+        """Load the policies of the revision; None if it has none, or the same ones.
 
-        ``given`` are the current policies and ``facts`` their Namespaces and params, which count where the revision has
-        none of the name.
+        ``current`` are the current policies, and ``others`` their Namespaces and params, used where the revision has
+        none with the name.
         """
         revision = options.policies_from
         documents = tuple(Base.of(revision, "").inputs.values())
@@ -182,14 +182,14 @@ class Earlier(Struct, frozen=True, eq=False):
         start = f"{revision.name}:{_FOLDER}"
         own = {identity(each): each for each in documents if each.source.name.startswith(start)}
         pods = get(revision.config, "policies", "pods") is True and not options.settings.pods
-        known = {identity(each): each.data for each in given} | {key: each.data for key, each in facts.items()}
-        judges = {**own, **{identity(each): each for each in policies}}
-        same = len(policies) == len(given) and all(known.get(key) == each.data for key, each in judges.items())
+        known = {identity(each): each.data for each in current} | {key: each.data for key, each in others.items()}
+        loaded = {**own, **{identity(each): each for each in policies}}
+        same = len(policies) == len(current) and all(known.get(key) == each.data for key, each in loaded.items())
         if same and not pods:
             return None
         from trainc.admission.policy import PolicySet
 
-        return cls(revision.name, PolicySet.load(policies, {**facts, **own}, registry), pods)
+        return cls(revision.name, PolicySet.load(policies, {**others, **own}, registry), pods)
 
     def decide(self, request: Request, current: Iterable[Decision]) -> tuple[Decision, ...]:
         """Return the failures of these policies that are not among the ``current`` decisions."""
@@ -202,7 +202,7 @@ class Earlier(Struct, frozen=True, eq=False):
         )
 
 
-def moved(data: JsonObject, namespaces: Mapping[str, str]) -> JsonObject:
+def with_cluster_namespace(data: JsonObject, namespaces: Mapping[str, str]) -> JsonObject:
     """Return an input with the namespace that it has in the cluster."""
     home = get(data, "metadata", "namespace")
     if not isinstance(home, str) or home not in namespaces:
@@ -215,7 +215,7 @@ def is_policy(document: Document) -> bool:
     return document.data["kind"] in POLICIES
 
 
-def creation(data: JsonObject, registry: Registry, unknown: tuple[Path, ...] = ()) -> Request | None:
+def create_request(data: JsonObject, registry: Registry, unknown: tuple[Path, ...] = ()) -> Request | None:
     """Return the request that creates an object; None for an unknown kind."""
     from trainc.admission.policy import Request
 
@@ -234,8 +234,8 @@ def _resource(registry: Registry, api_version: str, kind: str) -> Resource | Non
     return registry.find(*split_version(api_version), kind)
 
 
-def named(decision: Decision) -> str:
-    """Return what a server calls a policy and its binding."""
+def policy_names(decision: Decision) -> str:
+    """Return the names of a policy and its binding, as a server writes them."""
     policy = f"policy {_name(decision.policy)!r}"
     return policy if decision.binding is None else f"{policy} with binding {_name(decision.binding)!r}"
 
@@ -244,22 +244,22 @@ def _name(document: Document) -> str:
     return str(as_object(document.data.get("metadata")).get("name", ""))
 
 
-def _findings(decision: Decision, kind: str, place: Place, faithful: bool, revision: str = "") -> tuple[Finding, ...]:
-    """Return the finding of a decision; that of a policy or binding which cannot be used is at its own line.
+def _findings(decision: Decision, kind: str, locate: Locate, faithful: bool, revision: str = "") -> tuple[Finding, ...]:
+    """Return the finding on a decision, which for an invalid policy or binding is reported there.
 
-    ``revision`` is where the policy is from, if it is not one of those given.
+    ``revision`` is that of the policy, if it is not a current one.
     """
     if decision.outcome == "undecided":
         return (_undecided(decision, faithful),)
     if decision.outcome not in _FAILED:
-        return ()  # an annotation that a server would record: nothing to mend
+        return ()  # an annotation that a server would record: nothing to fix
     code, verb = _CODES[decision.action]
     misconfigured = decision.at_binding or decision.path == _PARAM_KIND
-    document, path = _where(decision) if misconfigured else place(decision.object_path)
+    document, path = _position(decision) if misconfigured else locate(decision.object_path)
     origin = f" of {revision}" if revision else ""
     message = f"policy {_name(decision.policy)!r}{origin} {verb} the {kind}: {decision.message}"
     refused = decision.action == "Deny"
-    related = () if misconfigured else (Related(named(decision), *_where(decision)),)
+    related = () if misconfigured else (Related(policy_names(decision), *_position(decision)),)
     return (
         report(
             code,
@@ -276,17 +276,17 @@ def _findings(decision: Decision, kind: str, place: Place, faithful: bool, revis
 def _undecided(decision: Decision, faithful: bool) -> Finding:
     """Return a finding at the policy, so that it is the same for every object.
 
-    A Deny that a document could decide is an error: without it nobody knows what the policy forbids.
+    It is an error for a Deny action that a missing document would decide.
     """
     helps = decision.path[-1:] == ("namespaceSelector",) or decision.message.startswith(_OF_NAMESPACE)
     denies = decision.action == "Deny"
     code = LACKING if helps and denies else UNDECIDED
     severity = None if code == LACKING and not faithful else Severity.WARNING if denies else Severity.NOTE
-    message = f"{named(decision)} is undecided: {decision.message}"
-    return report(code, *_where(decision), message, hint=_HINT if helps else None, severity=severity)
+    message = f"{policy_names(decision)} is undecided: {decision.message}"
+    return report(code, *_position(decision), message, hint=_HINT if helps else None, severity=severity)
 
 
-def _where(decision: Decision) -> tuple[Document, Path]:
+def _position(decision: Decision) -> tuple[Document, Path]:
     at_binding = decision.at_binding and decision.binding is not None
     document = decision.binding if at_binding and decision.binding is not None else decision.policy
     path = existing(document.data, decision.path)

@@ -1,4 +1,4 @@
-"""The runtimes of a run: those given and the built-in ones, each admitted once, and how a TrainJob finds its own."""
+"""The runtimes of a run, given and built-in, each admitted once, and the lookup of a TrainJob's runtime."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
 from trainc.upstream import TRAINER_API, TRAINER_GROUP
 
 _NAMED = 5
-"""So many runtimes are named in a message."""
+"""The most runtimes that a message names."""
 
 CLUSTER_WIDE = "ClusterTrainingRuntime"
 BUILTIN = "trainc:"
-"""How the names of built-in sources begin."""
+"""The prefix of the names of built-in sources."""
 
 
 class Runtimes(Struct, frozen=True):
-    """The runtimes given, by identity, the built-in ones behind them, and those that were there before."""
+    """The given runtimes by identity. ``base`` has the runtimes of the base revision."""
 
     given: Mapping[Key, Admitted]
     options: Options
@@ -44,29 +44,26 @@ class Runtimes(Struct, frozen=True):
 
     @classmethod
     def admit(cls, documents: tuple[Document, ...], options: Options, base: Base | None = None) -> Runtimes:
-        """Admit every runtime given."""
+        """Admit the given runtimes."""
         return cls({identity(d): admit_runtime(d, options) for d in documents}, options, base or Base())
 
     @property
     def findings(self) -> list[Finding]:
-        """What was found in the runtimes given."""
+        """The findings on the given runtimes."""
         return [finding for admitted in self.given.values() for finding in admitted.findings]
 
-    def judged(self, judge: Callable[[Document], tuple[Finding, ...]]) -> Runtimes:
-        """Return the runtimes with what ``judge`` finds in those that a cluster would store."""
-        judged = {
+    def with_findings(self, check: Callable[[Document], tuple[Finding, ...]]) -> Runtimes:
+        """Return the runtimes with the findings of ``check`` on those that a cluster would store."""
+        checked = {
             key: admitted
             if _refused(admitted)
-            else replace(admitted, findings=(*admitted.findings, *judge(admitted.document)))
+            else replace(admitted, findings=(*admitted.findings, *check(admitted.document)))
             for key, admitted in self.given.items()
         }
-        return Runtimes(judged, self.options, self.base)
+        return Runtimes(checked, self.options, self.base)
 
     def find(self, job: Document) -> Admitted | Finding:
-        """Return the admitted runtime that a TrainJob names, or the finding that it is not there.
-
-        An environment may have another in its place.
-        """
+        """Return the admitted runtime that a TrainJob references, or a finding if it does not exist."""
         key = reference(job, self.options.settings.runtimes)
         if (found := self.given.get(key)) is not None:
             return found
@@ -77,22 +74,22 @@ class Runtimes(Struct, frozen=True):
         return self._removed(key, not_found(job, key, self.given, self.options.faithful))
 
     def _removed(self, key: Key, finding: Finding) -> Finding:
-        """Return the finding of a missing runtime; of one that was there before it says so.
+        """Return the finding on a missing runtime, with the base revision if the runtime existed there.
 
-        A cluster does not let a runtime go as long as a TrainJob uses it (upstream's finalizer).
+        In a cluster, a finalizer keeps a runtime as long as a TrainJob uses it.
         """
         version, namespace, name = key
         kind = version.rpartition("/")[2]
         old = self.base.input(TRAINER_GROUP, kind, namespace, name)
         if old is None:
             return finding
-        message = f"{kind} {name!r} was removed, and this job uses it"
-        hint = "bring it back, or let the job use another one first"
-        related = Related(f"it was there at {self.base.revision}", old, ("metadata", "name"))
+        message = f"{kind} {name!r} was removed, but this job uses it"
+        hint = "restore it, or change the job to another runtime first"
+        related = Related(f"defined at {self.base.revision}", old, ("metadata", "name"))
         return replace(finding, message=message, hint=hint, related=(related,))
 
     def unused(self, jobs: Iterable[Document]) -> tuple[Document, ...]:
-        """Return the runtimes given that no TrainJob names, those equal to built-in ones left out."""
+        """Return the given runtimes that no TrainJob references, except those equal to built-in ones."""
         named = {reference(job, self.options.settings.runtimes) for job in jobs}
         return tuple(
             admitted.document
@@ -107,12 +104,12 @@ def _is_builtin(key: Key, document: Document) -> bool:
 
 
 def without_jobs(unused: Sequence[Iterable[Document]]) -> tuple[Finding, ...]:
-    """Return one note for the runtimes that no job uses in any environment, from what each leaves unused."""
+    """Return one note on the runtimes that no job uses in any environment; ``unused`` has those of each."""
     found = [{(one.source.name, one.index): one for one in documents} for documents in unused]
     everywhere = sorted(set.intersection(*(set(each) for each in found))) if found else []
     if not everywhere:
         return ()
-    documents = [found[0][place] for place in everywhere]
+    documents = [found[0][key] for key in everywhere]
     names = [f"{d.data['kind']} {get(d.data, 'metadata', 'name')}" for d in documents]
     named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
     return (report("TC314", documents[0], ("metadata", "name"), f"no job uses {named}"),)
@@ -120,13 +117,13 @@ def without_jobs(unused: Sequence[Iterable[Document]]) -> tuple[Finding, ...]:
 
 @cache
 def admit_builtin(name: str) -> Admitted | None:
-    """Return a runtime of Trainer's own as a cluster stores it, or None."""
+    """Return a built-in runtime as a cluster stores it, or None."""
     own = builtin(name)
     return None if own is None else admit_runtime(own, Options())
 
 
 def admit_runtime(document: Document, options: Options) -> Admitted:
-    """Return a runtime as the cluster stores it: its CRD first, then its webhook."""
+    """Return a runtime as the cluster stores it, after its CRD and its webhook."""
     admitted = _admit_extended(document) if not options.faithful else _admit(document, faithful=True)
     if _refused(admitted):
         return admitted
@@ -135,7 +132,7 @@ def admit_runtime(document: Document, options: Options) -> Admitted:
 
 
 def _refused(admitted: Admitted) -> bool:
-    """Tell whether the document cannot be worked on: an unknown field is an error, but leaves a whole document."""
+    """Tell whether the runtime has errors other than unknown fields, so that it cannot be used."""
     return any(finding.severity is Severity.ERROR and finding.code != "TC101" for finding in admitted.findings)
 
 
@@ -144,7 +141,7 @@ def _admit(document: Document, *, faithful: bool) -> Admitted:
 
 
 def _admit_extended(document: Document) -> Admitted:
-    """Admit a runtime whose MPI implementation may be one that trainc knows and the CRD does not."""
+    """Admit a runtime with an MPI implementation that may be an extension of trainc, which the CRD refuses."""
     own = get(document.data, *IMPLEMENTATION_PATH)
     if own not in EXTENSIONS:
         return _admit(document, faithful=False)
@@ -155,20 +152,20 @@ def _admit_extended(document: Document) -> Admitted:
     )
 
 
-# What a TrainJob names.
+# References to runtimes.
 
 
-def reference(job: Document, instead: Mapping[str, str]) -> Key:
-    """Return the identity of the runtime that a TrainJob names; ``instead`` has other names for some."""
+def reference(job: Document, replacements: Mapping[str, str]) -> Key:
+    """Return the identity of the runtime that a TrainJob references; ``replacements`` maps names to others."""
     wanted = as_object(get(job.data, "spec", "runtimeRef"))
     kind = str(wanted.get("kind") or CLUSTER_WIDE)  # the CRD's default
     name = str(wanted.get("name"))
     namespace = str(get(job.data, "metadata", "namespace")) if kind == "TrainingRuntime" else ""
-    return f"{TRAINER_API}/{kind}", namespace, instead.get(name, name)
+    return f"{TRAINER_API}/{kind}", namespace, replacements.get(name, name)
 
 
 def check_kind(job: Document) -> tuple[Finding, ...]:
-    """Refuse a reference to something that is no runtime (L3)."""
+    """Refuse a reference to another kind (L3)."""
     group, kind = (get(job.data, "spec", "runtimeRef", key) for key in ("apiGroup", "kind"))
     if group == TRAINER_GROUP and kind in RUNTIMES:
         return ()
@@ -182,51 +179,51 @@ def check_kind(job: Document) -> tuple[Finding, ...]:
 
 
 def _no_reference(job: Document) -> Finding:
-    """Return the finding of a TrainJob without a spec, which the CRD lets pass."""
+    """Return the finding on a TrainJob without a spec, which the CRD accepts."""
     expected = "spec.runtimeRef, such as {name: torch-distributed}"
     path: Path = ("spec",)
-    if path not in job.marks():  # admission drops a spec that is null, but its place is there
+    if path not in job.marks():  # admission drops a spec that is null, but the text has one
         path = ()
-    return refused("TC302", job, path, "unsupported runtime: ", "no runtime is named", expected=expected)
+    return refused("TC302", job, path, "unsupported runtime: ", "spec.runtimeRef is missing", expected=expected)
 
 
 def not_found(job: Document, wanted: Key, known: Iterable[Key], faithful: bool) -> Finding:
-    """Return the finding of a runtime that was not found, with the nearest name (L3: one field is spelt RuntimeRef)."""
+    """Return the finding on a missing runtime, with the nearest name (L3: upstream spells one field RuntimeRef)."""
     version, namespace, name = wanted
     own = str(get(job.data, "spec", "runtimeRef", "name"))
-    instead = "" if own == name else f", which this environment has instead of {own!r},"
+    reason = "" if own == name else f" (the environment replaces {own!r} with it)"
     kind = version.rpartition("/")[2]
     field = "spec.runtimeRef" if kind == "TrainingRuntime" else "spec.RuntimeRef"
     what = kind[0].lower() + kind[1:]
     detail = f"{kind}.{TRAINER_GROUP} {quote(name)} not found"
     detail = f"{detail}: specified {what} must be created before the TrainJob is created"
     text = invalid(field, typed(get(job.data, "spec", "runtimeRef"), "v1alpha1.RuntimeRef"), detail)
-    there = {*known, *((f"{TRAINER_API}/{CLUSTER_WIDE}", "", own) for own in (() if faithful else builtin_names()))}
+    existing = {*known, *((f"{TRAINER_API}/{CLUSTER_WIDE}", "", own) for own in (() if faithful else builtin_names()))}
     return refused(
         "TC301",
         job,
         ("spec", "runtimeRef", "name"),
         text,
-        f"{kind} {name!r}{instead} is not there",
+        f"{kind} {name!r} not found{reason}",
         found=name,
-        hint=_elsewhere(job, wanted, there)
-        or suggest_by_words(name, (key[2] for key in there if key[:2] == (version, namespace))),
+        hint=_elsewhere(job, wanted, existing)
+        or suggest_by_words(name, (key[2] for key in existing if key[:2] == (version, namespace))),
     )
 
 
 def _elsewhere(job: Document, wanted: Key, known: Set[Key]) -> str | None:
-    """Return what to do where a runtime of the name is there, but not of the kind or in the namespace asked for."""
+    """Return a hint if a runtime with the name exists, but with another kind or in another namespace."""
     version, _, name = wanted
     own = str(get(job.data, "metadata", "namespace"))
     for kind, namespace in ((CLUSTER_WIDE, ""), ("TrainingRuntime", own)):
         if (f"{TRAINER_API}/{kind}", namespace, name) in known:
-            return f"there is a {kind} of this name: write kind: {kind}"
-    if places := sorted(key[1] for key in known if (key[0], key[2]) == (version, name)):
-        return f"there is one in namespace {places[0]}: a TrainJob uses those of its own namespace only"
+            return f"a {kind} with this name exists: set kind: {kind}"
+    if namespaces := sorted(key[1] for key in known if (key[0], key[2]) == (version, name)):
+        return f"it exists in namespace {namespaces[0]}, but a TrainJob can only use a runtime of its own namespace"
     return None
 
 
-# The runtimes of Trainer, which are part of the package.
+# The built-in runtimes: those of Trainer.
 
 
 @cache
@@ -236,13 +233,13 @@ def _builtin_objects() -> Mapping[str, tuple[str, JsonObject]]:
 
 
 def builtin_names() -> tuple[str, ...]:
-    """Return the names of Trainer's own runtimes, which travel in the package."""
+    """Return the names of the built-in runtimes."""
     return tuple(_builtin_objects())
 
 
 @cache
 def builtin(name: str) -> Document | None:
-    """Return a runtime of Trainer's own, or None. Its text, which findings show, is the object as trainc writes it."""
+    """Return a built-in runtime, or None. Its text, which findings show, is the object as trainc writes it."""
     if name not in _builtin_objects():
         return None
     file, data = _builtin_objects()[name]

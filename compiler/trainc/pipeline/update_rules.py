@@ -1,4 +1,4 @@
-"""What a cluster refuses to change: objects of this run compared with those of the base revision.
+"""Changes that a cluster refuses: compares the objects of this run with those of the base revision.
 
 Rules that compare with oldSelf (x-kubernetes-validations) and the webhooks' rules for updates. Objects that are new,
 renamed or removed are not compared.
@@ -34,23 +34,23 @@ RULE: Final = "TC202"
 WEBHOOK: Final = "TC204"
 CONFIG_MAP: Final = "TC205"
 _ADVISORY = frozenset((TRAINJOB, *RUNTIMES))
-"""The kinds that need not reach a cluster."""
+"""The kinds that may never be applied to a cluster."""
 
 _ABSENT = "nothing"
-_RESPELT = "it is spelt as it was, but Trainer's webhook respells quantities where it sets the time of a runtime patch"
+_REWRITTEN = "the text is unchanged, but Trainer's webhook rewrites quantities when it sets the time of a runtime patch"
 _TRIED = 16
-"""Of so many changes it is tried which of them a rule refuses."""
+"""The most changes that are undone one by one to find the one that a rule refuses."""
 
 _NAMED = 3
-"""So many further changes are named in a message."""
+"""The most further changes that a message names."""
 
 
-_Place = Callable[[Change], tuple[Document, Path]]
-"""Where the inputs have caused a change."""
+_Locate = Callable[[Change], tuple[Document, Path]]
+"""Returns the input that caused a change."""
 
 
 class _Refusal(NamedTuple):
-    """What a cluster says to changes of one object: its words, the rule if there is one, and the changes."""
+    """A refusal of changes to an object: code and stage, our message and the cluster's, and the changes."""
 
     code: str
     stage: str
@@ -60,25 +60,25 @@ class _Refusal(NamedTuple):
 
 
 class UpdateRules(msgspec.Struct, frozen=True, eq=False):
-    """The comparison with a base revision."""
+    """Compares objects with those of a base revision."""
 
     base: Base
     registry: Registry = BUILT_IN
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What of the base revision cannot be compared with, as notes."""
+        """Notes on objects of the base revision that cannot be compared."""
         return self.base.notes("JobSet", "ConfigMap")
 
     def of_input(self, document: Document) -> tuple[Finding, ...]:
-        """Return the changes of a document that a cluster would refuse; ``document`` holds it as a cluster stores it.
+        """Return findings on refused changes of a document, as a cluster stores it.
 
-        They are warnings for TrainJobs and runtimes, which trainc compiles, and errors for what lies beside them. A
-        TrainJob with another run number may change.
+        They are warnings for TrainJobs and runtimes, which trainc compiles, and errors for other kinds. A TrainJob with
+        another run number may change.
         """
         old = self.base.input(*identify(document.data))
         if old is not None and identify(document.data)[:2] == ("", "ConfigMap"):
-            return tuple(self._frozen(document.data, old, lambda one: (document, existing(document.data, one.path))))
+            return tuple(self._immutable(document.data, old, lambda one: (document, existing(document.data, one.path))))
         resource = self._resource(document.data) if old is not None else None
         if old is None or resource is None or not has_rules(resource.schema) or _is_new_run(document, old):
             return ()
@@ -88,13 +88,13 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         try:
             new, before = _mutated(document.data, stored)
             refusals = [*_by_rules(resource, new, before, ""), *_by_trainer(new, before)]
-        except GoDecodeError as error:  # of the old one: the new one has been decoded
+        except GoDecodeError as error:  # in the old object, since the new one was decoded before
             return (broken(old, error.path, error.message),)
-        respelt = stored != before or document.data != new
-        return tuple(self._of_input(document, old, (new, before), refusal, respelt=respelt) for refusal in refusals)
+        rewrites = stored != before or document.data != new
+        return tuple(self._of_input(document, old, (new, before), refusal, rewrites=rewrites) for refusal in refusals)
 
     def of_objects(self, model: Model, objects: Iterable[Object]) -> tuple[Finding, ...]:
-        """Return the changes of a job's JobSet and ConfigMaps that a cluster refuses, at the lines that caused them."""
+        """Return findings on refused changes of a job's JobSet and ConfigMaps, at their sources."""
         found: list[Finding] = []
         for obj in objects:
             if obj.kind == "JobSet":
@@ -104,15 +104,17 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         return tuple(found)
 
     def _config_map(self, model: Model, obj: Object) -> Iterator[Finding]:
-        """Yield the finding of a job's ConfigMap, which is made as a whole, where the inputs have changed first."""
+        """Yield the finding on a changed ConfigMap of a job, at the first change of the inputs."""
         old = self.base.emitted(*identify(obj.data))
         if old is not None:
             hint = new_run_hint(model.job)
-            place = lambda change: self._first_change(model) or self._cause(model, obj, change)  # noqa: E731
-            yield from self._frozen(obj.data, old, place, hint)
+            locate = lambda change: self._first_change(model) or self._cause(model, obj, change)  # noqa: E731
+            yield from self._immutable(obj.data, old, locate, hint)
 
-    def _frozen(self, data: JsonObject, old: Document, place: _Place, hint: str | None = None) -> Iterator[Finding]:
-        """Yield one finding of an immutable ConfigMap, with its first change."""
+    def _immutable(
+        self, data: JsonObject, old: Document, locate: _Locate, hint: str | None = None
+    ) -> Iterator[Finding]:
+        """Yield one finding on a changed immutable ConfigMap, for its first change."""
         forbidden = tuple(config_map_changes(data, old.data))
         found = tuple(change for f in forbidden for change in changes(f.new, f.old, f.path))
         if not found:
@@ -120,7 +122,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         related = Related(self._was(found[0]), old, existing(old.data, found[0].old_path))
         yield report(
             CONFIG_MAP,
-            *place(found[0]),
+            *locate(found[0]),
             f"ConfigMap {get(data, 'metadata', 'name')} is refused: {_named(found)}: {forbidden[0].message}",
             hint=hint,
             related=(related,),
@@ -137,12 +139,12 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
             yield stored
             return
         refusals = list(_by_rules(resource, obj.data, stored, "jobset-crd"))
-        told = tuple(change.name for refusal in refusals for change in refusal.changes)
-        refusals += _by_jobset(obj.data, stored, told)
+        reported = tuple(change.name for refusal in refusals for change in refusal.changes)
+        refusals += _by_jobset(obj.data, stored, reported)
         for refusal in refusals:
-            for place, caused in self._by_cause(model, obj, refusal.changes):
+            for source, caused in self._by_cause(model, obj, refusal.changes):
                 hint = new_run_hint(model.job)
-                yield self._of_jobset(place, old, (obj.data, stored), refusal._replace(changes=caused), hint)
+                yield self._of_jobset(source, old, (obj.data, stored), refusal._replace(changes=caused), hint)
 
     def _of_input(
         self,
@@ -151,7 +153,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         data: tuple[JsonObject, JsonObject],
         refusal: _Refusal,
         *,
-        respelt: bool,
+        rewrites: bool,
     ) -> Finding:
         kind = str(document.data["kind"])
         new, stored = data
@@ -165,8 +167,8 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
             severity=Severity.WARNING if kind in _ADVISORY else None,
             found=_shown(new, first.path, first.new),
             expected=_shown(stored, first.old_path, first.old),
-            hint=_RESPELT
-            if respelt and same(get(document.data, *first.path), get(old.data, *first.old_path))
+            hint=_REWRITTEN
+            if rewrites and same(get(document.data, *first.path), get(old.data, *first.old_path))
             else None,
             related=(related,),
             upstream=refusal.upstream,
@@ -174,13 +176,13 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
 
     def _of_jobset(
         self,
-        place: tuple[Document, Path],
+        source: tuple[Document, Path],
         old: Document,
         data: tuple[JsonObject, JsonObject],
         refusal: _Refusal,
         hint: str,
     ) -> Finding:
-        document, path = place
+        document, path = source
         new, stored = data
         first = refusal.changes[0]
         emitted = Related(self._was(first), old, existing(old.data, first.old_path))
@@ -198,16 +200,16 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         )
 
     def _cause_before(self, document: Document, path: Path) -> Iterator[Related]:
-        """Yield the line of the input at the base revision, where it was another."""
+        """Yield the position of the input at the base revision, if it was different."""
         old = self._before(document)
         if old is None:
             return
         before = counterpart(old.data, document.data, path)
         if before != path or get(old.data, *before) != get(document.data, *path):
-            yield Related(f"the line at {self.base.revision}", old, before)
+            yield Related(f"the input at {self.base.revision}", old, before)
 
     def _before(self, document: Document) -> Document | None:
-        """Return an input at the base revision as a cluster holds it; None if there is none, or a broken one."""
+        """Return an input at the base revision as a cluster stores it; None if it is missing or invalid."""
         if "apiVersion" not in document.data:
             return self.base.settings.get(document.source.name)
         old = self.base.input(*identify(document.data))
@@ -218,27 +220,27 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
     def _by_cause(
         self, model: Model, obj: Object, found: Iterable[Change]
     ) -> Iterator[tuple[tuple[Document, Path], tuple[Change, ...]]]:
-        """Yield changes by the place in the inputs that caused them, in their order."""
+        """Yield changes by their source in the inputs, in order."""
         caused: dict[tuple[str, int, Path], tuple[tuple[Document, Path], list[Change]]] = {}
         for change in found:
             document, path = self._cause(model, obj, change)
             caused.setdefault((document.source.name, document.index, path), ((document, path), []))[1].append(change)
-        for place, changed in caused.values():
-            yield place, tuple(changed)
+        for source, changed in caused.values():
+            yield source, tuple(changed)
 
     def _cause(self, model: Model, obj: Object, change: Change) -> tuple[Document, Path]:
-        """Return where a value comes from; if that is as it was, what has changed instead: an input or a setting."""
+        """Return the source of a changed value; if that is unchanged, the changed input or setting that caused it."""
         document, path = source_of(model, obj, change.path)
         if any(self._cause_before(document, path)):
             return document, path
-        for given in (model.job, model.runtime) if change.old is not None else ():
-            for lost in self._input_changes(given):
+        for origin in (model.job, model.runtime) if change.old is not None else ():
+            for lost in self._input_changes(origin):
                 if lost.old is not None and (holds(lost.old, change.old) or is_text_of(change, lost)):
-                    return given, existing(given.data, lost.path)
+                    return origin, existing(origin.data, lost.path)
         return self._changed_setting(model, change) or (document, path)
 
     def _changed_setting(self, model: Model, change: Change) -> tuple[Document, Path] | None:
-        """Return the option or the digest that has changed and is to blame: by its value, or as nothing else has."""
+        """Return the changed option or digest with the old value, or the only change of the inputs."""
         options = model.options
         found: list[tuple[Document, Change]] = []
         for document in (options.config_document, options.lock.document):
@@ -250,11 +252,11 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         return next(((document, existing(document.data, one.path)) for document, one in named), None)
 
     def _first_change(self, model: Model) -> tuple[Document, Path] | None:
-        """Return where TrainJob or runtime have changed first: what is made of them as a whole changed with them."""
-        for given in (model.job, model.runtime):
-            for change in self._input_changes(given):
+        """Return the first change in the spec of TrainJob or runtime."""
+        for document in (model.job, model.runtime):
+            for change in self._input_changes(document):
                 if change.name[0] == "spec":
-                    return given, existing(given.data, change.path)
+                    return document, existing(document.data, change.path)
         return None
 
     def _input_changes(self, document: Document) -> Iterator[Change]:
@@ -262,19 +264,19 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
             yield from changes(document.data, old.data)
 
     def _was(self, change: Change) -> str:
-        return f"there was {_ABSENT} at {self.base.revision}" if change.old is None else f"at {self.base.revision}"
+        return f"not set at {self.base.revision}" if change.old is None else f"at {self.base.revision}"
 
     def _resource(self, data: JsonObject) -> Resource | None:
         return self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
 
 
 def _is_new_run(document: Document, old: Document) -> bool:
-    """Tell whether a TrainJob has another run number: what is made of it is new, and may be anything."""
+    """Tell whether a TrainJob has another run number, so that its objects are new ones."""
     return document.data["kind"] == TRAINJOB and run_of(document) != run_of(old)
 
 
 def _mutated(new: JsonObject, old: JsonObject) -> tuple[JsonObject, JsonObject]:
-    """Return both versions of a document given as Trainer's mutating webhook leaves them."""
+    """Return both versions of a document after Trainer's mutating webhook."""
     if new["kind"] != TRAINJOB:
         return new, old
     before = rewritten(old)
@@ -282,7 +284,7 @@ def _mutated(new: JsonObject, old: JsonObject) -> tuple[JsonObject, JsonObject]:
 
 
 def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) -> Iterator[_Refusal]:
-    """Yield what the rules of the CRD say; where the new object has errors of its own, not those at or above them."""
+    """Yield the failures of the CRD's rules, except at or above other errors of the new object."""
     new = standard(new)
     skip = tuple(violation.path for violation in admit(resource, new).violations if violation.blocking)
     for failure in failures(resource.schema, new, old, skip):
@@ -303,7 +305,7 @@ def _to_blame(
     failure: RuleFailure,
     found: tuple[Change, ...],
 ) -> tuple[Change, ...]:
-    """Return the changes without any one of which the rule would hold; all, where it takes several."""
+    """Return the changes each of which breaks the rule by itself; all of them if there is none."""
     if not 1 < len(found) <= _TRIED:
         return found
     new, old = data
@@ -324,21 +326,23 @@ def _by_trainer(new: JsonObject, old: JsonObject) -> Iterator[_Refusal]:
             yield _Refusal(WEBHOOK, "", changed.message, changed.upstream, found)
 
 
-def _by_jobset(new: JsonObject, old: JsonObject, told: tuple[Path, ...]) -> Iterator[_Refusal]:
-    """Yield what JobSet's webhook says; ``told`` are the places of which the CRD's rules have said so."""
+def _by_jobset(new: JsonObject, old: JsonObject, reported: tuple[Path, ...]) -> Iterator[_Refusal]:
+    """Yield the refusals of JobSet's webhook, except at the ``reported`` paths."""
     for changed in jobset_changes(new, old):
-        found = tuple(change for change in changes(changed.new, changed.old, changed.path) if change.name not in told)
+        found = tuple(
+            change for change in changes(changed.new, changed.old, changed.path) if change.name not in reported
+        )
         if found:
             yield _Refusal(WEBHOOK, "jobset-webhook", changed.message, changed.upstream, found)
 
 
 def _named(found: tuple[Change, ...]) -> str:
-    """Say what has changed: the first place in full, a few others by name, the rest by number."""
+    """Return a summary of changes: the first one, the names of a few others, and the number of the rest."""
     first, *others = [dotted(change.name) for change in found]
     named = others[:_NAMED]
     if rest := len(others) - len(named):
         named.append(f"{rest} more")
-    how = "is new" if found[0].old is None else "is gone" if found[0].new is None else "has changed"
+    how = "was added" if found[0].old is None else "was removed" if found[0].new is None else "has changed"
     return f"{first} {how}" + (f" (also {', '.join(named)})" if named else "")
 
 

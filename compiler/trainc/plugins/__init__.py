@@ -1,7 +1,7 @@
 """The plugins of Trainer, in the order in which they run.
 
-Upstream runs them in Go's random map order; here the order is that of the bytes of
-upstream's names, and it is part of the output contract.
+Upstream runs them in Go's random map order; here they are sorted by the bytes of upstream's names. The order is part of
+the output contract.
 """
 
 from trainc.plugins import coscheduling, flux, jax, jobset, mpi, plainml, torch, volcano, xgboost

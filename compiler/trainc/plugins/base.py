@@ -1,4 +1,4 @@
-"""What a plugin is, and what several plugins share."""
+"""The type of the plugins, and functions that several of them use."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def _unchanged(model: Model) -> Model:
 class Plugin(Struct, frozen=True):
     """A plugin of Trainer, under upstream's name.
 
-    ``check`` returns what webhook or build would refuse, and what is worth a warning. ``shape`` applies the policy;
-    applying it twice changes nothing more. ``build`` returns the objects, in the order in which they are emitted.
+    ``check`` returns findings on what webhook or build would refuse, and warnings. ``shape`` applies the policy and is
+    idempotent. ``build`` returns the objects, in the order in which they are emitted.
     """
 
     name: str
@@ -75,10 +75,10 @@ def _variable(variable: JsonObject) -> JsonObject:
 
 
 def node_resources(model: Model) -> JsonObject:
-    """Return the resources that counts are derived from: the TrainJob's, else the runtime's, never merged (X1)."""
-    given = model.trainer_value("resourcesPerNode")
-    if isinstance(given, dict):
-        return given
+    """Return the resources of a node: those of the TrainJob, else of the runtime, never merged (X1)."""
+    per_node = model.trainer_value("resourcesPerNode")
+    if isinstance(per_node, dict):
+        return per_node
     for job in model.jobs:
         if get(job, "name") != NODE and get(job, "template", "metadata", "labels", ANCESTOR_LABEL) != TRAINER:
             continue
@@ -105,12 +105,12 @@ def quantities(resources: JsonObject, kind: str) -> dict[str, Quantity]:
 
 
 def is_gpu(resource: str) -> bool:
-    """Tell whether Trainer takes a resource for a GPU: its name holds gpu in any case (X2)."""
+    """Tell whether Trainer treats a resource as a GPU: its name contains gpu in any case (X2)."""
     return "gpu" in resource.lower()
 
 
 def gpu_count(resources: JsonObject) -> int:
-    """Return the number of GPUs of a node: of requests, or of limits where that is 0."""
+    """Return the number of GPUs of a node: in requests, or in limits if that is 0."""
     count = _gpus(quantities(resources, "requests"))
     limit = _gpus(quantities(resources, "limits"))
     return limit if count == 0 and limit > 0 else count
@@ -130,7 +130,7 @@ def env_names(model: Model) -> list[str]:
     return [str(get(variable, "name")) for variable in model.trainer_list("env")]
 
 
-def refused(  # a webhook's refusal is one fact in two wordings
+def refused(
     code: str,
     document: Document,
     path: Path,
@@ -140,12 +140,12 @@ def refused(  # a webhook's refusal is one fact in two wordings
     stage: str = "webhook",
     **more: Any,
 ) -> Finding:
-    """Return an error of something that the cluster refuses, with its own text."""
+    """Return an error for something that the cluster refuses, with the cluster's message."""
     return report(code, document, path, message, stage=stage, upstream=upstream, **more)
 
 
 def known_bug(fix: str, document: Document, path: Path, message: str, remedy: str | None = None) -> Findings:
-    """Return the warning of a known upstream bug; ``remedy`` is the hint where the fix is on and cannot help."""
+    """Return the warning about a known upstream bug; ``remedy`` is the hint if the fix is enabled but cannot help."""
     entry = FIXES[fix]
     return (report(entry.code, document, path, message, hint=remedy or fix_hint(fix)),)
 
@@ -156,7 +156,7 @@ def fix_hint(fix: str) -> str:
 
 
 def secret_must_exist(model: Model, name: str, keys: str) -> Findings:
-    """Return the warning that a Secret is mounted which is not among the documents; ``keys`` says what it holds."""
+    """Return the warning about a mounted Secret that is not among the documents; ``keys`` describes its content."""
     if ("v1/Secret", model.home, name) in model.cluster:
         return ()
     message = f"Secret {model.namespace}/{name} must exist: trainc never writes a private key"

@@ -12,12 +12,12 @@ from trainc.upstream import COSCHEDULING_API, POD_GROUP_LABEL
 
 
 def check(model: Model) -> Findings:
-    """Warn of a gang that waits for pods which do not exist yet (S1)."""
+    """Warn about a gang that waits for pods that do not exist yet (S1)."""
     return check_members(model) if model.pod_group("coscheduling") is not None else ()
 
 
 def shape(model: Model) -> Model:
-    """Put every pod into the group; with the fix those that run at another time stay out."""
+    """Add every pod to the group; with the fix, only those that run at the same time."""
     if model.pod_group("coscheduling") is None:
         return model
     labels = {**model.pod_labels, POD_GROUP_LABEL: model.name}

@@ -6,7 +6,7 @@ import json
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get, objects
 from trainc.findings import Finding
 from trainc.kube.fielderror import invalid
 from trainc.kube.gojson import int32, trim_space
@@ -26,7 +26,7 @@ from trainc.upstream import NODE, TRAINER_VERSION
 
 # The two scripts of a Flux job.
 #
-# They are our own and do the same work as upstream's: the init container installs Flux and writes the
+# They have the same function as upstream's: the init container installs Flux and writes the
 # broker's configuration into a shared volume, the node's container starts the brokers and runs the command.
 
 SHARED = "/mnt/flux"
@@ -37,26 +37,26 @@ SETTINGS = {
     "FLUX_NETWORK_DEVICE": "eth0",
     "FLUX_QUEUE_POLICY": "fcfs",
 }
-"""What the environment of the trainer's container may set, with the defaults."""
+"""The variables of the trainer's container that configure Flux, with their defaults."""
 
 
 def settings(model: Model) -> dict[str, str]:
-    """Return the settings: the TrainJob's variables over the runtime's over the defaults."""
+    """Return the settings from the variables of the TrainJob, else of the runtime, else the defaults."""
     found = dict(SETTINGS)
     trainer_set = model.trainer_set
     container = trainer_set.container(NODE) if trainer_set else None
     for variable in container.env if container else ():
         if variable.get("name") in found and isinstance(variable.get("value"), str):
             found[str(variable["name"])] = str(variable["value"])
-    for given in model.trainer_list("env"):
-        if isinstance(given, dict) and given.get("name") in found:
-            value = given.get("value")
-            found[str(given["name"])] = value if isinstance(value, str) else ""
+    for variable in objects(model.trainer_list("env")):
+        if variable.get("name") in found:
+            value = variable.get("value")
+            found[str(variable["name"])] = value if isinstance(value, str) else ""
     return found
 
 
 def index_range(size: int) -> str:
-    """Return the indexes from 0 as Flux spells them: 0, or 0-3 for four (F2: also 0--1 for none)."""
+    """Return the indexes from 0 in Flux' notation: 0, or 0-3 for four (F2: 0--1 for none)."""
     return "0" if size == 1 else f"0-{int32(size - 1)}"
 
 
@@ -83,7 +83,7 @@ def init_script(model: Model, nodes: int) -> str:
 def _toml(text: str) -> str:
     """Return the inside of a TOML basic string.
 
-    It stays on one line, so no value of a job can end the string, or the here-document in which init.sh has it.
+    It has no line breaks, so that no value of a job can end the string, or the here-document in init.sh.
     """
     return json.dumps(text, ensure_ascii=False)[1:-1].replace("\x7f", "\\u007f")
 
@@ -123,14 +123,14 @@ def certificate_name(model: Model) -> str:
 
 
 def wrapped_command(model: Model) -> str:
-    """Return the command that Flux runs: the TrainJob's or the runtime's, and the TrainJob's args, joined by blanks.
+    """Return the command that Flux runs: the TrainJob's or the runtime's, and the TrainJob's args, joined by spaces.
 
-    With the fix the runtime's args stand in for those of a TrainJob that gives none, as in any container.
+    With the fix, the args default to the runtime's, as in any container.
     """
     trainer_set = model.trainer_set
     container = trainer_set.container(NODE) if trainer_set else None
-    own = model.trainer_value("command")
-    command = own if isinstance(own, list) else list(container.command if container else ())
+    words = model.trainer_value("command")
+    command = words if isinstance(words, list) else list(container.command if container else ())
     args = model.trainer_list("args")
     if model.fixed(FIX) and model.trainer_value("args") is None:
         args = _runtime_args(model)
@@ -138,7 +138,7 @@ def wrapped_command(model: Model) -> str:
 
 
 def _runtime_args(model: Model) -> list[Json]:
-    """Return the args of container node of the trainer's job, as the runtime and its patches have them."""
+    """Return the args of container node of the trainer's job, from the runtime and its patches."""
     name = model.trainer_set.name if model.trainer_set else NODE
     job = next((job for job in model.jobs if get(job, "name") == name), None)
     container = next((c for c in pod_containers(job) if c.get("name") == NODE), None)
@@ -146,12 +146,12 @@ def _runtime_args(model: Model) -> list[Json]:
 
 
 def check(model: Model) -> Findings:
-    """Refuse what the webhook refuses, and where upstream panics (T2)."""
+    """Return findings on what the webhook refuses, and on jobs for which upstream panics (T2)."""
     policy = model.policy("flux")
     if policy is None:
         return ()
     findings = [*_check_processes(model, policy), *_check_installer(model), *_check_panics(model)]
-    findings += secret_must_exist(model, certificate_name(model), "key curve.cert, as flux keygen makes it")
+    findings += secret_must_exist(model, certificate_name(model), "it needs the key curve.cert, created by flux keygen")
     return (*findings, *_check_args(model))
 
 
@@ -161,7 +161,7 @@ def shape(model: Model) -> Model:
         return model
     command = ("/bin/bash", f"{CONFIG_DIRECTORY}/entrypoint.sh", wrapped_command(model))
     shaped = (_pod_set(model, p) if p.name == NODE else p for p in model.pod_sets)
-    args = () if model.fixed(FIX) else None  # nothing is left behind the new command; None leaves the runtime's
+    args = () if model.fixed(FIX) else None  # None keeps the runtime's
     return replace(model, command=command, args=args, pod_sets=tuple(shaped))
 
 
@@ -173,9 +173,9 @@ def build(model: Model) -> Objects:
     nodes = model.num_nodes or 0
     processes = model.num_proc_per_node
     if processes is None:
-        own = policy["numProcPerNode"]
-        assert isinstance(own, int)
-        processes = own
+        default = policy["numProcPerNode"]
+        assert isinstance(default, int)
+        processes = default
     scripts = {
         "entrypoint.sh": entrypoint_script(model, nodes, processes),
         "init.sh": init_script(model, nodes),
@@ -216,14 +216,14 @@ def _pod_set(model: Model, pod_set: PodSet) -> PodSet:
 
 
 def _check_processes(model: Model, policy: JsonObject) -> list[Finding]:
-    given = model.num_proc_per_node
-    processes = given if given is not None else policy.get("numProcPerNode")
+    count = model.num_proc_per_node
+    processes = count if count is not None else policy.get("numProcPerNode")
     if not isinstance(processes, int) or processes >= 1:
         return []
     detail = "must be greater than or equal to 1 for Flux TrainJob"
     text = invalid("spec.trainer.numProcPerNode", processes, detail)
-    path: Path = ("spec", "mlPolicy", "flux") if given is None else ("spec", "trainer")
-    document = model.runtime if given is None else model.job
+    path: Path = ("spec", "mlPolicy", "flux") if count is None else ("spec", "trainer")
+    document = model.runtime if count is None else model.job
     more = {"found": str(processes), "expected": "1 or more"}
     return [refused("TC405", document, (*path, "numProcPerNode"), text, detail, **more)]
 
@@ -259,7 +259,7 @@ def _check_args(model: Model) -> Findings:
                 FIX,
                 model.runtime,
                 ("spec", "template", "spec", "replicatedJobs", index),
-                "the runtime's args stay behind the command that Trainer replaces, and are handed to Flux' entrypoint",
+                "Trainer replaces the command, but the runtime's args remain and are passed to Flux' entrypoint",
             )
     return ()
 

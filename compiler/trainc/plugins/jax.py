@@ -12,7 +12,7 @@ VARIABLES = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
 
 
 def check(model: Model) -> Findings:
-    """Warn of variables that the user's own would replace (J1); with the fix refuse them."""
+    """Warn about variables that override Trainer's (J1); with the fix, refuse them."""
     if model.policy("jax") is None:
         return ()
     found = ((index, name) for index, name in enumerate(env_names(model)) if name in VARIABLES)
@@ -32,16 +32,16 @@ def shape(model: Model) -> Model:
             literal("JAX_NUM_PROCESSES", str(trainer_set.count)),
             from_field("JAX_PROCESS_ID", JOB_COMPLETION_INDEX),
             literal("JAX_COORDINATOR_ADDRESS", f"{model.master}:{TRAINER_PORT}"),
-        ).with_port(TRAINER_PORT, by_number=model.fixed("unnamed-ports"))
+        ).with_port(TRAINER_PORT, by_number=model.fixed("without_jobset-ports"))
     )
 
 
 def _reserved(model: Model, index: int, name: str) -> Findings:
-    place: Path = ("spec", "trainer", "env", index, "name")
+    path: Path = ("spec", "trainer", "env", index, "name")
     if model.fixed("jax-reserved-env"):
-        return (report("TC401", model.job, place, f"{name} is reserved for the JAX runtime", found=name),)
-    message = f"{name} replaces the value that Trainer sets; nothing refuses it"
-    return known_bug("jax-reserved-env", model.job, place, message)
+        return (report("TC401", model.job, path, f"{name} is reserved for the JAX runtime", found=name),)
+    message = f"{name} overrides the value that Trainer sets"
+    return known_bug("jax-reserved-env", model.job, path, message)
 
 
 PLUGIN = Plugin("JAX", check, shape)

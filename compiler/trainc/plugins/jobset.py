@@ -33,7 +33,7 @@ from trainc.upstream import (
     TRAINER_PORT,
 )
 
-# What Trainer's webhook refuses of initializers and runtime patches, and what it misses.
+# The checks of initializers and runtime patches: those of Trainer's webhook, and others.
 
 INITIALIZER_MOUNT = "initializer"
 CACHE_FIX = "cache-dataset-mount"
@@ -58,12 +58,12 @@ def check(model: Model) -> Findings:
 def _check_initializer(model: Model, field: str, name: str) -> Iterator[Finding]:
     if not isinstance(get(model.job.data, "spec", "initializer", field), dict):
         return
-    lacking, code = _lacking(model, name), "TC306"
-    if lacking == "job":
+    missing, code = _missing_part(model, name), "TC306"
+    if missing == "job":
         detail = f"must have {name} job when trainJob is configured with input {field}Config"
-    elif lacking == "container":
+    elif missing == "container":
         detail = f"must have container with name - {name} in the {name} job"
-    elif lacking == "mount":
+    elif missing == "mount":
         cached = field == "dataset" and _goes_to_cache(model)
         if cached and model.fixed(CACHE_FIX):
             return
@@ -79,8 +79,8 @@ def _check_initializer(model: Model, field: str, name: str) -> Iterator[Finding]
     yield refused(code, model.job, path, text, detail, severity=Severity.ERROR, hint=hint)
 
 
-def _lacking(model: Model, name: str) -> str | None:
-    """Return what a JobSet's spec lacks of an initializer: its job, the container, or the mount there."""
+def _missing_part(model: Model, name: str) -> str | None:
+    """Return the missing part of an initializer: its job, its container or its mount; None if it is complete."""
     found = [job for job in model.jobs if job.get("name") == name]
     if not found:
         return "job"
@@ -93,7 +93,7 @@ def _lacking(model: Model, name: str) -> str | None:
 
 
 def _goes_to_cache(model: Model) -> bool:
-    """Tell whether the data set is streamed from a cache, so that no volume has to hold it."""
+    """Tell whether the dataset is streamed from a cache, so that no volume is needed."""
     uri = get(model.job.data, "spec", "initializer", "dataset", "storageUri")
     return isinstance(uri, str) and uri.startswith("cache://")
 
@@ -113,8 +113,7 @@ def _check_patches(model: Model) -> Iterator[Finding]:
 
 def _check_names(model: Model, patch: Json, path: Path) -> Iterator[Finding]:
     """Report names that the unpatched runtime lacks (P1)."""
-    own = model.unpatched.get("replicatedJobs")
-    known = {str(get(job, "name")): job for job in as_list(own)}
+    known = {str(get(job, "name")): job for job in objects(model.unpatched.get("replicatedJobs"))}
     name = str(get(patch, "name"))
     if name not in known:
         message = f"the runtime has no replicated job {name!r}"
@@ -127,15 +126,15 @@ def _check_names(model: Model, patch: Json, path: Path) -> Iterator[Finding]:
             found = str(container.get("name"))
             if found not in containers[kind]:
                 message = f"job {name!r} of the runtime has no {KINDS_CALLED[kind]} {found!r}"
-                hint = f"it is one of its {other}" if found in containers[other] else suggest(found, containers[kind])
+                hint = f"it is in {other}" if found in containers[other] else suggest(found, containers[kind])
                 where = (*path, *pod_path, kind, index, "name")
                 yield _unknown(model, where, message, containers[kind], hint)
 
 
 def _unknown(model: Model, path: Path, message: str, known: Collection[str], hint: str | None) -> Finding:
-    """Return the finding of a name that the unpatched runtime lacks: a warning under faithful, as upstream takes it."""
+    """Return the finding on an unknown name, which is a warning in faithful output, since upstream accepts it."""
     severity = Severity.WARNING if model.options.faithful else None
-    choices = f"one of {', '.join(sorted(known))}" if known else "none: there is none"
+    choices = f"one of {', '.join(sorted(known))}" if known else None
     found = str(get(model.job.data, *path))
     return report("TC309", model.job, path, message, severity=severity, found=found, expected=choices, hint=hint)
 
@@ -155,16 +154,16 @@ def _check_env(model: Model, patch: Json, path: Path) -> Iterator[Finding]:
 
 
 def _unnamed_ports(model: Model) -> Iterator[Finding]:
-    if model.fixed("unnamed-ports"):
+    if model.fixed("without_jobset-ports"):
         return
     injects = any(model.policy(kind) is not None for kind in ("torch", "jax", "xgboost"))
     for index, message in _lost_ports(model.jobs, injects):
         path = ("spec", "template", "spec", "replicatedJobs", index)
-        yield from known_bug("unnamed-ports", model.runtime, path, message)
+        yield from known_bug("without_jobset-ports", model.runtime, path, message)
 
 
 def _lost_ports(jobs: list[JsonObject], injects: bool) -> Iterator[tuple[int, str]]:
-    """Yield the index of a replicated job and which ports Trainer loses. ``injects``: the trainer gets a port."""
+    """Yield index and message for each container whose ports Trainer loses. ``injects``: the trainer gets a port."""
     for index, job in enumerate(jobs):
         trains = get(job, "template", "metadata", "labels", ANCESTOR_LABEL) == TRAINER and injects
         for container in (c for kind in KINDS for c in pod_containers(job, kind)):
@@ -174,35 +173,37 @@ def _lost_ports(jobs: list[JsonObject], injects: bool) -> Iterator[tuple[int, st
             if _ports(container, port, by_number=False) == _ports(container, port, by_number=True):
                 continue
             what = f"container {container.get('name')!r} of job {job.get('name')!r} has ports"
-            unnamed = [p for p in objects(container.get("ports")) if p.get("name") is None]
-            if len(unnamed) > 1 or (port is not None and any(p.get("containerPort") != port for p in unnamed)):
-                message = f"{what} without a name: Trainer takes them for one and the same"
+            without_jobset = [p for p in objects(container.get("ports")) if p.get("name") is None]
+            if len(without_jobset) > 1 or (
+                port is not None and any(p.get("containerPort") != port for p in without_jobset)
+            ):
+                message = f"{what} without a name, which Trainer treats as the same port"
             else:
-                message = f"{what} of one number: Trainer takes them for one and the same, and a name is lost"
+                message = f"{what} with the same number, which Trainer treats as the same port: a name is lost"
             yield index, message
 
 
 def _ports(container: JsonObject, port: int | None, *, by_number: bool) -> tuple[JsonObject, ...]:
-    """Return the ports that the JobSet will have: the container's, put in twice, with the trainer's one after them."""
-    own = objects(container.get("ports"))
+    """Return the ports in the JobSet: those of the container, inserted twice, and the trainer's port."""
+    ports = objects(container.get("ports"))
     new: list[JsonObject] = [] if port is None else [{"containerPort": port}]
-    return upsert_ports(own, upsert_ports(own, new, by_number=by_number), by_number=by_number)
+    return upsert_ports(ports, upsert_ports(ports, new, by_number=by_number), by_number=by_number)
 
 
 def _two_sources(model: Model) -> Iterator[Finding]:
-    """Report volumes of which no Pod can be made; a warning under faithful, for upstream accepts them."""
+    """Report volumes with which no pod can be created; warnings in faithful output, since upstream accepts them."""
     severity = Severity.WARNING if model.options.faithful else Severity.ERROR
     for job, volumes in patched_sources(model).items():
         for name, sources in volumes.items():
             message = f"volume {name!r} of job {job!r} has two sources after the patches: "
             message += " and ".join(sources)
-            hint = f"{fix_hint('volume-source-replaced')}; or give the new volume another name"
+            hint = f"{fix_hint('volume-source-replaced')}; or choose another name for the new volume"
             code = FIXES["volume-source-replaced"].code
             yield report(code, model.job, ("spec", "runtimePatches"), message, severity=severity, hint=hint)
 
 
 def patched_sources(model: Model) -> dict[str, dict[str, list[str]]]:
-    """Return the runtime's volumes to which patches gave one source more, with all their sources, by replicated job."""
+    """Return the runtime's volumes to which patches add a source, with all their sources, by replicated job."""
     if not get(model.job.data, "spec", "runtimePatches"):
         return {}
     before, after = _volume_sources(model.unpatched), _volume_sources(model.spec)
@@ -228,9 +229,9 @@ def _volume_sources(spec: JsonObject) -> dict[str, dict[str, list[str]]]:
 
 def _trainer_omitted(model: Model) -> Findings:
     policy = next((kind for kind in ("torch", "jax", "xgboost") if model.policy(kind) is not None), None)
-    if policy is None or model.trainer is not None:  # with the fix it never is
+    if policy is None or model.trainer is not None:  # with the fix, it is never None
         return ()
-    message = f"without spec.trainer the job gets no variable and no port of {policy}; 'trainer: {{}}' is enough"
+    message = f"without spec.trainer, the job gets no variables and no port for {policy}; add 'trainer: {{}}'"
     return known_bug("trainer-omitted", model.job, ("spec",), message)
 
 
@@ -242,27 +243,27 @@ def _master_address(model: Model) -> Findings:
         return ()
     if model.master == model.rank0:
         return ()
-    message = f"the variables name rank 0 as {model.master}; its Pod is {model.rank0}"
+    message = f"the variables set the address of rank 0 to {model.master}, but its pod is {model.rank0}"
     return known_bug("master-address", model.runtime, ("spec", "template", "spec"), message)
 
 
 def _two_gpus(model: Model) -> Iterator[Finding]:
-    """Warn where Trainer would take one of several GPU-like resources at random (X3)."""
+    """Warn if Trainer would use one of several GPU resources at random (X3)."""
     if not any(model.policy(kind) is not None for kind in ("torch", "mpi", "xgboost", "flux")):
         return
     resources = node_resources(model)
     for kind in ("requests", "limits"):
         names = [name for name in sorted(as_object(resources.get(kind))) if is_gpu(name)]
         if len(names) > 1:
-            given = model.trainer_value("resourcesPerNode") is not None
-            message = f"{kind} hold {' and '.join(names)}: Trainer takes one of them at random; trainc takes {names[0]}"
-            place: Path = ("spec", "trainer", "resourcesPerNode", kind) if given else ("spec", "template", "spec")
-            yield report("TC409", model.job if given else model.runtime, place, message)
+            from_job = model.trainer_value("resourcesPerNode") is not None
+            message = f"{kind} contain {' and '.join(names)}: Trainer uses one at random, trainc uses {names[0]}"
+            path: Path = ("spec", "trainer", "resourcesPerNode", kind) if from_job else ("spec", "template", "spec")
+            yield report("TC409", model.job if from_job else model.runtime, path, message)
             return
 
 
 def _detail(text: str) -> str:
-    """Return what follows the value in an error's text."""
+    """Return the detail of an error, the text after the value."""
     return text.rsplit('": ', 1)[-1] if '": ' in text else text.split(": ", 1)[-1]
 
 
@@ -272,18 +273,18 @@ INITIALIZERS = {DATASET_INITIALIZER: "dataset", MODEL_INITIALIZER: "model"}
 """Ancestor label and container name to the field of spec.initializer."""
 
 _SINGLE = frozenset((TRAINER, *INITIALIZERS))
-"""Ancestors of which the JobSet has one replica, whatever the template says."""
+"""Ancestors whose replicated jobs always have one replica."""
 
 
-def runs_already(model: Model) -> bool:
-    """Tell whether the cluster has the JobSet and neither it nor the TrainJob is suspended: it is then left alone."""
-    there = model.cluster.get((f"{JOBSET_API}/JobSet", model.home, model.name))
-    return there is not None and not any(get(d.data, "spec", "suspend") is True for d in (model.job, there))
+def is_running(model: Model) -> bool:
+    """Tell whether the JobSet exists in the cluster and neither it nor the TrainJob is suspended."""
+    existing = model.cluster.get((f"{JOBSET_API}/JobSet", model.home, model.name))
+    return existing is not None and not any(get(d.data, "spec", "suspend") is True for d in (model.job, existing))
 
 
 def build(model: Model) -> Objects:
-    """Return the JobSet; none if the cluster runs one of that name (K4)."""
-    if runs_already(model):
+    """Return the JobSet; nothing if it is already running (K4)."""
+    if is_running(model):
         return ()
     metadata: JsonObject = {"name": model.name, "namespace": model.namespace}
     if model.labels:
@@ -303,7 +304,7 @@ def build(model: Model) -> Objects:
 
 
 def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObject:
-    """Return a replicated job of the spec with what its pod set says."""
+    """Return a replicated job of the spec with the values of its pod set."""
     template = as_object(job.get("template"))
     spec = as_object(template.get("spec"))
     pod = as_object(spec.get("template"))
@@ -321,7 +322,7 @@ def _pod_spec(model: Model, spec: JsonObject, pod_set: PodSet) -> JsonObject:
     if pod_set.volumes:
         out["volumes"] = [*upsert_named(objects(spec.get("volumes")), pod_set.volumes)]
     finish = _finisher(model, pod_set)
-    by_number = model.fixed("unnamed-ports")
+    by_number = model.fixed("without_jobset-ports")
     for kind, containers in (("containers", pod_set.containers), ("initContainers", pod_set.init_containers)):
         if containers:
             templates = objects(spec.get(kind))
@@ -359,7 +360,7 @@ def _container(template: JsonObject, container: Container, by_number: bool) -> J
 
 
 def _finisher(model: Model, pod_set: PodSet) -> Callable[[str, JsonObject], JsonObject]:
-    """Return what the TrainJob itself sets in a container, after all plugins."""
+    """Return a function that applies the TrainJob's own fields to a container, after all plugins."""
     initializer = get(model.job.data, "spec", "initializer", INITIALIZERS.get(pod_set.ancestor or "", ""))
     as_node = get(model.ml_policy, "mpi", "runLauncherAsNode") is True and pod_set.name == NODE
 
@@ -378,8 +379,8 @@ def _finisher(model: Model, pod_set: PodSet) -> Callable[[str, JsonObject], Json
     return finish
 
 
-def _initializer(container: JsonObject, given: JsonObject) -> JsonObject:
-    uri, env, secret = given.get("storageUri"), given.get("env"), given.get("secretRef")
+def _initializer(container: JsonObject, initializer: JsonObject) -> JsonObject:
+    uri, env, secret = initializer.get("storageUri"), initializer.get("env"), initializer.get("secretRef")
     variables = environment(env if isinstance(env, list) else [])
     if isinstance(uri, str):
         variables = (literal("STORAGE_URI", uri), *variables)

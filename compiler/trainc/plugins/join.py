@@ -24,13 +24,13 @@ Cluster = Mapping[tuple[str, str, str], Document]
 
 _POD_SPEC = ("template", "spec", "template", "spec")
 LED = ("torch", "jax", "xgboost")
-"""The policies that tell every process of rank 0, in variables of the trainer's container."""
+"""The policies that pass the address of rank 0 to every process, in variables of the trainer's container."""
 
 KEPT = ("limits", "requests")
-"""What upstream copies of resources that it merges: claims are lost (V3)."""
+"""The fields of resources that upstream merges; claims are lost (V3)."""
 
-_REMEMBERED = 20_000
-"""Characters of JSON; of longer patches nothing is remembered."""
+_MAX_CACHED = 20_000
+"""The most characters of JSON of patches whose result is cached."""
 
 
 def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -> Model:
@@ -45,8 +45,8 @@ def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -
         trainer = {}
     replacing = options.fixed("volume-source-replaced")
     by_launcher = options.fixed("mpi-num-nodes") and get(ml_policy, "mpi") is not None
-    given = json.dumps((spec.get("runtimePatches"), get(trainer, "resourcesPerNode")))
-    found = (_again if len(given) < _REMEMBERED else _template)(runtime, given, replacing, by_launcher)
+    merged = json.dumps((spec.get("runtimePatches"), get(trainer, "resourcesPerNode")))
+    found = (_cached_template if len(merged) < _MAX_CACHED else _template)(runtime, merged, replacing, by_launcher)
     if isinstance(trainer, dict) and isinstance(found.resources, dict):
         trainer = {**trainer, "resourcesPerNode": found.resources}  # the same, read from JSON
     return Model(
@@ -70,7 +70,7 @@ def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -
 
 
 class _Template(NamedTuple):
-    """What a runtime's template becomes: the spec without and with patches and resources, and the pods of it."""
+    """A runtime's template: the spec without and with patches and resources, and its pod sets."""
 
     unpatched: JsonObject
     spec: JsonObject
@@ -80,30 +80,30 @@ class _Template(NamedTuple):
     resources: Json
 
 
-def _template(runtime: Document, given: str, replacing: bool, by_launcher: bool) -> _Template:
-    """Return the template of a runtime with all of a TrainJob that is merged into it.
+def _template(runtime: Document, merged: str, replacing: bool, by_launcher: bool) -> _Template:
+    """Return the template of a runtime with the parts of a TrainJob that are merged into it.
 
-    ``given`` is that as JSON: the runtime patches, and spec.trainer.resourcesPerNode.
+    ``merged`` has these as JSON: the runtime patches, and spec.trainer.resourcesPerNode.
     """
-    patches, resources = json.loads(given)
+    patches, resources = json.loads(merged)
     runtime_spec = as_object(get(runtime.data, "spec"))
     template = as_object(runtime_spec.get("template"))
     ml_policy = runtime_spec.get("mlPolicy")
     unpatched = as_object(decode(template.get("spec") or {}, JOB_SET_SPEC))
     spec: JsonObject = {"runtimePatches": patches}
     changed = patched(unpatched, spec, replacing=replacing)
-    merged = as_object(apply_configuration(changed, JOB_SET_SPEC))
-    merged = _with_resources(merged, resources, ml_policy)
-    # Quantities of a runtime reach the plugins as they are written; a patch makes them canonical.
+    applied = as_object(apply_configuration(changed, JOB_SET_SPEC))
+    applied = _with_resources(applied, resources, ml_policy)
+    # Quantities of a runtime reach the plugins as written; with a patch they are canonical.
     written = as_object(template.get("spec")) if changed is unpatched else changed
     written = _with_resources(written, resources, ml_policy)
-    pods = zip(objects(merged.get("replicatedJobs")), objects(written.get("replicatedJobs")), strict=True)
+    pods = zip(objects(applied.get("replicatedJobs")), objects(written.get("replicatedJobs")), strict=True)
     pod_sets = tuple(
         _pod_set(job, ml_policy, by_launcher, pod_requests(get(as_written, *_POD_SPEC))) for job, as_written in pods
     )
     return _Template(
         unpatched,
-        merged,
+        applied,
         pod_sets,
         _propagated(template, spec, "labels"),
         _propagated(template, spec, "annotations"),
@@ -112,12 +112,12 @@ def _template(runtime: Document, given: str, replacing: bool, by_launcher: bool)
 
 
 @lru_cache(maxsize=512)
-def _again(runtime: Document, given: str, replacing: bool, by_launcher: bool) -> _Template:
-    """Return the same template for the jobs of a fleet, which patch few runtimes in few ways.
+def _cached_template(runtime: Document, merged: str, replacing: bool, by_launcher: bool) -> _Template:
+    """Return the template from a cache: the jobs of a fleet have few different patches.
 
-    Its parts last, so that schema, rules and YAML of a part are worked out once: 1,000 jobs without it take 1.13.
+    The parts are kept, so that schema, rules and YAML evaluate each once. Without this, 1,000 jobs take 1.13.
     """
-    found = _template(runtime, given, replacing, by_launcher)
+    found = _template(runtime, merged, replacing, by_launcher)
     containers = [c for pod_set in found.pod_sets for c in (*pod_set.containers, *pod_set.init_containers)]
     items = [each for c in containers for each in (c.env, c.ports, c.volume_mounts)]
     for part in (found.spec, found.resources or {}, *items, *(pod_set.volumes for pod_set in found.pod_sets)):
@@ -126,10 +126,10 @@ def _again(runtime: Document, given: str, replacing: bool, by_launcher: bool) ->
 
 
 def patched(unpatched: JsonObject, spec: JsonObject, *, replacing: bool = False) -> JsonObject:
-    """Return the template's spec with every runtime patch merged in, in list order (P5).
+    """Return the template's spec with all runtime patches merged, in list order (P5).
 
-    Strategic merge may reorder lists (P2); replicatedJobs alone return to the runtime's order, names that
-    the runtime lacks counting as its first. ``replacing``: a patch's source of a volume replaces the one there was.
+    Strategic merge may reorder lists (P2); only replicatedJobs keep the runtime's order, with unknown names first.
+    ``replacing``: a patch's source of a volume replaces the previous one.
     """
     merged = unpatched
     for patch in objects(spec.get("runtimePatches")):
@@ -147,18 +147,18 @@ def patched(unpatched: JsonObject, spec: JsonObject, *, replacing: bool = False)
 
 
 def _with_one_source(merged: JsonObject, patch: JsonObject) -> JsonObject:
-    """Return the spec in which volumes to which a patch gives a source have no other (P3)."""
-    given = {
+    """Return the spec with only the patch's source in volumes for which a patch has one (P3)."""
+    patched_volumes = {
         (job.get("name"), volume.get("name")): {"name", *volume}
         for job in objects(patch.get("replicatedJobs"))
         for volume in objects(get(job, *_POD_SPEC, "volumes"))
         if len(volume) > 1
     }
-    if not given:
+    if not patched_volumes:
         return merged
 
     def volume_of(job: JsonObject, volume: JsonObject) -> JsonObject:
-        kept = given.get((job.get("name"), volume.get("name")))
+        kept = patched_volumes.get((job.get("name"), volume.get("name")))
         return volume if kept is None else {key: value for key, value in volume.items() if key in kept}
 
     jobs: list[Json] = []
@@ -175,26 +175,26 @@ def _propagated(template: JsonObject, spec: JsonObject, kind: str) -> dict[str, 
     return {key: str(value) for source in sources for key, value in as_object(source).items()}
 
 
-def _with_resources(spec: JsonObject, given: Json, ml_policy: Json) -> JsonObject:
+def _with_resources(spec: JsonObject, resources: Json, ml_policy: Json) -> JsonObject:
     """Merge spec.trainer.resourcesPerNode into container node of the trainer's jobs, and of MPI's nodes."""
-    if not isinstance(given, dict) or not isinstance(ml_policy, dict):
+    if not isinstance(resources, dict) or not isinstance(ml_policy, dict):
         return spec
     as_node = get(ml_policy, "mpi", "runLauncherAsNode") is True
     jobs: list[Json] = []
     for job in objects(spec.get("replicatedJobs")):
         chosen = ancestor(job) == TRAINER or (as_node and job.get("name") == NODE)
-        jobs.append(_job_with_resources(job, given) if chosen else job)
+        jobs.append(_job_with_resources(job, resources) if chosen else job)
     return {**spec, "replicatedJobs": jobs} if jobs else spec
 
 
-def _job_with_resources(job: JsonObject, given: JsonObject) -> JsonObject:
+def _job_with_resources(job: JsonObject, resources: JsonObject) -> JsonObject:
     containers = get(job, *_POD_SPEC, "containers")
     merged: list[Json] = [*objects(containers)]
     index = next((i for i, container in enumerate(merged) if get(container, "name") == NODE), None)
     if index is not None:
         container = as_object(merged[index])
         own = as_object(container.get("resources"))
-        found = merge_resources({key: own[key] for key in KEPT if key in own}, given)
+        found = merge_resources({key: own[key] for key in KEPT if key in own}, resources)
         merged[index] = {**container, "resources": {key: found[key] for key in KEPT if key in found}}
     return put(job, (*_POD_SPEC, "containers"), merged) if merged else job
 
@@ -206,7 +206,7 @@ def ancestor(job: Json) -> str | None:
 
 
 def _pod_set(job: JsonObject, ml_policy: Json, by_launcher: bool, requests: ResourceList) -> PodSet:
-    """Return a replicated job as pods. ``by_launcher``: a launcher is not what mlPolicy.numNodes counts."""
+    """Return the pod set of a replicated job. ``by_launcher``: mlPolicy.numNodes does not count launchers."""
     pod_spec = as_object(get(job, *_POD_SPEC))
     parallelism = get(job, "template", "spec", "parallelism")
     counted = not (by_launcher and job.get("name") == LAUNCHER)

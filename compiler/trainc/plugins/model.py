@@ -1,4 +1,4 @@
-"""What the passes hand to each other: a TrainJob joined with its runtime, and the objects it becomes."""
+"""The model of a job, a TrainJob joined with its runtime, and the objects that are generated from it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ from trainc.upstream import NODE, TRAINER
 class Origin(Struct, frozen=True, eq=False):
     """Where a field of an object came from.
 
-    ``kind`` is input, patch, default, plugin, fix, environment or lock; ``name`` says which
-    (the patch's manager, the plugin, the schema or webhook that defaulted, the option of trainc.yaml).
-    ``earlier`` is where the value came from that this one has replaced.
+    ``kind`` is input, patch, default, plugin, fix, environment or lock. ``name`` is the patch's manager, the plugin,
+    the schema or webhook of a default, or the option of trainc.yaml. ``earlier`` is the origin of the replaced value.
     """
 
     kind: str
@@ -46,10 +45,10 @@ def _no_origins() -> Mapping[Path, Origin]:
 
 
 class Object(Struct, frozen=True, eq=False):
-    """A Kubernetes object to emit. ``origins()`` maps paths to origins; the nearest ancestor counts.
+    """A Kubernetes object to emit. ``origins()`` maps paths to origins; the nearest ancestor applies.
 
-    ``stem`` is the name of an object without the hash of its content that the real name ends in; None without one.
-    ``title`` is the name without the run number and the hash that the whole job has; None where that is the same.
+    ``stem`` is the name without the hash of the object's content; None if it has no such hash. ``title`` is the name
+    without the run number and the hash of the job; None if that is the same.
     """
 
     data: JsonObject
@@ -71,7 +70,7 @@ class Object(Struct, frozen=True, eq=False):
 
     @property
     def plain(self) -> str:
-        """The name without run number and hashes, which stays when they change: that of its file, and of patches."""
+        """The name without run number and hashes, used for file names and patches."""
         return self.title or self.stem or self.name
 
 
@@ -89,23 +88,23 @@ class Container(Struct, frozen=True):
     volume_mounts: tuple[JsonObject, ...] = ()
 
     def with_env(self, *variables: JsonObject) -> Container:
-        """Return the container with each variable in place of its namesake, or appended."""
+        """Return the container with each variable replacing that of the same name, or appended."""
         return replace(self, env=upsert_named(self.env, variables))
 
     def with_mounts(self, *mounts: JsonObject) -> Container:
-        """Return the container with each mount in place of the one at its mountPath, or appended."""
+        """Return the container with each mount replacing that with the same mountPath, or appended."""
         return replace(self, volume_mounts=upsert_mounts(self.volume_mounts, mounts))
 
     def with_port(self, port: int, *, by_number: bool = False) -> Container:
-        """Return the container with an unnamed port, put in as upsert_ports does."""
+        """Return the container with an without_jobset port, put in as upsert_ports does."""
         upsert = upsert_ports_by_number if by_number else upsert_ports
         return replace(self, ports=upsert(self.ports, ({"containerPort": port},)))
 
 
 class PodSet(Struct, frozen=True):
-    """One replicated job seen as a set of equal pods.
+    """A replicated job as a set of equal pods.
 
-    ``count`` is the number of pods of one replica, ``requests`` what one pod asks for.
+    ``count`` is the number of pods per replica, ``requests`` are those of one pod.
     """
 
     name: str
@@ -131,21 +130,21 @@ class PodSet(Struct, frozen=True):
         return replace(self, init_containers=replace_named(self.init_containers, container))
 
     def with_volumes(self, *volumes: JsonObject) -> PodSet:
-        """Return the set with each volume in place of its namesake, or appended."""
+        """Return the set with each volume replacing that of the same name, or appended."""
         return replace(self, volumes=upsert_named(self.volumes, volumes))
 
 
 class Model(Struct, frozen=True):
     """A TrainJob joined with its runtime.
 
-    ``name`` is what its JobSet is called; all other names derive from it. ``title`` is the TrainJob's own.
+    ``name`` is the name of its JobSet, from which all other names derive; ``title`` is the TrainJob's name.
     ``spec`` is the JobSet's spec: the runtime's template with patches and resources merged in.
-    ``unpatched`` is the runtime's template before the patches. ``trainer`` is spec.trainer or None;
-    ``namespace`` is that of the objects, which an environment may have called otherwise than ``home``.
-    ``command`` and ``args`` are what the trainer's container gets, None for the runtime's own. ``ungrouped`` are the
+    ``unpatched`` is the runtime's template before the patches. ``trainer`` is spec.trainer or None.
+    ``namespace`` is that of the objects, which an environment may rename; ``home`` is that of the TrainJob.
+    ``command`` and ``args`` are those of the trainer's container, None for the runtime's. ``ungrouped`` are the
     pod sets whose pods get neither ``pod_labels`` nor ``pod_annotations``.
-    ``ml_policy`` and ``pod_group_policy`` are the runtime's. ``cluster`` finds the other documents
-    given, which stand for objects in the cluster, by ``apiVersion/kind``, namespace and name.
+    ``ml_policy`` and ``pod_group_policy`` are the runtime's. ``cluster`` has the documents that represent objects in
+    the cluster, by ``apiVersion/kind``, namespace and name.
     """
 
     job: Document
@@ -169,7 +168,7 @@ class Model(Struct, frozen=True):
     ungrouped: frozenset[str] = frozenset()
 
     def fixed(self, fix: str) -> bool:
-        """Tell whether a fix of the table is switched on; raises KeyError for a name that is none."""
+        """Tell whether a fix is enabled. Raises KeyError for an unknown name."""
         return self.options.fixed(fix)
 
     def policy(self, name: str) -> JsonObject | None:
@@ -206,7 +205,7 @@ class Model(Struct, frozen=True):
         return objects(self.spec.get("replicatedJobs"))
 
     def counted(self) -> Model:
-        """Return the model with spec.trainer.numNodes, where it is given, as the count of the trainer's pod set."""
+        """Return the model with spec.trainer.numNodes, if set, as the count of the trainer's pod set."""
         found = self.trainer_set
         if found is None or self.num_nodes is None:
             return self
@@ -214,12 +213,12 @@ class Model(Struct, frozen=True):
 
     @property
     def trainer_set(self) -> PodSet | None:
-        """The pod set that trains: the first one whose ancestor label says trainer."""
+        """The trainer's pod set: the first one with the ancestor label trainer."""
         return self.ancestor(TRAINER)
 
     @property
     def trainer_container(self) -> Container | None:
-        """The container ``node`` of the trainer's pod set; None also where spec.trainer is absent (T1)."""
+        """The container ``node`` of the trainer's pod set; None also without spec.trainer (T1)."""
         found = self.trainer_set
         return found.container(NODE) if found and self.trainer is not None else None
 
@@ -233,7 +232,7 @@ class Model(Struct, frozen=True):
         return self.trainer.get(name) if self.trainer else None
 
     def trainer_list(self, name: str) -> list[Json]:
-        """Return a list of spec.trainer; empty where it is absent."""
+        """Return a list of spec.trainer, which is empty if it is not set."""
         return as_list(self.trainer_value(name))
 
     @property
@@ -248,28 +247,28 @@ class Model(Struct, frozen=True):
 
     @property
     def master(self) -> str:
-        """The host of rank 0, which Trainer always looks for in a job called node (X6)."""
+        """The host of rank 0, which Trainer always expects in job node (X6)."""
         return self.rank0 if self.fixed("master-address") else f"{self.name}-{NODE}-0-0.{self.name}"
 
     @property
     def rank0(self) -> str:
-        """The host that the trainer's first Pod really has."""
+        """The actual host of the trainer's first pod."""
         found = self.trainer_set
         return f"{self.name}-{found.name if found else NODE}-0-0.{self.subdomain}"
 
     @property
     def title(self) -> str:
-        """The TrainJob's name, without the run number and the hash that ``name`` may end in."""
+        """The TrainJob's name, without the run number and the hash in ``name``."""
         return str(get(self.job.data, "metadata", "name"))
 
     @property
     def home(self) -> str:
-        """The namespace that the inputs have, by which the other documents given are found."""
+        """The namespace of the TrainJob, which is also that of other documents."""
         return str(get(self.job.data, "metadata", "namespace") or "default")
 
     @property
     def subdomain(self) -> str:
-        """The headless Service's name: network.subdomain, else the job's own."""
+        """The name of the headless Service: network.subdomain, else that of the JobSet."""
         found = get(self.spec, "network", "subdomain")
         return found if isinstance(found, str) else self.name
 
@@ -278,23 +277,23 @@ Findings = tuple[Finding, ...]
 
 
 def upsert_named(items: Iterable[JsonObject], new: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
-    """Return environment variables or volumes with each new one in place of its namesake, or appended."""
+    """Return environment variables or volumes with each new one replacing that of the same name, or appended."""
     return _upsert(items, new, "name")
 
 
 def upsert_mounts(items: Iterable[JsonObject], new: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
-    """Return volume mounts with each new one in place of the one at its mountPath, or appended."""
+    """Return volume mounts with each new one replacing that with the same mountPath, or appended."""
     return _upsert(items, new, "mountPath")
 
 
 def _upsert(items: Iterable[JsonObject], new: Iterable[JsonObject], key: str) -> tuple[JsonObject, ...]:
-    """Return items with each new one in place of the first with its key, or appended."""
+    """Return items with each new one replacing the first with the same key, or appended."""
     out = list(items)
-    places: dict[Json, int] = {}  # by text or nothing: Go's types hold no other key here
+    indexes: dict[Json, int] = {}  # Go's types allow only strings or nothing as keys here
     for index, item in enumerate(out):
-        places.setdefault(item.get(key), index)
+        indexes.setdefault(item.get(key), index)
     for item in new:
-        index = places.setdefault(item.get(key), len(out))
+        index = indexes.setdefault(item.get(key), len(out))
         if index == len(out):
             out.append(item)
         else:

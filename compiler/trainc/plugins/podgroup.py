@@ -1,4 +1,4 @@
-"""What both gang schedulers share: how many pods, and what they ask for together."""
+"""The size and the resources of a gang, for both gang schedulers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FIX = "gang-min-member"
 def members(model: Model, *, after_another: bool = False) -> tuple[int, dict[str, Json]]:
     """Return the number of pods over all pod sets, and their requests summed (S1, S2).
 
-    Replicas do not multiply the count; initializers count, too. Go multiplies quantities past 64 bits in place,
-    so where both schedulers are configured the second finds them multiplied already. With the fix it is the pods
-    that start together, replicas included.
+    Replicas do not multiply the count, and initializers count, too. Go multiplies quantities beyond 64 bits in place,
+    so with both schedulers, the second one reads multiplied quantities. With the fix, only pods that start
+    together count, including replicas.
     """
     if model.fixed(FIX):
         return _together(model)
@@ -54,12 +54,12 @@ def _canonical(total: Mapping[str, Quantity]) -> dict[str, Json]:
 
 
 def _replicas(pod_set: PodSet) -> int:
-    """Return the replicas that the JobSet will have: trainer and initializers get one."""
+    """Return the replicas in the JobSet: one for trainer and initializers."""
     return 1 if pod_set.ancestor in (TRAINER, DATASET_INITIALIZER, MODEL_INITIALIZER) else pod_set.replicas
 
 
 def ungrouped(model: Model) -> frozenset[str]:
-    """Return the pod sets that stay out of the group: none without the fix."""
+    """Return the pod sets outside of the group; none without the fix."""
     return gang(model).outside if model.fixed(FIX) else frozenset()
 
 
@@ -69,52 +69,52 @@ def pod_group(model: Model, api_version: str, spec: JsonObject) -> Object:
 
 
 def pod_group_exists(model: Model, api_version: str) -> bool:
-    """Tell whether the cluster has the PodGroup already; it is then left alone unless the TrainJob is suspended."""
+    """Tell whether the PodGroup exists in the cluster and is not updated, since the TrainJob is not suspended."""
     found = model.cluster.get((f"{api_version}/PodGroup", model.home, model.name))
     return found is not None and get(model.job.data, "spec", "suspend") is not True
 
 
 def _counted_twice(model: Model) -> bool:
-    """Tell whether the second of two schedulers multiplies a quantity that the first has multiplied already."""
+    """Tell whether the second of two schedulers multiplies a quantity again."""
     if any(model.pod_group(kind) is None for kind in ("coscheduling", "volcano")):
         return False
     return any(quantity.wide for each in model.pod_sets if each.count > 1 for quantity in each.requests.values())
 
 
 def check_members(model: Model) -> Findings:
-    """Warn where minMember is not the number of pods that start together (S1, S2)."""
+    """Warn if minMember is not the number of pods that start together (S1, S2)."""
     if model.fixed(FIX):
         return ()
     found = gang(model)
     if found.outside:
-        what = "counts every pod of the JobSet, also those that start only when the initializers are complete"
+        what = "counts all pods of the JobSet, including those that start only when the initializers are complete"
         effect = "the gang can never be satisfied"
     elif len(found.counted) < len(model.pod_sets):
-        what = "counts every pod of the JobSet, also those that start only when others are ready"
+        what = "counts all pods of the JobSet, including those that start only when others are ready"
         effect = "the gang can never be satisfied"
     elif any(_replicas(pod_set) != 1 for pod_set in model.pod_sets):
         what = "counts the pods of one replica of each job"
-        effect = "the gang starts before all of its pods have a place"
+        effect = "the gang starts before there is room for all of its pods"
     elif _counted_twice(model):
-        message = "minResources of the second PodGroup counts the pods twice: a quantity is too fine for 64 bits"
+        message = "minResources of the second PodGroup counts the pods twice, since a quantity exceeds 64 bits"
         return known_bug(FIX, model.runtime, ("spec", "podGroupPolicy"), message)
     else:
         return ()
     return known_bug(FIX, model.runtime, ("spec", "podGroupPolicy"), f"minMember {what}: {effect}")
 
 
-# The gang: the pods that a scheduler must place all at once.
+# The gang: the pods that must be scheduled at once.
 #
-# A gang is satisfied when as many of its pods exist and fit as minMember says. So pods that are created only when
-# others are ready, or complete, can never be counted with those others.
+# A gang is satisfied when minMember of its pods exist and fit. Pods that are created only when others are ready, or
+# complete, can never be counted with those others.
 
 IN_ORDER = "InOrder"
 READY = "Ready"
 
 
 class Gang(NamedTuple):
-    """Names of pod sets. ``counted`` start together with the trainer, or with what the trainer waits to be ready;
-    ``outside`` have to run at another time. What is in neither joins the gang once that runs.
+    """Names of pod sets. ``counted`` start together with the trainer, or with the pods whose readiness it waits for;
+    ``outside`` run at another time. The others join the gang later.
     """
 
     counted: frozenset[str]
@@ -128,14 +128,14 @@ def gang(model: Model) -> Gang:
     if trainer is None:
         return Gang(frozenset(), frozenset())
     start = trainer.name
-    while ready[start]:  # the first one of a chain of readiness is the one that starts
+    while ready[start]:  # the first of a chain of pod sets that wait for readiness
         start = min(ready[start], key=list(ready).index)
     counted = frozenset(name for name in before if before[name] == before[start])
     return Gang(counted, frozenset(name for name in before if name not in counted and not before[name] & counted))
 
 
 def _waits(model: Model) -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]]]:
-    """Return for each job the jobs that it waits to be ready, and all jobs that it waits for in any way."""
+    """Return for each job the jobs whose readiness it waits for, and all jobs that it waits for."""
     ready: dict[str, frozenset[str]] = {}
     before: dict[str, frozenset[str]] = {}
     in_order = get(model.spec, "startupPolicy", "startupPolicyOrder") == IN_ORDER
@@ -149,6 +149,6 @@ def _waits(model: Model) -> tuple[Mapping[str, frozenset[str]], Mapping[str, fro
 
 
 def _dependencies(job: JsonObject, known: Mapping[str, object]) -> dict[str, str]:
-    """Return a job's dependencies with their status; only those on jobs before it are real ones."""
+    """Return a job's dependencies on earlier jobs, with their status."""
     found = {str(wait.get("name")): str(wait.get("status")) for wait in objects(job.get("dependsOn"))}
     return {name: status for name, status in found.items() if name in known}

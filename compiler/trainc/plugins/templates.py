@@ -1,4 +1,4 @@
-"""The jinja2 templates of scripts. jinja2 is loaded for the first job that has one."""
+"""The jinja2 templates of scripts. jinja2 is imported for the first job that uses one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def filled(name: str, **values: str) -> str:
-    """Return the text of a template of the package with values put in; jinja2.UndefinedError where one is missing."""
+    """Render a template of the package. Raises jinja2.UndefinedError for a missing value."""
     return _template(name).render(values)
 
 

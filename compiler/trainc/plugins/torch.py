@@ -32,7 +32,7 @@ VARIABLES = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_AD
 
 
 def processes(model: Model) -> int | str:
-    """Return numProcPerNode: given, else auto with a GPU, else the CPUs rounded up, at least 1 (X1)."""
+    """Return numProcPerNode. Defaults to auto with a GPU, else to the CPUs, rounded up, at least 1 (X1)."""
     if model.num_proc_per_node is not None:
         return model.num_proc_per_node
     resources = node_resources(model)
@@ -44,7 +44,7 @@ def processes(model: Model) -> int | str:
 
 
 class Target(Struct, frozen=True):
-    """One container that envInjection names, with its place in the runtime."""
+    """A container that envInjection names, with the path of its name in the runtime."""
 
     job: str
     container: str
@@ -75,7 +75,7 @@ def find_target(model: Model, target: Target) -> tuple[PodSet, Container] | None
 
 
 def check(model: Model) -> Findings:
-    """Refuse unknown targets, reserved variables, and what torchtune cannot do."""
+    """Refuse unknown targets, reserved variables, and unsupported torchtune jobs."""
     if model.policy("torch") is None:
         return ()
     findings = [_unknown_target(model, t) for t in targets(model) if find_target(model, t) is None]
@@ -86,7 +86,7 @@ def check(model: Model) -> Findings:
         first = next(index for index, name in enumerate(names) if name in VARIABLES)
         findings.append(refused("TC401", model.job, ("spec", "trainer", "env", first, "name"), text, detail))
     if torchtune.is_entrypoint(model):
-        findings += torchtune.check(model, processes_given(model))
+        findings += torchtune.check(model, configured_processes(model))
     return tuple(findings)
 
 
@@ -109,7 +109,7 @@ def shape(model: Model) -> Model:
         else:
             variables += master
         container = container.with_env(*variables)
-        by_number = model.fixed("unnamed-ports")
+        by_number = model.fixed("without_jobset-ports")
         model = model.with_trainer_container(container.with_port(TRAINER_PORT, by_number=by_number))
     for target in targets(model):
         if (found := find_target(model, target)) is not None:
@@ -118,8 +118,8 @@ def shape(model: Model) -> Model:
     return model
 
 
-def processes_given(model: Model) -> int | str:
-    """Return numProcPerNode as torchtune's validation sees it: given, else auto."""
+def configured_processes(model: Model) -> int | str:
+    """Return numProcPerNode as in torchtune's validation, where it defaults to auto."""
     return model.num_proc_per_node if model.num_proc_per_node is not None else "auto"
 
 

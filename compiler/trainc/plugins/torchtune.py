@@ -1,6 +1,6 @@
-"""torchtune: the command that ``tune run`` becomes, and what it cannot do.
+"""torchtune: the command line for ``tune run``, and its checks.
 
-The trigger is spec.trainer.command being exactly ``[tune, run]``.
+Applies if spec.trainer.command is exactly ``[tune, run]``.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ ENTRYPOINT = ["tune", "run"]
 LLAMA_1B, LLAMA_3B, LLAMA_70B, QWEN = "llama3_2/1B", "llama3_2/3B", "llama3_3/70B", "qwen2_5/1.5B"
 MODELS = (LLAMA_1B, LLAMA_3B, LLAMA_70B, QWEN)
 MANAGED = ("output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file")
-"""Settings that only the runtime's own command may carry."""
+"""Settings that only the runtime's command may contain."""
 
 FIX = "torchtune-dataset-args"
-PLACE = "/workspace/dataset"
-"""Where Trainer's initializers put a data set."""
+FOLDER = "/workspace/dataset"
+"""The folder to which Trainer's initializers download a dataset."""
 
 INSTRUCTIONS = "torchtune.datasets.instruct_dataset"
 FORMATS = {"parquet": "parquet", "json": "json", "jsonl": "json", "csv": "csv"}
-"""Endings of files to the loaders of the datasets library."""
+"""File extensions, and the loaders of the datasets library for them."""
 
 
 def is_entrypoint(model: Model) -> bool:
-    """Tell whether the TrainJob asks for torchtune."""
+    """Tell whether the TrainJob uses torchtune."""
     return model.trainer_value("command") == ENTRYPOINT
 
 
 def model_name(runtime: str) -> str:
-    """Return the model that a runtime's name spells: torchtune-llama3.2-1b is llama3_2/1B; "" if it is none."""
+    """Return the model in a runtime's name: llama3_2/1B for torchtune-llama3.2-1b; empty if there is none."""
     fields = runtime.split("-")
     return f"{fields[1].replace('.', '_')}/{fields[2].upper()}" if len(fields) == 3 else ""
 
@@ -51,7 +51,7 @@ def _enabled(args: list[str], setting: str) -> bool:
 
 
 def uses_qlora(args: list[str]) -> bool:
-    """Tell whether the base model is quantized; DoRA overrules it."""
+    """Tell whether the base model is quantized, which DoRA overrides."""
     return not _enabled(args, "model.use_dora") and _enabled(args, "model.quantize_base")
 
 
@@ -78,13 +78,13 @@ def runtime_name(model: Model) -> str:
 
 
 def command(model: Model, nodes: int, procs: int | str) -> tuple[str, ...]:
-    """Return the whole command: ``tune run``, rendezvous, recipe, configuration and the runtime's own settings."""
+    """Return the command: ``tune run``, rendezvous, recipe, configuration and the settings of the runtime."""
     gpus = gpu_count(node_resources(model))
     many = nodes > 1 or (procs > 1 if isinstance(procs, int) else gpus > 1)
     rendezvous = [f"--rdzv_endpoint={model.master}:{TRAINER_PORT}"] if many else []
     name, config = recipe(model, nodes, procs, gpus)
-    own = [word for word in _runtime_words(model) if word.split("=")[0] in MANAGED]
-    return (*ENTRYPOINT, *rendezvous, name, "--config", config, *own, *_dataset(model))
+    managed = [word for word in _runtime_words(model) if word.split("=")[0] in MANAGED]
+    return (*ENTRYPOINT, *rendezvous, name, "--config", config, *managed, *_dataset(model))
 
 
 def _runtime_words(model: Model) -> list[str]:
@@ -100,53 +100,53 @@ def _runtime_words(model: Model) -> list[str]:
 
 
 def _dataset(model: Model) -> list[str]:
-    """Return the settings of the data set that the initializer fetches; none without the fix.
+    """Return the settings of the dataset that the initializer downloads; none without the fix.
 
-    They are those of the runtime's command, which Trainer drops, but for the place. A URI that ends in a file says
-    what format it has; without a word from either, torchtune takes instructions from Parquet files. A TrainJob that
-    fetches no data set of its own has the runtime's, and its settings as they are.
+    They are those of the runtime's command, which Trainer drops, with another path. The file extension of the URI
+    determines the format; the default is instructions in Parquet files. For a TrainJob without a dataset, they are the
+    settings of the runtime.
     """
     if not model.fixed(FIX):
         return []
     if uses_runtimes_dataset(model):
-        return [f"{name}={value}" for name, value in _own_dataset(model).items()]
-    fetched, own = _fetched(model), _own_dataset(model)
-    if fetched is None:
+        return [f"{name}={value}" for name, value in _runtime_dataset(model).items()]
+    path = _dataset_path(model)
+    if path is None:
         return []
-    format_of_file = FORMATS.get(fetched.rpartition(".")[2].lower()) if "." in fetched else None
-    settings = {"dataset": INSTRUCTIONS, "dataset.source": "parquet", **own}
+    file_format = FORMATS.get(path.rpartition(".")[2].lower()) if "." in path else None
+    settings = {"dataset": INSTRUCTIONS, "dataset.source": "parquet", **_runtime_dataset(model)}
     settings.pop("dataset.data_dir", None)
     settings.pop("dataset.data_files", None)
-    if format_of_file is not None:
-        settings["dataset.source"] = format_of_file
-    settings["dataset.data_files" if format_of_file else "dataset.data_dir"] = "/".join(filter(None, (PLACE, fetched)))
+    if file_format is not None:
+        settings["dataset.source"] = file_format
+    settings["dataset.data_files" if file_format else "dataset.data_dir"] = "/".join(filter(None, (FOLDER, path)))
     return [f"{name}={value}" for name, value in settings.items()]
 
 
-def _own_dataset(model: Model) -> dict[str, str]:
-    """Return the settings of the data set in the runtime's command."""
+def _runtime_dataset(model: Model) -> dict[str, str]:
+    """Return the settings of the dataset in the runtime's command."""
     words = (word.partition("=")[::2] for word in _runtime_words(model))
     return {name: value for name, value in words if name == "dataset" or name.startswith("dataset.")}
 
 
 def uses_runtimes_dataset(model: Model) -> bool:
-    """Tell whether the data set is the one that the runtime fetches and has settings for: the TrainJob names none."""
+    """Tell whether the job uses the dataset of the runtime: the TrainJob has none."""
     uri = get(model.job.data, "spec", "initializer", "dataset", "storageUri")
-    named = uri or any(argument.startswith("dataset") for argument in arguments(model))
-    return not named and bool(_own_dataset(model))
+    has_dataset = uri or any(argument.startswith("dataset") for argument in arguments(model))
+    return not has_dataset and bool(_runtime_dataset(model))
 
 
-def _fetched(model: Model) -> str | None:
-    """Return what of the data set's folder training is to read: a path in it, "" for all; None where none is fetched.
+def _dataset_path(model: Model) -> str | None:
+    """Return the path of the training data in the dataset's folder, "" for all of it; None if nothing is downloaded.
 
-    Source: Trainer v2.3.0 pkg/initializers/dataset. Of s3 it is what lies below the prefix, a file by its own name; of
-    hf the whole repository, in which a longer path is a place. What is cached is in no folder.
+    Source: Trainer v2.3.0 pkg/initializers/dataset. From s3 it downloads the objects below a prefix, or a file with its
+    name; from hf the whole repository, with the rest of the URI as a path in it. A cached dataset is not downloaded.
     """
     uri = get(model.job.data, "spec", "initializer", "dataset", "storageUri")
     if not isinstance(uri, str) or not uri or uri.startswith("cache://"):
         return None
     if any(argument.startswith("dataset") for argument in arguments(model)):
-        return None  # the TrainJob says it itself
+        return None  # the TrainJob sets it
     scheme, _, rest = uri.partition("://")
     path = rest.strip("/")
     if scheme == "hf":
@@ -160,7 +160,7 @@ def _strings(value: Json) -> list[str]:
 
 
 def check(model: Model, procs: int | str) -> list[Finding]:
-    """Return what Trainer refuses of a torchtune job."""
+    """Return findings on torchtune jobs that Trainer refuses, and on lost datasets."""
     name = model_name(runtime_name(model))
     nodes = 1 if model.num_nodes is None else model.num_nodes
     findings = []
@@ -204,20 +204,20 @@ def _check_qlora(model: Model, name: str, nodes: int, procs: int | str) -> list[
 def _check_dataset(model: Model, args: list[str]) -> Findings:
     uri = get(model.job.data, "spec", "initializer", "dataset", "storageUri")
     if uses_runtimes_dataset(model) and not model.fixed(FIX):
-        lost = ", ".join(_own_dataset(model))
-        message = f"the runtime's {lost} are dropped, and torchtune trains on the default data set of its configuration"
+        lost = ", ".join(_runtime_dataset(model))
+        message = f"Trainer drops the runtime's {lost}, so torchtune trains on its default dataset"
         return known_bug(FIX, model.job, ("spec", "trainer", "command"), message)
     if not isinstance(uri, str) or not uri or any(a.startswith("dataset") for a in args):
         return ()
-    cached = _fetched(model) is None
+    cached = _dataset_path(model) is None
     if model.fixed(FIX) and not cached:
         return ()
-    remedy = "what is cached (cache://) is in no folder: name a data set that torchtune can read"
+    remedy = "a dataset in the cache (cache://) has no path: use one that torchtune can read"
     return known_bug(
         FIX,
         model.job,
         ("spec", "initializer", "dataset", "storageUri"),
-        "torchtune is not told of this data set and trains on its default one; set dataset.* in spec.trainer.args",
+        "torchtune gets no argument for this dataset and trains on its default one: set dataset.* in spec.trainer.args",
         remedy if cached else None,  # the fix has nothing to add
     )
 

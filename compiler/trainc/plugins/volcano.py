@@ -16,7 +16,7 @@ SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 
 
 def priority_classes(model: Model) -> list[tuple[Path, str]]:
-    """Return the priority classes of the replicated jobs, with their places in the runtime."""
+    """Return the priority classes of the replicated jobs, with their paths in the runtime."""
     pod_spec = ("template", "spec", "template", "spec", "priorityClassName")
     found: list[tuple[Path, str]] = []
     for index, job in enumerate(model.jobs):
@@ -25,8 +25,8 @@ def priority_classes(model: Model) -> list[tuple[Path, str]]:
     return found
 
 
-def _queue_place(model: Model) -> tuple[Document, Path]:
-    """Return where the queue is named: by the last runtime patch that names one, else by the runtime."""
+def _queue_position(model: Model) -> tuple[Document, Path]:
+    """Return the position of the queue: in the last runtime patch with one, else in the runtime."""
     annotation = ("template", "metadata", "annotations", VOLCANO_QUEUE)
     patches = as_list(get(model.job.data, "spec", "runtimePatches"))
     for index in reversed(range(len(patches))):
@@ -43,21 +43,21 @@ def check(model: Model) -> Findings:
     if model.annotations.get(VOLCANO_QUEUE) == "":
         detail = "Volcano queue name must not be empty"
         text = invalid(f"spec.annotations[{VOLCANO_QUEUE}]", "", detail)
-        findings.append(refused("TC406", *_queue_place(model), text, detail))
+        findings.append(refused("TC406", *_queue_position(model), text, detail))
     for path, name in priority_classes(model):
         if name in SYSTEM_CLASSES:
-            return tuple(findings)  # upstream ends its check here
+            return tuple(findings)  # upstream stops the check here
         if ("scheduling.k8s.io/v1/PriorityClass", "", name) in model.cluster:
             continue
         detail = f"PriorityClass {quote(name)} doesn't exist: PriorityClass.scheduling.k8s.io {quote(name)} not found"
         text = invalid("spec.templateSpec.priorityClassName", name, detail)
-        hint = "give the PriorityClass as a document, such as in the runtime's file"
+        hint = "add the PriorityClass as a document, for example to the runtime's file"
         findings.append(refused("TC406", model.runtime, path, text, detail, found=name, hint=hint))
     return tuple(findings)
 
 
 def shape(model: Model) -> Model:
-    """Put every pod into the group; with the fix those that run at another time stay out."""
+    """Add every pod to the group; with the fix, only those that run at the same time."""
     if model.pod_group("volcano") is None:
         return model
     annotations = {**model.pod_annotations, VOLCANO_GROUP: model.name}

@@ -21,7 +21,7 @@ from trainc.findings.fault import report_fault
 from trainc.findings.settling import collapse
 from trainc.inputs.source import Document, Source
 from trainc.kube.gotypes import GoDecodeError
-from trainc.pipeline.policies import creation, is_policy
+from trainc.pipeline.policies import create_request, is_policy
 from trainc.policytests.case import PASS, Case, Failure
 from trainc.schema.kinds import Registry, split_version
 
@@ -62,7 +62,7 @@ class Platform(Struct, frozen=True, eq=False):
             judges = PolicySet.load(self.documents, {**self.objects, **given}, self.registry)
         current = case.object or case.old
         assert current is not None, "a test without any object is refused when it is read"
-        request = creation(current.data, self.registry)
+        request = create_request(current.data, self.registry)
         if request is None:
             return ()
         old = case.old.data if case.old is not None else None

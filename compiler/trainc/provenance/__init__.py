@@ -1,1 +1,1 @@
-"""Where each field of an object came from."""
+"""The origins of the fields of objects."""

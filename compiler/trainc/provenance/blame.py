@@ -1,4 +1,4 @@
-"""Which step brought each field of an object: snapshots after every step, compared as git blame compares commits."""
+"""Finds the step that set each field of an object by comparing snapshots, as git blame compares commits."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from trainc.documents.compare import key_of
 from trainc.plugins.model import Origin
 
 Cause = Callable[[Path, Json], Origin]
-"""Returns the origin of a value that a step brought, given its path in the snapshot and the snapshot."""
+"""Returns the origin of a value that a step set, from its path in the snapshot and the snapshot."""
 
 
 class Step(NamedTuple):
-    """What an object looked like after one step, and why."""
+    """The snapshot of an object after a step, and the cause of changes."""
 
     snapshot: Json
     cause: Cause
 
 
 def blame(steps: Iterable[Step]) -> Mapping[Path, Origin]:
-    """Return the origin of every path of the last snapshot. Each is computed when it is looked up: few ever are."""
+    """Return the origin of each path of the last snapshot. Origins are computed when they are looked up."""
     before: Json = None
     tree: _Node | None = None
     for step in steps:
@@ -42,7 +42,7 @@ class _Blame(Mapping[Path, Origin]):
         self._tree = tree
 
     def get(self, path: Path, default: Any = None) -> Any:
-        """Return the origin of a path, ``default`` where there is no such path."""
+        """Return the origin of a path, or ``default`` for an unknown path."""
         node = self._tree
         for step in path:
             if node is None:
@@ -63,9 +63,9 @@ class _Blame(Mapping[Path, Origin]):
 
 
 class _Node:
-    """A value after a step: what the step kept has its old origin, what is new has the step's.
+    """A value after a step: unchanged parts keep their origin, new parts have the origin of the step.
 
-    ``before`` is the value that it replaced, and ``old`` the node of that; None where there was none.
+    ``before`` is the value that it replaced, and ``old`` the node of that; None if there was none.
     """
 
     __slots__ = ("_children", "_origin", "_pairs", "after", "before", "cause", "old", "path")
@@ -80,7 +80,7 @@ class _Node:
 
     @property
     def origin(self) -> Origin:
-        """Where the value came from."""
+        """The origin of the value."""
         if self._origin is None:
             if not isinstance(self.after, dict | list):
                 self._origin = _replacing(self.before, self.old, self.cause(self.path))
@@ -125,7 +125,7 @@ class _Node:
 
 
 def _carry(before: Json, old: _Node | None, after: Json, path: Path, cause: Callable[[Path], Origin]) -> _Node:
-    """Return the node of a value after a step: the old node where the value is the same."""
+    """Return the node of a value after a step: the old node if the value is the same."""
     if old is not None and before == after and type(before) is type(after):
         return old
     return _Node(before, old, after, path, cause)
@@ -140,16 +140,16 @@ def _replacing(before: Json, tree: _Node | None, origin: Origin) -> Origin:
 
 def _aligned(old: list[Json], new: list[Json]) -> list[tuple[str | int, str | int | None]]:
     """Return for each index of new the index of the same item in old: by key, by equality, or by position."""
-    places = {key: index for index, item in reversed(list(enumerate(old))) if (key := key_of(item)) is not None}
+    indexes = {key: index for index, item in reversed(list(enumerate(old))) if (key := key_of(item)) is not None}
     out: list[tuple[str | int, str | int | None]] = []
     for index, item in enumerate(new):
         key = key_of(item)
         if key is not None:
-            out.append((index, places.get(key)))
+            out.append((index, indexes.get(key)))
         elif index < len(old) and old[index] == item:
             out.append((index, index))
         elif item in old:
             out.append((index, old.index(item)))
-        else:  # with as many items as before it is the old one, changed
+        else:  # if the number of items is the same, it is the old one, changed
             out.append((index, index if len(old) == len(new) else None))
     return out

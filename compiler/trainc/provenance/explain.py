@@ -1,4 +1,4 @@
-"""Where every field of the objects of a job came from: what `trainc explain NAMESPACE/JOB` prints. Pure."""
+"""The output of `trainc explain NAMESPACE/JOB`: the origins of the fields of a job's objects. Pure."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from trainc.kube.fieldorder import ordered_object
 from trainc.plugins.model import Object, Objects, Origin
 from trainc.plugins.origins import nearest
 
-# Fields as people write them: dotted, items of lists by number or by what they are called.
+# The syntax of fields: dotted, with items of lists by index or by name.
 #
 # spec.replicatedJobs[0].template          as findings show it
 # spec.replicatedJobs[name=node].replicas  an item by one of its fields; [node] is short for [name=node]
 # spec.replicatedJobs[*].replicas          every item
 # metadata.labels['a.b/c'], metadata.labels.a.b/c
-# env[name=PATH].value                     wherever it is, if there is no such field at the top
-# PATH                                     an item of a list by its name alone, if no field is called so
+# env[name=PATH].value                     at any depth, if there is no such field at the top level
+# PATH                                     an item of a list by its name, if no field has this name
 
 _QUOTED: Final = re.compile(r"\[(['\"])(.*?)\1\]")
 _ITEM: Final = re.compile(r"\[([^\]]*)\]")
@@ -50,7 +50,7 @@ class Miss(NamedTuple):
 
 
 def find(root: JsonObject, text: str) -> tuple[Path, ...] | Miss:
-    """Return the paths that a field means in an object, at least one; all of it for an empty text."""
+    """Return the paths in an object that match a field, at least one; the whole object for an empty text."""
     found = _walk(root, (), text)
     if not isinstance(found, Miss) or found.at:
         return found
@@ -67,7 +67,7 @@ def find(root: JsonObject, text: str) -> tuple[Path, ...] | Miss:
 
 
 def _named(root: JsonObject, name: str) -> list[Path]:
-    """Return the items of lists that have a name, such as a variable."""
+    """Return the paths of list items with a name, such as variables."""
     named = (path for path in paths(root) if path[-1:] == (_NAME,) and get(root, *path) == name)
     return [path[:-1] for path in named if len(path) > 1 and isinstance(path[-2], int)]
 
@@ -84,14 +84,14 @@ def _walk(value: Json, path: Path, rest: str) -> tuple[Path, ...] | Miss:
             continue
         found += below
         if isinstance(value, dict):
-            break  # keys may hold dots: the longest one that fits
+            break  # keys may contain dots: the longest match
     if found:
         return tuple(found)
     return misses[0] if misses else _miss(value, path, rest)
 
 
 def _children(value: Json, rest: str, start: int) -> list[tuple[str | int, int]]:
-    """Return the keys or indexes that the text may begin with, each with the end of that in the text."""
+    """Return the keys or indexes with which the text may start, each with its end in the text."""
     if isinstance(value, dict):
         if quoted := _QUOTED.match(rest):
             return [(quoted[2], quoted.end())] if quoted[2] in value else []
@@ -116,7 +116,7 @@ def _miss(value: Json, path: Path, rest: str) -> Miss:
 
 
 def _indexes(value: list[Json], text: str) -> list[int]:
-    """Return the indexes of the items that brackets name."""
+    """Return the indexes of the items that brackets select."""
     if text == "*":
         return list(range(len(value)))
     if _NUMBER.fullmatch(text):
@@ -129,28 +129,28 @@ def _indexes(value: list[Json], text: str) -> list[int]:
 
 
 def _items(value: list[Json]) -> tuple[str, ...]:
-    """Return how items can be called: by name where they have one."""
+    """Return how items can be selected: by name if they have one."""
     named = (get(item, _NAME) for item in value)
     return tuple(f"[{_NAME}={name}]" if isinstance(name, str) else f"[{index}]" for index, name in enumerate(named))
 
 
-def spelt(path: Path) -> str:
-    """Return a path as a field, the whole object as a word."""
+def field_name(path: Path) -> str:
+    """Return a path as a field, or words for the whole object."""
     return dotted(path) or "the whole object"
 
 
-# Names and places of origins.
+# Names and positions of origins.
 
 _NAMESPACE: Final[Path] = ("metadata", "namespace")
 
 
 class Provenance(msgspec.Struct, frozen=True):
-    """Where a value came from.
+    """The origin of a value, as it is shown.
 
     ``kind`` is trainjob, runtime, companion, folder (below jobs/), patch, default, plugin, fix, environment or lock.
-    ``name`` says which: what the document is called, the patch's manager, the schema or webhook that defaulted, the
-    plugin, the fix, the option of trainc.yaml. ``file``, ``line`` and ``column`` are where it is written, or where that
-    is written which caused it; None where nothing is written. Lines and columns count from 1.
+    ``name`` is the name of the document, the patch's manager, the schema or webhook of a default, the plugin, the fix,
+    or the option of trainc.yaml. ``file``, ``line`` and ``column`` are the position of the value or of its cause; None
+    if it has none. Lines and columns count from 1.
     """
 
     kind: str
@@ -160,18 +160,18 @@ class Provenance(msgspec.Struct, frozen=True):
     column: int | None = None
 
     @property
-    def word(self) -> str:
+    def label(self) -> str:
         """Kind and name."""
         return f"{self.kind} {self.name}".rstrip()
 
     @property
-    def place(self) -> str:
-        """File and line, empty without."""
+    def position(self) -> str:
+        """File and line; empty if there is none."""
         return "" if self.file is None else self.file if self.line is None else f"{self.file}:{self.line}"
 
 
 def provenances(origin: Origin, options: Options) -> tuple[Provenance, ...]:
-    """Return where a value came from, then where the values came from that it replaced, the last one first."""
+    """Return the origin of a value, then those of the values that it replaced, latest first."""
     return tuple(dict.fromkeys(_each(origin, options)))
 
 
@@ -184,11 +184,11 @@ def _each(origin: Origin | None, options: Options) -> Iterator[Provenance]:
 def _provenance(origin: Origin, options: Options) -> Provenance:
     if origin.kind == "input" and origin.document is not None:
         return _input(origin.document, origin.path)
-    if origin.kind == "fix" and (found := _switch(origin.name, options)) is not None:
-        return _placed("fix", origin.name, *found)
+    if origin.kind == "fix" and (found := _fix_position(origin.name, options)) is not None:
+        return _at_position("fix", origin.name, *found)
     if origin.document is None:
         return Provenance(origin.kind, origin.name)
-    return _placed(origin.kind, origin.name, origin.document, origin.path)
+    return _at_position(origin.kind, origin.name, origin.document, origin.path)
 
 
 def _input(document: Document, path: Path) -> Provenance:
@@ -200,37 +200,37 @@ def _input(document: Document, path: Path) -> Provenance:
             return Provenance("folder", str(get(document.data, *path)), document.source.name.rpartition("/")[0] or None)
         return Provenance("default", f"{kind} CRD" if ours else "API server")
     if kind == TRAINJOB:
-        return _placed("trainjob", name, document, path)
+        return _at_position("trainjob", name, document, path)
     if kind in RUNTIMES:
-        return _placed("runtime", name, document, path)
-    return _placed("companion", f"{kind} {name}", document, path)
+        return _at_position("runtime", name, document, path)
+    return _at_position("companion", f"{kind} {name}", document, path)
 
 
 @lru_cache(maxsize=16)
 def _written(source: Source, index: int) -> JsonObject:
-    """Return a document as its text has it, before defaults."""
+    """Return a document as written, without defaults."""
     return next((document.data for document in load(source)[0] if document.index == index), {})
 
 
-def _switch(fix: str, options: Options) -> tuple[Document, Path] | None:
-    """Return where trainc.yaml switches a fix on."""
-    document, place = options.config_document, option_path(options, "fixes")
-    if document is None or place is None:
+def _fix_position(fix: str, options: Options) -> tuple[Document, Path] | None:
+    """Return the position in trainc.yaml that enables a fix."""
+    document, path = options.config_document, option_path(options, "fixes")
+    if document is None or path is None:
         return None
-    chosen = as_list(get(document.data, *place))
-    return document, (*place, chosen.index(fix)) if fix in chosen else place
+    enabled = as_list(get(document.data, *path))
+    return document, (*path, enabled.index(fix)) if fix in enabled else path
 
 
-def _placed(kind: str, name: str, document: Document, path: Path) -> Provenance:
+def _at_position(kind: str, name: str, document: Document, path: Path) -> Provenance:
     mark = document.locate(path)
     return Provenance(kind, name, document.source.name, mark.line, mark.column)
 
 
-# The values of an object with their origins, in the order of its file; what looks secret is masked.
+# The values of an object with their origins, in the order of its file. Secrets are masked.
 
 
 class Row(msgspec.Struct, frozen=True):
-    """A scalar, or an empty mapping or list, with its path and its origins, the last one first."""
+    """A scalar, or an empty mapping or list, with its path and its origins, latest first."""
 
     path: Path
     value: Json
@@ -243,7 +243,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True, eq=False):
-    """The rows of an object, or of some of its fields. ``data`` is the object as it is shown."""
+    """The rows of an object, or of some of its fields. ``data`` is the object without secrets."""
 
     obj: Object
     data: JsonObject
@@ -257,7 +257,7 @@ class Table(msgspec.Struct, frozen=True, eq=False):
 
 
 def table(obj: Object, fields: Iterable[Path], options: Options) -> Table:
-    """Return the rows of an object at and below the fields given, each once."""
+    """Return the rows of an object at and below the given fields, each once."""
     fields = tuple(fields)
     data = _shown(as_object(ordered_object(obj.data)))
     origins = obj.origins()
@@ -277,7 +277,7 @@ def _rows(
 
 
 def _shown(data: JsonObject) -> JsonObject:
-    """Return an object with what looks secret masked."""
+    """Return an object with secrets masked."""
     document = Document(Source("", emit(data)), data)
     masked: Json = data
     for secret in hidden(document):
@@ -294,7 +294,7 @@ def _masked(value: Json, path: Path, part: str | None) -> Json:
     return {key: _masked(child, rest, part) if key == step else child for key, child in as_object(value).items()}
 
 
-# The object of a job that a text names: ``KIND/NAME:FIELD``, ``KIND:FIELD`` if it has one of the kind, else the JobSet.
+# Selection of an object: ``KIND/NAME:FIELD``; ``KIND:FIELD`` if it is the only one of its kind; default: the JobSet.
 
 JOBSET = "JobSet"
 
@@ -307,9 +307,9 @@ class Unknown(NamedTuple):
 
 
 def choose(objects: Objects, text: str) -> tuple[Objects, str] | Unknown:
-    """Return the objects that a text names, and the rest of the text: the field in them.
+    """Return the objects that a text selects, and the rest of the text, the field in them.
 
-    An empty text names all objects. A name may be that of the file, without run number and hash.
+    An empty text selects all objects. Names may omit run number and hash.
     """
     if not text:
         return objects, ""
@@ -320,14 +320,14 @@ def choose(objects: Objects, text: str) -> tuple[Objects, str] | Unknown:
         jobsets = tuple(obj for obj in objects if obj.kind == JOBSET)
         return (jobsets or objects), text
     if "[" in kind:
-        return Unknown(f"{start!r} is no object", _forms(objects))
+        return Unknown(f"{start!r} is not an object", _forms(objects))
     found = tuple(obj for obj in objects if _is(obj, kind, name))
     if len(found) == 1 or (found and not slash and not field):
         return found, field
     if found:
-        names = ", ".join(_spelt(obj) for obj in found)
-        return Unknown(f"the job has several objects {start!r}: {names}", "name one of them")
-    known = [_spelt(obj) for obj in objects]
+        names = ", ".join(_object_name(obj) for obj in found)
+        return Unknown(f"{start!r} matches several objects: {names}", "select one of them")
+    known = [_object_name(obj) for obj in objects]
     return Unknown(f"the job has no object {start!r}", suggest(start, known) or _forms(objects))
 
 
@@ -339,18 +339,18 @@ def _is(obj: Object, kind: str, name: str) -> bool:
     return fits and (not name or name in (obj.name, obj.plain))
 
 
-def _spelt(obj: Object) -> str:
+def _object_name(obj: Object) -> str:
     return f"{obj.kind.lower()}/{obj.plain}"
 
 
 def _forms(objects: Iterable[Object]) -> str:
-    return f"it has {', '.join(_spelt(obj) for obj in objects)}"
+    return f"it has {', '.join(_object_name(obj) for obj in objects)}"
 
 
-# What `trainc explain NAMESPACE/JOB` prints: the object as a file has it, origins beside it; or JSON.
+# Output as text, the object as in its file with origins beside it, or as JSON.
 
 WIDEST: Final = 68
-"""The most columns of a line of the object; what is longer is cut."""
+"""The most columns of a line of the object; longer lines are truncated."""
 
 GAP: Final = "  "
 
@@ -373,21 +373,21 @@ def _one(table: Table) -> str:
     (row,) = table.rows
     first, *more = _scalar(row.value).splitlines()
     lines = [f"{table.title}: {row.field}", f"  value   {first}", *(f"          {line}" for line in more)]
-    columns = max((width(origin.word) for origin in row.origins), default=0)
+    columns = max((width(origin.label) for origin in row.origins), default=0)
     for number, origin in enumerate(row.origins):
-        word = "before" if number else "origin"
-        lines.append(f"  {word}  {_padded(origin.word, columns)}{GAP}{origin.place}".rstrip())
+        heading = "before" if number else "origin"
+        lines.append(f"  {heading}  {_padded(origin.label, columns)}{GAP}{origin.position}".rstrip())
     return "".join(f"{one_line(line)}\n" for line in lines)
 
 
 def _many(table: Table) -> str:
     lines = [_Line(one_line(line.text, WIDEST), line.row) for line in _lines(table)]
     first = max((width(line.text) for line in lines), default=0)
-    second = max((width(_said(line.row)[0]) for line in lines), default=0)
+    second = max((width(_last_origin(line.row)[0]) for line in lines), default=0)
     out = [one_line(table.title)]
     for line in lines:
-        word, place = _said(line.row)
-        out.append(f"{_padded(line.text, first)}{GAP}{_padded(word, second)}{GAP}{place}".rstrip())
+        label, position = _last_origin(line.row)
+        out.append(f"{_padded(line.text, first)}{GAP}{_padded(label, second)}{GAP}{position}".rstrip())
     return "".join(f"{line}\n" for line in out)
 
 
@@ -395,15 +395,15 @@ def _padded(text: str, columns: int) -> str:
     return text + " " * max(columns - width(text), 0)
 
 
-def _said(row: Row | None) -> tuple[str, str]:
-    """Return the last origin of a row, and its place."""
+def _last_origin(row: Row | None) -> tuple[str, str]:
+    """Return label and position of the last origin of a row."""
     if row is None or not row.origins:
         return "", ""
-    return one_line(row.origins[0].word), one_line(row.origins[0].place)
+    return one_line(row.origins[0].label), one_line(row.origins[0].position)
 
 
 def _lines(table: Table) -> Iterator[_Line]:
-    """Yield the lines of an object as its file has them: one per row, after one for each mapping above it.
+    """Yield the lines of an object as in its file: one per row, after one for each mapping above it.
 
     The first key of a mapping in a list follows its dash; a text of several lines shows how many.
     """
@@ -439,7 +439,7 @@ def _key(name: str) -> str:
 
 
 def _scalar(value: Json) -> str:
-    """Return a value as a file has it, a text of several lines as it is."""
+    """Return a value as in a file, but texts with several lines without indentation."""
     return value if isinstance(value, str) and "\n" in value else _inline(value)
 
 

@@ -1,7 +1,6 @@
-"""Where every field of a job's objects came from: the job's steps once more, with a snapshot after each.
+"""Traces the origins of the fields of a job's objects by building the job again, with a snapshot after each step.
 
-``attributed`` is all that the pipeline knows of it: nothing is computed until a finding or ``trainc explain`` asks for
-an origin.
+The pipeline only calls ``with_origins``. Nothing is computed until a finding or ``trainc explain`` needs an origin.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ POLICIES = {
     "PlainML": ("mlPolicy",),
     "JobSet": ("template",),
 }
-"""The policy in the runtime's spec that switches each plugin on."""
+"""The policy in the runtime's spec that enables each plugin."""
 
 TYPES = "JobSet API types"
-"""Trainer reads the template into Go's types, which write some fields that nobody gave."""
+"""The origin of fields that Go's types add when Trainer decodes and encodes the template."""
 
 TEMPLATE = ("spec", "template")
 CONTAINER_STEPS = 8
-"""Steps to a container: spec replicatedJobs i template spec template spec containers."""
+"""The length of the path of a list of containers: spec.replicatedJobs[i].template.spec.template.spec.containers."""
 
 _NODES: Final[Path] = ("spec", "trainer", "numNodes")
 _PROCESSES: Final[Path] = ("spec", "trainer", "numProcPerNode")
@@ -56,16 +55,16 @@ COUNTED: Final[Mapping[Path, tuple[Path, ...]]] = {
     ("spec", "minMember"): (_NODES,),
     ("spec", "minResources"): (_RESOURCES, _NODES),
 }
-"""What plugins count, and the fields of a TrainJob that decide it, the most important first."""
+"""Fields that plugins count, and the fields of a TrainJob that determine them, the most important first."""
 
 COPIED: Final[Mapping[Path, Path]] = {
     ("spec", "scheduleTimeoutSeconds"): ("spec", "podGroupPolicy", "coscheduling", "scheduleTimeoutSeconds"),
     ("spec", "networkTopology"): ("spec", "podGroupPolicy", "volcano", "networkTopology"),
 }
-"""What plugins copy from the runtime, and from where."""
+"""Fields that plugins copy from the runtime, and their paths there."""
 
 
-def attributed(model: Model, objects: Objects) -> Objects:
+def with_origins(model: Model, objects: Objects) -> Objects:
     """Return the objects of a job with the origins of their fields."""
     trace = cache(partial(_trace, model))
     return tuple(replace(obj, origins=partial(_at, trace, index)) for index, obj in enumerate(objects))
@@ -76,7 +75,7 @@ def _at(trace: Callable[[], list[Mapping[Path, Origin]]], index: int) -> Mapping
 
 
 def _trace(model: Model) -> list[Mapping[Path, Origin]]:
-    """Build the objects of a job once more, and return the origins of the fields of each."""
+    """Build the objects of a job again, and return the origins of the fields of each."""
     chosen = model.options.chosen()
     variants = [shaped(_joined(model, chosen[:count])) for count in range(len(chosen) + 1)]
     jobset = cache(lambda: blame(_steps_of_jobset(model, variants)))
@@ -92,7 +91,7 @@ def _trace(model: Model) -> list[Mapping[Path, Origin]]:
     for step, after in () if model.options.faithful else passes.steps(model, objects):
         for index, one in enumerate(after):
             if index >= len(histories):
-                histories.append([Step(one.data, partial(_by_maker, one))])
+                histories.append([Step(one.data, partial(_by_creator, one))])
             elif one.data != objects[index].data:
                 histories[index].append(Step(one.data, partial(step.cause, model)))
         objects = after
@@ -102,13 +101,13 @@ def _trace(model: Model) -> list[Mapping[Path, Origin]]:
     return [blame(history) for history in histories]
 
 
-def _by_maker(one: Object, path: Path, root: Json) -> Origin:
-    """Return the origin of a field of an object that a pass made: the object says itself where its fields come from."""
+def _by_creator(one: Object, path: Path, root: Json) -> Origin:
+    """Return the origin of a field of an object that a pass created, which has its own origins."""
     return nearest(one.origins(), path) or Origin("plugin", name="trainc")
 
 
 def _joined(model: Model, fixes: tuple[str, ...]) -> Model:
-    """Return the model as it is with only these fixes, before plugins shape it."""
+    """Return the model with only these fixes, before plugins shape it."""
     if model.options.chosen() == fixes:
         return model
     other = join(model.job, model.runtime, model.cluster, model.options.with_fixes(fixes))
@@ -116,7 +115,7 @@ def _joined(model: Model, fixes: tuple[str, ...]) -> Model:
 
 
 def _steps_of_jobset(model: Model, variants: Sequence[Model]) -> list[Step]:
-    """Return the JobSet after every step from the template to the last fix. ``variants``: without fixes, then each."""
+    """Return the JobSet after each step from the template to the last fix; ``variants`` has a model per step."""
     fixed, model = model, _joined(model, ())
     found = [_template(model), *_patches(model)]
     found.append(Step(_bare(model, model.spec), lambda path, root: _resources(model, path)))
@@ -135,12 +134,12 @@ def _jobset(model: Model) -> Json:
 
 
 def _steps_of_object(variants: Sequence[Model], plugin: str, obj: Object, cause: Cause) -> list[Step]:
-    """Return an object that one plugin builds whole, such as a ConfigMap: without fixes, then with each."""
+    """Return the steps of an object that a plugin builds at once, such as a ConfigMap: one per model."""
     steps = []
     for count, variant in enumerate(variants):
         names = variant.options.chosen()
-        for maker, one in built(variant):
-            if (maker, one.kind, one.name) == (plugin, obj.kind, obj.name):
+        for creator, one in built(variant):
+            if (creator, one.kind, one.name) == (plugin, obj.kind, obj.name):
                 steps.append(Step(one.data, _by_fix(variant, names[-1]) if count else cause))
     return [*steps, Step(obj.data, cause)]
 
@@ -155,14 +154,14 @@ def _by_policy(model: Model, plugin: str) -> Origin:
 
 
 def _shaped(model: Model, plugin: str, path: Path, root: Json) -> Origin:
-    """Return the origin of a value that a plugin brought to the JobSet."""
+    """Return the origin of a value that a plugin set in the JobSet."""
     return _from_job(model, path, root) or _by_policy(model, plugin)
 
 
 def _resources(model: Model, path: Path) -> Origin:
-    """Return the origin of a value that resourcesPerNode brought: the entry of the resource, if the path names one."""
-    place = ("spec", "trainer", "resourcesPerNode", *path[CONTAINER_STEPS + 2 :])
-    return Origin("input", model.job, existing(model.job.data, place))
+    """Return the origin of a value from resourcesPerNode: the entry of the resource, if the path has one."""
+    source = ("spec", "trainer", "resourcesPerNode", *path[CONTAINER_STEPS + 2 :])
+    return Origin("input", model.job, existing(model.job.data, source))
 
 
 def _template(model: Model) -> Step:
@@ -175,10 +174,10 @@ def _template(model: Model) -> Step:
             return Origin("input", model.job, path)
         if path in (("apiVersion",), ("kind",)):
             return _by_policy(model, "JobSet")
-        place = (*TEMPLATE, *path)
-        if get(model.runtime.data, *place) is None:
+        source = (*TEMPLATE, *path)
+        if get(model.runtime.data, *source) is None:
             return Origin("default", name=TYPES)
-        return Origin("input", model.runtime, place)
+        return Origin("input", model.runtime, source)
 
     spec = apply_configuration(model.unpatched, JOB_SET_SPEC)
     template = get(model.runtime.data, *TEMPLATE)
@@ -196,18 +195,18 @@ def _patches(model: Model) -> list[Step]:
 
 
 def _by_patch(model: Model, index: int, patch: Json) -> Cause:
-    place = ("spec", "runtimePatches", index, "trainingRuntimeSpec", "template")
+    start = ("spec", "runtimePatches", index, "trainingRuntimeSpec", "template")
     template = get(patch, "trainingRuntimeSpec", "template")
     manager = str(get(patch, "manager"))
-    return lambda path, root: Origin("patch", model.job, (*place, *counterpart(template, root, path)), manager)
+    return lambda path, root: Origin("patch", model.job, (*start, *counterpart(template, root, path)), manager)
 
 
 def _bare(model: Model, spec: Json, template: Json = None) -> JsonObject:
     metadata: JsonObject = {"name": model.name, "namespace": model.namespace}
     for kind, values in (("labels", model.labels), ("annotations", model.annotations)):
-        own: Json = get(template, "metadata", kind) if template is not None else {**values}
-        if own:
-            metadata[kind] = own
+        found: Json = get(template, "metadata", kind) if template is not None else {**values}
+        if found:
+            metadata[kind] = found
     return {"apiVersion": JOBSET_API, "kind": "JobSet", "metadata": metadata, "spec": spec}
 
 
@@ -218,9 +217,9 @@ _COUNTS = frozenset(("PET_NNODES", "JAX_NUM_PROCESSES"))
 
 def _from_job(model: Model, path: Path, root: Json) -> Origin | None:
     """Return the origin of a value of the JobSet that was copied or counted from a field, or None."""
-    place = _job_path(path, root)
-    if place is not None and get(model.job.data, *place) is not None:
-        return Origin("input", model.job, place)
+    source = _job_path(path, root)
+    if source is not None and get(model.job.data, *source) is not None:
+        return Origin("input", model.job, source)
     if path[-1:] in (("parallelism",), ("completions",)):
         return Origin("input", model.runtime, NUM_NODES)
     if len(path) > CONTAINER_STEPS + 2 and path[CONTAINER_STEPS + 1] == "env":
@@ -243,13 +242,13 @@ def _job_path(path: Path, root: Json) -> Path | None:
 
 
 def _variable(model: Model, name: Json, inside: Path) -> Origin | None:
-    for place in (("spec", "trainer"), ("spec", "initializer", "dataset"), ("spec", "initializer", "model")):
-        variables = get(model.job.data, *place, "env")
+    for section in (("spec", "trainer"), ("spec", "initializer", "dataset"), ("spec", "initializer", "model")):
+        variables = get(model.job.data, *section, "env")
         for index, variable in enumerate(variables if isinstance(variables, list) else []):
             if get(variable, "name") == name:
-                return Origin("input", model.job, existing(model.job.data, (*place, "env", index, *inside)))
-        if name == "STORAGE_URI" and get(model.job.data, *place, "storageUri") is not None:
-            return Origin("input", model.job, (*place, "storageUri"))
+                return Origin("input", model.job, existing(model.job.data, (*section, "env", index, *inside)))
+        if name == "STORAGE_URI" and get(model.job.data, *section, "storageUri") is not None:
+            return Origin("input", model.job, (*section, "storageUri"))
     if name in _COUNTS and inside == ("value",):
         for document, count in ((model.job, ("spec", "trainer", "numNodes")), (model.runtime, NUM_NODES)):
             if get(document.data, *count) is not None:
@@ -258,7 +257,7 @@ def _variable(model: Model, name: Json, inside: Path) -> Origin | None:
 
 
 def _admission(jobset: JsonObject) -> Step:
-    """Return the JobSet as a cluster stores it; the object as the CRD alone leaves it tells who set a field."""
+    """Return the step that admits the JobSet. Its defaults come from the CRD or else from the webhook."""
     by_crd = cache(lambda: admit(resource("JobSet"), jobset).data)
 
     def cause(path: Path, root: Json) -> Origin:
@@ -268,22 +267,22 @@ def _admission(jobset: JsonObject) -> Step:
 
 
 def _owned(model: Model, plugin: str, jobset: Callable[[], Mapping[Path, Origin]], path: Path, root: Json) -> Origin:
-    """Return the origin of a field of an object that a plugin builds: the input that it was copied or counted from."""
-    maker = _by_policy(model, plugin)
+    """Return the origin of a field of an object that a plugin builds: the input from which it is copied or counted."""
+    policy = _by_policy(model, plugin)
     if path == ("metadata", "name"):
         return Origin("input", model.job, name_path(model))
     if path == ("metadata", "namespace"):
         return namespace_origin(model)
     if path == ("spec", "queue"):
-        return nearest(jobset(), ("metadata", "annotations", VOLCANO_QUEUE)) or maker
-    for place, source in COPIED.items():
-        if path[: len(place)] == place and get(model.runtime.data, *source) is not None:
-            return Origin("input", model.runtime, (*source, *path[len(place) :]))
-    for place, fields in COUNTED.items():
-        if path[: len(place)] == place:
-            given = next((field for field in fields if get(model.job.data, *field) is not None), None)
-            if given is not None:
-                return Origin("plugin", model.job, given, plugin)
+        return nearest(jobset(), ("metadata", "annotations", VOLCANO_QUEUE)) or policy
+    for prefix, source in COPIED.items():
+        if path[: len(prefix)] == prefix and get(model.runtime.data, *source) is not None:
+            return Origin("input", model.runtime, (*source, *path[len(prefix) :]))
+    for prefix, fields in COUNTED.items():
+        if path[: len(prefix)] == prefix:
+            cause = next((field for field in fields if get(model.job.data, *field) is not None), None)
+            if cause is not None:
+                return Origin("plugin", model.job, cause, plugin)
             if fields[0] == _NODES and plugin != "MPI":
                 return Origin("plugin", model.runtime, ("spec", "mlPolicy", "numNodes"), plugin)
-    return maker
+    return policy

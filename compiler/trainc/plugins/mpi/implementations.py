@@ -1,7 +1,7 @@
 """The MPI implementations: their variables and hostfiles, in one table, and the hosts of a job.
 
-OpenMPI is upstream's, which supports Open MPI 4 alone; PRRTE is what Open MPI 5 starts its daemons with. Intel and
-MPICH are extensions: their variables are those that Intel MPI's and MPICH's Hydra read
+OpenMPI is upstream's, which supports only Open MPI 4. Open MPI 5 starts its daemons with PRRTE. Intel and MPICH are
+extensions, with the variables of Intel MPI's and MPICH's Hydra
 (HYDRA_LAUNCHER_EXTRA_ARGS, not the old HYDRA_LAUNCH_EXTRA_ARGS).
 """
 
@@ -35,7 +35,7 @@ class Implementation(Struct, frozen=True):
 
     ``line`` is a line of the hostfile. ``variables`` are set on the launcher, in this order; ``{slots}`` stands for the
     processes per node, ``{ssh}`` for the arguments of ssh. ``defaults`` are set unless the runtime sets them.
-    ``forwards``: its mpirun hands all of its own variables to every rank. ``agent``: the variables that make it start
+    ``forwards``: its mpirun forwards all of its variables to every rank. ``agent``: the variables with which it starts
     all daemons from the launcher, by kubexec.sh, since workers may not exec into pods.
     """
 
@@ -53,13 +53,13 @@ class Implementation(Struct, frozen=True):
 
     def environment(self, container: Container, slots: int, ssh: str) -> tuple[JsonObject, ...]:
         """Return the launcher's variables."""
-        given = {variable.get("name") for variable in container.env}
+        names = {variable.get("name") for variable in container.env}
         texts = tuple((name, value.replace(SLOTS, str(slots)).replace(SSH, ssh)) for name, value in self.variables)
-        defaults = (each for each in self.defaults if each[0] not in given)
+        defaults = (each for each in self.defaults if each[0] not in names)
         return tuple(literal(name, value) for name, value in (*texts, *defaults))
 
 
-# Hydra's proxies call back by the launcher's bare host name, which no DNS answers, unless told an interface: IFACE.
+# Without IFACE, Hydra's proxies connect to the launcher's bare host name, which does not resolve.
 IMPLEMENTATIONS = {
     "OpenMPI": Implementation(
         line="{host} slots={slots}",
@@ -71,7 +71,7 @@ IMPLEMENTATIONS = {
         ),
         upstream=True,
         forwards=False,
-        # Horovod's horovodrun starts its workers by kubexec.sh where the first one has exactly this value.
+        # Horovod's horovodrun starts its workers by kubexec.sh if the first variable has exactly this value.
         agent=(
             ("OMPI_MCA_plm_rsh_agent", _KUBEXEC_PATH),
             ("OMPI_MCA_plm_rsh_no_tree_spawn", "1"),
@@ -106,20 +106,20 @@ IMPLEMENTATIONS = {
 
 PRRTE: Variables = (
     ("PRTE_MCA_prte_default_hostfile", _HOSTFILE_PATH),
-    # With full names PRRTE does not know the launcher's own line, and runs ssh to itself.
+    # With full names, PRRTE does not recognize the launcher's own line and runs ssh to itself.
     ("PRTE_MCA_prte_keep_fqdn_hostnames", "false"),
     ("PRTE_MCA_prte_set_default_slots", SLOTS),
     ("PRTE_MCA_plm_ssh_args", SSH),
-    # Its daemons would start others from the 65th host on, with these arguments cut off at the first =.
+    # Beyond 64 hosts, daemons would start other daemons, with these arguments truncated at the first =.
     ("PRTE_MCA_plm_ssh_no_tree_spawn", "1"),
 )
-"""What Open MPI 5 needs beside OpenMPI's variables, tried on 5.0.11; Open MPI 4 ignores it."""
+"""Additional variables for Open MPI 5, tested with 5.0.11. Open MPI 4 ignores them."""
 
 
 def implementation_of(policy: JsonObject, *, prrte: bool = False, kubexec: bool = False) -> Implementation | None:
     """Return the implementation that a policy names, or None.
 
-    ``prrte``: for Open MPI 5, too. ``kubexec``: as it is without ssh, and for Open MPI 5 in any case.
+    ``prrte`` adds the variables of Open MPI 5. ``kubexec`` replaces those of ssh, and includes Open MPI 5.
     """
     found = IMPLEMENTATIONS.get(str(policy.get("mpiImplementation")))
     if found is None:
@@ -135,14 +135,14 @@ def implementation_of(policy: JsonObject, *, prrte: bool = False, kubexec: bool 
 EXTENSIONS = tuple(name for name, entry in IMPLEMENTATIONS.items() if not entry.upstream)
 
 
-# The hostfile: which pods run ranks, and how many each.
+# The hostfile: the pods that run ranks, and their slots.
 
 MAX_HOSTS = 100_000
 """The most lines of a hostfile: with more, upstream runs out of memory (M9)."""
 
 
 class Address(NamedTuple):
-    """A host, and the pod that has the name: replicated job, index of its Job, completion index."""
+    """A host name, and its pod: replicated job, index of its Job, completion index."""
 
     host: str
     job: str

@@ -1,4 +1,4 @@
-"""The MPI plugin: hostfile, volumes and the launcher's variables; what Trainer refuses, and its known bugs."""
+"""The MPI plugin: hostfile, volumes and the launcher's variables, with checks and known bugs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from trainc.plugins.mpi.transport import (
     check_known_hosts,
     kubexec_map,
     kubexec_volume,
-    roots_alone,
+    may_be_root,
     secret_keys,
     secret_name,
     ssh_arguments,
@@ -63,17 +63,17 @@ def hostfile_volume(model: Model) -> JsonObject:
 
 
 def slots(model: Model, policy: JsonObject) -> int:
-    """Return the processes of a node (M5): the TrainJob's, else the GPUs where the runtime says 1, else its own."""
+    """Return the processes per node (M5): of the TrainJob, else the GPUs if the runtime has 1, else of the runtime."""
     if model.num_proc_per_node is not None:
         return model.num_proc_per_node
-    own = policy["numProcPerNode"]
-    assert isinstance(own, int)
-    gpus = gpu_count(node_resources(model)) if own == 1 else 0
-    return int32(gpus) if gpus > 1 else own
+    count = policy["numProcPerNode"]
+    assert isinstance(count, int)
+    gpus = gpu_count(node_resources(model)) if count == 1 else 0
+    return int32(gpus) if gpus > 1 else count
 
 
 def counted(model: Model, policy: JsonObject) -> Model:
-    """Return the model with the number of nodes given to job node; a launcher that is a node takes one (M1)."""
+    """Return the model with the number of nodes in job node, minus one for a launcher that is a node (M1)."""
     node, wanted = model.pod_set(NODE), nodes(model)
     if node is None or wanted is None:
         return model
@@ -83,22 +83,22 @@ def counted(model: Model, policy: JsonObject) -> Model:
 
 
 def nodes(model: Model) -> int | None:
-    """Return the number of nodes: spec.trainer.numNodes; None for what job node has itself.
+    """Return the number of nodes: spec.trainer.numNodes; None to keep that of job node.
 
-    With the fix it is the runtime's where the TrainJob gives none (M3). An API server writes numNodes 1 into a runtime
-    that says nothing, so 1 takes second place to a parallelism of job node.
+    With the fix, it defaults to the runtime's (M3). Since 1 is also the API server's default, a parallelism of job node
+    takes precedence over it.
     """
     if model.num_nodes is not None or not model.fixed("mpi-num-nodes") or not counts_launchers(model):
         return model.num_nodes
-    own = model.ml_policy.get("numNodes") if model.ml_policy else None
+    count = model.ml_policy.get("numNodes") if model.ml_policy else None
     node = next((job for job in model.jobs if job.get("name") == NODE), None)
-    if not isinstance(own, int) or (own == 1 and get(node, "template", "spec", "parallelism") is not None):
+    if not isinstance(count, int) or (count == 1 and get(node, "template", "spec", "parallelism") is not None):
         return None
-    return own
+    return count
 
 
 def check(model: Model) -> Findings:
-    """Refuse what the webhook and the build refuse, and warn of known bugs."""
+    """Return findings on what webhook and build refuse, and on known bugs."""
     policy = model.policy("mpi")
     if policy is None:
         return ()
@@ -109,7 +109,7 @@ def check(model: Model) -> Findings:
         detail = f"the hostfile would have {count} lines, more than {MAX_HOSTS}"
         path = ("spec", "trainer", "numNodes")
         findings.append(refused("TC407", model.job, path, detail, detail, stage="build"))
-    if model.options.faithful:  # else gitops/keys brings the Secret
+    if model.options.faithful:  # else gitops/keys creates the Secret
         findings += secret_must_exist(model, secret_name(model), secret_keys(model, policy))
     return (*findings, *known_bugs(model, policy))
 
@@ -127,7 +127,7 @@ def shape(model: Model) -> Model:
 
 
 def build(model: Model) -> Objects:
-    """Return the ConfigMap with the hostfile; for kubectl exec also with its scripts."""
+    """Return the ConfigMap with the hostfile, and for kubectl exec with the scripts."""
     policy = model.policy("mpi")
     if policy is None:
         return ()
@@ -170,7 +170,7 @@ def _container(model: Model, policy: JsonObject, job: str, container: Container)
 
 
 def _implementation(model: Model, policy: JsonObject) -> Implementation | None:
-    """Return the implementation with what fixes and transport add to its variables."""
+    """Return the implementation with the variables that fixes and transport add."""
     return implementation_of(policy, prrte=model.fixed("openmpi5-variables"), kubexec=by_kubexec(model))
 
 
@@ -207,7 +207,7 @@ def _check_reserved(model: Model, policy: JsonObject) -> Findings:
 
 
 def _check_added(model: Model, policy: JsonObject, reserved: frozenset[str]) -> Findings:
-    """Refuse variables that a fix or the transport sets, beside those that Trainer reserves."""
+    """Refuse variables that a fix or the transport sets."""
     implementation = _implementation(model, policy)
     added = sorted(set(env_names(model)) & (implementation.reserved - reserved)) if implementation else []
     if not added:
@@ -230,7 +230,7 @@ def _check_implementation(model: Model, policy: JsonObject) -> Findings:
             model.runtime,
             IMPLEMENTATION_PATH,
             "MPI implementation for 0x... doesn't supported",
-            "mpiImplementation names no implementation: Trainer accepts that and then cannot build the job",
+            "unknown mpiImplementation: Trainer accepts it, but cannot build the job",
             stage="build",
             found=str(policy.get("mpiImplementation")),
             expected=expected,
@@ -244,7 +244,7 @@ POLICY = ("spec", "mlPolicy", "mpi")
 
 
 def known_bugs(model: Model, policy: JsonObject) -> Findings:
-    """Return a warning for every known bug that this job meets."""
+    """Return a warning for each known bug that affects the job."""
     general = (*_launcher_as_node(model, policy), *_num_nodes(model), *_env_to_workers(model, policy))
     if by_kubexec(model):  # without ssh, and Open MPI 5 gets its variables
         return general
@@ -252,7 +252,7 @@ def known_bugs(model: Model, policy: JsonObject) -> Findings:
 
 
 def counts_launchers(model: Model) -> bool:
-    """Tell whether mlPolicy.numNodes is the number of launchers: they are what the trainer's label marks."""
+    """Tell whether mlPolicy.numNodes is the number of launchers, since the launcher has the trainer's label."""
     launcher = model.pod_set(LAUNCHER)
     return launcher is not None and launcher.ancestor == TRAINER
 
@@ -295,18 +295,18 @@ def _num_nodes(model: Model) -> Findings:
 
 def _env_to_workers(model: Model, policy: JsonObject) -> Findings:
     implementation = implementation_of(policy)
-    if implementation is None or not (left := not_forwarded(model, implementation)):
+    if implementation is None or not (names := not_forwarded(model, implementation)):
         return ()
-    these = "these variables reach" if left == env_names(model) else f"of these variables {' and '.join(left)} reach"
+    these = "these variables reach" if names == env_names(model) else f"of these variables {' and '.join(names)} reach"
     where = "launcher's and the node's containers" if policy.get("runLauncherAsNode") is True else "launcher only"
     shell = "kubectl exec" if by_kubexec(model) else "ssh"
-    message = f"{these} the {where}; {shell} and mpirun do not hand them to the ranks on other hosts"
+    message = f"{these} the {where}; {shell} and mpirun do not forward them to the ranks on other hosts"
     remedy = "name them on mpirun's command line: -x NAME" if model.fixed("env-to-workers") else None
     return known_bug("env-to-workers", model.job, ("spec", "trainer", "env"), message, remedy)
 
 
 def _key_mode(model: Model) -> Findings:
-    rooted = next((name for name in (LAUNCHER, NODE) if roots_alone(model, name)), None)
+    rooted = next((name for name in (LAUNCHER, NODE) if may_be_root(model, name)), None)
     if rooted is None or model.fixed("ssh-key-mode"):
         return ()
     index = next(index for index, job in enumerate(model.jobs) if job.get("name") == rooted)
@@ -314,7 +314,7 @@ def _key_mode(model: Model) -> Findings:
         "ssh-key-mode",
         model.runtime,
         ("spec", "template", "spec", "replicatedJobs", index),
-        "id_rsa is mounted with mode 0640, which ssh refuses where the container runs as root without fsGroup",
+        "id_rsa is mounted with mode 0640, which ssh refuses if the container runs as root without fsGroup",
     )
 
 
@@ -324,16 +324,16 @@ def _known_hosts(model: Model, policy: JsonObject) -> Findings:
     message = "no known_hosts is mounted: ssh either skips the check of host keys (StrictHostKeyChecking no) or fails"
     if not model.fixed("ssh-known-hosts"):
         return known_bug("ssh-known-hosts", model.runtime, POLICY, message)
-    message += "; the nodes' command line does not say that sshd serves the job's key (-h .../id_rsa)"
+    message += "; the nodes' command line does not configure sshd with the job's key (-h .../id_rsa)"
     mount = str(policy.get("sshAuthMountPath")).rstrip("/")
-    remedy = f"give sshd of job {NODE} in the runtime the argument -h {mount}/id_rsa, and ssh will check host keys"
+    remedy = f"add the argument -h {mount}/id_rsa to sshd of job {NODE} in the runtime, so that ssh checks host keys"
     return known_bug("ssh-known-hosts", model.runtime, POLICY, message, remedy)
 
 
-# Which variables of a TrainJob reach ranks on other hosts, and how mpirun is told to forward them.
+# The variables of a TrainJob that mpirun forwards to ranks on other hosts.
 #
-# Hydra's mpiexec (MPICH 5.0, Intel MPI 2021.18) hands every rank all of its own variables; mpirun of Open MPI (4.1,
-# 5.0) only those that -x or the parameter mca_base_env_list names. All of it was run.
+# Hydra's mpiexec (MPICH 5.0, Intel MPI 2021.18) forwards all of its variables; mpirun of Open MPI (4.1, 5.0) only those
+# in -x or in the parameter mca_base_env_list. All of these were tested.
 
 ENV_FIX: Final = "env-to-workers"
 LIST: Final = "OMPI_MCA_mca_base_env_list"
@@ -343,9 +343,9 @@ _PLAIN = lazy(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 
 
 def forwarded(model: Model, implementation: Implementation, container: Container) -> Container:
-    """Return the launcher's container that tells mpirun to forward the TrainJob's variables; the fix is its switch.
+    """Return the launcher's container with the list of variables that mpirun forwards, if the fix is enabled.
 
-    Kubernetes expands $(NAME) only behind the variable itself, so those of the TrainJob come first.
+    Kubernetes expands $(NAME) only after the variable itself, so those of the TrainJob come first.
     """
     names = _forwarded_entries(model) if model.fixed(ENV_FIX) and not implementation.forwards else ()
     if not names:
@@ -358,18 +358,18 @@ def not_forwarded(model: Model, implementation: Implementation) -> list[str]:
     names = env_names(model)
     if not names or implementation.forwards or LIST in names or LIST.partition("_MCA_")[2] in _command_line(model):
         return []
-    told = _forwarded_entries(model) if model.fixed(ENV_FIX) else ()
-    listed = str(_own_list(model) or "").split(SEPARATOR)
-    reached = {entry.partition("=")[0] for entry in (*told, *listed, *_exported(model))}
+    added = _forwarded_entries(model) if model.fixed(ENV_FIX) else ()
+    listed = str(_runtime_list(model) or "").split(SEPARATOR)
+    reached = {entry.partition("=")[0] for entry in (*added, *listed, *_exported(model))}
     return [name for name in names if name not in reached]
 
 
 def _forwarded_entries(model: Model) -> tuple[str, ...]:
-    """Return the entries of the list that the fix sets; none where job or runtime say themselves what is forwarded.
+    """Return the entries of the list that the fix sets; none if job or runtime configure forwarding.
 
-    mpirun of Open MPI 4 ends at once where it finds both -x and the list.
+    mpirun of Open MPI 4 fails if both -x and the list are set.
     """
-    if LIST in env_names(model) or _own_list(model) is not None or _exported(model):
+    if LIST in env_names(model) or _runtime_list(model) is not None or _exported(model):
         return ()
     launcher = model.pod_set(LAUNCHER)
     if LIST.partition("_MCA_")[2] in _command_line(model) or launcher is None or launcher.ancestor != TRAINER:
@@ -379,10 +379,10 @@ def _forwarded_entries(model: Model) -> tuple[str, ...]:
 
 
 def _entry(variable: JsonObject) -> str | None:
-    """Return what hands over one variable, or None where nothing can.
+    """Return the entry that forwards a variable, or None if that is impossible.
 
-    mpirun takes NAME from its own environment, but an empty text for a value with = in it; with NAME=VALUE the value
-    ends at the first semicolon.
+    With NAME, mpirun uses its own variable, but the empty string for a value that contains =. With NAME=VALUE, the
+    value ends at the first semicolon.
     """
     name, value = str(variable.get("name")), variable.get("value")
     if not _PLAIN.fullmatch(name):
@@ -392,7 +392,7 @@ def _entry(variable: JsonObject) -> str | None:
     return name if "=" not in value else None
 
 
-def _own_list(model: Model) -> Json:
+def _runtime_list(model: Model) -> Json:
     """Return the list that the runtime sets for the launcher, or None."""
     for job in model.jobs:
         for container in pod_containers(job) if job.get("name") == LAUNCHER else ():
@@ -403,7 +403,7 @@ def _own_list(model: Model) -> Json:
 
 
 def _exported(model: Model) -> list[str]:
-    """Return the variables that the launcher's command line forwards itself; -x NAME, -x NAME=VALUE."""
+    """Return the variables that the launcher's command line forwards: -x NAME, -x NAME=VALUE."""
     return _EXPORTED.findall(_command_line(model))
 
 

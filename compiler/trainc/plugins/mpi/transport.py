@@ -23,7 +23,7 @@ ANNOTATIONS: Final[Path] = ("metadata", "annotations")
 
 
 def transport_of(model: Model) -> str:
-    """Return ssh or kubexec: what the runtime's annotation says, else the environment. Under faithful always ssh."""
+    """Return ssh or kubexec: from the runtime's annotation, else the environment. In faithful output always ssh."""
     if model.options.faithful:
         return SSH
     own = get(model.runtime.data, *ANNOTATIONS, TRANSPORT)
@@ -31,7 +31,7 @@ def transport_of(model: Model) -> str:
 
 
 def by_kubexec(model: Model) -> bool:
-    """Tell whether a job is one of MPI whose launcher runs kubectl exec."""
+    """Tell whether the job is an MPI job whose launcher runs kubectl exec."""
     return model.policy("mpi") is not None and transport_of(model) == KUBEXEC
 
 
@@ -40,7 +40,7 @@ def command_line(container: JsonObject) -> tuple[str, ...]:
     return tuple(str(word) for key in ("command", "args") for word in as_list(container.get(key)))
 
 
-def sshd_place(model: Model) -> Path | None:
+def sshd_path(model: Model) -> Path | None:
     """Return the path in the JobSet of the first container of job node whose command line runs sshd, or None."""
     for index, job in enumerate(model.jobs):
         for number, container in enumerate(pod_containers(job) if job.get("name") == NODE else ()):
@@ -54,11 +54,11 @@ def sshd_place(model: Model) -> Path | None:
 
 FIX = "ssh-known-hosts"
 SSH_VOLUME = "mpi-ssh-auth"
-SECRET_KEYS = "keys ssh-privatekey and ssh-publickey, as ssh-keygen makes them"
+SECRET_KEYS = "it needs the keys ssh-privatekey and ssh-publickey, created by ssh-keygen"
 PRIVATE_KEY = "id_rsa"
 KNOWN_HOSTS = "known_hosts"
 _SSHD_OPTIONS = "46DdeGiqrtTVc:C:E:f:g:h:k:o:p:u:"
-"""The options of OpenSSH's sshd, as getopt has them: a colon follows those with a value."""
+"""The options of OpenSSH's sshd for getopt: a colon follows those with a value."""
 
 
 def secret_name(model: Model) -> str:
@@ -67,13 +67,13 @@ def secret_name(model: Model) -> str:
 
 
 def secret_keys(model: Model, policy: JsonObject) -> str:
-    """Return what the Secret has to hold, for people."""
-    return f"{SECRET_KEYS}; key {KNOWN_HOSTS} with that public key" if strict(model, policy) else SECRET_KEYS
+    """Return the hint with the keys of the Secret."""
+    return f"{SECRET_KEYS}, and the key {KNOWN_HOSTS} with the public key" if strict(model, policy) else SECRET_KEYS
 
 
 def ssh_volume(model: Model, policy: JsonObject, job: str) -> JsonObject:
     """Return the volume with the keys for a replicated job, in upstream's modes (M7)."""
-    mode = 0o600 if model.fixed("ssh-key-mode") and roots_alone(model, job) else 0o640
+    mode = 0o600 if model.fixed("ssh-key-mode") and may_be_root(model, job) else 0o640
     items: list[Json] = [
         {"key": "ssh-privatekey", "path": PRIVATE_KEY, "mode": mode},
         {"key": "ssh-publickey", "path": f"{PRIVATE_KEY}.pub", "mode": 0o644},
@@ -88,7 +88,7 @@ def ssh_volume(model: Model, policy: JsonObject, job: str) -> JsonObject:
 
 
 def ssh_arguments(model: Model, policy: JsonObject) -> str:
-    """Return the arguments of the launcher's ssh; the last ones hold, whatever the image's ssh_config says."""
+    """Return the arguments of the launcher's ssh, which take precedence over the image's ssh_config."""
     if not strict(model, policy):
         return SSH_ARGUMENTS
     known = f"{_mount(policy)}/{KNOWN_HOSTS}"
@@ -96,12 +96,12 @@ def ssh_arguments(model: Model, policy: JsonObject) -> str:
 
 
 def strict(model: Model, policy: JsonObject) -> bool:
-    """Tell whether ssh checks host keys: with the fix, where the nodes' sshd serves the Secret's own key."""
+    """Tell whether ssh checks host keys: with the fix, if the nodes' sshd uses the key of the Secret."""
     return model.fixed(FIX) and serves_own_key(model) and not any(map(str.isspace, _mount(policy)))
 
 
 def check_known_hosts(model: Model, policy: JsonObject) -> Findings:
-    """Warn of a Secret among the documents without the item that is mounted: no pod starts before it is there."""
+    """Warn about a Secret among the documents without a mounted item, without which no pod starts."""
     name = model.options.settings.ssh_keys.secret or secret_name(model)
     secret = model.cluster.get(("v1/Secret", model.namespace, name))
     if secret is None or not strict(model, policy):
@@ -116,11 +116,11 @@ def _mount(policy: JsonObject) -> str:
     return str(policy.get("sshAuthMountPath")).rstrip("/")
 
 
-def roots_alone(model: Model, job: str) -> bool:
+def may_be_root(model: Model, job: str) -> bool:
     """Tell whether container node of a replicated job may run as root, without a group for its volumes.
 
-    ssh refuses root a key that its group may read. With an fsGroup the kubelet makes it readable to that group whatever
-    the mode says; another user than root is no owner of the file, and ssh looks at modes of the owner's files only.
+    For root, ssh refuses a key that its group may read. With an fsGroup, the kubelet makes it readable for the group
+    regardless of the mode. Other users do not own the file, and ssh checks only the modes of the owner's files.
     """
     found = _replicated(model, job)
     context = get(found, "template", "spec", "template", "spec", "securityContext")
@@ -131,7 +131,7 @@ def roots_alone(model: Model, job: str) -> bool:
 
 
 def serves_own_key(model: Model) -> bool:
-    """Tell whether the command line of the nodes' sshd names the Secret's private key, or a copy, as its host key."""
+    """Tell whether the nodes' sshd has the Secret's private key, or a copy, as its host key on the command line."""
     nodes = (c for c in pod_containers(_replicated(model, NODE)) if c.get("name") == NODE)
     words = tuple(word for container in nodes for word in command_line(container))
     return any(key.rpartition("/")[2] == PRIVATE_KEY for key in _host_keys(words))
@@ -143,8 +143,8 @@ def _replicated(model: Model, name: str) -> JsonObject | None:
 
 @lru_cache(maxsize=256)
 def _host_keys(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the host keys that a command line, or a shell's script in it, gives sshd."""
-    import getopt  # loads gettext, which only the arguments of sshd are worth
+    """Return the host keys of sshd in a command line, or in a shell script in it."""
+    import getopt  # imports gettext, which few runs need
 
     found = []
     tokens = _shell_words(words)
@@ -165,17 +165,17 @@ def _host_keys(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-# Whether a command line runs sshd; scripts in it are read as a shell reads them.
+# Detection of sshd in command lines, also in shell scripts in them.
 
 OPERATORS = ";&|()\n"
-"""What ends a command in a shell's script."""
+"""The operators that end a command in a shell script."""
 
 _BEFORE_COMMANDS = ("exec", "--", "then", "do", "else", "{")
 
 
 @lru_cache(maxsize=256)
 def runs_sshd(words: tuple[str, ...]) -> bool:
-    """Tell whether a command line, or a shell's script in it, runs sshd: by a path of programs, or as a command."""
+    """Tell whether a command line, or a shell script in it, runs sshd, with or without its path."""
     tokens = _shell_words(words)
     return any(_runs(tokens[index - 1] if index else "", token) for index, token in enumerate(tokens))
 
@@ -200,7 +200,7 @@ def _shell_words(words: Sequence[str]) -> Sequence[str]:
 
 
 def _tokens(word: str) -> list[str]:
-    """Return the words of a shell's script, and its operators; a word without blanks is no script."""
+    """Return the words and operators of a shell script; a word without white space is not a script."""
     if not any(map(str.isspace, word)):
         return [word]
     lexer = shlex.shlex(word.replace("\\\n", " "), posix=True, punctuation_chars=OPERATORS)
@@ -208,15 +208,15 @@ def _tokens(word: str) -> list[str]:
     lexer.whitespace_split = True
     try:
         return list(lexer)
-    except ValueError:  # a quote that nobody closes
+    except ValueError:  # an unclosed quote
         return []
 
 
-# kubectl exec: scripts, and a table of hosts; no keys, no sshd.
+# kubectl exec: scripts and a table of hosts, without keys and sshd.
 #
-# mpirun calls kubexec.sh as it would call ssh, with a host and a command. The name of a pod ends in random letters, so
-# the script finds it by labels, which the table gives for every line of the hostfile. Folder and file name are those of
-# mpi-operator's v1 jobs, which Horovod looks for.
+# mpirun calls kubexec.sh like ssh, with a host and a command. The name of a pod ends with random characters, so the
+# script finds it by labels, which the table has for each line of the hostfile. Folder and file name are those of
+# mpi-operator's v1 jobs, which Horovod expects.
 
 KUBEXEC_VOLUME: Final = "mpi-kubexec"
 DISCOVER: Final = "discover_hosts.sh"
@@ -226,14 +226,14 @@ _MODES: Final = {HOSTFILE: 0o444, TABLE: 0o444, JOBSET: 0o444, KUBEXEC_SCRIPT: 0
 
 
 def kubexec_name(model: Model) -> str:
-    """Return the name of what a job has for kubectl exec: ConfigMap, service account, role."""
+    """Return the name of ConfigMap, service account and role for kubectl exec."""
     return f"{model.name}-mpi-kubexec"
 
 
 def kubexec_volume(model: Model, job: str) -> JsonObject:
     """Return the volume of a replicated job's pods.
 
-    All but the launcher's hold the script alone, never to be run: Open MPI's daemon looks whether its agent is there.
+    Except in the launcher, it has only the script, which is never run: Open MPI's daemon checks that its agent exists.
     """
     keys = tuple(_MODES) if job == LAUNCHER else (KUBEXEC_SCRIPT,)
     items: list[Json] = [{"key": key, "path": key, "mode": _MODES[key]} for key in keys]
