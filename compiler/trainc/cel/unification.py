@@ -37,12 +37,12 @@ def kind(type_: Type) -> Kind:
 
 
 def is_dynamic(type_: Type) -> bool:
-    """Tell whether the type is dyn or any."""
+    """Report whether the type is dyn or any."""
     return type_.kind in _DYNAMIC
 
 
 def is_optional(type_: Type) -> bool:
-    """Tell whether the type is optional_type(T)."""
+    """Report whether the type is optional_type(T)."""
     return type_.kind is Kind.OPAQUE and type_.name == "optional_type"
 
 
@@ -52,7 +52,7 @@ def unwrap(type_: Type) -> tuple[Type, bool]:
 
 
 def exact(left: Type, right: Type) -> bool:
-    """Tell whether two types are the same; a wrapper is the same as its primitive."""
+    """Report whether two types are the same; a wrapper is the same as its primitive."""
     if left is right or left == right:
         return True
     return (
@@ -64,7 +64,7 @@ def exact(left: Type, right: Type) -> bool:
 
 
 def _is_general(left: Type, right: Type) -> bool:
-    """Tell whether ``left`` is the same as ``right``, or says less."""
+    """Report whether ``left`` is the same as ``right``, or says less."""
     if left.kind in _DYNAMIC or left.kind is Kind.PARAMETER:
         return True
     if right.kind in _DYNAMIC or right.kind is Kind.PARAMETER or kind(left) is not kind(right):
@@ -104,12 +104,12 @@ class Bindings:
         return types.parameter(f"_var{self._count - 1}")
 
     def assignable(self, left: Type, right: Type) -> bool:
-        """Tell whether ``left`` may stand where ``right`` is wanted; binds type variables only if it may."""
+        """Report whether ``left`` may stand where ``right`` is wanted; binds type variables only if it may."""
         self._trail.clear()
         return self._assign(left, right) or self._undo()
 
     def all_assignable(self, left: Iterable[Type], right: tuple[Type, ...]) -> bool:
-        """Tell the same of types one by one; there must be as many."""
+        """Report the same for types one by one; there must be as many."""
         self._trail.clear()
         return self._assign_all(tuple(left), right) or self._undo()
 
@@ -178,7 +178,7 @@ class Bindings:
         return len(left) == len(right) and all(map(self._assign, left, right))
 
     def _stands_for(self, type_: Type, variable: Type) -> tuple[bool, bool]:
-        """Tell whether the variable may stand for the type, and whether it already stood for one."""
+        """Report whether the variable may stand for the type, and whether it already stood for one."""
         if type_ == variable:
             return True, True
         bound = self._bound.get(variable.name)
@@ -197,7 +197,7 @@ class Bindings:
         return False, False
 
     def _absent(self, variable: Type, within: Type) -> bool:
-        """Tell that the variable does not occur in a type: it would stand for itself."""
+        """Report that the variable does not occur in a type: it would stand for itself."""
         if variable == within:
             return False
         if within.kind is Kind.PARAMETER:

@@ -127,7 +127,7 @@ class Opaque(Struct, frozen=True, eq=False):
         return 1
 
     def equals(self, other: Value) -> bool:
-        """Tell whether CEL's == holds, self being on the left; other is not null.
+        """Report whether CEL's == holds, self being on the left; other is not null.
 
         Raises EvalError("no such overload") for a value of another class.
         """
@@ -143,7 +143,7 @@ class Container:
     __slots__ = ()
 
     def is_list(self) -> bool:
-        """Tell whether it behaves as a list; else it behaves as a map, or an object."""
+        """Report whether it behaves as a list; else it behaves as a map, or an object."""
         return False
 
     def get(self, key: Value, default: Value) -> Value:
@@ -169,7 +169,7 @@ class Container:
         return iter(())
 
     def equals(self, other: Value, meter: Meter | None = None) -> bool:
-        """Tell whether CEL's == holds; ``other`` may be anything. The work is taken from meter, if there is one."""
+        """Report whether CEL's == holds; ``other`` may be anything. The work is taken from meter, if there is one."""
         return other is self
 
     def add(self, other: Value) -> Value:

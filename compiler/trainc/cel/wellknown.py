@@ -50,7 +50,7 @@ class Empty(Opaque, frozen=True, eq=False):
         return ""
 
     def equals(self, other: Value) -> bool:
-        """Tell that all of them are equal."""
+        """Report that all of them are equal."""
         return isinstance(other, Empty)
 
 

@@ -269,7 +269,7 @@ def _is_date(text: str) -> bool:
 
 
 def _is_datetime(text: str) -> bool:
-    """Tell whether strfmt takes a text for a time; it looks at nothing behind a second T."""
+    """Report whether strfmt takes a text for a time; it looks at nothing behind a second T."""
     date, separator, rest = text.lower().partition("t")
     clock = _CLOCK.fullmatch(rest.partition("t")[0])
     if not separator or clock is None or not _is_date(date):

@@ -77,7 +77,7 @@ class Network(Opaque, frozen=True, eq=False):
         return -(-self.length // 8)
 
     def covers(self, address: Address, length: int) -> bool:
-        """Tell whether the first length bits of an address are those of this network."""
+        """Report whether the first length bits of an address are those of this network."""
         shift = self.address.number.max_prefixlen - length
         same_family = address.number.version == self.address.number.version
         return same_family and int(address.number) >> shift == int(self.address.number) >> shift
@@ -96,7 +96,7 @@ def read_number(text: str) -> Number:
 
 
 def _is_mapped(number: Number) -> bool:
-    """Tell whether this is ``::ffff:1.2.3.4``, an IPv4 address in IPv6."""
+    """Report whether this is ``::ffff:1.2.3.4``, an IPv4 address in IPv6."""
     return number.version == 6 and number.ipv4_mapped is not None
 
 
@@ -135,25 +135,25 @@ def parse_cidr(text: str) -> Network:
 
 
 def _is_link_local_multicast(address: Address) -> bool:
-    """Tell whether this is in 224.0.0.0/24, or ff02::/16 with any flags."""
+    """Report whether this is in 224.0.0.0/24, or ff02::/16 with any flags."""
     number = address.number
     return int(number) >> 8 == 0xE00000 if number.version == 4 else int(number) >> 112 & 0xFF0F == 0xFF02
 
 
 def _is_global_unicast(address: Address) -> bool:
-    """Tell whether this is nothing special; private addresses are global unicast."""
+    """Report whether this is nothing special; private addresses are global unicast."""
     number = address.number
     special = number.is_unspecified or number.is_loopback or number.is_multicast or number.is_link_local
     return not special and number != _BROADCAST
 
 
 def contains_ip(network: Network, address: Address) -> bool:
-    """Tell whether an address is in a network."""
+    """Report whether an address is in a network."""
     return network.covers(address, network.length)
 
 
 def contains_cidr(network: Network, other: Network) -> bool:
-    """Tell whether all of a network is in another."""
+    """Report whether all of a network is in another."""
     return network.length <= other.length and network.covers(other.address, network.length)
 
 

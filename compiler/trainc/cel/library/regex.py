@@ -95,7 +95,7 @@ def check(regex: str) -> None:
 
 @lru_cache(maxsize=4096)
 def matches(text: str, regex: str) -> bool:
-    """Tell whether regex matches anywhere in text. Raises EvalError for one that is wrong.
+    """Report whether regex matches anywhere in text. Raises EvalError for one that is wrong.
 
     The few patterns in the package mean the same to Python's re in a text of ASCII: most runs then need no library.
     """
