@@ -31,7 +31,7 @@ Structs = Mapping[str, Mapping[str, Type]]
 
 @cache
 def base(new: bool) -> Environment:
-    """Return the environment, without variables, of stored expressions or of ``new`` ones, which have fewer functions."""
+    """Return the environment of stored expressions, or of ``new`` ones, which have fewer functions."""
     data = load_json(FILE)
     structs = frozenset([*data["structs"], *data["messages"]])
     names = {name: parse_type(text, structs) for name, text in data["names"].items()}

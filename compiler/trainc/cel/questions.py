@@ -289,9 +289,7 @@ def _accepted(question: Question, rows: list[tuple[str, str]], params: bool) -> 
     made.append(compile_expression(question.expr, environment, CONDITION))
     if text := question.message_expression or "":
         environment = admission(new=True, params=params, authorizer=False, variables=known)
-        made.append(
-            compile_expression(text, environment, MESSAGE) if text.strip() else Problem("the expression is empty")
-        )
+        made.append(compile_expression(text, environment, MESSAGE) if text.strip() else Problem("empty expression"))
     return all(isinstance(each, Compiled) for each in made)
 
 

@@ -108,7 +108,7 @@ def parse_field_path(text: str, schema: Schema) -> tuple[Path, str]:
 
 
 def common_selection(root: Node, variable: str) -> Path:
-    """Return the common path below a variable of everything that an expression reads: a, of ``self.a.b > 1 && self.a.c``."""
+    """Return the common path of all reads below a variable: a, of ``self.a.b > 1 && self.a.c``."""
     columns = zip(*selections(root, variable), strict=False)
     return tuple(steps[0] for steps in takewhile(lambda steps: len({*steps}) == 1, columns))
 

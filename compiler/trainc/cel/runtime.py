@@ -1,7 +1,7 @@
 """The functions that the generated code of an expression calls (codegen.py).
 
-A failure is a Python exception: EvalError for an error of the expression, Undecided for a result that is not available offline.
-``&&``, ``||`` and loops catch both; nothing catches Panic and Exhausted.
+A failure is a Python exception: EvalError for an error of the expression, Undecided for a result that is
+not available offline. ``&&``, ``||`` and loops catch both; nothing catches Panic and Exhausted.
 """
 
 from __future__ import annotations
