@@ -44,8 +44,8 @@ class Tables(msgspec.Struct, frozen=True, eq=False):
 
     ``scanner`` matches one token; the name of the group that matched is the terminal, SKIP or SYMBOL. ``symbols`` and
     ``keywords`` give the terminals of operators and of reserved names. ``actions``: for each state and terminal the
-    next state, or minus one minus the number of the rule to reduce. ``gotos``: for each state the next one after a rule's
-    name. ``rules``: name and number of symbols.
+    next state, or minus one minus the number of the rule to reduce. ``gotos``: for each state the next one after
+    a rule's name. ``rules``: name and number of symbols.
     """
 
     scanner: re.Pattern[str]

@@ -109,8 +109,8 @@ class Call(Struct, frozen=True, eq=False):
     """A call of a function. ``guards``: what each argument must match before ``run`` is called.
 
     ``work`` spends the work of the call; ``metered``: ``run`` also takes the meter. ``kind``: the class of the result,
-    if certain. ``terse``: its error for wrong types does not name them. ``negates``: it is ``!=``, which is true in cel-go
-    if ``==`` fails.
+    if certain. ``terse``: its error for wrong types does not name them. ``negates``: it is ``!=``, which is true in
+    cel-go if ``==`` fails.
     """
 
     id: Id
