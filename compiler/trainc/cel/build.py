@@ -7,7 +7,7 @@ literal's first token.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -38,9 +38,6 @@ READERS: Mapping[str, Callable[[str], Constant]] = {
 LISTS = ("exprlist", "listinits", "mapinits", "fieldinits")
 RENAMING = frozenset(("expr", "conditionalor", "unary_not", "unary_neg", "literal", "ident", "optexpr", *LISTS))
 """Rules of one symbol that have a method."""
-
-
-T = TypeVar("T")
 
 
 class Operand(msgspec.Struct, frozen=True):
@@ -218,12 +215,6 @@ class Builder:
                 self.issues[index] = Issue(fields[0].start, field.issue.message)
             yield field.entry
 
-    def fieldinits(
-        self, fields: list[Field] | Field, _: Token | None = None, field: Field | None = None
-    ) -> list[Field]:
-        """``fieldinit | fieldinits "," fieldinit``."""
-        return _appended(fields, field)
-
     def fieldinit(self, *parts: Token | Node) -> Field:
         """``field ":" expr | "?" field ":" expr``."""
         first, (name, colon, value) = parts[0], parts[-3:]
@@ -292,19 +283,14 @@ class Builder:
         """``"{" [mapinits] [","] "}"``."""
         return MapLiteral(brace.start, tuple(rest[0]) if isinstance(rest[0], list) else ())
 
-    def exprlist(self, nodes: list[Node] | Node, _: Token | None = None, node: Node | None = None) -> list[Node]:
-        """``expr | exprlist "," expr``."""
-        return _appended(nodes, node)
+    def _collect(self, items: Any, _: Token | None = None, item: Any = None) -> list[Any]:
+        """``item | items "," item``."""
+        if item is None:
+            return [items]
+        items.append(item)
+        return items  # type: ignore[no-any-return]
 
-    def listinits(
-        self, nodes: list[Optional] | Optional, _: Token | None = None, node: Optional | None = None
-    ) -> list[Optional]:
-        """``optexpr | listinits "," optexpr``."""
-        return _appended(nodes, node)
-
-    def mapinits(self, entries: list[Entry] | Entry, _: Token | None = None, entry: Entry | None = None) -> list[Entry]:
-        """``mapinit | mapinits "," mapinit``."""
-        return _appended(entries, entry)
+    exprlist = listinits = mapinits = fieldinits = _collect
 
     def mapinit(self, key: Optional, colon: Token, value: Node) -> Entry:
         """``optexpr ":" expr``."""
@@ -315,12 +301,3 @@ class Builder:
         node = parts[-1]
         assert not isinstance(node, Token)
         return Optional(node, len(parts) == 2)
-
-
-def _appended(items: list[T] | T, item: T | None) -> list[T]:
-    """Append to the list, or start one with the first item."""
-    if not isinstance(items, list):
-        return [items]
-    assert item is not None
-    items.append(item)
-    return items

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import NoneType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trainc.cel import types
 from trainc.cel.ast import (
     Call,
     Comprehension,
-    Entry,
     Ident,
     ListLiteral,
     Literal,
@@ -49,6 +49,7 @@ _CONSTANTS: Mapping[type, Type] = {
     NoneType: types.NULL,
 }
 
+Part = TypeVar("Part", bound=Struct)
 Steps: TypeAlias = Walk[Node, Node]
 """Checks one node, and returns the node that replaces it."""
 
@@ -235,8 +236,7 @@ def _select(state: _State, node: Select) -> Steps:
         return _refer(state, node, declared)
     operand = yield node.operand
     result = state.selected(node.position, operand, node.field)
-    if operand is not node.operand:
-        node = Select(node.position, operand, node.field, node.test_only)
+    node = _rebuilt(node, operand=operand)
     state.types[node] = types.BOOL if node.test_only else state.bindings.substitute(result)
     return node
 
@@ -258,8 +258,7 @@ def _call(state: _State, node: Call) -> Steps:
             target, function = None, inside
     if function is not None and target is None:
         name = function[0]
-    if name != node.function or target is not node.target or any(map(_differ, args, node.args)):
-        node = Call(node.position, name, target, tuple(args))
+    node = _rebuilt(node, function=name, target=target, args=tuple(args))
     if function is None:
         state.undeclared(node, name)
     else:
@@ -271,8 +270,7 @@ def _optional_select(state: _State, node: Call, args: list[Node]) -> Node:
     """Check ``operand.?field``, whose field is a string literal."""
     operand, name = args
     assert isinstance(name, Literal)
-    if operand is not node.args[0]:
-        node = Call(node.position, node.function, None, (operand, name))
+    node = _rebuilt(node, args=(operand, name))
     result = state.selected(node.position, operand, str(name.value), optional=True)
     state.types[node] = state.bindings.substitute(result)
     state.references[node] = Reference(overloads=("select_optional_field",))
@@ -286,8 +284,7 @@ def _list(state: _State, node: ListLiteral) -> Steps:
         element = yield each
         elements.append(element)
         joined = state.join(joined, state.element(element, index in node.optional))
-    if any(map(_differ, elements, node.elements)):
-        node = ListLiteral(node.position, tuple(elements), node.optional)
+    node = _rebuilt(node, elements=tuple(elements))
     joined = state.bindings.fresh() if joined is None else joined
     state.types[node] = state.bindings.bounded(types.list_of(joined))
     return node
@@ -302,11 +299,10 @@ def _map(state: _State, node: MapLiteral) -> Steps:
         keys = state.join(keys, state.types[key])
         value = yield entry.value
         values = state.join(values, state.element(value, entry.optional))
-        entries.append(_entry(entry, key, value))
+        entries.append(_rebuilt(entry, key=key, value=value))
     if keys is None or values is None:
         keys, values = state.bindings.fresh(), state.bindings.fresh()
-    if any(map(_differ, entries, node.entries)):
-        node = MapLiteral(node.position, tuple(entries))
+    node = _rebuilt(node, entries=tuple(entries))
     state.types[node] = state.bindings.bounded(types.map_of(keys, values))
     return node
 
@@ -322,22 +318,15 @@ def _message(state: _State, node: Message) -> Steps:
     entries = []
     for entry in node.entries:
         value = yield entry.value
-        entries.append(_entry(entry, entry.key, value))
+        entries.append(_rebuilt(entry, value=value))
         # The name of a field is not an expression, but entries of maps and messages share one class.
         assert isinstance(entry.key, Literal)
         state.types[entry.key] = types.STRING
         state.fit(entry.position, struct, str(entry.key.value), state.element(value, entry.optional))
-    if declared.name != node.type_name or any(map(_differ, entries, node.entries)):
-        node = Message(node.position, declared.name, tuple(entries))
+    node = _rebuilt(node, type_name=declared.name, entries=tuple(entries))
     state.types[node] = result
     state.references[node] = Reference(declared.name)
     return node
-
-
-def _entry(entry: Entry, key: Node, value: Node) -> Entry:
-    if key is entry.key and value is entry.value:
-        return entry
-    return Entry(entry.position, key, value, entry.optional)
 
 
 def _comprehension(state: _State, node: Comprehension) -> Steps:
@@ -354,17 +343,16 @@ def _comprehension(state: _State, node: Comprehension) -> Steps:
     state.names.leave()
     result = yield node.result
     state.names.leave()
-    before = (node.iter_range, node.accu_init, node.condition, node.step, node.result)
-    if any(map(_differ, (over, start, condition, step, result), before)):
-        node = msgspec.structs.replace(
-            node, iter_range=over, accu_init=start, condition=condition, step=step, result=result
-        )
+    node = _rebuilt(node, iter_range=over, accu_init=start, condition=condition, step=step, result=result)
     state.types[node] = state.bindings.substitute(state.types[result])
     return node
 
 
-def _differ(new: object, old: object) -> bool:
-    return new is not old
+def _rebuilt(node: Part, **fields: object) -> Part:
+    """Return the node with these fields, or the same node if they are equal. Nodes compare by identity."""
+    if all(getattr(node, name) == value for name, value in fields.items()):
+        return node
+    return replace(node, **fields)
 
 
 _VISITS: Mapping[type, Callable[[_State, Any], Steps]] = {

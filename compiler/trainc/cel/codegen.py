@@ -297,7 +297,7 @@ def _message(writer: Writer, node: plan.MakeMessage) -> Steps:
     parts = yield from _plain_parts(writer, node.values)
     name, make, fields = writer.temporary(), writer.constant(node.make), writer.constant(node.fields)
     writer.charge(MESSAGE)
-    given = f"fields_of({fields}, ({parts}), {writer.constant(node.optional)})"
+    given = f"map_of({fields}, ({parts}), {writer.constant(node.optional)})"
     writer.put(f"{name} = {make}({writer.constant(node.type_name)}, {given})")
     return Term(name)
 

@@ -96,43 +96,6 @@ def _not(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
     return Term(name, bool)
 
 
-def _has_value(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
-    [arg] = args
-    if not arg.maybe or node.cost != 1:
-        return _general(writer, node, args)
-    name = writer.temporary()
-    writer.charge(1)
-    writer.put(f"{name} = {arg.text} is not MISSING")
-    return Term(name, bool)
-
-
-def _same(kind: type) -> Write:
-    """Return the writer of a conversion between equal types: ``int(1)``."""
-
-    def write(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
-        if node.cost != 1:
-            return _general(writer, node, args)
-        name, text = writer.temporary(), plain(writer, args[0])
-        writer.charge(1)
-        writer.put(f"if {text}.__class__ is {kind.__name__}: {name} = {text}")
-        with writer.block("else:"):
-            _apply(writer, node, args, name)
-        return Term(name, kind)
-
-    return write
-
-
-def _size(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
-    if node.cost != 1:
-        return _general(writer, node, args)
-    name, text = writer.temporary(), plain(writer, args[0])
-    writer.charge(1)
-    writer.put(f"if {text}.__class__ in SIZED: {name} = len({text})")
-    with writer.block("else:"):
-        _apply(writer, node, args, name)
-    return Term(name, int)
-
-
 def _equality(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
     left, right = [plain(writer, arg) for arg in args]
     name, constant = writer.temporary(), node.args[1]
@@ -159,10 +122,6 @@ _SPECIAL: Final[Mapping[str, Write]] = {
     **dict.fromkeys(_ORDERS, _order),
     **dict.fromkeys(("_==_", "_!=_"), _equality),
     "!_": _not,
-    "hasValue": _has_value,
-    "int": _same(int),
-    "string": _same(str),
-    "size": _size,
 }
 
 

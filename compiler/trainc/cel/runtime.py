@@ -324,7 +324,7 @@ def list_of(values: Sequence[Value], optional: Sequence[bool]) -> list[Value]:
 
 
 def map_of(names: Sequence[Value], values: Sequence[Value], optional: Sequence[bool]) -> Value:
-    """Return ``{a: b, ?c: d}``."""
+    """Return ``{a: b, ?c: d}``, or the fields of a message."""
     entries: dict[object, tuple[Value, Value]] = {}
     for key, value, questioned in zip(names, values, optional, strict=True):
         form = key_form(key)
@@ -334,18 +334,6 @@ def map_of(names: Sequence[Value], values: Sequence[Value], optional: Sequence[b
         else:
             entries[form] = (key, found)
     return from_entries(entries)
-
-
-def fields_of(names: Sequence[str], values: Sequence[Value], optional: Sequence[bool]) -> dict[str, Value]:
-    """Return the fields of a message that are set."""
-    fields: dict[str, Value] = {}
-    for name, value, questioned in zip(names, values, optional, strict=True):
-        found = _entry(name, value) if questioned else value
-        if found is MISSING:
-            fields.pop(name, None)
-        else:
-            fields[name] = found
-    return fields
 
 
 def _entry(key: Value, value: Value) -> Value:
@@ -376,7 +364,7 @@ NAMES: Final[Mapping[str, Any]] = {
     **{each.__name__: each for each in (exceeded, Optional, EvalError, check_key, from_entries, length_hint, look_up)},
     **{each.__name__: each for each in (failed, located, worse, bare, rewrapped, unwrapped, inside, select, present)},
     **{each.__name__: each for each in (absent, elements, pairs, compare, mismatch, pay, equality_cost, member)},
-    **{each.__name__: each for each in (list_of, map_of, fields_of, insert, insert_all)},
+    **{each.__name__: each for each in (list_of, map_of, insert, insert_all)},
     "ABSORBED": ABSORBED,
     "FAILURES": FAILURES,
     "LOOK_UP": LOOK_UP,
@@ -384,7 +372,6 @@ NAMES: Final[Mapping[str, Any]] = {
     "NONE": NONE,
     "NO_OVERLOAD": NO_OVERLOAD,
     "ONE": ONE,
-    "SIZED": frozenset((str, bytes, list, dict)),
     "UNSET": UNSET,
     "UNUSUAL": UNUSUAL,
 }
