@@ -97,7 +97,7 @@ def test_plain_values_of_python() -> None:
     text = "a == [dyn(true), dyn(1), dyn(1.5), dyn('s'), dyn(b'b'), dyn(null), dyn([1])]"
     text += " && string(t) == '2024-01-01T00:00:00+02:00' && k[1].x == 2"
     assert result(environment, text, context) == (celtypes.BoolType, celtypes.BoolType(True))
-    with pytest.raises(celpy.CELEvalError, match="has no type in CEL"):
+    with pytest.raises(celpy.CELEvalError, match="CEL has no type"):
         environment.program(environment.compile("a")).evaluate({"a": object()})
 
 

@@ -1,6 +1,7 @@
 """The tree of an expression, macros expanded, in the shape that cel-go gives it.
 
-Cost, type checking and error places follow from this shape, so it is cel-go's (common/ast/expr.go), node for node.
+Cost, type checking and error positions depend on this shape, so it matches cel-go
+(common/ast/expr.go) node for node.
 Nodes compare and hash by identity: tables of types and references are keyed by node.
 """
 
@@ -18,14 +19,14 @@ Constant: TypeAlias = Union[bool, int, Uint, float, str, bytes, None]  # noqa: U
 
 
 class Literal(msgspec.Struct, frozen=True, eq=False):
-    """A constant. ``position`` here and below: where cel-go places the node, an offset in code points."""
+    """A constant. ``position``, here and below: cel-go's position of the node, an offset in code points."""
 
     position: int
     value: Constant
 
 
 class Ident(msgspec.Struct, frozen=True, eq=False):
-    """A name; with a leading dot it is sought outside of the container only."""
+    """A name. With a leading dot it is looked up outside the container only."""
 
     position: int
     name: str
@@ -41,7 +42,7 @@ class Select(msgspec.Struct, frozen=True, eq=False):
 
 
 class Call(msgspec.Struct, frozen=True, eq=False):
-    """A function, an operator (``_+_``, ``_[_]``, ``_?_:_``, ``_?._`` ...: cel-go's names) or a member call."""
+    """A call of a function, an operator (by cel-go's names: ``_+_``, ``_[_]``, ``_?_:_``, ``_?._``) or a member."""
 
     position: int
     function: str
@@ -50,7 +51,7 @@ class Call(msgspec.Struct, frozen=True, eq=False):
 
 
 class ListLiteral(msgspec.Struct, frozen=True, eq=False):
-    """``[a, ?b]``; ``optional`` holds the indexes of elements behind a question mark."""
+    """``[a, ?b]``; ``optional`` holds the indexes of the optional elements."""
 
     position: int
     elements: tuple[Node, ...]
@@ -58,7 +59,7 @@ class ListLiteral(msgspec.Struct, frozen=True, eq=False):
 
 
 class Entry(msgspec.Struct, frozen=True, eq=False):
-    """``key: value`` of a map, or a field of a message, whose key is then a Literal with its name."""
+    """``key: value`` of a map, or a field of a message, whose key is a Literal with the field's name."""
 
     position: int
     key: Node
@@ -82,9 +83,9 @@ class Message(msgspec.Struct, frozen=True, eq=False):
 
 
 class Comprehension(msgspec.Struct, frozen=True, eq=False):
-    """A fold, what macros expand to: accu = init; for var[, var2] in range while condition: accu = step; result.
+    """The expansion of a macro: accu = init; for var[, var2] in range while condition: accu = step; result.
 
-    ``macro`` is the macro's name (``all``, ``map`` ...), a hint for the runner that changes nothing.
+    ``macro`` is the macro's name (``all``, ``map`` ...), for explanations.
     """
 
     position: int
@@ -102,17 +103,17 @@ class Comprehension(msgspec.Struct, frozen=True, eq=False):
 Node: TypeAlias = Union[Literal, Ident, Select, Call, ListLiteral, MapLiteral, Message, Comprehension]  # noqa: UP007
 
 
-# Walks that do not recurse: a tree may be deeper than Python's stack.
+# Iterative walks: a tree may be deeper than Python's stack.
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 Walk: TypeAlias = Generator[Item, Any, Result]
-"""The walk of one item: it yields items below, is sent what each gave, and returns what the item itself gives."""
+"""The walk of one item: yields the items below it, receives the result of each, and returns the item's own result."""
 
 
 def run(visit: Callable[[Item], Walk[Item, Result]], root: Item) -> Result:
-    """Return what the walk of root gives."""
+    """Return the result of the walk of root."""
     waiting = [visit(root)]
     value: Any = None
     while waiting:
@@ -127,7 +128,7 @@ def run(visit: Callable[[Item], Walk[Item, Result]], root: Item) -> Result:
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """Return the nodes right below, in the order of evaluation as written."""
+    """Return the direct children, in the order of evaluation."""
     match node:
         case Select():
             return (node.operand,)
@@ -146,7 +147,7 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def postorder(root: Node) -> list[Node]:
-    """Return all nodes of a tree, each after those below it, from left to right."""
+    """Return all nodes of a tree in postorder, from left to right."""
     order: list[Node] = []
     pending = [root]
     while pending:
@@ -158,29 +159,31 @@ def postorder(root: Node) -> list[Node]:
 
 
 def copied(root: Node, entry_position: int) -> Node:
-    """Return a tree of new nodes, as cel-go's macros copy: positions stay, but entries of maps and messages move."""
-    made: dict[Node, Node] = {}
+    """Copy a tree as cel-go's macros do: positions are kept, but entries of maps and messages move."""
+    copies: dict[Node, Node] = {}
     for node in postorder(root):
-        made[node] = _copy(node, made, entry_position)
-    return made[root]
+        copies[node] = _copy(node, copies, entry_position)
+    return copies[root]
 
 
-def _copy(node: Node, made: Mapping[Node, Node], entry_position: int) -> Node:
+def _copy(node: Node, copies: Mapping[Node, Node], entry_position: int) -> Node:
     match node:
         case Select():
-            return replace(node, operand=made[node.operand])
+            return replace(node, operand=copies[node.operand])
         case Call():
-            target = None if node.target is None else made[node.target]
-            return replace(node, target=target, args=tuple(made[arg] for arg in node.args))
+            target = None if node.target is None else copies[node.target]
+            return replace(node, target=target, args=tuple(copies[arg] for arg in node.args))
         case ListLiteral():
-            return replace(node, elements=tuple(made[element] for element in node.elements))
+            return replace(node, elements=tuple(copies[element] for element in node.elements))
         case MapLiteral() | Message():
             at = entry_position
-            entries = [replace(each, position=at, key=made[each.key], value=made[each.value]) for each in node.entries]
+            entries = [
+                replace(each, position=at, key=copies[each.key], value=copies[each.value]) for each in node.entries
+            ]
             if isinstance(node, Message):
                 entries = [replace(each, key=replace(each.key, position=at)) for each in entries]
             return replace(node, entries=tuple(entries))
         case Comprehension():
             parts = ("iter_range", "accu_init", "condition", "step", "result")
-            return replace(node, **{name: made[getattr(node, name)] for name in parts})
+            return replace(node, **{name: copies[getattr(node, name)] for name in parts})
     return replace(node)

@@ -1,13 +1,13 @@
-"""Makes the tree of an expression, rule by rule: methods of Builder are named after the rules of the grammar.
+"""Builds the tree of an expression: methods of Builder are named after the rules of the grammar.
 
-Positions are cel-go's (v0.26.0, parser/parser.go): of an operator, a dot or an opening parenthesis its own, of a
-literal its first token's.
+Positions are those of cel-go (v0.26.0, parser/parser.go): of the operator, dot or opening parenthesis, or of a
+literal's first token.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -20,7 +20,7 @@ from trainc.cel.macros import RECEIVER_MACROS, Budget, MacroError, Maker, has
 CONTROL = ("break", "continue", "else", "for", "if", "loop", "return", "while")
 DECLARATIONS = ("as", "const", "function", "import", "let", "namespace", "package", "var", "void")
 RESERVED = frozenset((*CONTROL, *DECLARATIONS))
-"""Words that name no variable and no function, only fields and members. (true, false, null and in are no names.)"""
+"""Words that cannot name variables and functions, only fields and members. (true, false, null and in are not names.)"""
 
 BINARY = {text: f"_{text}_" for text in ("<", "<=", ">", ">=", "==", "!=", "+", "-", "*", "/", "%")} | {"in": "@in"}
 UNARY = {"!": "!_", "-": "-_"}
@@ -37,14 +37,11 @@ READERS: Mapping[str, Callable[[str], Constant]] = {
 }
 LISTS = ("exprlist", "listinits", "mapinits", "fieldinits")
 RENAMING = frozenset(("expr", "conditionalor", "unary_not", "unary_neg", "literal", "ident", "optexpr", *LISTS))
-"""Rules of one symbol that make something of it."""
-
-
-T = TypeVar("T")
+"""Rules of one symbol that have a method."""
 
 
 class Operand(msgspec.Struct, frozen=True):
-    """A left operand with its operator, or the first of a run of operators before their operand."""
+    """A left operand with its operator, or the first of a run of prefix operators."""
 
     operator: Token
     operand: Node | None = None
@@ -52,7 +49,7 @@ class Operand(msgspec.Struct, frozen=True):
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A field of a message; ``start`` is where it begins, ``issue`` what is wrong with its name."""
+    """A field of a message, its offset, and the issue with its name, if any."""
 
     start: int
     entry: Entry
@@ -60,14 +57,14 @@ class Field(msgspec.Struct, frozen=True):
 
 
 class Optional(msgspec.Struct, frozen=True):
-    """An expression, and whether a question mark is before it."""
+    """An expression, and whether a question mark precedes it."""
 
     node: Node
     marked: bool
 
 
 class Chain:
-    """Operands of a run of ``&&`` or of ``||``, and where the operators are."""
+    """Operands of a run of ``&&`` or of ``||``, and the positions of the operators."""
 
     __slots__ = ("operands", "operator", "positions")
 
@@ -81,7 +78,7 @@ Term: TypeAlias = Node | Chain
 
 
 def linked(function: str, left: Term, operator: Token, right: Node) -> Chain:
-    """Return the left chain, or a new one, with one operand more."""
+    """Add an operand to the left chain, or start one."""
     chain = left if isinstance(left, Chain) else Chain(function, left)
     chain.operands.append(right)
     chain.positions.append(operator.start)
@@ -89,7 +86,7 @@ def linked(function: str, left: Term, operator: Token, right: Node) -> Chain:
 
 
 def finished(term: Term) -> Node:
-    """Return a chain as the balanced tree that cel-go makes of it (parser/helper.go, logicManager)."""
+    """Return a chain as a balanced tree, like cel-go (parser/helper.go, logicManager)."""
     return _balanced(term, 0, len(term.positions) - 1) if isinstance(term, Chain) else term
 
 
@@ -101,17 +98,17 @@ def _balanced(chain: Chain, low: int, high: int) -> Node:
 
 
 class Builder:
-    """The making of one tree. ``issues`` collects what is wrong with it, in cel-go's order."""
+    """Builds one tree. ``issues`` collects errors in cel-go's order."""
 
     def __init__(self, macros: frozenset[tuple[str, int]]) -> None:
         self.issues: list[Issue] = []
         self._macros = macros
         self._budget = Budget()
-        self._nested: set[Node] = set()  # what is in parentheses, and so is no part of a message's name
-        self._reserved: dict[Node, tuple[str, Issue]] = {}  # the name that each stands for
+        self._nested: set[Node] = set()  # in parentheses, so not part of a message's name
+        self._reserved: dict[Node, tuple[str, Issue]] = {}  # placeholders of reserved names
 
     def _wrong(self, position: int, message: str) -> Node:
-        """Note an issue and return what stands where no node can be made."""
+        """Record an issue and return a placeholder."""
         self.issues.append(Issue(position, message))
         return Literal(position, None)
 
@@ -157,7 +154,7 @@ class Builder:
     unary_neg = unary_not
 
     def unary(self, before: Operand, operand: Node) -> Node:
-        """``unary_not member | unary_neg member``; an even number of operators is none at all."""
+        """``unary_not member | unary_neg member``; an even number of operators cancels out."""
         if before.run % 2 == 0:
             return operand
         return Call(before.operator.start, UNARY[before.operator.text], None, (operand,))
@@ -193,13 +190,13 @@ class Builder:
         return Call(bracket.start, "_[?_]" if index.marked else "_[_]", None, (operand, index.node))
 
     def member_object(self, operand: Node, brace: Token, *rest: list[Field] | Token) -> Node:
-        """``member "{" [fieldinits] [","] "}"``, where the member can only be a name."""
+        """``member "{" [fieldinits] [","] "}"``, where the member must be a name."""
         fields = []
         first = operand
         while isinstance(first, Select) and not first.test_only and first not in self._nested:
             fields.append(first.field)
             first = first.operand
-        if first in self._reserved:  # no variable after all
+        if first in self._reserved:  # part of a type name, not a variable
             name, issue = self._reserved[first]
             self.issues.remove(issue)
             fields.append(name)
@@ -213,16 +210,10 @@ class Builder:
         if not isinstance(fields, list):
             return
         for field in fields:
-            if field.issue is not None:  # cel-go places it where the list begins
+            if field.issue is not None:  # cel-go reports it at the start of the list
                 index = self.issues.index(field.issue)
                 self.issues[index] = Issue(fields[0].start, field.issue.message)
             yield field.entry
-
-    def fieldinits(
-        self, fields: list[Field] | Field, _: Token | None = None, field: Field | None = None
-    ) -> list[Field]:
-        """``fieldinit | fieldinits "," fieldinit``."""
-        return _appended(fields, field)
 
     def fieldinit(self, *parts: Token | Node) -> Field:
         """``field ":" expr | "?" field ":" expr``."""
@@ -265,7 +256,7 @@ class Builder:
         return self._call(dot.start, ".", name, opening, tuple(rest[0]) if isinstance(rest[0], list) else ())
 
     def _call(self, start: int, dot: str, name: Token, opening: Token, args: tuple[Node, ...]) -> Node:
-        if name.text in RESERVED:  # cel-go does not look at its arguments then
+        if name.text in RESERVED:  # cel-go then ignores its arguments
             self.issues = [issue for issue in self.issues if issue.position < start]
             return self._wrong(start, f"reserved identifier: {name.text}")
         return Call(opening.start, dot + name.text, None, args)
@@ -292,19 +283,14 @@ class Builder:
         """``"{" [mapinits] [","] "}"``."""
         return MapLiteral(brace.start, tuple(rest[0]) if isinstance(rest[0], list) else ())
 
-    def exprlist(self, nodes: list[Node] | Node, _: Token | None = None, node: Node | None = None) -> list[Node]:
-        """``expr | exprlist "," expr``."""
-        return _appended(nodes, node)
+    def _collect(self, items: Any, _: Token | None = None, item: Any = None) -> list[Any]:
+        """``item | items "," item``."""
+        if item is None:
+            return [items]
+        items.append(item)
+        return items  # type: ignore[no-any-return]
 
-    def listinits(
-        self, nodes: list[Optional] | Optional, _: Token | None = None, node: Optional | None = None
-    ) -> list[Optional]:
-        """``optexpr | listinits "," optexpr``."""
-        return _appended(nodes, node)
-
-    def mapinits(self, entries: list[Entry] | Entry, _: Token | None = None, entry: Entry | None = None) -> list[Entry]:
-        """``mapinit | mapinits "," mapinit``."""
-        return _appended(entries, entry)
+    exprlist = listinits = mapinits = fieldinits = _collect
 
     def mapinit(self, key: Optional, colon: Token, value: Node) -> Entry:
         """``optexpr ":" expr``."""
@@ -315,12 +301,3 @@ class Builder:
         node = parts[-1]
         assert not isinstance(node, Token)
         return Optional(node, len(parts) == 2)
-
-
-def _appended(items: list[T] | T, item: T | None) -> list[T]:
-    """Return the list with an item more, or a new list of the first item."""
-    if not isinstance(items, list):
-        return [items]
-    assert item is not None
-    items.append(item)
-    return items

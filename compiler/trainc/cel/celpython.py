@@ -1,7 +1,7 @@
 """Kubernetes' CEL for users of cel-python: an environment and a runner in place of those of celpy.
 
-Values go in and come out as those of ``celpy.celtypes``. What celpy has no type for comes out as its string
-(quantities, addresses, URLs ...) or, an optional, as its value or null; times lose their nanoseconds.
+Input and output are values of ``celpy.celtypes``. Types that celpy lacks become strings (quantities, addresses, URLs
+...), an optional becomes its value or null, and times are cut to microseconds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class KubernetesExpression(lark.Tree[lark.Token]):
-    """An expression that `KubernetesEnvironment` has compiled; programs of a KubernetesRunner can be made of it."""
+    """An expression compiled by `KubernetesEnvironment`, for `KubernetesRunner`."""
 
     def __init__(self, text: str, checked: Checked, declarations: Declarations) -> None:
         super().__init__("kubernetes", [lark.Token("EXPRESSION", text)])
@@ -46,8 +46,8 @@ class KubernetesExpression(lark.Tree[lark.Token]):
 class KubernetesRunner(Runner):
     """Evaluates an expression as a Kubernetes API server does.
 
-    It takes what a KubernetesEnvironment compiles and trees of a ``celpy.Environment``. Raises CELParseError for a tree
-    that the API server would not accept, and CELUnsupportedError for functions: Kubernetes has none but its own.
+    It runs expressions of KubernetesEnvironment and trees of ``celpy.Environment``. Raises CELParseError for a tree
+    that the API server would reject, and CELUnsupportedError for custom functions, which Kubernetes does not have.
     """
 
     def __init__(
@@ -76,8 +76,8 @@ class KubernetesRunner(Runner):
 class KubernetesEnvironment(Environment):
     """A ``celpy.Environment`` for Kubernetes' CEL: its syntax, types, macros, libraries, errors and limits.
 
-    ``package`` is where unqualified names are looked up first. ``annotations`` give types of variables; a variable
-    without one may have any type.
+    ``package`` is the container of unqualified names. ``annotations`` declare types of variables; a variable without
+    one may have any type.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class KubernetesEnvironment(Environment):
         annotations: Mapping[str, Annotation] | None = None,
         runner_class: type[Runner] | None = None,
     ) -> None:
-        # celpy's __init__ makes the one parser of the process with the tree class of its first caller.
+        # celpy's __init__ would create the process-wide parser with the tree class of its first caller.
         self.package = package
         self.annotations = dict(annotations or {})
         self.runner_class = runner_class or KubernetesRunner
@@ -96,7 +96,7 @@ class KubernetesEnvironment(Environment):
         return _compile(text, self)
 
     def program(self, expr: lark.Tree[lark.Token], functions: dict[str, CELFunction] | None = None) -> Runner:
-        """Return what evaluates an expression; ``functions`` must be empty."""
+        """Return the runner of an expression; ``functions`` must be empty."""
         return self.runner_class(self, expr, functions)
 
 
@@ -111,7 +111,7 @@ def _compile(text: str, environment: Environment) -> KubernetesExpression:
 
 
 def _located(text: str, step: Callable[[], T]) -> T:
-    """Return what a step of compiling returns; raises CELParseError."""
+    """Run a step of compilation; raises CELParseError with the position."""
     try:
         return step()
     except (CompileError, PlanError) as error:
@@ -125,13 +125,13 @@ def _position(text: str, offset: int) -> tuple[int, int]:
 
 
 def _undeclared(tree: Node) -> dict[str, Type]:
-    """Return the names of an expression that may be variables."""
+    """Return the possible variables of an expression, with type dyn."""
     found = {node.name.removeprefix(".") for node in postorder(tree) if isinstance(node, Ident)}
     return dict.fromkeys(found - base(new=False).names.keys(), types.DYN)
 
 
 def _declared(annotations: Mapping[str, Any]) -> dict[str, Type]:
-    """Return the variables that have a type; annotations of functions and messages are not for variables."""
+    """Return the types of annotated variables; annotations of functions and messages are skipped."""
     return {name: _TYPES[found] for name, found in annotations.items() if found in _TYPES and "google." not in name}
 
 
@@ -166,12 +166,12 @@ _TEXTS: Final[Mapping[str, str]] = {
     "list_lit": "[{}]",
     "map_lit": "{{{}}}",
 }
-"""The text of a rule of cel.lark, with a gap for the text of each child; a list of arguments may be missing."""
+"""The text of each rule of cel.lark, with a placeholder per child; an argument list may be missing."""
 _RENAMING: Final = frozenset(("expr", "conditionalor", "conditionaland"))
 
 
 class _Source(Transformer_NonRecursive[lark.Token, str]):
-    """Writes the text of a tree, which celpy does not keep."""
+    """Converts a tree back to text, which celpy does not keep."""
 
     def __default__(self, data: str, children: list[Any], meta: object) -> str:
         if data in ("mapinits", "fieldinits"):
@@ -205,11 +205,11 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def from_celpy(value: Any) -> Value:
-    """Return our value for one of celpy, or for a plain one of Python."""
+    """Convert a value of celpy or Python to ours."""
     for kind, convert in _READERS:
         if isinstance(value, kind):
             return convert(value)
-    raise CELEvalError(f"a value of {type(value)} has no type in CEL")
+    raise CELEvalError(f"CEL has no type for a value of {type(value)}")
 
 
 def _timestamp(value: datetime) -> Timestamp:
@@ -232,11 +232,11 @@ _READERS: Final[tuple[tuple[Any, Callable[[Any], Value]], ...]] = (
     ((list, tuple), lambda value: [from_celpy(item) for item in value]),
     (type, lambda value: TypeValue(_TYPES.get(value, types.DYN))),
 )
-"""What makes a value of ours, by class: bool before int."""
+"""Converters by class: bool before int."""
 
 
 def to_celpy(value: Value) -> Any:
-    """Return celpy's value for one of ours."""
+    """Convert a value of ours to celpy."""
     match value:
         case None:
             return None

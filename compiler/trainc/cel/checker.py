@@ -1,22 +1,22 @@
-"""The static types of an expression, and what its names and calls refer to, as cel-go's checker finds them.
+"""Infers the static types of an expression and resolves its names and calls, like cel-go's checker.
 
-Source: cel-go v0.26.0 checker/checker.go, with the options that k8s.io/apiserver v0.34 sets: numbers of different types
-may be ordered, but not tested for equality.
+Source: cel-go v0.26.0 checker/checker.go, with the options of k8s.io/apiserver v0.34: numbers of different types can be
+ordered, but not compared for equality.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import NoneType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trainc.cel import types
 from trainc.cel.ast import (
     Call,
     Comprehension,
-    Entry,
     Ident,
     ListLiteral,
     Literal,
@@ -49,12 +49,13 @@ _CONSTANTS: Mapping[type, Type] = {
     NoneType: types.NULL,
 }
 
+Part = TypeVar("Part", bound=Struct)
 Steps: TypeAlias = Walk[Node, Node]
 """Checks one node, and returns the node that replaces it."""
 
 
 class _State:
-    """What is known of one expression so far: types, references and errors. Errors do not end the checking."""
+    """The state of checking one expression: types, references and errors. An error does not stop the check."""
 
     __slots__ = ("bindings", "environment", "issues", "names", "references", "types")
 
@@ -67,26 +68,26 @@ class _State:
         self.issues: list[Issue] = []
 
     def error(self, position: int, message: str) -> None:
-        """Note an error."""
+        """Record an error."""
         self.issues.append(Issue(position, message))
 
     def undeclared(self, node: Node, name: str) -> None:
-        """Note that nothing has a name."""
+        """Record an undeclared name."""
         container = self.environment.container
         self.error(node.position, f"undeclared reference to '{name}' (in container '{container}')")
         self.types[node] = types.ERROR
 
     def mismatch(self, position: int, expected: Type, found: Type) -> None:
-        """Note a type where another is expected."""
+        """Record a type mismatch."""
         self.error(position, f"expected type '{expected}' but found '{found}'")
 
     def require(self, node: Node, expected: Type) -> None:
-        """Note if a node is not of a type."""
+        """Record an error unless a node has a type."""
         if not self.bindings.assignable(expected, self.types[node]):
             self.mismatch(node.position, expected, self.types[node])
 
     def selected(self, position: int, operand: Node, name: str, optional: bool = False) -> Type:
-        """Return the type of a field of an operand; that of an optional's, or after ``.?``, is optional."""
+        """Return the type of a field of an operand; it is optional for an optional operand or after ``.?``."""
         target, inside = unwrap(self.bindings.substitute(self.types[operand]))
         result = types.DYN
         if target.kind is Kind.MAP:
@@ -100,9 +101,9 @@ class _State:
         return types.optional_of(result) if inside or optional else result
 
     def declared_field(self, position: int, struct: str, name: str) -> Type:
-        """Return the declared type of a struct's field, or that of errors.
+        """Return the declared type of a struct's field, or ERROR.
 
-        Fields named like a word that CEL reserves are declared as ``__word__`` and found under both names
+        Fields named like a reserved word of CEL are declared as ``__word__`` and found by both names
         (k8s.io/apiserver pkg/cel/types.go, FindStructFieldType).
         """
         fields = self.environment.objects.get(struct)
@@ -120,7 +121,7 @@ class _State:
         return found
 
     def resolve(self, node: Call, name: str, overloads: tuple[Overload, ...]) -> None:
-        """Find what a call may mean, by the types of its arguments."""
+        """Find the overloads of a call by the types of its arguments."""
         if name in ("_&&_", "_||_"):
             self._logical(node, overloads[0].id)
             return
@@ -146,7 +147,7 @@ class _State:
             self.references[node] = Reference(overloads=(overload,))
 
     def element(self, node: Node, optional: bool) -> Type:
-        """Return the type that an element adds to its list or map: behind a question mark it must be optional."""
+        """Return the type that an element adds to its list or map: after a question mark it must be optional."""
         type_ = self.types[node]
         if not optional:
             return type_
@@ -156,19 +157,19 @@ class _State:
         return inner
 
     def join(self, before: Type | None, type_: Type) -> Type:
-        """Return the type of elements of a list or map, one more included; dyn if they differ (see validators.py)."""
+        """Return the common type of elements of a list or map; dyn if they differ (validators.py may report it)."""
         if before is None:
             return type_
         return general(before, type_) if self.bindings.assignable(before, type_) else types.DYN
 
     def fit(self, position: int, struct: str, name: str, given: Type) -> None:
-        """Note if a value does not fit the field of a message."""
+        """Record an error if a value does not fit the field of a message."""
         wanted = self.declared_field(position, struct, name)
         if not self.bindings.assignable(wanted, given):
             self.error(position, f"expected type of field '{name}' is '{wanted}' but provided type is '{given}'")
 
     def iterated(self, over: Node, two: bool) -> tuple[Type, Type]:
-        """Return the types of a macro's variables over a range; the second counts only if there are two."""
+        """Return the types of a macro's variables over a range; the second is for macros of two variables."""
         ranged = self.bindings.substitute(self.types[over])
         if ranged.kind is Kind.LIST:
             [element] = ranged.parameters
@@ -235,8 +236,7 @@ def _select(state: _State, node: Select) -> Steps:
         return _refer(state, node, declared)
     operand = yield node.operand
     result = state.selected(node.position, operand, node.field)
-    if operand is not node.operand:
-        node = Select(node.position, operand, node.field, node.test_only)
+    node = _rebuilt(node, operand=operand)
     state.types[node] = types.BOOL if node.test_only else state.bindings.substitute(result)
     return node
 
@@ -258,8 +258,7 @@ def _call(state: _State, node: Call) -> Steps:
             target, function = None, inside
     if function is not None and target is None:
         name = function[0]
-    if name != node.function or target is not node.target or any(map(_differ, args, node.args)):
-        node = Call(node.position, name, target, tuple(args))
+    node = _rebuilt(node, function=name, target=target, args=tuple(args))
     if function is None:
         state.undeclared(node, name)
     else:
@@ -268,11 +267,10 @@ def _call(state: _State, node: Call) -> Steps:
 
 
 def _optional_select(state: _State, node: Call, args: list[Node]) -> Node:
-    """_State ``operand.?field``, whose field the parser makes a string."""
+    """Check ``operand.?field``, whose field is a string literal."""
     operand, name = args
     assert isinstance(name, Literal)
-    if operand is not node.args[0]:
-        node = Call(node.position, node.function, None, (operand, name))
+    node = _rebuilt(node, args=(operand, name))
     result = state.selected(node.position, operand, str(name.value), optional=True)
     state.types[node] = state.bindings.substitute(result)
     state.references[node] = Reference(overloads=("select_optional_field",))
@@ -286,8 +284,7 @@ def _list(state: _State, node: ListLiteral) -> Steps:
         element = yield each
         elements.append(element)
         joined = state.join(joined, state.element(element, index in node.optional))
-    if any(map(_differ, elements, node.elements)):
-        node = ListLiteral(node.position, tuple(elements), node.optional)
+    node = _rebuilt(node, elements=tuple(elements))
     joined = state.bindings.fresh() if joined is None else joined
     state.types[node] = state.bindings.bounded(types.list_of(joined))
     return node
@@ -302,11 +299,10 @@ def _map(state: _State, node: MapLiteral) -> Steps:
         keys = state.join(keys, state.types[key])
         value = yield entry.value
         values = state.join(values, state.element(value, entry.optional))
-        entries.append(_entry(entry, key, value))
+        entries.append(_rebuilt(entry, key=key, value=value))
     if keys is None or values is None:
         keys, values = state.bindings.fresh(), state.bindings.fresh()
-    if any(map(_differ, entries, node.entries)):
-        node = MapLiteral(node.position, tuple(entries))
+    node = _rebuilt(node, entries=tuple(entries))
     state.types[node] = state.bindings.bounded(types.map_of(keys, values))
     return node
 
@@ -322,22 +318,15 @@ def _message(state: _State, node: Message) -> Steps:
     entries = []
     for entry in node.entries:
         value = yield entry.value
-        entries.append(_entry(entry, entry.key, value))
-        # The name of a field is no expression; it is a node for the sake of one shape of entries.
+        entries.append(_rebuilt(entry, value=value))
+        # The name of a field is not an expression, but entries of maps and messages share one class.
         assert isinstance(entry.key, Literal)
         state.types[entry.key] = types.STRING
         state.fit(entry.position, struct, str(entry.key.value), state.element(value, entry.optional))
-    if declared.name != node.type_name or any(map(_differ, entries, node.entries)):
-        node = Message(node.position, declared.name, tuple(entries))
+    node = _rebuilt(node, type_name=declared.name, entries=tuple(entries))
     state.types[node] = result
     state.references[node] = Reference(declared.name)
     return node
-
-
-def _entry(entry: Entry, key: Node, value: Node) -> Entry:
-    if key is entry.key and value is entry.value:
-        return entry
-    return Entry(entry.position, key, value, entry.optional)
 
 
 def _comprehension(state: _State, node: Comprehension) -> Steps:
@@ -354,17 +343,16 @@ def _comprehension(state: _State, node: Comprehension) -> Steps:
     state.names.leave()
     result = yield node.result
     state.names.leave()
-    before = (node.iter_range, node.accu_init, node.condition, node.step, node.result)
-    if any(map(_differ, (over, start, condition, step, result), before)):
-        node = msgspec.structs.replace(
-            node, iter_range=over, accu_init=start, condition=condition, step=step, result=result
-        )
+    node = _rebuilt(node, iter_range=over, accu_init=start, condition=condition, step=step, result=result)
     state.types[node] = state.bindings.substitute(state.types[result])
     return node
 
 
-def _differ(new: object, old: object) -> bool:
-    return new is not old
+def _rebuilt(node: Part, **fields: object) -> Part:
+    """Return the node with these fields, or the same node if they are equal. Nodes compare by identity."""
+    if all(getattr(node, name) == value for name, value in fields.items()):
+        return node
+    return replace(node, **fields)
 
 
 _VISITS: Mapping[type, Callable[[_State, Any], Steps]] = {

@@ -1,10 +1,10 @@
-"""Calls and loops as Python: see codegen.py.
+"""Generates the Python code of calls and loops: see codegen.py.
 
-What policies and rules use most is written out for values of the usual classes, and called for all others. The cost of
-a text that is gone over, ceil(size * 0.1), is (size + 9) // 10.
+The most frequent calls are inlined for values of the usual classes, and call the implementation for others. The cost
+of traversing a string, ceil(size * 0.1), is (size + 9) // 10.
 
-A loop is what a macro expands to (macros.py), and is written by its shape. What all rounds certainly cost is added
-before the first where no round is left out. A round is work, too (work.py).
+A loop is the expansion of a macro (macros.py), and its shape decides the code. Where every iteration runs, their fixed
+cost is added before the first. Iterations also count as work (work.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Write: TypeAlias = Callable[[Writer, plan.Call, list[Term]], Term]
 
 _ORDERS: Final = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">="}
 _SMALL: Final = (bool, int, float)
-"""Classes of results that are no work to make."""
+"""Classes of results that take no work to create."""
 
 
 def call(writer: Writer, node: plan.Call) -> Steps:
@@ -47,7 +47,7 @@ def _general(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
 
 
 def _apply(writer: Writer, node: plan.Call, args: list[Term], name: str) -> None:
-    """Write the call itself, with a cost that is computed; a constant one is left to the caller."""
+    """Write the call itself with its computed cost; the caller charges a constant one."""
     texts = [plain(writer, arg) for arg in args]
     given = f"({''.join(f'{text}, ' for text in texts)})"
     checks = [_check(writer, guard, arg, text) for guard, arg, text in zip(node.guards, args, texts, strict=False)]
@@ -65,7 +65,7 @@ def _apply(writer: Writer, node: plan.Call, args: list[Term], name: str) -> None
 
 
 def _check(writer: Writer, guard: plan.Guard, arg: Term, text: str) -> str:
-    """Return the condition that a guard lets an argument pass; empty where that is certain."""
+    """Return the condition under which an argument fits; empty where it always does."""
     if guard is None or (arg.kind is guard and not arg.maybe):
         return ""
     if isinstance(guard, type):
@@ -96,49 +96,12 @@ def _not(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
     return Term(name, bool)
 
 
-def _has_value(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
-    [arg] = args
-    if not arg.maybe or node.cost != 1:
-        return _general(writer, node, args)
-    name = writer.temporary()
-    writer.charge(1)
-    writer.put(f"{name} = {arg.text} is not MISSING")
-    return Term(name, bool)
-
-
-def _same(kind: type) -> Write:
-    """Return the writer of a conversion of what has the class already: ``int(1)``."""
-
-    def write(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
-        if node.cost != 1:
-            return _general(writer, node, args)
-        name, text = writer.temporary(), plain(writer, args[0])
-        writer.charge(1)
-        writer.put(f"if {text}.__class__ is {kind.__name__}: {name} = {text}")
-        with writer.block("else:"):
-            _apply(writer, node, args, name)
-        return Term(name, kind)
-
-    return write
-
-
-def _size(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
-    if node.cost != 1:
-        return _general(writer, node, args)
-    name, text = writer.temporary(), plain(writer, args[0])
-    writer.charge(1)
-    writer.put(f"if {text}.__class__ in SIZED: {name} = len({text})")
-    with writer.block("else:"):
-        _apply(writer, node, args, name)
-    return Term(name, int)
-
-
 def _equality(writer: Writer, node: plan.Call, args: list[Term]) -> Term:
     left, right = [plain(writer, arg) for arg in args]
     name, constant = writer.temporary(), node.args[1]
     sign = "!=" if node.negates else "=="
     if isinstance(constant, plan.Constant) and (constant.value is None or constant.value.__class__ is bool):
-        # The size of such a value counts as 1, and so does that of whatever it is compared with.
+        # The size of such a value, and so the cost of the comparison, is 1.
         header = f"if {left} is {right} or {left}.__class__ in ONE:"
         usual = f"{name} = {left} is {'not ' if node.negates else ''}{right}; c += 1"
     elif isinstance(constant, plan.Constant) and constant.value.__class__ is str:
@@ -159,10 +122,6 @@ _SPECIAL: Final[Mapping[str, Write]] = {
     **dict.fromkeys(_ORDERS, _order),
     **dict.fromkeys(("_==_", "_!=_"), _equality),
     "!_": _not,
-    "hasValue": _has_value,
-    "int": _same(int),
-    "string": _same(str),
-    "size": _size,
 }
 
 
@@ -179,8 +138,8 @@ def fold(writer: Writer, node: plan.Fold) -> Steps:
     return _searched(writer, node)
 
 
-def _rounds(writer: Writer, node: plan.Fold, range_: Term) -> str:
-    """Write what a loop goes over; the name returned holds a list, or a map whose keys are meant."""
+def _range(writer: Writer, node: plan.Fold, range_: Term) -> str:
+    """Write the range of a loop; the returned name holds a list, or a map to iterate by key."""
     text = plain(writer, range_)
     if range_.kind is list and not node.second and not range_.maybe:
         return text
@@ -192,9 +151,9 @@ def _rounds(writer: Writer, node: plan.Fold, range_: Term) -> str:
     return name
 
 
-def _over(writer: Writer, node: plan.Fold, rounds: str) -> str:
+def _over(writer: Writer, node: plan.Fold, iterated: str) -> str:
     names = [writer.slot(slot) for slot in (node.first, node.second) if slot]
-    return f"for {', '.join(names)} in {rounds}:"
+    return f"for {', '.join(names)} in {iterated}:"
 
 
 def _searched(writer: Writer, node: plan.Fold) -> Steps:
@@ -202,12 +161,12 @@ def _searched(writer: Writer, node: plan.Fold) -> Steps:
     step = node.step
     assert isinstance(step, plan.Logical), "what all() and exists() expand to"
     ending, predicate = step.absorbing, step.terms[1]
-    rounds = _rounds(writer, node, (yield node.iter_range))
+    iterated = _range(writer, node, (yield node.iter_range))
     name, failure, source = writer.temporary(), writer.temporary(), writer.temporary()
-    # Before a round the accumulator is looked at, and in it once more: 1 for each name and call.
+    # The condition and the step of an iteration read the accumulator: 1 per name and call.
     before = IDENT + (2 if ending else 1)
     writer.charge(IDENT)
-    writer.put(f"{name} = {not ending}; {failure} = None; {source} = iter({rounds})")
+    writer.put(f"{name} = {not ending}; {failure} = None; {source} = iter({iterated})")
     with writer.block(_over(writer, node, source)):
         writer.charge(before + IDENT)
         writer.put(f"w += {plan.weight(node)}")
@@ -224,12 +183,12 @@ def _searched(writer: Writer, node: plan.Fold) -> Steps:
 
 
 def _collected(writer: Writer, node: plan.Fold) -> Steps:
-    """Write a loop that makes a list or a map, or counts.
+    """Write a loop that builds a list or a map, or counts.
 
-    Where a condition fails, the conditions of all other elements are evaluated, and the last failure counts.
+    If a condition fails, those of the remaining elements are still evaluated, and the last failure counts.
     """
     assert isinstance(node.start, plan.Constant), "what macros begin with"
-    rounds = _rounds(writer, node, (yield node.iter_range))
+    iterated = _range(writer, node, (yield node.iter_range))
     made, kind = writer.slot(node.accumulator), node.start.value.__class__
     writer.filled[node.accumulator] = kind
     condition, step = _parts(node.step)
@@ -237,7 +196,7 @@ def _collected(writer: Writer, node: plan.Fold) -> Steps:
     writer.put(f"{made} = {_FRESH[kind]}" + (f"; {failure} = None" if condition is not None else ""))
     counted = writer.reserve()
     writer.put(_CHECK)
-    with writer.unpaid(_over(writer, node, rounds)) as opened:
+    with writer.unpaid(_over(writer, node, iterated)) as opened:
         if condition is None:
             yield from _added(writer, step, made)
         else:
@@ -248,7 +207,7 @@ def _collected(writer: Writer, node: plan.Fold) -> Steps:
             writer.put(f"except ABSORBED as e: {failure} = located(e)")
             opened.cost += tried.cost
     cost, weight = opened.cost, plan.weight(node)
-    writer.fill(counted, f"n = len({rounds}); c += n * {cost}; w += n * {weight}")
+    writer.fill(counted, f"n = len({iterated}); c += n * {cost}; w += n * {weight}")
     if condition is not None:
         writer.put(f"if {failure} is not None: raise {failure}")
     if kind is dict:
@@ -258,7 +217,7 @@ def _collected(writer: Writer, node: plan.Fold) -> Steps:
 
 
 def _parts(step: plan.Interpretable) -> tuple[plan.Interpretable | None, plan.Call]:
-    """Return the condition of a step, if it has one, and what it adds to the accumulator."""
+    """Return the condition of a step, if any, and the call that extends the accumulator."""
     condition = None
     if isinstance(step, plan.Access):
         choice = step.attribute
@@ -270,7 +229,7 @@ def _parts(step: plan.Interpretable) -> tuple[plan.Interpretable | None, plan.Ca
 
 
 def _added(writer: Writer, step: plan.Call, made: str) -> Walk[plan.Interpretable, None]:
-    """Write what a round adds."""
+    """Write what an iteration adds."""
     added = step.args[1]
     writer.charge(IDENT + 1)
     if step.function == "_+_" and isinstance(added, plan.MakeList):
@@ -289,9 +248,9 @@ def _added(writer: Writer, step: plan.Call, made: str) -> Walk[plan.Interpretabl
 
 
 def _bound(writer: Writer, node: plan.Fold) -> Steps:
-    """Write what optMap() and sortBy() expand to: a name for a value, which is evaluated where it is first read.
+    """Write the expansion of optMap() and sortBy(): a name for a value, which is evaluated at its first use.
 
-    An empty list is one that ``+`` changes in place, as in cel-go.
+    An empty list is changed in place by ``+``, as in cel-go.
     """
     text, name = writer.slot(node.accumulator), f"p{writer.temporary()}"
     writer.put(f"{text} = UNSET")

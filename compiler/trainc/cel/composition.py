@@ -1,4 +1,4 @@
-"""Compiles expressions; a policy's variables, evaluated when an expression first uses one.
+"""Compiles expressions, and evaluates a policy's variables when an expression first uses them.
 
 Source: k8s.io/apiserver v0.34 pkg/admission/plugin/cel/composition.go and pkg/cel/lazy/lazy.go.
 """
@@ -22,13 +22,13 @@ from trainc.cel.values import Container, EvalError, Undecided, Value
 from trainc.cel.work import PER_COST, Exhausted
 
 MOST = 10_000_000
-"""The largest budget that there is: RuntimeCELCostBudget of k8s.io/apiserver pkg/apis/cel/config.go."""
+"""The largest budget: RuntimeCELCostBudget of k8s.io/apiserver pkg/apis/cel/config.go."""
 
 
 class Problem(NamedTuple):
-    """Why an expression cannot be used, in the server's words; ``position``: an offset in code points.
+    """Why an expression is rejected, as the API server words it; ``position``: an offset in code points.
 
-    ``issues`` are the single errors where it does not compile, by position.
+    ``issues`` are the compile errors by position.
     """
 
     text: str
@@ -37,7 +37,7 @@ class Problem(NamedTuple):
 
 
 class Compiled(NamedTuple):
-    """An expression that can be used."""
+    """A compiled expression."""
 
     checked: Checked
     program: Program
@@ -52,9 +52,10 @@ def compile_expression(
     what: str = "",
     wrong_type: str = "",
 ) -> Compiled | Problem:
-    """Compile an expression whose type must be one of those allowed (none: any), or return why that fails.
+    """Compile an expression whose type must be one of ``allowed`` (empty: any), or return the problem.
 
-    ``what`` is the server's word for the expression in errors, ``wrong_type`` its words for a type not allowed.
+    ``what`` names the expression in errors, ``wrong_type`` is the error for a type that is not allowed. Not ``strict``:
+    type errors are ignored (checker.py).
     """
     try:
         tree = parse(text, environment.macros)
@@ -70,18 +71,21 @@ def compile_expression(
 
 
 Made: TypeAlias = Mapping[str, Compiled | Problem]
-"""Variables, compiled or not, by name."""
+"""Variables by name."""
 
 
 class Variable(NamedTuple):
-    """A variable of a policy, compiled or not."""
+    """A variable of a policy."""
 
     name: str
     made: Compiled | Problem
 
 
 def compose(rows: Iterable[tuple[str, str]], *, params: bool, new: bool = False) -> tuple[Variable, ...]:
-    """Compile variables, (name, expression) each; one may use those before it. ``params``: the policy has params."""
+    """Compile variables, pairs of name and expression; each may use those before it.
+
+    ``params``: the policy has params.
+    """
     found: list[Variable] = []
     for name, text in rows:
         environment = admission(new=new, params=params, variables=variable_types(found))
@@ -90,12 +94,12 @@ def compose(rows: Iterable[tuple[str, str]], *, params: bool, new: bool = False)
 
 
 def variable_types(variables: Iterable[Variable]) -> dict[str, Type | None]:
-    """Return the type of each variable, None for one that does not compile."""
+    """Return the types of variables, None for those that do not compile."""
     return {name: made.checked.type if isinstance(made, Compiled) else None for name, made in variables}
 
 
 class LazyNames(dict[str, Value]):
-    """The values of names; a ``partial`` is called when the name is first read."""
+    """Values by name; a ``partial`` is called when its name is first read."""
 
     __slots__ = ()
 
@@ -110,8 +114,8 @@ class LazyNames(dict[str, Value]):
 class Variables(Container):
     """The value of ``variables`` in one evaluation. ``cost``: the cost of the variables evaluated so far.
 
-    ``charged``: what they take from a budget. Past MOST none is evaluated any more: no budget is larger.
-    ``names``: all that expressions may refer to, with this value as ``variables``.
+    ``charged``: their charge on a budget. Evaluation stops beyond MOST, the largest budget.
+    ``names``: the variables of expressions, with this value as ``variables``.
     """
 
     __slots__ = ("_made", "_values", "charged", "cost", "names")
@@ -125,7 +129,7 @@ class Variables(Container):
 
     @property
     def waiting(self) -> int:
-        """How many have not been evaluated."""
+        """The number of variables not evaluated yet."""
         return len(self._made) - len(self._values)
 
     def get(self, key: Value, default: Value) -> Value:

@@ -1,4 +1,4 @@
-"""What calls cost at run time, and what work their cost does not show: the costs that rows of library/ name.
+"""Run-time costs of calls, and the work that costs do not reflect, as used by the rows of library/.
 
 Sources: interpreter/runtimecost.go of cel-go v0.26.0 and pkg/cel/library/cost.go of k8s.io/apiserver v0.34.
 """
@@ -25,13 +25,13 @@ MESSAGE: Final = 40
 TRAVERSAL: Final = 0.1
 _PATTERN: Final = 0.25
 _UNAFFORDABLE: Final = 2_000_000
-"""More than an expression may ever cost: of a value that holds another many times over, the server walks on and on."""
+"""More than any expression may cost; the server would keep traversing a value that repeats another many times."""
 
 _SIZED: Final = frozenset((str, bytes, list, dict))
 
 
 def actual_size(value: Value) -> int:
-    """Return the size that cost counts: code points, bytes, elements, entries; 1 for what has none."""
+    """Return the size for costs: code points, bytes, elements, entries; 1 for values without a size."""
     kind = value.__class__
     if kind in _SIZED:
         return len(value)
@@ -45,12 +45,12 @@ def actual_size(value: Value) -> int:
 
 
 def plain_size(value: Value) -> int:
-    """Return the size as cel-go's extensions and Kubernetes take it: optionals have none."""
+    """Return the size as cel-go's extensions and Kubernetes count it: 1 for optionals."""
     return 1 if isinstance(value, Optional) else actual_size(value)
 
 
 def traversal(args: Sequence[Value], _: Value) -> int:
-    """Return the cost of walking over all of the first argument."""
+    """Return the cost of traversing the first argument recursively."""
     return _traversal(args[0])
 
 
@@ -75,42 +75,42 @@ def _traversal(value: Value) -> int:
 
 
 def walk(size: int) -> int:
-    """Return the cost of going over a text once."""
+    """Return the cost of traversing a string once."""
     return math.ceil(size * TRAVERSAL)
 
 
 def match(text: int, pattern: int) -> int:
-    """Return the cost of matching texts with patterns of such sizes."""
+    """Return the cost of matching a string with a pattern, by their sizes."""
     return math.ceil((1.0 + text) * TRAVERSAL) * math.ceil(pattern * _PATTERN)
 
 
 def first(args: Sequence[Value], _: Value) -> int:
-    """Return the cost of going over the first argument."""
+    """Return the cost of traversing the first argument."""
     return walk(actual_size(args[0]))
 
 
 def first_plain(args: Sequence[Value], _: Value) -> int:
-    """Return the same, optionals counting 1."""
+    """Return the cost of traversing the first argument; an optional counts as 1."""
     return walk(plain_size(args[0]))
 
 
 def first_plain_twice(args: Sequence[Value], _: Value) -> int:
-    """Return the cost of going over the first argument twice."""
+    """Return the cost of traversing the first argument twice."""
     return math.ceil(plain_size(args[0]) * 2 * TRAVERSAL)
 
 
 def smaller(args: Sequence[Value], _: Value) -> int:
-    """Return the cost of going over the smaller of two arguments."""
+    """Return the cost of traversing the smaller of two arguments."""
     return walk(min(actual_size(args[0]), actual_size(args[1])))
 
 
 def both(args: Sequence[Value], _: Value) -> int:
-    """Return the cost of going over two arguments."""
+    """Return the cost of traversing two arguments."""
     return walk(actual_size(args[0]) + actual_size(args[1]))
 
 
 def product(args: Sequence[Value], _: Value) -> int:
-    """Return the cost of looking for the second argument in the first."""
+    """Return the cost of searching the first argument for the second."""
     return walk(actual_size(args[0])) * walk(actual_size(args[1]))
 
 
@@ -120,22 +120,22 @@ def allocated(factor: float, size: int) -> int:
 
 
 def uint64(number: float) -> int:
-    """Return uint64(number) as Go on amd64 has it."""
+    """Return uint64(number) as Go computes it on amd64."""
     return int(number) % 2**64 if -(2.0**63) <= number < 2.0**64 else 2**63
 
 
 def no_work(_: Sequence[Value], __: Meter) -> None:
-    """Spend nothing before the call, but something for what it returns."""
+    """Spend nothing before the call; its result still counts as work."""
 
 
 def elements(args: Sequence[Value], meter: Meter) -> None:
-    """Spend the work of going over a list."""
+    """Spend the work of traversing a list."""
     if is_list(args[0]):
         spend(meter, len(args[0]))
 
 
 def reading(weight: int) -> Work:
-    """Return what spends weight for every 64 characters of each text, and the own weight of other values."""
+    """Return a function that spends ``weight`` per 64 characters of text, and the weight of other values."""
 
     def prepare(args: Sequence[Value], meter: Meter) -> None:
         amount = 0

@@ -1,4 +1,4 @@
-"""What the names of an expression refer to: variables, functions with their overloads, fields of objects, types.
+"""Declarations of variables, functions, fields and types; name resolution and its results.
 
 Source of the lookup: cel-go v0.26.0 checker/env.go, checker/scopes.go and common/containers/container.go.
 """
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Lookup(Mapping[str, T]):
-    """A table whose entries ``find`` returns by name, None where there is none; ``names`` are those that it lists."""
+    """A mapping whose entries ``find`` returns by name (None: no entry); ``names`` are the keys that it lists."""
 
     def __init__(self, find: Callable[[str], T | None], names: Iterable[str] = ()) -> None:
         self._find = find
@@ -41,15 +41,16 @@ class Lookup(Mapping[str, T]):
 
 
 class Environment(Struct, frozen=True):
-    """All that an expression may refer to.
+    """Everything that an expression may refer to.
 
-    What a place adds: ``variables``, types by name, dots included; ``objects``, fields and their types by name of a
-    struct type (``messages`` count even where they are not among them); ``container`` resolves unqualified names, as
-    cel-go does.
-    What all share (environments.py): ``functions``, overloads by name in cel-go's order of declaration, operators
-    included; ``macros``, names with their number of arguments, as written: ``("map", 3)``; ``names``, identifiers of
+    ``variables``: types by name, dots included; ``objects``: fields and their types by name of the struct type (besides
+    ``messages``); ``container`` resolves unqualified names, as in cel-go.
+
+    Common to all environments (environments.py): ``functions``, overloads by name in cel-go's order of declaration,
+    operators included; ``macros``, names with their number of arguments, ``("map", 3)``; ``names``, identifiers of
     types with the type of each (``type(int)``); ``messages``, as objects, of protobuf; ``constants``, values of
-    identifiers: types, and numbers of enums. A type's name without a constant can be checked, but not planned.
+    identifiers: types, and numbers of enums. The name of a type without a constant passes the check, but cannot be
+    evaluated.
     """
 
     functions: Mapping[str, tuple[Overload, ...]]
@@ -63,7 +64,7 @@ class Environment(Struct, frozen=True):
 
 
 class Declared(Struct, frozen=True):
-    """A declared name: in full, its type, and its value if it is a type or a constant."""
+    """A declaration: its full name, its type, and its value if it is a type or a constant."""
 
     name: str
     type: Type
@@ -72,7 +73,7 @@ class Declared(Struct, frozen=True):
 
 @cache
 def candidates(container: str, name: str) -> tuple[str, ...]:
-    """Return the full names that a name may stand for, the innermost first; a leading dot makes it full already."""
+    """Return the possible full names of a name, innermost first; a name with a leading dot is already full."""
     if name.startswith("."):
         return (name[1:],)
     parts = container.split(".") if container else []
@@ -80,7 +81,7 @@ def candidates(container: str, name: str) -> tuple[str, ...]:
 
 
 def qualified(node: Node) -> str | None:
-    """Return ``a.b.c`` where the node is nothing but names, else None."""
+    """Return ``a.b.c`` if the node consists of names only, else None."""
     fields: list[str] = []
     while isinstance(node, Select):
         if node.test_only:
@@ -91,7 +92,7 @@ def qualified(node: Node) -> str | None:
 
 
 class Names:
-    """The names that are known at one place of an expression; scopes nest as comprehensions do."""
+    """The names in scope; scopes nest like comprehensions."""
 
     __slots__ = ("_environment", "_scopes")
 
@@ -100,7 +101,7 @@ class Names:
         self._scopes: list[dict[str, Type]] = []
 
     def enter(self, variables: dict[str, Type]) -> None:
-        """Open a scope in which variables hide others of their names."""
+        """Open a scope whose variables shadow others."""
         self._scopes.append(variables)
 
     def leave(self) -> None:
@@ -108,7 +109,7 @@ class Names:
         self._scopes.pop()
 
     def find(self, name: str) -> Declared | None:
-        """Return what a name refers to, or None."""
+        """Return the declaration of a name, or None."""
         for full in candidates(self._environment.container, name):
             if (found := self._exact(full)) is not None:
                 return found
@@ -140,11 +141,11 @@ class Names:
 
 
 class Reference(Struct, frozen=True):
-    """What a node refers to.
+    """The declaration that a node refers to.
 
-    ``name``: the full name of an identifier or of a message's type. ``overloads``: the ids of those overloads of a call
-    that its static types allow, in order. ``value``: the constant that an identifier is, a type or an enum's number;
-    an identifier of kind type without a value is one that the server cannot plan.
+    ``name``: the full name of an identifier or of a message's type. ``overloads``: the ids of the overloads of a call
+    that fit its static types, in order. ``value``: the value of a constant, a type or an enum's number; the server
+    cannot evaluate the name of a type without a value.
     """
 
     name: str = ""
@@ -153,9 +154,9 @@ class Reference(Struct, frozen=True):
 
 
 class Checked(Struct, frozen=True):
-    """An expression with its types. In ``root`` names are full, and functions with a namespace have no target.
+    """An expression with its types. Names in ``root`` are full, and functions of a namespace have no target.
 
-    ``types`` has every node of ``root``, ``references`` identifiers, calls and messages; both are empty if unchecked.
+    ``types`` has every node of ``root``, ``references`` identifiers, calls and messages.
     """
 
     root: Node

@@ -1,4 +1,4 @@
-"""What implements a call: the one overload that the checker left, else one found by the types of the arguments.
+"""Selects the implementation of a call: the only overload that fits its static types, else one by the arguments.
 
 Source: planner.go (planCall) of interpreter/ and common/decls/decls.go (Bindings, guards), cel-go v0.26.0.
 """
@@ -26,9 +26,9 @@ _CLASSES: Final = {Kind.BOOL: bool, Kind.INT: int, Kind.DOUBLE: float, Kind.STRI
 def find(
     node: Node, function: str, overload: str, args: tuple[Interpretable, ...], environment: Environment
 ) -> Call | str | None:
-    """Return a call, or None if the environment has no such function.
+    """Return a call, or None if the function is not declared.
 
-    ``overload`` is "" if several are possible. Returns a text, for cel-go's error, if the function does not take this
+    ``overload`` is "" if several fit. Returns a string for cel-go's error if the function does not accept this
     number of arguments.
     """
     overloads = environment.functions.get(function)
@@ -56,22 +56,22 @@ def find(
 
 
 def _nothing(*_: Value) -> Value:
-    """Stand in until the implementation is found."""
+    """Placeholder for the implementation."""
 
 
 def _result(overloads: Sequence[Overload]) -> type | None:
-    """Return the class of what all overloads return, if it is one that Python has."""
+    """Return the Python class of the results, if all overloads have the same."""
     kinds = {each.signature.result.kind for each in overloads}
     return _CLASSES.get(kinds.pop()) if len(kinds) == 1 else None
 
 
 def mismatch(function: str, args: Sequence[Value]) -> EvalError:
-    """Return cel-go's error for arguments that no overload takes."""
+    """Return cel-go's error for arguments that fit no overload."""
     return EvalError(f"no such overload: {function}({', '.join(type_name(type_of(arg)) for arg in args)})")
 
 
 def fits(check: Guard, value: Value) -> bool:
-    """Tell whether a guard lets a value pass."""
+    """Report whether a value passes a guard."""
     if check is None or isinstance(check, type):
         return check is None or value.__class__ is check
     return check(value)
@@ -92,7 +92,7 @@ def _several(function: str, overloads: Sequence[Overload]) -> Run:
 
 
 def guard(declared: Type) -> Guard:
-    """Return what a value of a declared type must be: of lists and maps only the first entry is looked at."""
+    """Return the guard of a declared type; it inspects only the first entry of lists and maps."""
     kind = declared.kind
     if kind in (Kind.DYN, Kind.ANY, Kind.PARAMETER):
         return None

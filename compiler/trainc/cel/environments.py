@@ -1,7 +1,7 @@
-"""What expressions may refer to: Kubernetes' base environment, and what rules and policies add to it.
+"""The environments of expressions: Kubernetes' base environment, and those of rules and policies.
 
-Sources: k8s.io/apiserver v0.34 pkg/cel/environment/base.go, as compiler/tools/celfunctions.py writes it down (names of
-types, and the protobuf messages that cel-go itself knows; functions are the rows of library/); for policies
+Sources: k8s.io/apiserver v0.34 pkg/cel/environment/base.go, extracted by compiler/tools/celfunctions.py (names of
+types, and protobuf messages of cel-go; functions are the rows of library/); for policies
 pkg/admission/plugin/cel (compile.go, composition.go) and pkg/admission/plugin/policy/validating/accessor.go.
 """
 
@@ -31,7 +31,7 @@ Structs = Mapping[str, Mapping[str, Type]]
 
 @cache
 def base(new: bool) -> Environment:
-    """Return the environment of stored expressions, or of ``new`` ones, which know less. It declares no variables."""
+    """Return the environment of stored expressions, or of ``new`` ones, which have fewer functions."""
     data = load_json(FILE)
     structs = frozenset([*data["structs"], *data["messages"]])
     names = {name: parse_type(text, structs) for name, text in data["names"].items()}
@@ -51,12 +51,12 @@ def base(new: bool) -> Environment:
 
 
 def _erased(type_: Type) -> Type:
-    """Return a type as a value: variables of ``list`` and ``map`` are dyn."""
+    """Return a type as a value: the parameters of ``list`` and ``map`` are dyn."""
     return Type(type_.kind, type_.name, tuple(types.DYN for _ in type_.parameters))
 
 
 def free(names: Mapping[str, Type], *, new: bool = False, container: str = "") -> Environment:
-    """Return an environment with variables of given types and a container for unqualified names."""
+    """Return an environment with variables and a container for unqualified names."""
     return replace(base(new), variables=dict(names), container=container)
 
 
@@ -74,10 +74,10 @@ def declared(
     *,
     new: bool = False,
 ) -> Environment:
-    """Return an environment of policies and rules: variables, the struct types that they have, more names of types.
+    """Return an environment of policies and rules, with variables, struct types and further names of types.
 
-    Where struct types are declared, ``duration`` and ``timestamp`` are names of types, too, though of none that could
-    be planned, and the names of scalars are messages without fields; map has any field (pkg/cel/types.go, findScalar).
+    With struct types, ``duration`` and ``timestamp`` are names of types that cannot be evaluated, and the names of
+    scalars are messages without fields; map has any field (pkg/cel/types.go, findScalar).
     """
     known = base(new)
     times = {name: types.type_of(parse_type(name)) for name in ("duration", "timestamp")}
@@ -85,7 +85,7 @@ def declared(
     return replace(
         known,
         variables=dict(variables),
-        objects=ChainMap(objects, known.messages),  # type: ignore[arg-type]  # nothing is written to them
+        objects=ChainMap(objects, known.messages),  # type: ignore[arg-type]  # never written to
         names={**known.names, **times, **names},
         messages={**known.messages, **scalars},
     )
@@ -157,14 +157,14 @@ STRUCTS: Final[Structs] = {
         "reason": types.STRING,
     },
 }
-"""The fields of a request and of its namespace, as far as policies see them."""
+"""The fields of a request and of its namespace that policies can access."""
 
 CONDITION: Final = (types.BOOL,)
 MESSAGE: Final = (types.STRING,)
 ANNOTATION: Final = (types.STRING, types.NULL)
 VARIABLE: Final = (types.ANY, types.DYN)
-"""The types that an expression may have: validations and match conditions, messageExpressions, values of audit
-annotations, variables."""
+"""Allowed types of validations and match conditions, of messageExpressions, of values of audit annotations, and of
+variables."""
 
 
 def admission(
@@ -174,11 +174,11 @@ def admission(
     authorizer: bool = True,
     variables: Mapping[str, Type | None] | None = None,
 ) -> Environment:
-    """Return what an expression of a policy may refer to.
+    """Return the environment of an expression of a policy.
 
-    ``params``: the policy has a paramKind. ``authorizer``: all but messageExpressions have it. ``variables``: those of
-    the policy before the expression, each with the type of its expression, None if that does not compile; match
-    conditions have none, which is ``variables=None``.
+    ``params``: the policy has a paramKind. ``authorizer``: for all but messageExpressions. ``variables``: the types of
+    the variables before the expression, None for one that does not compile; ``variables=None`` is for match
+    conditions, which have none.
     """
     found = {
         "object": types.DYN,
@@ -205,9 +205,9 @@ def admission(
 
 @cache
 def _lists_and_maps() -> Mapping[str, Type]:
-    """Return the lists and maps of request and namespace by their path.
+    """Return the types of the lists and maps of request and namespace by path.
 
-    The server registers them as types of these names (pkg/cel/types.go, buildDeclTypes), though it can plan none.
+    The server registers types of these names (pkg/cel/types.go, buildDeclTypes), although it cannot evaluate them.
     """
     return {name: type_ for root in (REQUEST, NAMESPACE) for name, type_ in _below(root, root)}
 
@@ -221,7 +221,7 @@ def _below(path: str, struct: str) -> Iterator[tuple[str, Type]]:
 
 
 def _field(type_: Type | None) -> Type:
-    """Return the type of a variable as a field: what is neither simple, nor a list or map of such, is dyn."""
+    """Return the type of a variable as a field: simple types and lists and maps of them, else dyn."""
     if type_ is None:
         return types.DYN
     if type_.kind in (Kind.LIST, Kind.MAP):
@@ -233,7 +233,7 @@ _NOT_SIMPLE = frozenset({Kind.DYN, Kind.ERROR, Kind.OPAQUE, Kind.PARAMETER, Kind
 
 
 def refusal(type_: Type, allowed: tuple[Type, ...]) -> str | None:
-    """Return why the server refuses an expression of a type that is not allowed; None if it does not."""
+    """Return the server's error for a type that is not allowed, else None."""
     if any(each.kind is Kind.ANY or exact(each, type_) for each in allowed):
         return None
     if len(allowed) == 1:

@@ -1,4 +1,4 @@
-"""``==``: across types, deep, as cel-go v0.26.0 compares (common/types: Equal and the Equal methods).
+"""Deep equality across types, as in cel-go v0.26.0 (common/types: Equal and the Equal methods).
 
 Numbers of different types are equal as doubles are; NaN equals nothing; null equals null only.
 """
@@ -26,26 +26,26 @@ from trainc.cel.values import (
 from trainc.cel.work import CHARACTERS, Meter, spend
 
 _LONG: Final = 256
-"""How long a text in a list or map is compared for nothing; the work of comparing others is counted."""
+"""Comparing texts in a list or map up to this length counts as no work."""
 
 _COMPARED: Final = 4
-"""The work of comparing two lists or maps, besides that of their elements."""
+"""The work of comparing two lists or maps, in addition to their elements."""
 
 _KEYED: Final = 3
-"""The work of finding the entry of a key that is no string."""
+"""The work of finding an entry by a key that is not a string."""
 
 _SIMPLE: Final = frozenset((str, int, bool, float, bytes, type(None), Uint, Timestamp, Duration))
-"""Kinds of which two values are equal where Python says so."""
+"""Classes with the same equality in Python and CEL."""
 _NUMBERS: Final = frozenset((int, float, Uint))
 
 Pair: TypeAlias = tuple[Any, Any]
 
 
 def equal(left: Value, right: Value, meter: Meter | None = None) -> bool:
-    """Tell whether ``left == right``.
+    """Report whether ``left == right``.
 
-    Raises EvalError("no such overload") where the left side refuses the right: values of libraries and of schemas do.
-    ``meter``: what the work of comparing lists and maps is taken from (work.py).
+    Raises EvalError("no such overload") if a value of a library or schema cannot be compared with the right side.
+    ``meter`` pays for comparing lists and maps (work.py).
     """
     kind, other = left.__class__, right.__class__
     if kind is other:
@@ -81,7 +81,7 @@ def _numbers(left: int | float | Uint, right: int | float | Uint) -> bool:
     one = left.value if isinstance(left, Uint) else left
     two = right.value if isinstance(right, Uint) else right
     if isinstance(one, float) or isinstance(two, float):
-        return float(one) == float(two)  # Go rounds the integer first, too
+        return float(one) == float(two)  # Go also rounds the integer first
     return one == two
 
 
@@ -112,7 +112,7 @@ def _members(pairs: Iterable[Pair], work: int, meter: Meter | None) -> bool:
             if two is MISSING or not equal(one, two, meter):
                 return False
         except EvalError:
-            continue  # cel-go takes only false for an answer here
+            continue  # cel-go ignores failures here
     return True
 
 
@@ -138,9 +138,9 @@ _SAME: Final[Mapping[type, Callable[[Any, Any, Meter | None], bool]]] = {
     Optional: _optionals,
     TypeValue: _types,
 }
-"""What compares two values of one kind."""
+"""Comparison of two values of the same class."""
 
 
 def length(value: Value) -> int:
-    """Return the number of elements, entries, code points or bytes of a value that has a size."""
+    """Return the number of elements, entries, code points or bytes of a value."""
     return len(value.entries) if value.__class__ is KeyedMap else len(value)

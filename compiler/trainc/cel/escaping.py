@@ -1,4 +1,4 @@
-"""How a property's name becomes a CEL identifier, and back (k8s.io/apiserver v0.34 pkg/cel/escaping.go)."""
+"""Escapes names of properties as CEL identifiers, and back (k8s.io/apiserver v0.34 pkg/cel/escaping.go)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ true false null in as break const continue else for function if import let loop 
 """
 
 RESERVED = frozenset(_WORDS.split())
-"""Names that CEL keeps for itself."""
+"""Reserved words of CEL."""
 
 _SEQUENCES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _ESCAPED = {escaped.strip("_"): plain for plain, escaped in _SEQUENCES.items()}
@@ -21,7 +21,7 @@ _NAME = lazy(r"[a-zA-Z_./-][a-zA-Z0-9_./-]*", re.ASCII)
 
 
 def escape(name: str) -> str | None:
-    """Return the identifier of a property, or None where it can have none."""
+    """Return the identifier of a property, or None if it cannot have one."""
     if name in RESERVED:
         return f"__{name}__"
     if not _NAME.fullmatch(name):
@@ -30,7 +30,7 @@ def escape(name: str) -> str | None:
 
 
 def unescape(identifier: str) -> str | None:
-    """Return the property of an identifier, or None where it holds an escape that means nothing."""
+    """Return the property of an identifier, or None if it has an unknown escape."""
     failed = False
 
     def plain(found: re.Match[str]) -> str:

@@ -1,6 +1,6 @@
-"""Strings of a schema's format as values: times, durations and bytes.
+"""Converts strings by the format of their schema: times, durations and bytes.
 
-Source: k8s.io/kube-openapi pkg/validation/strfmt, which reads more than RFC 3339 and Go's durations.
+Source: k8s.io/kube-openapi pkg/validation/strfmt, which accepts more than RFC 3339 and Go's durations.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _UNITS = (
     (86400 * 10**9, ("d",), "day"),
     (7 * 86400 * 10**9, ("w", "wk"), "week"),
 )
-"""Nanoseconds, short names, and what long names begin with."""
+"""Nanoseconds, short names, and the prefix of long names."""
 
 
 def to_duration(text: str) -> Duration:
-    """Return a duration: Go's form, else the sum of all numbers with a unit of Scala's. Raises EvalError."""
+    """Parse a duration: in Go's form, else the sum of all numbers with a unit of Scala. Raises EvalError."""
     nanos = duration_nanos(text)
     if nanos is not None:
         return Duration(nanos)
@@ -49,17 +49,17 @@ def to_duration(text: str) -> Duration:
 
 
 def to_date(text: str) -> Timestamp:
-    """Return midnight UTC of a day, ``2006-01-02``. Raises EvalError."""
+    """Parse a day as its midnight UTC, ``2006-01-02``. Raises EvalError."""
     found = _DATE.fullmatch(text)
     if found is not None:
         days = day_number(*map(int, found.groups()))
         if days is not None:
             return Timestamp(days * 86400 * 10**9)
-    raise EvalError(f"Invalid date formatted string {cut(text)}: it is no day of the calendar")
+    raise EvalError(f"Invalid date formatted string {cut(text)}: no such day")
 
 
 def to_date_time(text: str) -> Timestamp:
-    """Return a time: RFC 3339, or UTC where there is no zone; no text is 1970. Raises EvalError."""
+    """Parse an RFC 3339 time, in UTC if it has no zone; an empty text is 1970. Raises EvalError."""
     if not text:
         return Timestamp(0)
     try:
@@ -69,7 +69,7 @@ def to_date_time(text: str) -> Timestamp:
 
 
 def to_bytes(text: str) -> bytes:
-    """Return the bytes of base64 text of the URL-safe alphabet; line breaks are ignored. Raises EvalError."""
+    """Decode URL-safe base64; line breaks are ignored. Raises EvalError."""
     invalid = _NO_BASE64.search(text)
     at = invalid.start() if invalid is not None else len(text)
     if invalid is None:
@@ -88,4 +88,4 @@ FORMATS: Mapping[str, Callable[[str], Value]] = {
     "date-time": to_date_time,
     "byte": to_bytes,
 }
-"""Readers of strings, by the schema's format; strings of other formats are their own values."""
+"""Parsers by format; strings of other formats stay strings."""

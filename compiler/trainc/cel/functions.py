@@ -1,7 +1,7 @@
-"""What a function of CEL is: one row, beside its code, in the table FUNCTIONS of a module of library/.
+"""The row of a CEL function. Rows are in the table FUNCTIONS of the modules of library/, beside the code.
 
-To add a function, write its code and its row. The checker, the planner and the code generator read the row and nothing
-else (library/__init__.py).
+To add a function, write its code and its row. The checker, the planner and the code generator use only the row
+(library/__init__.py).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Cost: TypeAlias = Callable[[Sequence[Value], Value], int]
 """The cost of a call with arguments and a result."""
 
 Work: TypeAlias = Callable[[Sequence[Value], Meter], None]
-"""Takes from the meter, before a call, the work that its cost does not show (work.py)."""
+"""Spends, before a call, the work that its cost does not reflect (work.py)."""
 
 _AUTHORIZATION = ("Authorizer", "Decision", "GroupCheck", "PathCheck", "ResourceCheck")
 STRUCTS = frozenset(
@@ -31,13 +31,13 @@ STRUCTS = frozenset(
         *(f"kubernetes.authorization.{name}" for name in _AUTHORIZATION),
     )
 )
-"""The types of libraries that cel-go knows as messages; all others are opaque."""
+"""The library types that are messages in cel-go; all others are opaque."""
 
 
 class Signature(NamedTuple):
-    """The types of an overload. ``args`` of a member begin with its receiver.
+    """The types of an overload. ``args`` of a member start with the receiver.
 
-    ``variables``: the names of the type variables, those of the result first, as Go mostly has them.
+    ``variables``: the names of the type variables, those of the result first.
     """
 
     member: bool
@@ -47,10 +47,10 @@ class Signature(NamedTuple):
 
 
 class Overload(Struct, frozen=True):
-    """One signature of a function, as cel-go spells it: that of a member begins with a dot.
+    """One signature of a function in cel-go's notation; that of a member starts with a dot.
 
-    ``run`` takes evaluated arguments whose types fit, the receiver first, and if ``metered`` the meter behind them; it
-    raises EvalError. ``cost`` replaces the function's cost where the checker leaves this overload only.
+    ``run`` receives arguments whose types fit, the receiver first, and if ``metered`` the meter last; it raises
+    EvalError. ``cost`` replaces the function's cost if only this overload fits the static types.
     """
 
     id: str
@@ -68,8 +68,8 @@ class Overload(Struct, frozen=True):
 class Function(Struct, frozen=True):
     """A function with its overloads, in cel-go's order.
 
-    ``run``: implements all overloads at once, and checks its arguments itself. ``stored``: only stored expressions have
-    it, not new ones. ``terse``: its error for wrong types does not name them.
+    ``run``: implements all overloads, and checks its arguments itself. ``stored``: not available to new expressions.
+    ``terse``: its error for wrong types does not name them.
     """
 
     name: str
@@ -112,7 +112,7 @@ def _variables(type_: Type) -> Iterator[str]:
 
 
 def reads(parse: Run) -> Callable[..., bool]:
-    """Return what tells whether a text can be read: isIP(), isQuantity() ..."""
+    """Return a function that reports whether a text can be parsed: isIP(), isQuantity() ..."""
 
     def valid(*args: Value) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""How Go spells CEL's values in texts: strconv.Quote, %g, shortest decimals, and fmt's %v of a value.
+"""Formats CEL's values as Go does: strconv.Quote, %g, shortest decimals, and fmt's %v.
 
 Source: Go's strconv and fmt, cel-go v0.26.0 common/types.
 """
@@ -19,7 +19,7 @@ _MOST = 120
 
 _ELLIPSIS = "..."
 _HEAVY = 1000
-"""Values whose text is this much work are not written into errors."""
+"""Values with more weight than this are not written into errors."""
 
 SECOND, DAY = 10**9, 86400
 MIN_SECONDS, MAX_SECONDS = -62135596800, 253402300799
@@ -31,12 +31,12 @@ CYCLE_DAYS, CYCLE_YEARS = 146097, 400
 
 
 def utf8(text: str) -> bytes:
-    """Return the bytes of a string."""
+    """Encode a string as UTF-8."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def from_utf8(data: bytes) -> str:
-    """Return the string of bytes; what is no UTF-8 becomes U+FFFD."""
+    """Decode UTF-8; invalid bytes become U+FFFD."""
     return data.decode("utf-8", "replace")
 
 
@@ -52,7 +52,7 @@ def shortest(number: float) -> str:
 
 
 def cut(text: str) -> str:
-    """Return a text as an error quotes it: an input may hold megabytes, and secrets behind its first words."""
+    """Shorten a text for an error: an input may be megabytes long, or contain secrets."""
     return text if len(text) <= _MOST else text[: _MOST - len(_ELLIPSIS)] + _ELLIPSIS
 
 
@@ -62,7 +62,7 @@ def quote_cut(text: str) -> str:
 
 
 def shown(value: Value) -> str:
-    """Return what fmt's ``%v`` prints for a value of cel-go, cut, in time that does not depend on its size."""
+    """Return fmt's ``%v`` of a value of cel-go, shortened, in time independent of its size."""
     parts, size = [], 0
     for part in _pieces(value):
         parts.append(part)
@@ -117,12 +117,12 @@ def _bytes(value: bytes) -> str:
 
 
 def fraction(nanos: int) -> str:
-    """Return the fraction of a second with its point; nothing for 0."""
+    """Return the fraction of a second with its point; empty for 0."""
     return f".{nanos:09d}".rstrip("0") if nanos else ""
 
 
 class Civil(NamedTuple):
-    """A time on a calendar and a clock. ``year`` may be one that a datetime does not have: 0 or 10000."""
+    """A date and time of day. ``year`` may be 0 or 10000, which datetime does not support."""
 
     year: int
     moment: datetime
@@ -134,7 +134,7 @@ class Civil(NamedTuple):
 
 
 def civil(time: Timestamp, offset: int) -> Civil:
-    """Return what calendar and clock show of a time, offset seconds east of UTC."""
+    """Return the date and time of day at an offset in seconds east of UTC."""
     seconds, nanos = divmod(time.nanos, SECOND)
     seconds += offset
     cycles = 1 if seconds < MIN_SECONDS else -1 if seconds > MAX_SECONDS else 0
@@ -162,7 +162,7 @@ def _duration(value: Duration) -> str:
 
 
 def _shortest_ratio(number: int, unit: int) -> str:
-    """Return number / unit as a decimal without zeros at its end; unit is a power of ten, number not negative."""
+    """Return number / unit as a decimal without trailing zeros; unit is a power of ten, number is not negative."""
     whole, rest = divmod(number, unit)
     digits = f"{rest:0{len(str(unit)) - 1}d}".rstrip("0") if rest else ""
     return f"{whole}.{digits}" if digits else str(whole)

@@ -1,4 +1,4 @@
-"""What is wrong with an expression before it runs, and how cel-go prints it (v0.26.0, common/error.go, errors.go)."""
+"""Compile errors of expressions, printed as in cel-go v0.26.0 (common/error.go, errors.go)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import msgspec
 
 
 class Issue(msgspec.Struct, frozen=True):
-    """One error of parsing or checking: cel-go's message, and where, an offset in code points of the expression."""
+    """One error of parsing or checking: cel-go's message, and the offset in code points."""
 
     position: int
     message: str
 
 
 class CompileError(Exception):
-    """An expression that the API server refuses. ``issues`` are in cel-go's order, at least one."""
+    """An expression that the API server rejects. ``issues`` are in cel-go's order, at least one."""
 
     def __init__(self, issues: tuple[Issue, ...]) -> None:
         super().__init__("; ".join(issue.message for issue in issues))
@@ -28,7 +28,7 @@ SNIPPET = 16_384
 def location(text: str, position: int) -> tuple[int, int]:
     """Return line and column of an offset, from 1 and from 0.
 
-    They are (-1, -1) of a negative one, which is nowhere, and (1, -1) where there is no text at all.
+    A negative offset, of no position, gives (-1, -1), and an empty text (1, -1).
     """
     if position < 0 or not text:
         return -1 if text else 1, -1
@@ -36,7 +36,7 @@ def location(text: str, position: int) -> tuple[int, int]:
 
 
 def display(text: str, issues: tuple[Issue, ...]) -> str:
-    """Return the text of all issues of an expression, by their places, at most 100 of them."""
+    """Return the text of an expression's issues, sorted by position, at most 100."""
     shown = sorted(issues[:REPORTED], key=lambda issue: location(text, issue.position))
     blocks = [_block(text, issue) for issue in shown]
     if len(issues) > REPORTED:

@@ -1,4 +1,4 @@
-"""What literals mean, as cel-go reads them (v0.26.0, parser/parser.go and parser/unescape.go)."""
+"""Parses literals like cel-go v0.26.0 (parser/parser.go and parser/unescape.go)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _number(text: str) -> int:
     digits = text.lstrip("-")
     base = 16 if digits.startswith("0x") else 10
     significant = digits.removeprefix("0x").lstrip("0") or "0"
-    # Python refuses to read thousands of decimal digits, and nothing of more than 20 fits anyway.
+    # Python rejects thousands of decimal digits, and more than 20 never fit anyway.
     value = int(significant, base) if len(significant) <= 20 else UINT_MAX + 1
     return -value if text.startswith("-") else value
 
@@ -46,13 +46,13 @@ def double(text: str) -> float:
 
 
 def string(text: str) -> str:
-    """Return what a literal with its quotes means; raises ValueError at a code point that does not exist."""
+    """Return the string of a quoted literal; raises ValueError for an invalid code point."""
     body, raw = _body(text)
     return body if raw else ESCAPE.sub(_character, body)
 
 
 def byte_string(text: str) -> bytes:
-    """Return what a literal means whose text begins with b; raises ValueError at an escape that bytes do not have."""
+    """Return the bytes of a literal that starts with b; raises ValueError for an escape that bytes do not support."""
     body, raw = _body(text[1:])
     parts = [body] if raw else ESCAPE.split(body)  # texts and escapes in turn
     plain = (part.encode("utf-8", "surrogatepass") for part in parts[::2])
@@ -60,7 +60,7 @@ def byte_string(text: str) -> bytes:
 
 
 def _body(text: str) -> tuple[str, bool]:
-    """Return what is between the quotes, with all line ends as ``\\n``, and whether backslashes mean themselves."""
+    """Return the text between the quotes, with line ends as ``\\n``, and whether it is raw."""
     raw = text[0] in "rR"
     quoted = text[1:] if raw else text
     width = 3 if len(quoted) >= 6 and quoted[:3] in ("'''", '"""') else 1

@@ -1,4 +1,4 @@
-"""What macros expand to, node for node as in cel-go v0.26.0.
+"""Expands macros, node for node as cel-go v0.26.0.
 
 Sources: parser/macro.go, cel/library.go (optMap, optFlatMap), ext/comprehensions.go, ext/lists.go (sortBy).
 """
@@ -31,11 +31,11 @@ UNUSED, SORT_INPUT = "#unused", "@__sortBy_input__"
 MAP_INSERT = "cel.@mapInsert"
 
 COPIED_NODES = 50_000
-"""How many nodes optMap and optFlatMap may copy in one expression: in a chain each doubles its receiver."""
+"""The limit of nodes that optMap and optFlatMap copy in one expression: in a chain each doubles its receiver."""
 
 
 class MacroError(Exception):
-    """A macro whose arguments are not what it takes."""
+    """A macro with invalid arguments."""
 
     def __init__(self, position: int, message: str) -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ class MacroError(Exception):
 
 
 class Budget(msgspec.Struct):
-    """How many more nodes may be copied."""
+    """The number of nodes that may still be copied."""
 
     nodes: int = COPIED_NODES
 
@@ -65,7 +65,7 @@ class Maker(msgspec.Struct, frozen=True):
         return Ident(self.position, name)
 
     def accumulator(self) -> Ident:
-        """Return the name of what a fold has so far."""
+        """Return the accumulator of a fold."""
         return Ident(self.position, ACCUMULATOR)
 
     def call(self, function: str, *args: Node) -> Call:
@@ -90,7 +90,7 @@ class Maker(msgspec.Struct, frozen=True):
         condition: Node | None = None,
         result: Node | None = None,
     ) -> Comprehension:
-        """Return a fold into the accumulator, over everything and with the accumulator as result unless said."""
+        """Return a fold into the accumulator; by default over the whole range, with the accumulator as result."""
         condition = condition or self.literal(True)
         names = (*variables, ACCUMULATOR)
         return Comprehension(
@@ -98,14 +98,14 @@ class Maker(msgspec.Struct, frozen=True):
         )
 
     def bind(self, name: str, value: Node, body: Node, reference: Node | None = None) -> Comprehension:
-        """Return ``body`` with a name for a value: a fold over nothing."""
+        """Return ``body`` with a name bound to a value: a fold over an empty list."""
         nothing, reference = self.list(), reference or self.ident(name)
         return Comprehension(
             self.position, nothing, UNUSED, "", name, value, self.literal(False), reference, body, self.name
         )
 
     def copy(self, node: Node) -> Node:
-        """Return the same tree anew; raises MacroError where there have been too many."""
+        """Copy a tree; raises MacroError if too many nodes are copied."""
         self.budget.nodes -= len(postorder(node))
         if self.budget.nodes < 0:
             raise MacroError(self.position, f"expansion of macros copies more than {COPIED_NODES} nodes")
@@ -113,7 +113,7 @@ class Maker(msgspec.Struct, frozen=True):
 
 
 Expander: TypeAlias = Callable[[Maker, Node, tuple[Node, ...]], Node]
-"""Makes the expansion of a macro from its target and arguments; raises MacroError."""
+"""Expands a macro by its target and arguments; raises MacroError."""
 
 
 def _variable(node: Node, wanted: str) -> str:
@@ -145,7 +145,7 @@ Variables: TypeAlias = Callable[[tuple[Node, ...]], tuple[str, str]]
 
 
 def _search(variables: Variables, ending: bool) -> Expander:
-    """Return exists(), which ends where a predicate is true, or all(), which ends where one is false."""
+    """Return exists(), which ends when a predicate is true, or all(), which ends when one is false."""
 
     def expand(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
         names, found = variables(args), make.accumulator()
@@ -168,7 +168,7 @@ def _exists_one(variables: Variables) -> Expander:
 
 
 def _when(make: Maker, conditions: tuple[Node, ...], step: Node) -> Node:
-    """Return a step that is taken only where the condition, if there is one, holds."""
+    """Return a step that applies only if the condition, if any, holds."""
     return make.call("_?_:_", conditions[0], step, make.accumulator()) if conditions else step
 
 
@@ -247,18 +247,18 @@ RECEIVER_MACROS: Mapping[tuple[str, int], Expander] = {
     ("optFlatMap", 2): _opt_flat_map,
     ("sortBy", 2): _sort_by,
 }
-"""By name and number of arguments; ``has``, the only macro that is no member, has no entry."""
+"""By name and number of arguments; ``has``, the only macro that is not a member, is separate."""
 
 
 MACROS = frozenset((*RECEIVER_MACROS, ("has", 1)))
-"""What stored expressions know, and below it what of that new ones do not."""
+"""The macros of stored expressions, and those of them that new ones lack."""
 
 NOT_NEW = frozenset((("sortBy", 2),))
 
 
 def has(position: int, argument: Node) -> Node:
-    """Return the test for a field that ``has(argument)`` is; raises MacroError where argument selects none."""
-    # A has() in a has() is a selection too: cel-go looks at the kind of node alone.
+    """Return the presence test of ``has(argument)``; raises MacroError if argument is not a selection."""
+    # A nested has() is a selection, too: cel-go checks the kind of node only.
     if not isinstance(argument, Select):
         raise MacroError(argument.position, "invalid argument to has() macro")
     return Select(position, argument.operand, argument.field, test_only=True)

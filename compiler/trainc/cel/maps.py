@@ -1,7 +1,7 @@
-"""Maps: how keys are compared, found and inserted.
+"""Maps: comparing, finding and inserting keys.
 
 Source: common/types/map.go of cel-go v0.26.0. A key is stored with its type, so ``{dyn(1): a, dyn(1u): b}`` has two
-entries; a look-up tries the key as it is and then as the other integer type, a double as both.
+entries; a lookup tries the key itself, then the other integer type; for a double both.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from trainc.cel.values import INT_MAX, Container, EvalError, KeyedMap, Opaque, T
 from trainc.cel.work import Panic
 
 _SHARED_ZONES: Final = range(-12 * 3600, 15 * 3600, 3600)
-"""Offsets of which Go keeps one zone; of others every reading of a time makes one, and Go compares where they are."""
+"""Offsets for which Go shares one zone object; Go compares other zones by pointer."""
 
 Entries: TypeAlias = dict[object, tuple[Value, Value]]
 
@@ -31,11 +31,11 @@ class _Missing:
 
 
 MISSING: Final = _Missing()
-"""What find returns where there is no entry."""
+"""Returned by find if there is no entry."""
 
 
 class _ByIdentity:
-    """The form of a key that equals only itself, as a list or a map."""
+    """The form of a key that equals only itself, such as a list or a map."""
 
     __slots__ = ("_value",)
 
@@ -52,13 +52,13 @@ class _ByIdentity:
 def key_form(key: Value) -> object:
     """Return the hashable form of a key in ``KeyedMap.entries``.
 
-    Raises Panic for bytes and for what holds a slice, which Go cannot hash.
+    Raises Panic for bytes and values with slices, which Go cannot hash.
     """
     kind = key.__class__
     if kind is str:
         return key
     if kind is float:
-        return _ByIdentity([]) if math.isnan(key) else (float, key)  # NaN is never found again
+        return _ByIdentity([]) if math.isnan(key) else (float, key)  # NaN is never found
     if kind is int or kind is bool or key is None:
         return (kind, key)
     if kind is bytes:
@@ -74,7 +74,7 @@ def key_form(key: Value) -> object:
 
 
 def make_map(pairs: Iterable[tuple[Value, Value]]) -> Value:
-    """Return the map of pairs; of several values for one key the last counts. Raises Panic as key_form does."""
+    """Return the map of pairs; the last value of a key wins. Raises Panic like key_form."""
     entries: Entries = {}
     for key, value in pairs:
         entries[key_form(key)] = (key, value)
@@ -91,7 +91,7 @@ def from_entries(entries: Entries) -> Value:
 def find(mapping: Value, key: Value) -> Value:
     """Return the value of key in a map, or MISSING.
 
-    Raises EvalError where a schema's object refuses the key, and Panic as key_form does.
+    Raises EvalError if a schema's object rejects the key, and Panic like key_form.
     """
     if mapping.__class__ is dict:
         return mapping.get(key, MISSING) if key.__class__ is str else MISSING
@@ -111,13 +111,13 @@ def _find_keyed(entries: Entries, key: Value) -> Value:
 
 
 def _other_numbers(key: Value) -> tuple[object, ...]:
-    """Return the forms of the integers of another type that equal a number."""
+    """Return the forms of equal integers of other types."""
     if key.__class__ is int:
         return (Uint(key),) if key >= 0 else ()
     if key.__class__ is Uint:
         return ((int, key.value),) if key.value <= INT_MAX else ()
     if key.__class__ is float and key.is_integer():
-        # Go refuses both ends of int64 as doubles: overflow.go, doubleToInt64Checked.
+        # Go rejects both ends of int64 as doubles: overflow.go, doubleToInt64Checked.
         signed = ((int, int(key)),) if -(2.0**63) < key < 2.0**63 else ()
         return (*signed, Uint(int(key))) if 0 <= key < 2.0**64 else signed
     return ()
@@ -140,7 +140,7 @@ def keys(mapping: Value) -> list[Value]:
 
 
 def inserted(mapping: Value, key: Value, value: Value) -> Value:
-    """Return mapping with one more entry (``cel.@mapInsert``). Raises EvalError if the map has the key."""
+    """Return a map with an added entry (``cel.@mapInsert``). Raises EvalError if the map has the key."""
     if find(mapping, key) is not MISSING:
         raise EvalError(f"insert failed: key {shown(key)} already exists")
     if key.__class__ is str and mapping.__class__ is dict:
@@ -149,12 +149,12 @@ def inserted(mapping: Value, key: Value, value: Value) -> Value:
 
 
 def is_map(value: Value) -> bool:
-    """Tell whether a value behaves as a map or an object."""
+    """Report whether a value is a map or an object."""
     return (
         value.__class__ is dict or value.__class__ is KeyedMap or (isinstance(value, Container) and not value.is_list())
     )
 
 
 def is_list(value: Value) -> bool:
-    """Tell whether a value behaves as a list."""
+    """Report whether a value is a list."""
     return value.__class__ is list or (isinstance(value, Container) and value.is_list())

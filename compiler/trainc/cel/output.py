@@ -1,4 +1,4 @@
-"""Values as plain JSON, the way answers are printed.
+"""Converts values to plain JSON, as answers are printed.
 
 Bytes are a list of ints; times and durations ``[seconds, nanoseconds]``, both of one sign in a duration; NaN and the
 infinities strings; a type its name; a map with other than string keys a list of pairs by the JSON of the key; an
@@ -30,10 +30,10 @@ from trainc.cel.values import (
 from trainc.cel.work import Exhausted, Meter, spend
 
 _MOST = 500_000
-"""The most elements of lists and entries of maps that are written."""
+"""The limit of written list elements and map entries."""
 
 _CHARACTERS = 16
-"""How many characters count as one element."""
+"""The number of characters that count as one element."""
 
 
 def plain(value: Value) -> Json:
@@ -60,7 +60,7 @@ def _write(value: Value, meter: Meter) -> Json:
     if isinstance(value, KeyedMap):
         pairs = list(value.entries.values())
         if any(key.__class__ is float and math.isnan(key) for key, _ in pairs):
-            raise EvalError("no such key: NaN")  # for that is how the server reads a map, too
+            raise EvalError("no such key: NaN")  # the server looks up each key of a map
         return _pairs(pairs, meter)
     if isinstance(value, Optional):
         return _write(value.value, meter) if value.present else None
@@ -72,7 +72,7 @@ def _write(value: Value, meter: Meter) -> Json:
             return _list(list(value), meter)
         return _pairs([(key, value.get(key, None)) for key in value], meter)
     if isinstance(value, EvalError):
-        raise value  # that an optional holds
+        raise value  # inside an optional
     raise TypeError(f"no value of CEL: {value.__class__.__name__}")
 
 
@@ -100,7 +100,7 @@ def _pairs(pairs: list[tuple[Value, Value]], meter: Meter) -> Json:
 
 
 def _key_text(key: Json) -> str:
-    """Return what pairs are ordered by: the JSON of a key, doubles with a point."""
+    """Return the sort key of a pair: the JSON of its key, doubles with a point."""
     if isinstance(key, float):
         text = general(key)
         return text if "." in text or "e" in text else f"{text}.0"

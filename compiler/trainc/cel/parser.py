@@ -1,4 +1,4 @@
-"""Parses expressions into the tree that cel-go v0.26.0 makes of them, macros expanded."""
+"""Parses expressions into the same trees as cel-go v0.26.0, with macros expanded."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from trainc.cel.lalr import (
 from trainc.cel.literals import ESCAPE, ONE_CHARACTER_ESCAPES
 
 WHOLE = -1
-"""The position of an issue that concerns the whole expression."""
+"""The position of an issue with the whole expression."""
 CODE_POINTS = 100_000
 LIMIT = 250
 """How deeply expressions may nest."""
@@ -74,7 +74,7 @@ def _building(automaton: Tables) -> Actions:
     return actions(automaton, build.Builder, build.RENAMING)
 
 
-# Syntax errors: the first one, in our own words. cel-go refuses the same expressions in ANTLR's.
+# Syntax errors: only the first one, in our own words. cel-go rejects the same expressions in ANTLR's.
 
 PREFIX = "Syntax error: "
 DOUBLED = {"&": "&&", "|": "||", "=": "=="}
@@ -87,13 +87,13 @@ FOLLOWING = {
     "RBRACE": "'}'",
     END: "the end of the expression",
 }
-"""What may follow an operand besides operators."""
+"""Terminals besides operators that may follow an operand."""
 SHOWN = 30
-"""How many characters of a token a message shows."""
+"""The number of characters of a token in a message."""
 
 
 def syntax_error(text: str, automaton: Tables, tokens: Sequence[Token], error: UnexpectedToken) -> Issue:
-    """Return what is wrong with a text; ``tokens`` are those of the text."""
+    """Return the first syntax error of a text with these tokens."""
     if error.token.kind == BROKEN:
         return _broken(text, error.token)
     position, message = _unexpected(automaton, tokens, error)
@@ -101,7 +101,7 @@ def syntax_error(text: str, automaton: Tables, tokens: Sequence[Token], error: U
 
 
 def _broken(text: str, token: Token) -> Issue:
-    """Describe a character at which no token begins."""
+    """Describe a character that starts no token."""
     if token.text in ("'", '"'):
         return _string(text, token)
     if token.text in DOUBLED:
@@ -110,7 +110,7 @@ def _broken(text: str, token: Token) -> Issue:
 
 
 def _string(text: str, quote: Token) -> Issue:
-    """Describe a string that does not end, or the escape sequence that breaks it."""
+    """Describe an unclosed string, or the invalid escape sequence in it."""
     position = quote.start + 1
     while position < len(text) and text[position] not in "\r\n":
         if text[position] == "\\" and (escape := ESCAPE.match(text, position)):
@@ -123,7 +123,7 @@ def _string(text: str, quote: Token) -> Issue:
 
 
 def _unexpected(automaton: Tables, tokens: Sequence[Token], error: UnexpectedToken) -> tuple[int, str]:
-    """Return where a token is that does not fit, and the message."""
+    """Return the position of an unexpected token, and the message."""
     token = error.token
     before = [each for each in tokens if each.start < token.start]
     if not error.states:
@@ -137,7 +137,7 @@ def _unexpected(automaton: Tables, tokens: Sequence[Token], error: UnexpectedTok
 
 
 def _wanted(automaton: Tables, states: Sequence[int]) -> str:
-    """Return what may follow in a state."""
+    """Describe what may follow in a state."""
     if accepts(automaton, states, "INT_LIT"):
         return "an expression"
     if accepts(automaton, states, "ESC_IDENT"):

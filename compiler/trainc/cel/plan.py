@@ -1,8 +1,7 @@
-"""A planned expression: what cel-go's planner makes of a tree, node for node (interpreter/interpretable.go, v0.26.0).
+"""A planned expression, node for node as in cel-go's planner (interpreter/interpretable.go, v0.26.0).
 
-Cost follows from these nodes and their ids rather than from the tree: a chain of fields and indexes is one attribute,
-and a branch of ``?:`` that is an attribute is resolved without being evaluated as a node. codegen.py writes
-them as functions of Python.
+Costs depend on these nodes rather than on the tree: a chain of fields and indexes is one attribute, and a branch of
+``?:`` that is an attribute is not a node. codegen.py generates Python functions from them.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from trainc.cel.functions import Cost, Run, Work
 from trainc.cel.values import Value
 
 Id: TypeAlias = Node
-"""What cel-go numbers; here the node of the tree itself."""
+"""The id of a node, which cel-go numbers: the node of the tree."""
 
 Guard: TypeAlias = Union[type, Callable[[Value], bool], None]  # noqa: UP007 - as the other aliases
-"""The class that a value must have, or what tells whether it fits; None where anything does."""
+"""The class or the predicate that a value must match; None for any value."""
 
 
 class ConstantQualifier(Struct, frozen=True, eq=False):
-    """``.name`` or ``[1]``; ``test_only`` asks for presence only, ``optional`` is behind a question mark."""
+    """``.name`` or ``[1]``; ``test_only`` tests for presence only, ``optional`` follows a question mark."""
 
     id: Id
     value: Value
@@ -58,7 +57,7 @@ class AbsoluteAttribute(Struct, frozen=True, eq=False):
 
 
 class RelativeAttribute(Struct, frozen=True, eq=False):
-    """Any other value and what qualifies it."""
+    """Any other value and its qualifiers."""
 
     base: Id
     operand: Interpretable
@@ -66,7 +65,7 @@ class RelativeAttribute(Struct, frozen=True, eq=False):
 
 
 class ConditionalAttribute(Struct, frozen=True, eq=False):
-    """``condition ? truthy : falsy``; what qualifies it qualifies both branches."""
+    """``condition ? truthy : falsy``; its qualifiers apply to both branches."""
 
     base: Id
     condition: Interpretable
@@ -87,14 +86,14 @@ class Constant(Struct, frozen=True, eq=False):
 
 
 class Access(Struct, frozen=True, eq=False):
-    """An attribute evaluated. ``test``: the id of the has() that it is, if it is one."""
+    """The evaluation of an attribute. ``test``: the id of its has(), if it is one."""
 
     attribute: Attribute
     test: Id | None = None
 
     @property
     def id(self) -> Id:
-        """Return what cost knows it by."""
+        """The id for costs."""
         return attribute_id(self.attribute) if self.test is None else self.test
 
 
@@ -107,11 +106,11 @@ class Logical(Struct, frozen=True, eq=False):
 
 
 class Call(Struct, frozen=True, eq=False):
-    """A function. ``guards``: what each argument must be, a class or a predicate, before ``run`` may be called.
+    """A call of a function. ``guards``: what each argument must match before ``run`` is called.
 
-    ``work``: what takes the work of the call from the meter; ``metered``: ``run`` takes the meter, too. ``kind``: the
-    class of what it returns, where that is certain. ``terse``: its error for wrong types does not name them.
-    ``negates``: it is ``!=``, which cel-go finds true where ``==`` fails.
+    ``work`` spends the work of the call; ``metered``: ``run`` also takes the meter. ``kind``: the class of the result,
+    if certain. ``terse``: its error for wrong types does not name them. ``negates``: it is ``!=``, which is true in
+    cel-go if ``==`` fails.
     """
 
     id: Id
@@ -128,7 +127,7 @@ class Call(Struct, frozen=True, eq=False):
 
 
 class MakeList(Struct, frozen=True, eq=False):
-    """``[a, ?b]``; ``optional`` says of each element whether it is behind a question mark."""
+    """``[a, ?b]``; ``optional``: whether each element follows a question mark."""
 
     id: Id
     elements: tuple[Interpretable, ...]
@@ -145,7 +144,7 @@ class MakeMap(Struct, frozen=True, eq=False):
 
 
 class MakeMessage(Struct, frozen=True, eq=False):
-    """``name{field: value}``; ``make`` takes the name and the fields that are set."""
+    """``name{field: value}``; ``make`` receives the name and the fields that are set."""
 
     id: Id
     type_name: str
@@ -156,7 +155,7 @@ class MakeMessage(Struct, frozen=True, eq=False):
 
 
 class Fold(Struct, frozen=True, eq=False):
-    """A comprehension. Slots of the frame hold the accumulator and the variables; ``second`` is 0 if there is one."""
+    """A comprehension. Slots of the frame hold the accumulator and the variables; ``second`` is 0 for one variable."""
 
     id: Id
     iter_range: Interpretable
@@ -179,7 +178,7 @@ class Or(Struct, frozen=True, eq=False):
 
 
 class Membership(Struct, frozen=True, eq=False):
-    """``argument in [constants]``, whose forms (maps.key_form) are known beforehand."""
+    """``argument in [constants]``, given by their forms (maps.key_form)."""
 
     id: Id
     argument: Interpretable
@@ -192,7 +191,7 @@ Interpretable: TypeAlias = Union[  # noqa: UP007 - as the other aliases
 
 
 def attribute_id(attribute: Attribute) -> Id:
-    """Return what cost knows an attribute by: its last qualifier, if it has one."""
+    """Return the id of an attribute for costs: its last qualifier, if any."""
     if isinstance(attribute, ConditionalAttribute):
         truthy, falsy = attribute_id(attribute.truthy), attribute_id(attribute.falsy)
         return truthy if truthy is falsy else attribute.base

@@ -1,7 +1,7 @@
 """Plans a tree: names become slots, chains of fields attributes, calls implementations, constants values.
 
-What is constant is evaluated here: literals, conversions, patterns, lists to look in; what fails then is refused before
-it ever runs, whatever the expression makes of it. Source: interpreter/planner.go, attributes.go, decorators.go and
+Constants are evaluated here: literals, conversions, patterns, lists to search. A failure rejects the expression, even
+if it would be absorbed at run time. Source: interpreter/planner.go, attributes.go, decorators.go and
 optimizations.go of cel-go v0.26.0, pkg/cel/library/regex.go of k8s.io/apiserver v0.34.
 """
 
@@ -56,7 +56,7 @@ FIRST_SLOT: Final = max(COST, WORK, LIMIT) + 1
 
 
 class PlanError(CompileError):
-    """An expression that checks but that the server cannot make a program of; ``message`` is cel-go's."""
+    """An expression that passes the check but cannot be planned; ``message`` is cel-go's."""
 
     def __init__(self, position: int, message: str) -> None:
         super().__init__((Issue(position, message),))
@@ -64,7 +64,7 @@ class PlanError(CompileError):
 
 
 class Slots:
-    """The slots given out so far. Variables of macros hide others of their names, from the innermost outwards."""
+    """Allocates slots. Variables of inner macros shadow those of outer ones."""
 
     __slots__ = ("_scopes", "size", "variables")
 
@@ -74,7 +74,7 @@ class Slots:
         self.size = FIRST_SLOT
 
     def new(self) -> int:
-        """Return a slot that nothing else has."""
+        """Return a new slot."""
         self.size += 1
         return self.size - 1
 
@@ -87,7 +87,7 @@ class Slots:
         self._scopes.pop()
 
     def find(self, name: str) -> int:
-        """Return the slot of a name; one that no macro has is a variable of the whole expression."""
+        """Return the slot of a name; a name of no macro is a free variable."""
         for scope in reversed(self._scopes):
             if name in scope:
                 return scope[name]
@@ -98,12 +98,12 @@ class Slots:
 
 
 def plan_tree(checked: Checked, environment: Environment, slots: Slots) -> plan.Interpretable:
-    """Return the plan of an expression. Raises PlanError for what the server cannot make a program of."""
+    """Return the plan of an expression. Raises PlanError."""
     return run(_Planner(checked, environment, slots).visit, checked.root)
 
 
 class _Planner:
-    """The planning of one expression."""
+    """Plans one expression."""
 
     __slots__ = ("_checked", "_environment", "_slots")
 
@@ -113,7 +113,7 @@ class _Planner:
         self._slots = slots
 
     def visit(self, node: Node) -> Steps:
-        """Return the planning of a node."""
+        """Plan a node."""
         return _VISITS[node.__class__](self, node)
 
     def literal(self, node: Literal) -> Steps:
@@ -172,7 +172,7 @@ class _Planner:
         return self._plain(node, function, overload, tuple(args), parts)
 
     def _function(self, node: Call) -> tuple[Node | None, str, str]:
-        """Return the target of a call, the full name of its function, and the one overload that is left, if one is."""
+        """Return the target of a call, the full name of its function, and its overload, if only one fits."""
         reference = self._checked.references.get(node)
         if reference is not None:
             return node.target, node.function, reference.overloads[0] if len(reference.overloads) == 1 else ""
@@ -257,7 +257,7 @@ class _Planner:
         return plan.MakeMessage(node, name, fields, tuple(values), optional, make_message)
 
     def comprehension(self, node: Comprehension) -> Steps:
-        """Plan what macros expand to."""
+        """Plan the expansion of a macro."""
         start = yield node.accu_init
         iter_range = yield node.iter_range
         accumulator, first = self._slots.new(), self._slots.new()
@@ -312,7 +312,7 @@ def _membership(call: plan.Call, argument: plan.Interpretable, values: list[Valu
 
 
 def _forms(value: Value) -> list[object]:
-    """Return the forms of a value and of its equals among numbers of other types."""
+    """Return the forms of a value and of equal numbers of other types."""
     found = [key_form(value)]
     for convert in _OTHERS.get(value.__class__, ()):
         try:
@@ -332,7 +332,7 @@ _OTHERS: Final[Mapping[type, tuple[Callable[..., Value], ...]]] = {
 
 
 def _patterned(call: plan.Call, pattern: Value, known: bool) -> plan.Interpretable:
-    """Return a call with a constant pattern; ``known``: the checker has seen that it is right."""
+    """Return a call with a constant pattern; ``known``: the checker has validated it."""
     if pattern.__class__ is not str:
         return call
     if not known:

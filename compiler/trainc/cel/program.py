@@ -1,4 +1,4 @@
-"""Programs: expressions that can be evaluated, with the values, errors and costs of the API server."""
+"""Programs: expressions to evaluate, with the values, errors and costs of the API server."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from trainc.cel.work import PER_COST
 __all__ = ["LIMIT", "Outcome", "PlanError", "Program", "plan"]
 
 LIMIT = 1_000_000
-"""What one expression may cost: PerCallLimit of k8s.io/apiserver pkg/apis/cel/config.go."""
+"""The cost limit of one expression: PerCallLimit of k8s.io/apiserver pkg/apis/cel/config.go."""
 
 Names: TypeAlias = Mapping[str, Value]
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """The result of an evaluation: a value, or an error, or why it cannot be known offline; and its cost.
+    """The result of an evaluation: a value, an error, or the reason why it is undecided offline; and its cost.
 
-    The cost is exact where the expression has a value. ``work``: what the meter counted (work.py).
+    The cost is exact if there is a value. ``work``: see work.py.
     """
 
     value: Value
@@ -36,12 +36,12 @@ class Outcome(msgspec.Struct, frozen=True):
 
     @property
     def charge(self) -> int:
-        """What it takes from the budget of an object: its cost, or more if the work was out of all proportion."""
+        """The charge on the budget of an object: the cost, or more if the work is out of proportion."""
         return max(self.cost, self.work // PER_COST)
 
 
 class Program:
-    """An expression that can be evaluated, any number of times and by several threads at once."""
+    """A compiled expression; it can be evaluated repeatedly and by several threads at once."""
 
     __slots__ = ("_function", "_plan", "_variables")
 
@@ -52,13 +52,13 @@ class Program:
 
     @property
     def names(self) -> Iterator[str]:
-        """The variables that it refers to."""
+        """The names of its variables."""
         return iter(self._variables)
 
     def evaluate(self, variables: Names, limit: int = LIMIT) -> Outcome:
-        """Evaluate with the values of variables, of which an EvalError or Undecided fails where it is used.
+        """Evaluate with the values of variables; an EvalError or Undecided fails where it is used.
 
-        The work done is bounded, too, whatever the limit of cost (work.py).
+        The work is also limited, independently of the cost (work.py).
         """
         value, cost, work = self.run(variables, limit)
         if value.__class__ is EvalError:
@@ -69,12 +69,12 @@ class Program:
 
     def run(self, variables: Names, limit: int = LIMIT) -> tuple[Value, int, int]:
         """Return the value, or an EvalError or Undecided in its place, with cost and work."""
-        if self._function is None:  # most expressions of a policy are checked, and never evaluated
+        if self._function is None:  # most expressions of a policy are never evaluated
             self._function = make(self._plan, self._variables)
         return self._function(variables, limit)
 
 
 def plan(checked: Checked, environment: Environment) -> Program:
-    """Return the program of an expression. Raises PlanError where the server cannot make one, as of int("x")."""
+    """Return the program of an expression. Raises PlanError for an invalid constant such as int("x")."""
     slots = Slots()
     return Program(plan_tree(checked, environment, slots), slots)

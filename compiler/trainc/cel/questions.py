@@ -1,7 +1,6 @@
-"""Answers questions about expressions, as `trainc cel` and `trainc cel --jsonl` put them (docs/cel.md).
+"""Answers the questions of `trainc cel` and `trainc cel --jsonl` (docs/cel.md).
 
-An expression is evaluated as the API server evaluates a stored one; ``accepted`` says whether it would take it in a new
-policy or CRD.
+An expression is evaluated like a stored one; ``accepted``: the API server would accept it in a new policy or CRD.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from trainc.cel.values import (
 )
 
 BUDGET: Final = 10_000_000
-"""The cost that an evaluation with its variables may have where a question does not say."""
+"""The default cost limit of an evaluation with its variables."""
 
 OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 TOO_DEEP: Final = "the question is nested too deeply"
@@ -51,11 +50,11 @@ ReadSchema: TypeAlias = Callable[[JsonObject], Schema]
 
 
 class QuestionError(ValueError):
-    """A question that is not valid."""
+    """An invalid question."""
 
 
 class Question(Struct, frozen=True):
-    """A question. ``schema`` is that of self, ``vars`` are the values of names; docs/cel.md has the other fields."""
+    """A question. ``schema`` describes self, ``vars`` are values by name; docs/cel.md explains the other fields."""
 
     env: str
     expr: str
@@ -76,8 +75,8 @@ class Question(Struct, frozen=True):
 class Answer(Struct):
     """The answer to a question.
 
-    ``stage`` is where it ended without a value: compile, eval or undecided. ``position``, an offset in code points, is
-    where an evaluation failed; it is not written.
+    ``stage``: where it ended without a value: compile, eval or undecided. ``position``: the offset in code points of a
+    failed evaluation; not written.
     """
 
     ok: bool = False
@@ -90,7 +89,7 @@ class Answer(Struct):
     position: int | None = None
 
     def written(self) -> JsonObject:
-        """Return it as JSON, with all keys."""
+        """Return the answer as JSON, with all keys."""
         return {name: getattr(self, name) for name in self.__struct_fields__ if name != "position"}
 
     def stop(self, stage: str, error: str) -> Answer:
@@ -99,7 +98,7 @@ class Answer(Struct):
         return self
 
     def settle(self, outcome: Outcome, question: Question, extra: int = 0) -> Answer:
-        """Take the outcome of an evaluation; ``extra`` is the cost of variables."""
+        """Fill in the outcome of an evaluation; ``extra`` is the cost of variables."""
         if outcome.undecided is not None:
             return self.stop("undecided", outcome.undecided)
         self.cost = outcome.cost + extra
@@ -128,7 +127,7 @@ def read_json(text: str) -> Json:
 
 
 def unknown_keys(data: Json) -> tuple[str, ...]:
-    """Return the keys that questions do not have: they are ignored."""
+    """Return the unknown keys of a question, which are ignored."""
     known = {"id", *(each.encode_name for each in msgspec.structs.fields(Question))}
     return tuple(name for name in data if name not in known) if isinstance(data, dict) else ()
 
@@ -160,7 +159,7 @@ def answer(question: Question, read_schema: ReadSchema) -> Answer:
         raise QuestionError(TOO_DEEP) from None
 
 
-# Free variables: of any type (env dyn), or of types that the question gives (env spec)
+# Free variables: of any type (env dyn), or of the types in the question (env spec)
 
 
 def _of_free(question: Question) -> Answer:
@@ -204,7 +203,7 @@ def _of_rule(question: Question, read_schema: ReadSchema) -> Answer:
 
 
 def as_rule(question: Question) -> JsonObject:
-    """Return the fields of a rule that the question has."""
+    """Return the fields of the rule in a question."""
     fields: JsonObject = {
         "message": question.message,
         "messageExpression": question.message_expression,
@@ -216,14 +215,14 @@ def as_rule(question: Question) -> JsonObject:
 
 
 def answer_rule(question: Question, schema: Schema, root: bool) -> Answer:
-    """Answer for self of a schema, ``accepted`` left open; ``root``: self is a whole object. Raises QuestionError."""
+    """Answer for a rule of a schema, without ``accepted``; ``root``: self is a whole object. Raises QuestionError."""
     self_ = declare(schema, root, TYPE_NAME)
     if self_ is None:
-        raise QuestionError("schema: CEL has no type for it")
+        raise QuestionError("schema: cannot be declared as a CEL type")
     values: dict[str, Value] = {}
     for name, value in question.vars.items():
         if name not in (SELF, OLD_SELF):
-            raise QuestionError(f"a rule has no variable {name}")
+            raise QuestionError(f"unknown variable {name}; a rule has self and oldSelf")
         try:
             values[name] = reader(schema, root)(value)
         except EvalError as error:
@@ -248,7 +247,7 @@ _IDENTIFIER: Final = lazy("[_a-zA-Z][_a-zA-Z0-9]*")
 def _of_policy(question: Question) -> Answer:
     for name in question.vars:
         if name not in _GIVEN:
-            raise QuestionError(f"a policy has no variable {name} to give")
+            raise QuestionError(f"unknown variable {name}")
     authorizers = dict.fromkeys(("authorizer", "authorizer.requestResource"), OFFLINE)
     names = {**dict.fromkeys(_GIVEN), "request": {}, **question.vars, **authorizers}
     rows, params = _variables(question), "params" in question.vars
@@ -268,13 +267,13 @@ def _variables(question: Question) -> list[tuple[str, str]]:
     for row in question.variables or []:
         name, text = (row.get("name"), row.get("expression")) if isinstance(row, dict) else (None, None)
         if not isinstance(name, str) or not isinstance(text, str):
-            raise QuestionError("each of variables has a name and an expression")
+            raise QuestionError("each entry of variables needs a name and an expression")
         found.append((name, text))
     return found
 
 
 def _accepted(question: Question, rows: list[tuple[str, str]], params: bool) -> bool:
-    """Tell whether a server would create a policy with this validation and these variables."""
+    """Report whether a server would create a policy with this validation and these variables."""
     message = (question.message or "").strip()
     if not question.expr.strip() or (question.message and not message) or re.search(r"[\r\n]", message):
         return False
@@ -290,7 +289,7 @@ def _accepted(question: Question, rows: list[tuple[str, str]], params: bool) -> 
     made.append(compile_expression(question.expr, environment, CONDITION))
     if text := question.message_expression or "":
         environment = admission(new=True, params=params, authorizer=False, variables=known)
-        made.append(compile_expression(text, environment, MESSAGE) if text.strip() else Problem("it is blank"))
+        made.append(compile_expression(text, environment, MESSAGE) if text.strip() else Problem("empty expression"))
     return all(isinstance(each, Compiled) for each in made)
 
 
@@ -302,14 +301,14 @@ _ANSWERS: dict[str, Callable[[Question], Answer]] = {
 }
 
 
-# Values: plain JSON, with {"t": kind, "v": value} for what JSON lacks
+# Values: plain JSON, with {"t": kind, "v": value} for types that JSON lacks
 
 _SECOND: Final = 10**9
 _SURROGATE: Final = lazy("[\ud800-\udfff]")
 
 
 class TagError(ValueError):
-    """A value that no tag describes."""
+    """A tagged value that is invalid."""
 
 
 def _normalized(value: Json) -> Json:
@@ -326,7 +325,7 @@ def _normalized(value: Json) -> Json:
 
 
 def untag(value: Json) -> Value:
-    """Return the value that tagged JSON stands for. Raises TagError."""
+    """Convert tagged JSON to a value. Raises TagError."""
     if isinstance(value, list):
         return [untag(item) for item in value]
     if not isinstance(value, dict):
@@ -395,9 +394,9 @@ _TAGS: dict[str, Callable[[Any], Value]] = {
 def answer_with_celpy(question: Question) -> Answer:
     """Answer with cel-python's own evaluator, for comparison; the variables of a policy are evaluated first, in order.
 
-    It has no static types, no costs, and none of the functions that Kubernetes adds.
+    It has no static types, no costs, and no functions of Kubernetes.
     """
-    import celpy  # takes 200 ms
+    import celpy  # importing takes 200 ms
     from celpy.adapter import json_to_cel
     from celpy.celparser import CELParseError
     from celpy.evaluation import CELEvalError

@@ -1,4 +1,4 @@
-"""The rules of a CRD, compiled: ``self`` and ``oldSelf`` typed by the schema, the fieldPath, the fields that they read.
+"""Compiles the rules of a CRD: ``self`` and ``oldSelf`` typed by the schema, the fieldPath, the fields that they read.
 
 Source: k8s.io/apiextensions-apiserver v0.34 pkg/apiserver/schema/cel (compilation.go; validation.go, ValidFieldPath).
 """
@@ -23,15 +23,15 @@ from trainc.cel.schemas import Declared, Schema, declare
 
 SELF, OLD_SELF = "self", "oldSelf"
 TYPE_NAME = "selfType"
-"""The name of the type of self, if it is an object (the server adds a number that changes with every run)."""
+"""The type name of self, if it is an object (the server adds a random number)."""
 
 
 class CompiledRule(Struct, frozen=True):
-    """A rule ready to run.
+    """A compiled rule.
 
-    ``rule`` and ``message`` (messageExpression) are None where they are empty or, as ``problem`` and
-    ``message_problem`` say, wrong. ``typed``: its self has a type. ``compares``: it refers to oldSelf. ``field_path``
-    and ``field_text``: where it reports, below its own path.
+    ``rule`` and ``message`` (messageExpression) are None if they are empty or invalid; ``problem`` and
+    ``message_problem`` tell why. ``typed``: self has a type. ``compares``: it refers to oldSelf. ``field_path`` and
+    ``field_text``: the reported path, relative to that of the rule.
     """
 
     rule: Compiled | None = None
@@ -45,9 +45,9 @@ class CompiledRule(Struct, frozen=True):
 
 
 def compile_rule(spec: JsonObject, schema: Schema, root: bool, *, new: bool = False) -> CompiledRule:
-    """Compile an entry of x-kubernetes-validations at schema, as a server does for a stored CRD (or a ``new`` one).
+    """Compile an entry of x-kubernetes-validations at schema, as for a stored CRD (or a ``new`` one).
 
-    ``root``: schema is that of a whole object.
+    ``root``: schema describes a whole object.
     """
     text, message_text = str(spec.get("rule", "")), str(spec.get("messageExpression", ""))
     self_ = declare(schema, root, TYPE_NAME)
@@ -71,7 +71,7 @@ def compile_rule(spec: JsonObject, schema: Schema, root: bool, *, new: bool = Fa
 
 
 def rule_environment(self_: Declared, *, optional_old: bool = False, new: bool = False) -> Environment:
-    """Return what a rule may refer to whose self is declared."""
+    """Return the environment of a rule with this self."""
     old = types.optional_of(self_.type) if optional_old else self_.type
     return declared({SELF: self_.type, OLD_SELF: old}, self_.objects(), new=new)
 
@@ -84,9 +84,9 @@ _CHARACTERS = {**dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True)), "'": "'", 
 
 
 def parse_field_path(text: str, schema: Schema) -> tuple[Path, str]:
-    """Return the path of a fieldPath such as ``.spec.names['a.b']``, and the server's text of it: ``spec.names[a.b]``.
+    """Return the path of a fieldPath such as ``.spec.names['a.b']``, and the server's text for it: ``spec.names[a.b]``.
 
-    Both are empty for one that is not valid or leads nowhere.
+    Both are empty if it is invalid or not in the schema.
     """
     path: list[str] = []
     spelt, end = "", 0
@@ -108,13 +108,13 @@ def parse_field_path(text: str, schema: Schema) -> tuple[Path, str]:
 
 
 def common_selection(root: Node, variable: str) -> Path:
-    """Return the path below a variable of all that an expression reads: a, of ``self.a.b > 1 && self.a.c``."""
+    """Return the common path of all reads below a variable: a, of ``self.a.b > 1 && self.a.c``."""
     columns = zip(*selections(root, variable), strict=False)
     return tuple(steps[0] for steps in takewhile(lambda steps: len({*steps}) == 1, columns))
 
 
 def selections(root: Node, variable: str) -> Iterator[Path]:
-    """Yield the path of every longest chain of fields and constant indexes that begins at a variable."""
+    """Yield the path of each maximal chain of fields and constant indexes from a variable."""
     chains: dict[Node, Path] = {}
     inner: set[Node] = set()
     for node in postorder(root):
@@ -127,7 +127,7 @@ def selections(root: Node, variable: str) -> Iterator[Path]:
 
 
 def _step(node: Node) -> tuple[Node, str | int] | None:
-    """Return the operand of a node that selects a field or a constant index, and which."""
+    """Return the operand and the field or constant index that a node selects."""
     match node:
         case Select(operand=operand, field=field) if (name := unescape(field)) is not None:
             return operand, name

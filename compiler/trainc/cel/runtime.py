@@ -1,7 +1,7 @@
-"""The functions that the Python code of an expression calls (codegen.py), for what it does not write out itself.
+"""The functions that the generated code of an expression calls (codegen.py).
 
-A failure is a Python exception: EvalError for an error of the expression, Undecided for what cannot be known offline.
-``&&``, ``||`` and loops catch both; nothing catches Panic and Exhausted.
+A failure is a Python exception: EvalError for an error of the expression, Undecided for a result that is
+not available offline. ``&&``, ``||`` and loops catch both; nothing catches Panic and Exhausted.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ ABSORBED: Final = (EvalError, Undecided)
 FAILURES: Final = (*ABSORBED, Panic, Exhausted, RecursionError)
 
 LOOK_UP: Final = (KeyError, TypeError, AttributeError, EvalError)
-"""What Python raises for a selection from a value that is no dict, or has no such key."""
+"""Raised by Python for a selection from a value that is not a dict or lacks the key."""
 
 TOO_DEEP: Final = "the expression or its values are nested too deeply"
 
 
-# Fields, keys and indexes: what a qualifier finds in a value (interpreter/attributes.go, cel-go v0.26.0).
+# Lookup of fields, keys and indexes (interpreter/attributes.go, cel-go v0.26.0).
 
 KEYS: Final = frozenset((str, int, Uint, bool, float))
-"""The kinds of values that may qualify an attribute."""
+"""The classes of keys and indexes."""
 
 
 def look_up(value: Value, key: Value) -> Value:
-    """Return ``value.key`` or ``value[key]``, or MISSING where there is none, as in a scalar.
+    """Return ``value.key`` or ``value[key]``, or MISSING if there is none, as in a scalar.
 
-    Raises EvalError for an index that no list can have.
+    Raises EvalError for an invalid index.
     """
     if is_map(value):
         return find(value, key)
@@ -64,7 +64,7 @@ def look_up(value: Value, key: Value) -> Value:
 
 
 def element(value: Value, key: Value) -> Value:
-    """Return an element of a list, or MISSING. Raises EvalError for what is no integer."""
+    """Return an element of a list, or MISSING. Raises EvalError for an index that is not an integer."""
     index = _index(key)
     if not 0 <= index < len(value):
         return MISSING
@@ -77,7 +77,7 @@ def _index(key: Value) -> int:
         return int(key)
     if kind is Uint and key.value <= INT_MAX:
         return int(key.value)
-    # Go refuses both ends of int64 as doubles: overflow.go, doubleToInt64Checked.
+    # Go rejects both ends of int64 as doubles: overflow.go, doubleToInt64Checked.
     if kind is float and key.is_integer() and -(2.0**63) < key < 2.0**63:
         return int(key)
     if kind is Uint or kind is float:
@@ -86,14 +86,14 @@ def _index(key: Value) -> int:
 
 
 def check_key(key: Value) -> Value:
-    """Return what is to qualify an attribute. Raises EvalError if its kind cannot."""
+    """Return a key or index. Raises EvalError for an invalid class."""
     if key.__class__ in KEYS:
         return key
     raise EvalError(f"invalid qualifier type: {type_name(type_of(key))}")
 
 
 def native(value: Value) -> Value:
-    """Return a value as it comes back from cel-go's native form, which an optional in a variable passes through.
+    """Return a value after its conversion to Go and back, as cel-go does with the value of an optional variable.
 
     A type becomes its name, an optional in an optional is unwrapped. Raises EvalError for values of libraries.
     """
@@ -114,7 +114,7 @@ _NATIVE_TYPES: Final = {
     "net.IP": "netip.Addr",
     "net.CIDR": "netip.Prefix",
 }
-"""What Go's types behind the values of Kubernetes' libraries are; named formats are values themselves."""
+"""Go's types of the values of Kubernetes' libraries; named formats are not converted."""
 
 
 class _Unset:
@@ -125,7 +125,7 @@ UNSET: Final = _Unset()
 """The value of a bound name before it is first read."""
 
 UNUSUAL: Final = frozenset((EvalError, Undecided, MISSING.__class__, Optional))
-"""The classes of variables that cannot be used as they are: see bare."""
+"""The classes of variables that bare has to convert."""
 
 ONE: Final = frozenset((int, bool, float, type(None)))
 """The classes of values whose size counts as 1."""
@@ -135,12 +135,12 @@ Step: TypeAlias = tuple[Value, int]
 
 
 def exceeded(cost: int, limit: int) -> Exceeded:
-    """Return the failure where the cost is above its limit, or else the work above its budget."""
+    """Return the failure of exceeding the cost limit, or else the work budget."""
     return Exceeded(TOO_EXPENSIVE if cost > limit else MESSAGE)
 
 
 def failed(error: BaseException) -> EvalError | Undecided:
-    """Return what an evaluation gives that ends with an exception."""
+    """Return the result of an evaluation that ends with an exception."""
     if isinstance(error, ABSORBED):
         return located(error)
     if isinstance(error, Panic):
@@ -149,9 +149,9 @@ def failed(error: BaseException) -> EvalError | Undecided:
 
 
 def located(error: EvalError | Undecided, meter: Meter | None = None) -> EvalError | Undecided:
-    """Return a failure with a position: that of the line of the expression's code where it was raised.
+    """Return a failure with its position, found by the line of generated code that raised it.
 
-    ``meter``: the failure is absorbed, and the calls that it kept from being paid for cost 1 each.
+    ``meter``: the failure is absorbed; calls that it interrupted before they were charged cost 1 each.
     """
     trace: TracebackType | None = error.__traceback__
     assert trace is not None, "it was raised"
@@ -169,7 +169,7 @@ def located(error: EvalError | Undecided, meter: Meter | None = None) -> EvalErr
 
 
 def worse(before: EvalError | Undecided | None, error: EvalError | Undecided, meter: Meter) -> EvalError | Undecided:
-    """Return the failure that decides of two: the first that is undecided, else the first error."""
+    """Return the failure to report: the first Undecided, else the first error."""
     found = located(error, meter)
     if before is None or (isinstance(error, Undecided) and not isinstance(before, Undecided)):
         return found
@@ -177,12 +177,12 @@ def worse(before: EvalError | Undecided | None, error: EvalError | Undecided, me
 
 
 def again(error: EvalError | Undecided) -> EvalError | Undecided:
-    """Return a failure that is a variable's value as a new exception, without the traceback of the old one."""
+    """Copy a failure without its traceback."""
     return EvalError(error.message, error.position) if isinstance(error, EvalError) else Undecided(error.reason)
 
 
 def bare(value: Value, name: str, position: int) -> Value:
-    """Return a variable of an unusual class, read without any selection. Raises its failure."""
+    """Return the value of a variable of an unusual class. Raises its failure."""
     if value.__class__ is Optional:
         return rewrapped(value, position)
     if value is MISSING:
@@ -191,7 +191,7 @@ def bare(value: Value, name: str, position: int) -> Value:
 
 
 def rewrapped(value: Optional, position: int) -> Optional:
-    """Return an optional as an attribute of cel-go gives it: converted to Go's native value and back."""
+    """Return an optional after the conversion to Go and back."""
     if not value.present:
         return value
     try:
@@ -201,14 +201,14 @@ def rewrapped(value: Optional, position: int) -> Optional:
 
 
 def unwrapped(value: Optional) -> Value:
-    """Return the value inside an optional, to select from it; MISSING if there is none."""
+    """Return the value of an optional for a selection; MISSING if it is empty."""
     return native(value.value) if value.present else MISSING
 
 
 def select(meter: Meter, value: Value, start: Step, path: Sequence[Step]) -> Value:
-    """Return what a chain of fields selects from a variable. Raises EvalError.
+    """Return the result of selecting a chain of fields from a variable. Raises EvalError.
 
-    ``start``: the variable's name and position. The code has charged the whole path; what is not reached is given back.
+    ``start``: the variable's name and position. The code has charged the whole path; the unreached rest is refunded.
     """
     if value.__class__ in UNUSUAL and value.__class__ is not Optional:
         meter[COST] -= len(path)
@@ -231,7 +231,7 @@ def select(meter: Meter, value: Value, start: Step, path: Sequence[Step]) -> Val
 
 
 def present(meter: Meter, value: Value, start: Step, key: str) -> bool:
-    """Tell whether a value has a field, as has() does."""
+    """Report whether a value has a field, as has() does."""
     if value.__class__ is Optional:
         value = unwrapped(value)
         if value is MISSING or look_up(value, key) is MISSING:
@@ -248,12 +248,12 @@ def _absent(value: Value, key: Value) -> str:
 
 
 def absent(value: Value, key: Value) -> EvalError:
-    """Return the error of a key that a value does not have."""
+    """Return the error of a missing key or index."""
     return EvalError(_absent(value, key))
 
 
 def elements(value: Value) -> Iterable[Value]:
-    """Return what the variable of a loop takes on. Raises EvalError for a value that is no list or map."""
+    """Return the values of a loop variable. Raises EvalError unless value is a list or map."""
     if value.__class__ is list or value.__class__ is dict:
         return value
     if isinstance(value, KeyedMap):
@@ -264,7 +264,7 @@ def elements(value: Value) -> Iterable[Value]:
 
 
 def pairs(value: Value) -> list[tuple[Value, Value]]:
-    """Return what the two variables of a loop take on. Raises EvalError for a value that is no list or map."""
+    """Return the values of two loop variables. Raises EvalError unless value is a list or map."""
     if is_list(value):
         return list(enumerate(value))
     if is_map(value):
@@ -273,7 +273,7 @@ def pairs(value: Value) -> list[tuple[Value, Value]]:
 
 
 def pay(result: Value, meter: Meter) -> None:
-    """Take the work of making a list or a text from the meter."""
+    """Spend the work of creating a list or a text."""
     if result.__class__ is list:
         spend(meter, len(result))
     elif result.__class__ is str:
@@ -281,7 +281,7 @@ def pay(result: Value, meter: Meter) -> None:
 
 
 def compare(one: Value, two: Value, negates: bool, meter: Meter) -> bool:
-    """Return ``one == two``, or with ``negates`` ``one != two``, which is true where they cannot be compared."""
+    """Return ``one == two``, or with ``negates`` ``one != two``, which is true if they cannot be compared."""
     try:
         return equal(one, two, meter) is not negates
     except EvalError:
@@ -298,12 +298,12 @@ def equality_cost(one: Value, two: Value, negates: bool) -> int:
 
 
 def member(value: Value, forms: frozenset[Any]) -> bool:
-    """Tell whether a value is among constants, given by their forms (maps.key_form)."""
+    """Report whether a value is one of the constants with these forms (maps.key_form)."""
     return (value if value.__class__ is str else key_form(value)) in forms
 
 
 def inside(optional: Optional) -> Value:
-    """Return the value of an optional. Raises the EvalError that it may be."""
+    """Return the value of an optional. Raises it if it is an EvalError."""
     if isinstance(optional.value, EvalError):
         raise again(optional.value)
     return optional.value
@@ -324,7 +324,7 @@ def list_of(values: Sequence[Value], optional: Sequence[bool]) -> list[Value]:
 
 
 def map_of(names: Sequence[Value], values: Sequence[Value], optional: Sequence[bool]) -> Value:
-    """Return ``{a: b, ?c: d}``."""
+    """Return ``{a: b, ?c: d}``, or the fields of a message."""
     entries: dict[object, tuple[Value, Value]] = {}
     for key, value, questioned in zip(names, values, optional, strict=True):
         form = key_form(key)
@@ -336,20 +336,8 @@ def map_of(names: Sequence[Value], values: Sequence[Value], optional: Sequence[b
     return from_entries(entries)
 
 
-def fields_of(names: Sequence[str], values: Sequence[Value], optional: Sequence[bool]) -> dict[str, Value]:
-    """Return the fields of a message that are set."""
-    fields: dict[str, Value] = {}
-    for name, value, questioned in zip(names, values, optional, strict=True):
-        found = _entry(name, value) if questioned else value
-        if found is MISSING:
-            fields.pop(name, None)
-        else:
-            fields[name] = found
-    return fields
-
-
 def _entry(key: Value, value: Value) -> Value:
-    """Return the value of an entry behind a question mark, MISSING if it has none. Raises EvalError."""
+    """Return the value of an optional entry, MISSING if it is empty. Raises EvalError."""
     if isinstance(value, Optional):
         return value.value if value.present else MISSING
     raise EvalError(f"cannot initialize optional entry '{shown(key)}' from non-optional value {shown(value)}")
@@ -376,7 +364,7 @@ NAMES: Final[Mapping[str, Any]] = {
     **{each.__name__: each for each in (exceeded, Optional, EvalError, check_key, from_entries, length_hint, look_up)},
     **{each.__name__: each for each in (failed, located, worse, bare, rewrapped, unwrapped, inside, select, present)},
     **{each.__name__: each for each in (absent, elements, pairs, compare, mismatch, pay, equality_cost, member)},
-    **{each.__name__: each for each in (list_of, map_of, fields_of, insert, insert_all)},
+    **{each.__name__: each for each in (list_of, map_of, insert, insert_all)},
     "ABSORBED": ABSORBED,
     "FAILURES": FAILURES,
     "LOOK_UP": LOOK_UP,
@@ -384,8 +372,7 @@ NAMES: Final[Mapping[str, Any]] = {
     "NONE": NONE,
     "NO_OVERLOAD": NO_OVERLOAD,
     "ONE": ONE,
-    "SIZED": frozenset((str, bytes, list, dict)),
     "UNSET": UNSET,
     "UNUSUAL": UNUSUAL,
 }
-"""All that a function may name, besides its constants and what Python has built in."""
+"""The globals of generated functions, besides their constants."""

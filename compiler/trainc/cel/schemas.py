@@ -1,7 +1,7 @@
-"""Schemas as CEL sees them: the declared types behind ``self`` in a CRD's rules, and values read from plain JSON.
+"""Converts schemas to CEL types, for ``self`` in a CRD's rules, and plain JSON to values.
 
 Source: k8s.io/apiserver v0.34 pkg/cel/common (schemas.go, values.go, valuesunstructured.go) and pkg/cel/types.go. Types
-and values are made on access: a rule looks at a few fields of a schema with thousands.
+and values are created on access: a rule uses a few fields of a schema with thousands.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from trainc.cel.work import Meter, spend
 
 
 class Schema(Protocol):
-    """What is needed of a structural schema; that of the schema room fits."""
+    """The part of a structural schema that CEL needs; implemented by trainc.schema."""
 
     @property
     def keywords(self) -> Mapping[str, Any]:
-        """The keywords as the CRD has them, without sub-schemas."""
+        """The keywords of the CRD, without subschemas."""
 
     @property
     def properties(self) -> Mapping[str, Schema]:
@@ -44,11 +44,11 @@ class Schema(Protocol):
 
     @property
     def compiled(self) -> dict[Any, Any]:
-        """A dict in which readers are kept."""
+        """A cache of readers."""
 
 
 class _Known(msgspec.Struct, frozen=True, eq=False):
-    """The schema of a field that every whole object has."""
+    """The schema of a field of every whole object."""
 
     keywords: Mapping[str, Any]
     properties: Mapping[str, Schema] = msgspec.field(default_factory=dict)
@@ -74,7 +74,7 @@ def _embedded(schema: Schema) -> bool:
 
 
 def _properties(schema: Schema, root: bool) -> Mapping[str, Schema]:
-    """Return the properties that rules see; ``root``: of a whole object, which always has a type and a name."""
+    """Return the properties visible to rules; ``root``: of a whole object, which always has a type and a name."""
     return {**schema.properties, **_META} if root and not _has_meta(schema.properties) else schema.properties
 
 
@@ -92,7 +92,7 @@ _SCALARS = {"boolean": types.BOOL, "number": types.DOUBLE, "integer": types.INT}
 
 
 class Declared(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """A schema as a type. ``type`` names objects by the path that leads to them: ``self.spec.jobs.@idx``."""
+    """A schema as a type. ``type`` names objects by their path: ``self.spec.jobs.@idx``."""
 
     schema: Schema
     root: bool
@@ -101,7 +101,7 @@ class Declared(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def fields(self) -> Mapping[str, Declared]:
-        """The fields of an object by identifier, without those of unknown type."""
+        """The fields of an object by identifier, except those without a CEL type."""
         found: dict[str, Declared] = {}
         for name, schema in _properties(self.schema, self.root).items():
             identifier = escape(name)
@@ -111,7 +111,7 @@ class Declared(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def element(self) -> Declared | None:
-        """The items of a list or the values of a map; None for other types."""
+        """The declaration of list items or map values; None for other types."""
         if self.type.kind is Kind.LIST and self.schema.items is not None:
             return declare(self.schema.items, _embedded(self.schema.items), f"{self.name}.@idx")
         if self.type.kind is Kind.MAP and self.schema.additional is not None:
@@ -133,7 +133,7 @@ class Declared(msgspec.Struct, frozen=True, eq=False, dict=True):
         return Lookup(cache(find))
 
     def _field(self, identifier: str) -> Type | None:
-        """Return the type of a field; words that CEL reserves are found unescaped, too."""
+        """Return the type of a field; reserved words are also found unescaped."""
         found = self.fields.get(identifier)
         if found is None and identifier in RESERVED:
             found = self.fields.get(f"__{identifier}__")
@@ -141,9 +141,9 @@ class Declared(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 def declare(schema: Schema, root: bool, name: str) -> Declared | None:
-    """Return the declaration of the values of ``schema``, or None where CEL has no type for them.
+    """Return the declaration of ``schema``, or None if CEL has no type for it.
 
-    ``root``: it is the schema of a whole object. ``name``: the name of its type.
+    ``root``: ``schema`` describes a whole object. ``name``: the name of its type.
     """
     type_ = _declared_type(schema, name)
     return None if type_ is None else Declared(schema, root, name, type_)
@@ -169,7 +169,7 @@ def _declared_type(schema: Schema, name: str) -> Type | None:
 # Values
 
 Reader: TypeAlias = Callable[[Any], Value]
-"""Turns JSON of a schema into a value. Raises EvalError for JSON that does not fit, such as null."""
+"""Converts JSON to a value. Raises EvalError if it does not fit the schema, such as null."""
 
 _LIST = types.list_of(types.DYN)
 _MISSING: Any = object()
@@ -178,7 +178,7 @@ _READ = 2
 
 
 def reader(schema: Schema, root: bool = False) -> Reader:
-    """Return what turns JSON of a schema into a value; ``root``: the schema is that of a whole object."""
+    """Return the reader of a schema; ``root``: it describes a whole object."""
     read: Reader | None = schema.compiled.get((reader, root))
     if read is None:
         read = schema.compiled[reader, root] = _reader(schema, root)
@@ -192,7 +192,7 @@ _CHECKED: Mapping[str, tuple[tuple[type, ...], str, Reader]] = {
     "integer": ((int,), "expected int", lambda value: value),
     "boolean": ((bool,), "expected bool", lambda value: value),
 }
-"""What scalars may be, the error for anything else, and what makes the value."""
+"""Classes of scalars, the error for others, and the conversion."""
 
 
 def _reader(schema: Schema, root: bool) -> Reader:
@@ -225,7 +225,7 @@ def _reader(schema: Schema, root: bool) -> Reader:
 
 
 class SchemaValue(Container):
-    """A value that keeps the JSON which it was read from."""
+    """A value that keeps its JSON."""
 
     __slots__ = ("raw",)
 
@@ -234,7 +234,7 @@ class SchemaValue(Container):
 
 
 class Unknown(SchemaValue):
-    """A value that the schema keeps without describing it; it can only be compared."""
+    """A value without a described type; it can only be compared."""
 
     __slots__ = ()
 
@@ -243,17 +243,17 @@ class Unknown(SchemaValue):
         return _same_json(self.raw, _raw(other), meter)
 
     def celtype(self) -> Type:
-        """Return dyn: there is no type for it."""
+        """Return dyn."""
         return types.DYN
 
 
 def _raw(value: Value) -> Value:
-    """Return the JSON behind a value of a schema; other values as they are."""
+    """Return the JSON of a schema value; other values unchanged."""
     return value.raw if isinstance(value, SchemaValue) else value
 
 
 def _same_json(one: Json, two: Json, meter: Meter | None = None) -> bool:
-    """Tell whether two JSON values are the same; unlike Python's ==, true is not 1."""
+    """Report whether two JSON values are the same; unlike in Python, true differs from 1."""
     if one.__class__ is not two.__class__:
         return False
     if meter is not None and isinstance(one, dict | list):
@@ -268,7 +268,7 @@ def _same_json(one: Json, two: Json, meter: Meter | None = None) -> bool:
 
 
 class _Shape:
-    """The entries of an object: for each identifier its key and its reader. ``closed``: properties are declared."""
+    """The entries of an object: key and reader by identifier. ``closed``: properties are declared."""
 
     __slots__ = ("_found", "_properties", "_values", "closed")
 
@@ -279,7 +279,7 @@ class _Shape:
         self._found: dict[str, tuple[str, Reader] | None] = {}
 
     def entry(self, identifier: str) -> tuple[str, Reader] | None:
-        """Return key and reader of an identifier, or None where the schema has no such entry."""
+        """Return key and reader of an identifier, or None if it is not in the schema."""
         if identifier not in self._found:
             key = unescape(identifier) if self.closed else identifier
             schema = self._values if not self.closed else self._properties.get(key) if key is not None else None
@@ -288,7 +288,7 @@ class _Shape:
         return self._found[identifier]
 
     def knows(self, key: str) -> bool:
-        """Tell whether the schema has an entry for a key."""
+        """Report whether the schema has an entry for a key."""
         return key in self._properties if self.closed else self._values is not None
 
 
@@ -304,7 +304,7 @@ class Object(SchemaValue):
         self.shape = shape
 
     def get(self, key: Value, default: Value) -> Value:
-        """Return the value of an identifier; null is as good as absent where properties are declared."""
+        """Return the value of an identifier; null counts as absent if properties are declared."""
         if key.__class__ is not str:
             raise EvalError(NO_OVERLOAD)
         found = self.shape.entry(key)
@@ -319,11 +319,11 @@ class Object(SchemaValue):
     def __iter__(self) -> Iterator[Value]:
         known = [key for key in self.raw if self.shape.knows(key)]
         yield from ((escape(key) or key) if self.shape.closed else key for key in known)
-        if len(known) < len(self.raw):  # the server counts unknown keys, and then has nothing in their place
+        if len(known) < len(self.raw):  # the server counts unknown keys, but has no values for them
             raise EvalError(NO_OVERLOAD)
 
     def equals(self, other: Value, meter: Meter | None = None) -> bool:
-        """Compare declared fields by their types, and all others as JSON."""
+        """Compare declared fields by their types, others as JSON."""
         if not isinstance(other, Object | dict):
             raise EvalError(NO_OVERLOAD)
         if meter is not None:
@@ -340,7 +340,7 @@ class Object(SchemaValue):
 
 
 Identify: TypeAlias = Callable[[Json], object]
-"""Returns what tells the items of a set, or of a list of type map, apart."""
+"""Returns the identity of an item of a set, or of a list of type map."""
 
 
 def _list_maker(schema: Schema) -> Reader:
@@ -366,11 +366,11 @@ def _list_maker(schema: Schema) -> Reader:
 
 
 def _by_value(item: Json) -> object:
-    return item.__class__, item  # as Go: a number of another type is another key
+    return item.__class__, item  # as in Go, numbers of different types are different keys
 
 
 class List(SchemaValue):
-    """A list whose items have a schema: with ``identify`` a set or a map, whose order does not count."""
+    """A list whose items have a schema: with ``identify`` a set or a map, which is unordered."""
 
     __slots__ = ("identify", "read")
 
@@ -414,7 +414,7 @@ class List(SchemaValue):
         return True
 
     def add(self, other: Value) -> Value:
-        """Append the other's items, or replace those of the same identity by them."""
+        """Append the other's items, replacing those of the same identity."""
         items = [_raw(item) for item in _items(other)]
         if self.identify is not None:
             found = {self.identify(item): item for item in (*self.raw, *items)}

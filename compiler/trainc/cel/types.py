@@ -1,4 +1,4 @@
-"""CEL's static types, spelt as cel-go spells them (common/types/types.go, cel-go v0.26.0)."""
+"""CEL's static types, printed as in cel-go (common/types/types.go, cel-go v0.26.0)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trainc.basics.regex import lazy
 
 
 class Kind(Enum):
-    """What a type is; the value is cel-go's name of it in messages where it has one."""
+    """The kind of a type; the value is its name in cel-go's messages, if any."""
 
     DYN = "dyn"
     ANY = "any"
@@ -30,18 +30,18 @@ class Kind(Enum):
     TYPE = "type"
     LIST = "list"
     MAP = "map"
-    STRUCT = "struct"  # a message or a schema's object, told apart by name
+    STRUCT = "struct"  # a message or a schema's object, by name
     OPAQUE = "opaque"  # optional_type(T), kubernetes.Quantity, net.IP ...
     PARAMETER = "parameter"  # a type variable of a declaration
     WRAPPER = "wrapper"  # wrapper(int) and so on: the primitive or null
 
-    __hash__ = object.__hash__  # that of Enum is Python's, and kinds are looked for in sets all the time
+    __hash__ = object.__hash__  # faster than Enum's
 
 
 class Type(Struct, frozen=True):
-    """A type. ``name`` is set for struct, opaque, parameter and wrapper (the primitive's), else equal to the kind's.
+    """A type. ``name`` is set for struct, opaque, parameter and wrapper (the primitive's), else it is the kind's.
 
-    ``parameters``: of list one, of map two, of type none or one, of opaque types what they declare.
+    ``parameters``: one of list, two of map, none or one of type, any number of opaque types.
     """
 
     kind: Kind
@@ -101,7 +101,7 @@ def parameter(name: str) -> Type:
 
 
 def wrapper(primitive: Type) -> Type:
-    """Return the type that is a primitive or null."""
+    """Return the type of a primitive or null."""
     return Type(Kind.WRAPPER, primitive.name)
 
 
@@ -118,12 +118,12 @@ _RUNTIME_NAMES = {
 }
 
 
-# Types as text. cel-go has two spellings: that of Type.String(), as in "must evaluate to bool but got dyn", and that of
+# Types as text. cel-go has two notations: that of Type.String(), as in "must evaluate to bool but got dyn", and that of
 # the checker's messages, which is str(type).
 
 
 def spell(type_: Type) -> str:
-    """Return a type as cel-go's ``String()`` writes it: ``map(string, <A>)``, ``google.protobuf.Duration``."""
+    """Return a type as cel-go's ``String()`` does: ``map(string, <A>)``, ``google.protobuf.Duration``."""
     if type_.kind is Kind.PARAMETER:
         return f"<{type_.name}>"
     if type_.kind is Kind.WRAPPER:
@@ -148,16 +148,16 @@ _BUILDERS: dict[str, tuple[int, Callable[..., Type]]] = {
     "type": (1, type_of),
     "wrapper": (1, wrapper),
 }
-"""The number of parameters of a type, and the function that makes it."""
+"""The number of parameters of a type, and its constructor."""
 
 _TOKEN = lazy(r"\s*(?:<([^<>(), ]+)>|([^<>(), ]+)|(.))\s*")
 
 
 @cache
 def parse_type(text: str, structs: frozenset[str] | None = None) -> Type:
-    """Return the type that a text spells, in either spelling.
+    """Parse a type in either notation.
 
-    Unknown names are structs; if ``structs`` are given, those only, and the others are opaque. Raises ValueError.
+    Unknown names are structs, or with ``structs`` opaque unless listed there. Raises ValueError.
     """
     tokens = [(found[1], found[2], found[3]) for found in _TOKEN.finditer(text)]
     type_ = _parse(tokens, structs)
@@ -167,7 +167,7 @@ def parse_type(text: str, structs: frozenset[str] | None = None) -> Type:
 
 
 def parse_signature(text: str, structs: frozenset[str]) -> tuple[bool, tuple[Type, ...], Type]:
-    """Return whether a signature such as ``.(string, int) string`` is a member's, its arguments and its result.
+    """Parse ``.(string, int) string``: whether it is a member's signature, its arguments and its result.
 
     Raises ValueError.
     """
@@ -182,7 +182,7 @@ _Tokens: TypeAlias = list[tuple[str | None, str | None, str | None]]
 
 
 def _parse(tokens: _Tokens, structs: frozenset[str] | None) -> Type | None:
-    """Take a type from the beginning of tokens; None if there is none."""
+    """Consume a type at the start of tokens; None if there is none."""
     variable, name, _ = tokens.pop(0) if tokens else (None, None, None)
     if variable is not None:
         return parameter(variable)
@@ -196,7 +196,7 @@ def _parse(tokens: _Tokens, structs: frozenset[str] | None) -> Type | None:
 
 
 def _parse_list(tokens: _Tokens, structs: frozenset[str] | None) -> tuple[Type, ...] | None:
-    """Take types in parentheses from the beginning of tokens; None if there are none."""
+    """Consume types in parentheses at the start of tokens; None if there are none."""
     found: list[Type] = []
     separator = tokens.pop(0)[2] if tokens else None
     if separator != "(":

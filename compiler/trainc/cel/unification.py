@@ -1,7 +1,7 @@
-"""Which type may stand where: assignability, and what type variables stand for.
+"""Assignability of types, bindings of type variables, and the choice of overloads.
 
 The rules are cel-go's (checker/types.go, checker/mapping.go, common/types/types.go v0.26.0), oddities included: null
-fits any struct and opaque type, any type of a type fits any other, and a wrapper is its primitive but for null.
+fits any struct and opaque type, types of types fit each other, and a wrapper is its primitive except for null.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ _SCALARS = frozenset({*_PRIMITIVE.values(), Kind.ANY, Kind.DURATION, Kind.TIMEST
 _COMPOSED = frozenset({Kind.OPAQUE, Kind.LIST, Kind.MAP})
 _NULLABLE = frozenset({Kind.OPAQUE, Kind.STRUCT, Kind.ANY, Kind.DURATION, Kind.TIMESTAMP, Kind.WRAPPER, Kind.NULL})
 WORK = 1_000_000
-"""How many parts of types one expression may make us look at."""
+"""The limit of type parts examined for one expression."""
 LARGEST = 2_000
-"""How many parts one type may have. Nested maps double it with every level; no schema comes near."""
+"""The limit of parts of one type. Nested maps double them per level; no schema comes near."""
 DEEPEST = 300
-"""How deep types may nest: deeper than any literal may, yet no danger to Python's stack."""
+"""The nesting limit of types: beyond that of literals, but safe for Python's stack."""
 
 _DYNAMIC = frozenset({Kind.DYN, Kind.ANY})
 _ANYTHING = frozenset({Kind.DYN, Kind.ANY, Kind.ERROR})
 
 
 def kind(type_: Type) -> Kind:
-    """Return the kind as cel-go sees it: a wrapper is of its primitive's."""
+    """Return the kind as in cel-go: that of its primitive for a wrapper."""
     return _PRIMITIVE[type_.name] if type_.kind is Kind.WRAPPER else type_.kind
 
 
 def is_dynamic(type_: Type) -> bool:
-    """Tell whether the type is dyn or any."""
+    """Report whether the type is dyn or any."""
     return type_.kind in _DYNAMIC
 
 
 def is_optional(type_: Type) -> bool:
-    """Tell whether the type is optional_type(T)."""
+    """Report whether the type is optional_type(T)."""
     return type_.kind is Kind.OPAQUE and type_.name == "optional_type"
 
 
 def unwrap(type_: Type) -> tuple[Type, bool]:
-    """Return the type inside of an optional and True, or the type itself and False."""
+    """Return the type inside an optional and True, or the type itself and False."""
     return (type_.parameters[0], True) if is_optional(type_) else (type_, False)
 
 
 def exact(left: Type, right: Type) -> bool:
-    """Tell whether two types are the same; a wrapper is the same as its primitive."""
+    """Report whether two types are the same; a wrapper is the same as its primitive."""
     if left is right or left == right:
         return True
     return (
@@ -64,7 +64,7 @@ def exact(left: Type, right: Type) -> bool:
 
 
 def _is_general(left: Type, right: Type) -> bool:
-    """Tell whether ``left`` is the same as ``right``, or says less."""
+    """Report whether ``left`` is the same as ``right``, or more general."""
     if left.kind in _DYNAMIC or left.kind is Kind.PARAMETER:
         return True
     if right.kind in _DYNAMIC or right.kind is Kind.PARAMETER or kind(left) is not kind(right):
@@ -79,16 +79,16 @@ def _is_general(left: Type, right: Type) -> bool:
 
 
 def general(left: Type, right: Type) -> Type:
-    """Return the type that says less, of two that are assignable to each other."""
+    """Return the more general of two types that are assignable to each other."""
     return left if _is_general(left, right) else right
 
 
 class TooLarge(Exception):
-    """Types of an expression would grow beyond what can be compared or printed."""
+    """The types of an expression are too large to be compared or printed."""
 
 
 class Bindings:
-    """What type variables stand for, so far, in one expression."""
+    """The bindings of type variables in one expression."""
 
     __slots__ = ("_bound", "_count", "_trail", "_work")
 
@@ -99,17 +99,17 @@ class Bindings:
         self._work = WORK
 
     def fresh(self) -> Type:
-        """Return a new type variable, named as cel-go names it."""
+        """Return a new type variable, named as in cel-go."""
         self._count += 1
         return types.parameter(f"_var{self._count - 1}")
 
     def assignable(self, left: Type, right: Type) -> bool:
-        """Tell whether ``left`` may stand where ``right`` is wanted; binds type variables only if it may."""
+        """Report whether ``left`` is assignable to ``right``; binds type variables only if it is."""
         self._trail.clear()
         return self._assign(left, right) or self._undo()
 
     def all_assignable(self, left: Iterable[Type], right: tuple[Type, ...]) -> bool:
-        """Tell the same of types one by one; there must be as many."""
+        """Report whether types are assignable pairwise; their numbers must be equal."""
         self._trail.clear()
         return self._assign_all(tuple(left), right) or self._undo()
 
@@ -131,7 +131,7 @@ class Bindings:
         return Type(type_.kind, type_.name, parameters)
 
     def bounded(self, type_: Type) -> Type:
-        """Return the type. Raises TooLarge if it has too many parts, or too many inside of each other."""
+        """Return the type. Raises TooLarge if it has too many parts, or nests too deeply."""
         parts, pending = 0, [(type_, 0)]
         while pending:
             found, depth = pending.pop()
@@ -178,7 +178,7 @@ class Bindings:
         return len(left) == len(right) and all(map(self._assign, left, right))
 
     def _stands_for(self, type_: Type, variable: Type) -> tuple[bool, bool]:
-        """Tell whether the variable may stand for the type, and whether it already stood for one."""
+        """Report whether the variable can be bound to the type, and whether it was bound before."""
         if type_ == variable:
             return True, True
         bound = self._bound.get(variable.name)
@@ -197,7 +197,7 @@ class Bindings:
         return False, False
 
     def _absent(self, variable: Type, within: Type) -> bool:
-        """Tell that the variable does not occur in a type: it would stand for itself."""
+        """Report whether the variable is absent from a type, so that it is not bound to itself."""
         if variable == within:
             return False
         if within.kind is Kind.PARAMETER:
@@ -214,10 +214,10 @@ class Bindings:
 def select(
     overloads: Sequence[Overload], member: bool, given: Sequence[Type], bindings: Bindings
 ) -> tuple[Type | None, tuple[str, ...]]:
-    """Return the call's type and the ids of the overloads that its arguments' types allow; None if there is none.
+    """Return the type of a call and the ids of the overloads that fit its arguments; None without any.
 
-    The receiver of a member is the first of ``given``. The type is that of the first overload, or dyn where another's
-    differs. Each overload that fits narrows the type variables for those after it.
+    The receiver of a member is the first of ``given``. The type is that of the first overload, or dyn if another
+    differs. Each fitting overload narrows the type variables for the next ones.
     """
     result: Type | None = None
     chosen = []
@@ -237,7 +237,7 @@ def select(
 
 
 def application(given: Sequence[Type], member: bool, bindings: Bindings) -> str:
-    """Return how a message shows arguments: ``(int, string)``, or ``list(int).(string)`` for a member."""
+    """Return the arguments as in messages: ``(int, string)``, or ``list(int).(string)`` for a member."""
     spelt = [str(bindings.substitute(each, to_dyn=True)) for each in given]
     target = f"{spelt.pop(0)}." if member else ""
     return f"{target}({', '.join(spelt)})"

@@ -1,7 +1,7 @@
-"""Checks literals of an expression after its types, as the API server does: formats, durations, patterns, mixed lists.
+"""Validates the literals of a checked expression like the API server: formats, durations, patterns, mixed lists.
 
 Source: cel-go v0.26.0 cel/validator.go and, of ``format``, ext/formatting.go; k8s.io/apiserver v0.34
-pkg/cel/environment/base.go says which validators there are, and in which order.
+pkg/cel/environment/base.go for the validators and their order.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from trainc.cel.unification import exact, kind, unwrap
 from trainc.cel.values import NO_OVERLOAD, EvalError
 
 EXEMPT = "format"
-"""Literals anywhere below a call of this function may mix types."""
+"""Literals below a call of this function may mix types."""
 NO_OPTIONAL = "an element behind a question mark must be of type optional_type, not dyn, for the API server to check it"
-"""The checker allows dyn there, but the server's code fails on it (cel/validator.go looks for a type's parameter)."""
+"""The checker allows dyn, but the server's validator fails on it (cel/validator.go)."""
 
 
 def validate(checked: Checked) -> list[Issue]:
-    """Return what is wrong with literals of a checked expression, in cel-go's order."""
+    """Return the issues of literals in a checked expression, in cel-go's order."""
     calls: list[Call] = []
     literals: list[ListLiteral | MapLiteral] = []
     nodes = postorder(checked.root)
     for node in nodes:
-        if isinstance(node, Call) and node.function in _JUDGED:
+        if isinstance(node, Call) and node.function in _VALIDATED:
             calls.append(node)
         elif isinstance(node, ListLiteral | MapLiteral):
             literals.append(node)
@@ -39,28 +39,28 @@ def validate(checked: Checked) -> list[Issue]:
     formats = [call for call in calls if call.function == EXEMPT]
     exempt = _exempt(nodes) if formats else frozenset()
     issues = list(_mixed(checked, [literal for literal in literals if literal not in exempt]))
-    for name, judge in _ARGUMENTS.items():
-        issues += _arguments(checked, calls, name, judge)
+    for name, validator in _ARGUMENTS.items():
+        issues += _arguments(checked, calls, name, validator)
     for call in formats:
         issues += _format_issues(checked, call)
     return issues
 
 
 def _arguments(
-    checked: Checked, calls: Iterable[Call], name: str, judge: Callable[[Checked, Call, Literal], None]
+    checked: Checked, calls: Iterable[Call], name: str, validator: Callable[[Checked, Call, Literal], None]
 ) -> Iterator[Issue]:
-    """Judge the first argument of every call of a function, where that is a literal."""
+    """Validate the first argument of every call of a function, if it is a literal."""
     for call in calls:
         if call.function != name or not call.args or not isinstance(call.args[0], Literal):
             continue
         try:
-            judge(checked, call, call.args[0])
+            validator(checked, call, call.args[0])
         except EvalError:
             yield Issue(call.args[0].position, f"invalid {name} argument")
 
 
 def _convert(checked: Checked, call: Call, literal: Literal) -> None:
-    """Run a conversion. Null passes the checker, as times may be null, but nothing converts it."""
+    """Run a conversion. Null passes the checker, as times may be null, but cannot be converted."""
     if literal.value is None:
         raise EvalError(NO_OVERLOAD)
     [chosen] = checked.references[call].overloads
@@ -70,7 +70,7 @@ def _convert(checked: Checked, call: Call, literal: Literal) -> None:
 
 
 def _compile(_: Checked, __: Call, literal: Literal) -> None:
-    """Compile a regular expression; of ``matches(text, regex)`` it is the text, as in cel-go."""
+    """Compile a regular expression; for ``matches(text, regex)`` that is the text, as in cel-go."""
     assert isinstance(literal.value, str)
     regex.check(literal.value)
 
@@ -80,11 +80,11 @@ _ARGUMENTS: Mapping[str, Callable[[Checked, Call, Literal], None]] = {
     "timestamp": _convert,
     "matches": _compile,
 }
-_JUDGED = frozenset({*_ARGUMENTS, EXEMPT})
+_VALIDATED = frozenset({*_ARGUMENTS, EXEMPT})
 
 
 def _exempt(nodes: list[Node]) -> frozenset[Node]:
-    """Return the nodes below calls of the function that takes mixed lists; nodes come after those below them."""
+    """Return the nodes below calls of EXEMPT; ``nodes`` are in postorder."""
     found: set[Node] = set()
     for node in reversed(nodes):
         if node in found or (isinstance(node, Call) and node.function == EXEMPT):
@@ -93,7 +93,7 @@ def _exempt(nodes: list[Node]) -> frozenset[Node]:
 
 
 def _mixed(checked: Checked, literals: Iterable[ListLiteral | MapLiteral]) -> Iterator[Issue]:
-    """Judge lists, then maps: the types of elements, keys and values must be one each."""
+    """Check that elements of lists, then keys and values of maps, have one type."""
     found = list(literals)
     for literal in found:
         if isinstance(literal, ListLiteral):
@@ -135,7 +135,7 @@ def _mixed_map(checked: Checked, literal: MapLiteral) -> Iterator[Issue]:
 
 
 def _inner(checked: Checked, node: Node, optional: bool) -> Type | None:
-    """Return the type of an element; behind a question mark that of what is inside of the optional, None for dyn."""
+    """Return the type of an element; after a question mark that inside the optional, None for dyn."""
     type_ = checked.types[node]
     if not optional:
         return type_
@@ -171,11 +171,11 @@ _CLAUSES: Mapping[str, tuple[frozenset[Kind], str]] = {
     ),
     "o": (_INTEGERS, "octal clause can only be used on integers"),
 }
-"""What each clause takes, and what it says of other types."""
+"""The kinds that each clause accepts, and the error for others."""
 
 
 def _format_issues(checked: Checked, call: Call) -> Iterator[Issue]:
-    """Yield what is wrong with a call of format, if it is one of a literal with a literal list; at most one issue."""
+    """Yield the first issue of a call of format() on a literal with a literal list."""
     template = call.target
     if not isinstance(template, Literal) or not isinstance(template.value, str) or len(call.args) != 1:
         return
@@ -201,7 +201,7 @@ def _format_issues(checked: Checked, call: Call) -> Iterator[Issue]:
 
 
 def _letters(template: bytes, size: int) -> Iterator[str]:
-    """Yield the letters of a template's clauses, for each of which there must be an argument. Raises EvalError."""
+    """Yield the letters of a template's clauses, each of which needs an argument. Raises EvalError."""
     used, at = 0, 0
     while (percent := template.find(b"%", at)) >= 0:
         at = percent + 1
@@ -218,7 +218,7 @@ def _letters(template: bytes, size: int) -> Iterator[str]:
 
 
 def _misfit(checked: Checked, node: Node, letter: str) -> Node | None:
-    """Return the node whose type a clause does not take: the argument, or, of ``%s``, an element inside of it."""
+    """Return the node whose type a clause does not accept: the argument or, for ``%s``, an element inside it."""
     accepted = _CLAUSES[letter.lower()][0]
     pending: list[Node] = [node]
     while pending:

@@ -1,7 +1,7 @@
-"""Values of expressions: plain JSON wherever it says enough, a class for what JSON lacks.
+"""Values of expressions: plain JSON, and classes for types that JSON lacks.
 
 null is None; bool, int (64 bits), double and string are bool, int, float and str; bytes are bytes; lists are lists and
-maps with string keys are dicts, never changed once made. Python's True equals 1: compare with equality.py only.
+maps with string keys are dicts, never modified. Python's True equals 1: compare with equality.py only.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 
 
 class EvalError(Exception):
-    """An evaluation that fails. ``message`` is cel-go's; ``position`` is the node's, set by the runner.
+    """A failed evaluation. ``message`` is cel-go's; ``position`` is that of the node.
 
-    It becomes the value of the expression unless ``&&``, ``||`` or a macro made of them absorbs it.
+    It becomes the result of the expression unless ``&&``, ``||`` or a macro absorbs it.
     """
 
     def __init__(self, message: str, position: int | None = None) -> None:
@@ -38,7 +38,7 @@ class EvalError(Exception):
 
 
 class Undecided(Exception):
-    """What cannot be known offline (authorizer, uid of a namespace ...). ``reason`` says what."""
+    """The value is not available offline (authorizer, uid of a namespace ...)."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -55,7 +55,7 @@ class Uint(Struct, frozen=True):
 class Timestamp(Struct, frozen=True, eq=False):
     """A time: nanoseconds since 1970-01-01T00:00:00Z, from year 1 to year 9999.
 
-    ``offset``: seconds east of UTC that it was written with. It shows in string() only, and arithmetic keeps it.
+    ``offset``: the offset in seconds east of UTC that it was written with, used by string() only.
     """
 
     nanos: int
@@ -78,13 +78,13 @@ class Duration(Struct, frozen=True, order=True):
 
 
 class TypeValue(Struct, frozen=True):
-    """A type as a value: ``type(1) == int``. Two are equal if their names are (parameters do not count at run time)."""
+    """A type as a value: ``type(1) == int``. Two are equal if their names are."""
 
     type: Type
 
 
 class Optional(Struct, frozen=True, eq=False):
-    """``optional.of(value)``; NONE is the one without a value."""
+    """``optional.of(value)``; NONE is the empty one."""
 
     value: Value
     present: bool = True
@@ -94,16 +94,16 @@ NONE = Optional(None, present=False)
 
 
 class KeyedMap(Struct, frozen=True, eq=False):
-    """A map with any key that is not a string. ``entries`` maps a hashable form of the key to (key, value).
+    """A map with keys other than strings. ``entries`` maps a hashable form of the key (maps.key_form) to (key, value).
 
-    Keys are told apart as CEL does: 1, 1u and 1.0 are one key, true and 1 are two. equality.py makes the form.
+    1, 1u and 1.0 are the same key, true and 1 are not.
     """
 
     entries: dict[object, tuple[Value, Value]]
 
 
 class Opaque(Struct, frozen=True, eq=False):
-    """The base of values that only a library's functions understand: quantity, ip, cidr, url, semver, format ..."""
+    """The base of library values: quantity, ip, cidr, url, semver, format ..."""
 
     type: ClassVar[Type]
 
@@ -112,22 +112,22 @@ class Opaque(Struct, frozen=True, eq=False):
         raise NotImplementedError
 
     def size(self) -> int:
-        """Return the size that run-time cost counts: of addresses the bytes, of everything else 1."""
+        """Return the size for costs: 1 by default."""
         return 1
 
     def form(self) -> object | None:
-        """Return a hashable that equals those of the same value, as a key of a map; None: it equals only itself.
+        """Return a hashable form for keys of maps; None: it equals only itself.
 
-        Raises Panic where Go cannot hash the value.
+        Raises Panic if Go cannot hash the value.
         """
         return None
 
     def weight(self) -> int:
-        """Return the work of reading, comparing or writing it once (work.py)."""
+        """Return the work of one pass over the value (work.py)."""
         return 1
 
     def equals(self, other: Value) -> bool:
-        """Tell whether CEL's == holds, self being on the left; other is not null.
+        """Report whether ``self == other``; other is not null.
 
         Raises EvalError("no such overload") for a value of another class.
         """
@@ -137,21 +137,21 @@ class Opaque(Struct, frozen=True, eq=False):
 class Container:
     """A list, map or object whose shape a schema gives, read from plain JSON on access (see schemas.py).
 
-    What is here is right for a map of which only ``get``, length and keys are left to say.
+    A map overrides ``get``, length and iteration over keys only.
     """
 
     __slots__ = ()
 
     def is_list(self) -> bool:
-        """Tell whether it behaves as a list; else it behaves as a map, or an object."""
+        """Report whether it is a list; else it is a map or an object."""
         return False
 
     def get(self, key: Value, default: Value) -> Value:
-        """Return the field, entry or element, or default where there is none (an index out of range included)."""
+        """Return the field, entry or element, or default if there is none."""
         raise EvalError(NO_OVERLOAD)
 
     def __getitem__(self, key: Value) -> Value:
-        """Return the field, entry or element. Raises KeyError where there is none."""
+        """Return the field, entry or element. Raises KeyError."""
         found = self.get(key, _NOTHING)
         if found is _NOTHING:
             raise KeyError(key)
@@ -161,7 +161,7 @@ class Container:
         return 0
 
     def size(self) -> int:
-        """Return the size that run-time cost counts."""
+        """Return the size for costs."""
         return len(self)
 
     def __iter__(self) -> Iterator[Value]:
@@ -169,11 +169,11 @@ class Container:
         return iter(())
 
     def equals(self, other: Value, meter: Meter | None = None) -> bool:
-        """Tell whether CEL's == holds; ``other`` may be anything. The work is taken from meter, if there is one."""
+        """Report whether ``self == other``, for any value. ``meter`` pays for the work."""
         return other is self
 
     def add(self, other: Value) -> Value:
-        """Return what ``+`` gives: union of sets, merge of list maps, else concatenation. Raises EvalError."""
+        """Return ``self + other``: union of sets, merge of list maps, else concatenation. Raises EvalError."""
         raise EvalError(NO_OVERLOAD)
 
     def celtype(self) -> Type:
@@ -201,7 +201,7 @@ _TYPES = {
 
 
 def type_of(value: Value) -> Type:
-    """Return the type of a value at run time. Raises EvalError for what is not a value."""
+    """Return the type of a value at run time. Raises EvalError if it is not a CEL value."""
     known = _TYPES.get(value.__class__)
     if known is not None:
         return known

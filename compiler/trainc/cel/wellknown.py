@@ -1,7 +1,7 @@
-"""Messages of protobuf that a Kubernetes expression may write: ``google.protobuf.Int64Value{value: 1}`` and its kin.
+"""Well-known protobuf messages in expressions, such as ``google.protobuf.Int64Value{value: 1}``.
 
-All of them become plain values of CEL at once. Source: Registry.NewValue and the ConvertToNative methods of
-common/types, cel-go v0.26.0. An Any is refused, whatever it holds.
+They become plain CEL values immediately. Source: Registry.NewValue and the ConvertToNative methods of
+common/types, cel-go v0.26.0. An Any is always rejected.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Empty(Opaque, frozen=True, eq=False):
     type = types.struct("google.protobuf.Empty")
 
     def text(self) -> str:
-        """Return no text at all, as protobuf prints it."""
+        """Return an empty text, like protobuf."""
         return ""
 
     def equals(self, other: Value) -> bool:
-        """Tell that all of them are equal."""
+        """Report whether other is Empty, too."""
         return isinstance(other, Empty)
 
 
@@ -69,7 +69,7 @@ _WORDS: Final[Mapping[type, str]] = {
 
 
 def _refuse(value: Value, wanted: str) -> NoReturn:
-    """Raise what converting a value to a type of Go fails with."""
+    """Raise the error of converting a value to a Go type."""
     words = _WORDS.get(value.__class__)
     if words is None:
         name = type_name(type_of(value)).rpartition(".")[2]
@@ -122,7 +122,7 @@ def _float32(value: Value) -> Value:
 
 
 def to_json(value: Value) -> Value:
-    """Return a value as a google.protobuf.Value holds it: numbers are doubles, far ones and all else text."""
+    """Convert a value for google.protobuf.Value: numbers become doubles, large integers and other types strings."""
     value = _unwrapped(value)
     kind = value.__class__
     if value is None or kind in (bool, float, str):
@@ -131,7 +131,7 @@ def to_json(value: Value) -> Value:
         number = value if kind is int else value.value
         return float(number) if -_SAFE <= number <= _SAFE else str(number)
     if kind is bytes:
-        import base64  # few values are bytes
+        import base64  # rarely needed
 
         return base64.b64encode(value).decode("ascii")
     if kind is Duration:
@@ -190,7 +190,7 @@ _REPEATED: Final = {("Struct", "fields"): is_map, ("ListValue", "values"): is_li
 
 
 def make_message(name: str, given: Fields) -> Value:
-    """Return the value that a message is, of the fields that are set. Raises EvalError."""
+    """Return the value of a message with these fields. Raises EvalError."""
     message = name.removeprefix("google.protobuf.")
     known = _FIELDS.get(message)
     if known is None:
@@ -242,7 +242,7 @@ _MAKERS: Final[Mapping[str, Callable[[Fields], Value]]] = {
 }
 
 
-# The types that they construct (checker/checker.go, checkCreateStruct)
+# Types of messages (checker/checker.go, checkCreateStruct)
 
 _BY_KIND = {
     Kind.ANY: "google.protobuf.Any",
@@ -266,7 +266,7 @@ _BY_TYPE = {
 
 
 def constructed(declared: Declared) -> tuple[Type, str, str]:
-    """Return the type that a name constructs, the message whose fields it takes, and what is wrong, or ""."""
+    """Return the type that a name constructs, the message with its fields, and an error or ""."""
     if declared.type.kind is Kind.ERROR:
         return types.ERROR, declared.name, ""
     if declared.type.kind is not Kind.TYPE:
@@ -280,7 +280,7 @@ def constructed(declared: Declared) -> tuple[Type, str, str]:
 
 
 def _well_known(type_: Type) -> str | None:
-    """Return the protobuf message that stands behind a type of CEL, if one does."""
+    """Return the protobuf message of a CEL type, if any."""
     if type_.kind is Kind.WRAPPER:
         return _BY_PRIMITIVE[type_.name]
     return _BY_KIND.get(type_.kind) or _BY_TYPE.get(type_)

@@ -1,8 +1,7 @@
-"""The work that Kubernetes' cost does not see, counted so that no expression runs for long.
+"""Limits the work of expressions that Kubernetes' cost does not reflect, so that none runs for long.
 
-cel-go has a clock beside the cost; we have none. A meter starts at BUDGET and is taken from by loops, deep
-comparisons, concatenations and calls that read or return much for a small cost. A unit is about a third of a
-microsecond.
+cel-go also has a timeout, which is not deterministic. A meter starts at BUDGET; loops, deep comparisons,
+concatenations and calls with large arguments or results spend it. A unit is about a third of a microsecond.
 """
 
 from __future__ import annotations
@@ -10,38 +9,38 @@ from __future__ import annotations
 from typing import Any, Final, TypeAlias
 
 Meter: TypeAlias = list[Any]
-"""A list whose item WORK is what is left; the runner uses its frame."""
+"""A list with the items COST, WORK and LIMIT."""
 
 COST: Final = 0
 WORK: Final = 1
 LIMIT: Final = 2
 FIXED: Final = 3
-"""Items of a meter: a correction of the cost, the work left, the limit of the cost; behind these, lists that ``+``
-changes in place."""
+"""Items of a meter: a correction of the cost, the remaining work, the cost limit; then lists that ``+`` changes in
+place."""
 
 BUDGET: Final = 5_000_000
-"""Nodes of loops, elements compared or copied: what the limit of cost allows stays well below, a second or two does."""
+"""Loop nodes, and compared or copied elements: one or two seconds, well above what the cost limit usually allows."""
 
 PER_COST: Final = 5
-"""The work that counts as 1 where costs are added up: so the limit of a cost and the budget of work are alike."""
+"""The work that counts as a cost of 1, so that the cost limit matches the work budget."""
 
 CHARACTERS: Final = 64
-"""How many characters are copied or compared for one unit of work."""
+"""The number of characters copied or compared per unit of work."""
 
 MOST_CHARACTERS: Final = 2**26
 MOST_ELEMENTS: Final = 2_000_000
-"""Texts and lists, and pairs to compare, above these cost more than the limit of any expression."""
+"""Larger texts, lists and numbers of pairs to compare exceed the cost limit of any expression."""
 
 MESSAGE: Final = "the expression does too much work"
 TOO_EXPENSIVE: Final = "operation cancelled: actual cost limit exceeded"
 
 
 class Exhausted(Exception):
-    """No work is left. Not an EvalError, since nothing in an expression may absorb it."""
+    """The work budget is spent. Not an EvalError, since an expression must not absorb it."""
 
 
 class Panic(Exception):
-    """Where cel-go panics: the whole evaluation fails, whatever the expression would make of an error."""
+    """A panic of cel-go: the whole evaluation fails, and the expression cannot absorb it."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -57,12 +56,12 @@ class Exceeded(Panic):
 
 
 def fresh() -> Meter:
-    """Return a meter with the whole budget."""
+    """Return a meter with the full budget."""
     return [0, BUDGET, 0]
 
 
 def spend(meter: Meter, amount: int) -> None:
-    """Take amount from a meter. Raises Exhausted."""
+    """Spend an amount of a meter. Raises Exhausted."""
     meter[WORK] -= amount
     if meter[WORK] < 0:
         raise Exhausted

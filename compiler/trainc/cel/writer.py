@@ -13,23 +13,22 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from trainc.cel.values import Value
 
 Chain: TypeAlias = tuple[int, tuple[str, ...]]
-"""A slot and the fields selected from it."""
+"""A slot and the selected fields."""
 
 Mark: TypeAlias = tuple[int, int]
-"""Where in the expression a line is from, and how many calls around it, up to the next operator that absorbs failures,
-have a cost that is computed once they are done; 1 each is added where the line fails."""
+"""The position of a line in the expression, and the number of enclosing calls, up to the next operator that absorbs
+failures, whose computed cost is added after the call; if the line fails, each costs 1."""
 
 NOWHERE: Final[Mark] = (0, 0)
 
 _DEEPEST: Final = 12
-"""How many blocks a function has inside of each other; Python takes 20 loops and try statements."""
+"""The nesting limit of blocks in a function; Python allows 20 loops and try statements."""
 
 
 class Term(NamedTuple):
-    """A value of the function being written, in a name that may be read any number of times.
+    """A value in the generated function, in a name that can be read repeatedly.
 
-    ``kind``: its class, where that is certain. ``maybe``: it is an optional, and the name holds what is in it, or
-    MISSING.
+    ``kind``: its class, if certain. ``maybe``: it is an optional, and the name holds its value or MISSING.
     """
 
     text: str
@@ -41,7 +40,7 @@ Steps: TypeAlias = Generator[Any, Term, Term]
 
 
 class _Block:
-    """The lines between two indentations. ``known``: the chains that have been read when it runs."""
+    """An indented block. ``known``: the chains that have been read when it runs."""
 
     __slots__ = ("cost", "known", "start")
 
@@ -52,7 +51,7 @@ class _Block:
 
 
 class Writer:
-    """The function so far. ``filled``: the slots of lists, maps and counts that loops make, with their class."""
+    """The generated function. ``filled``: the slots of lists, maps and counts that loops build, with their class."""
 
     def __init__(self, given: frozenset[int]) -> None:
         self.given = given
@@ -73,20 +72,20 @@ class Writer:
         self._lines.append(("    " * len(self._blocks) + line, (self.position, self.pending)))
 
     def reserve(self) -> int:
-        """Add a line that is written later; return its number."""
+        """Reserve a line for fill(); return its number."""
         self.put("")
         return len(self._lines) - 1
 
     def fill(self, number: int, line: str) -> None:
-        """Write a reserved line, in the open block."""
+        """Write a reserved line in the current block."""
         self._lines[number] = ("    " * len(self._blocks) + line, self._lines[number][1])
 
     def charge(self, cost: int) -> None:
-        """Add a cost that is certain once the open block runs."""
+        """Add a fixed cost to the current block."""
         self._blocks[-1].cost += cost
 
     def temporary(self) -> str:
-        """Return a name that nothing else has."""
+        """Return a new name."""
         self._temporaries += 1
         return f"t{self._temporaries}"
 
@@ -108,12 +107,12 @@ class Writer:
 
     @property
     def known(self) -> dict[Chain, str]:
-        """The chains that have been read wherever the next line runs, with the names that hold them."""
+        """The chains that have been read before the next line, with the names that hold them."""
         return self._blocks[-1].known
 
     @contextmanager
     def block(self, header: str) -> Iterator[_Block]:
-        """Write a block, which pays for itself when it runs."""
+        """Write a block, which adds its fixed cost when it runs."""
         with self.unpaid(header) as opened:
             yield opened
             cost = opened.cost
@@ -121,7 +120,7 @@ class Writer:
 
     @contextmanager
     def unpaid(self, header: str) -> Iterator[_Block]:
-        """Write a block whose certain cost is left to the caller."""
+        """Write a block whose fixed cost the caller adds."""
         self.put(header)
         opened = _Block(len(self._lines), dict(self.known))
         self._blocks.append(opened)
@@ -139,12 +138,12 @@ class Writer:
 
     @property
     def deep(self) -> bool:
-        """Whether the next lines need a separate function."""
+        """Whether the next lines need an inner function."""
         return len(self._blocks) > _DEEPEST
 
     @contextmanager
     def function(self, name: str) -> Iterator[None]:
-        """Write a function inside of the function, which shares its variables."""
+        """Write an inner function, which shares the variables."""
         outer = self._lines, self._blocks
         self._lines, self._blocks = [], [_Block(0, {}), _Block(0, {})]
         self.put("")
@@ -184,7 +183,7 @@ class Writer:
 
 
 def plain(writer: Writer, term: Term) -> str:
-    """Return the name of a value, an optional made whole."""
+    """Return the name of a value, converted to an Optional if necessary."""
     if not term.maybe:
         return term.text
     name = writer.temporary()

@@ -1,4 +1,4 @@
-"""All functions of Kubernetes' CEL: the rows of the modules here, in cel-go's order of declaration."""
+"""All functions of Kubernetes' CEL, in cel-go's order of declaration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trainc.cel.functions import Function
 
 @cache
 def functions() -> Mapping[str, Function]:
-    """Return the functions by name; overloads of one name in several modules are joined."""
+    """Return the functions by name, with the overloads of all modules."""
     from trainc.cel.library import conversions, kubernetes, lists, net, operators, regex, strings, times, urls
 
     found: dict[str, Function] = {}

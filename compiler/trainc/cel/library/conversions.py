@@ -1,6 +1,6 @@
 """Conversions between scalar types; those of times are in times.py.
 
-Source: ConvertToType of cel-go v0.26.0 (common/types), with Go's strconv. Strings are read as Go reads them: ASCII
+Source: ConvertToType of cel-go v0.26.0 (common/types), with Go's strconv. Strings are parsed as in Go: ASCII
 digits only, no blanks, hexadecimal and underscores in doubles only.
 """
 
@@ -60,7 +60,7 @@ def _string_to_double(text: str) -> float:
 
 
 def parse_float(text: str) -> float | None:
-    """Return what strconv.ParseFloat(text, 64) gives; None where it fails, or its number is out of range."""
+    """Return strconv.ParseFloat(text, 64); None if it fails or is out of range."""
     if _SPECIAL.fullmatch(text):
         return float(text)
     hexadecimal = _PREFIX.match(text) is not None
@@ -86,14 +86,14 @@ def _string_to_bool(text: str) -> bool:
 
 
 def double_to_int(number: float) -> int:
-    """Return ``int(number)``, cut towards zero. Raises EvalError; both ends of int64 as doubles count as overflow."""
+    """Return ``int(number)``, truncated. Raises EvalError; both ends of int64 as doubles count as overflow."""
     if -(2.0**63) < number < 2.0**63:
         return int(number)
     raise EvalError(INT_OVERFLOW)
 
 
 def double_to_uint(number: float) -> Uint:
-    """Return ``uint(number)``, cut towards zero. Raises EvalError."""
+    """Return ``uint(number)``, truncated. Raises EvalError."""
     if 0 <= number < 2.0**64:
         return Uint(int(number))
     raise EvalError(UINT_OVERFLOW)
@@ -114,7 +114,7 @@ def uint_to_int(number: Uint) -> int:
 
 
 def bytes_to_string(data: bytes) -> str:
-    """Return ``string(data)``. Raises EvalError for what is no UTF-8."""
+    """Return ``string(data)``. Raises EvalError for invalid UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -122,14 +122,14 @@ def bytes_to_string(data: bytes) -> str:
 
 
 def duration_to_string(span: Duration) -> str:
-    """Return ``string(span)``: seconds as a double holds them, ``-1.5s``."""
+    """Return ``string(span)``: seconds as a double, ``-1.5s``."""
     seconds, nanos = divmod(abs(span.nanos), 10**9)
     number = seconds + nanos / 1e9
     return f"{shortest(-number if span.nanos < 0 else number)}s"
 
 
 def _digits(text: str) -> int:
-    """Return a number, or one that fits nowhere if it has too many digits."""
+    """Return a number, truncated to more digits than fit any type."""
     sign, digits = text[: text[0] in "+-"], text.lstrip("+-").lstrip("0") or "0"
     return int(sign + digits[:_MOST_DIGITS])
 

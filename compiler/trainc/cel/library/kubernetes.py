@@ -31,11 +31,11 @@ from trainc.kube.quantity import parse as parse_amount
 
 _MOST_SCALE = 18
 _MOST_POWER, _LEAST_POWER = 308, -323
-"""Go's math.Pow10 is infinite above, 0 below."""
+"""The range of Go's math.Pow10, which is infinite above and 0 below."""
 
 
 class Quantity(Opaque, frozen=True, eq=False):
-    """A quantity. ``summed``: the result of add() or sub(), which the server finds equal to no other quantity."""
+    """A quantity. ``summed``: the result of add() or sub(), which equals no other quantity."""
 
     type = struct("kubernetes.Quantity")
     number: Amount
@@ -46,11 +46,11 @@ class Quantity(Opaque, frozen=True, eq=False):
         return self.number.canonical()
 
     def weight(self) -> int:
-        """Return the work of reading it: digits by the thousand, and the powers of ten that a sum multiplies with."""
+        """Return its digits in thousands, including the powers of ten in a sum."""
         return 1 + (self.number.unscaled.bit_length() + 4 * abs(self.number.scale)) // 1000
 
     def equals(self, other: Value) -> bool:
-        """Compare by value. Raises EvalError for another type, and for what add() or sub() returned."""
+        """Compare by value. Raises EvalError for another type and for results of add() and sub()."""
         if not isinstance(other, Quantity) or other.summed:
             raise EvalError(NO_OVERLOAD)
         return self.number.compare(other.number) == 0
@@ -65,7 +65,7 @@ def parse_quantity(text: str) -> Quantity:
 
 
 def as_int(quantity: Quantity) -> int | None:
-    """Return what Go's AsInt64 does: None for a fraction, for what int64 lacks, and for all that Go holds in a Dec."""
+    """Return Go's AsInt64: None for fractions, integers beyond int64, and numbers that Go stores as Dec."""
     number = quantity.number
     if number.wide or number.scale < 0 or number.scale > _MOST_SCALE:
         return 0 if number.unscaled == 0 and not number.wide and number.scale >= 0 else None
@@ -81,7 +81,7 @@ def _as_integer(quantity: Quantity) -> int:
 
 
 def as_approximate_float(quantity: Quantity) -> float:
-    """Return the value as a double, with the rounding of two float64 operations."""
+    """Return the value as a double, rounded twice as in Go."""
     number = quantity.number
     base = as_float(number.unscaled)
     if number.scale == 0:
@@ -90,7 +90,7 @@ def as_approximate_float(quantity: Quantity) -> float:
 
 
 def _pow10(power: int) -> float:
-    """Return math.Pow10(power): a product of two table entries, so not always the nearest double."""
+    """Return math.Pow10(power): a product of two table entries, not always the nearest double."""
     if not _LEAST_POWER <= power <= _MOST_POWER:
         return math.inf if power > 0 else 0.0
     large, small = divmod(abs(power), 32)
@@ -110,7 +110,7 @@ def _combined(left: Quantity, right: Amount, sign: int) -> Quantity:
 
 def _minus_int(left: Quantity, right: int) -> Quantity:
     if right == INT_MIN and not left.number.wide:
-        # Go adds the negative, which int64 lacks: it wraps to the same number, unless that sum overflows.
+        # Go adds the negative, which overflows int64 and wraps to the same number.
         wrapped = _combined(left, _of(right), 1)
         if not wrapped.number.wide:
             return wrapped
@@ -136,7 +136,7 @@ _VERSION = lazy(
 
 
 class Version(Opaque, frozen=True, eq=False):
-    """``1.2.3-rc.1+build.5``; identifiers of a pre-release are numbers where they are digits."""
+    """``1.2.3-rc.1+build.5``; numeric identifiers of a pre-release are numbers."""
 
     type = struct("kubernetes.Semver")
     numbers: tuple[int, int, int]
@@ -144,12 +144,12 @@ class Version(Opaque, frozen=True, eq=False):
     build: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """Return the version as it is written."""
+        """Return the version."""
         pre, build = ".".join(map(str, self.pre)), ".".join(self.build)
         return ".".join(map(str, self.numbers)) + (f"-{pre}" if self.pre else "") + (f"+{build}" if self.build else "")
 
     def form(self) -> None:
-        """Refuse to be a key. Raises Panic."""
+        """Raise Panic: Go cannot hash it."""
         raise Panic("runtime error: hash of unhashable type cel.Semver")
 
     def weight(self) -> int:
@@ -157,14 +157,14 @@ class Version(Opaque, frozen=True, eq=False):
         return 1 + len(self.pre) + len(self.build)
 
     def equals(self, other: Value) -> bool:
-        """Compare by precedence, so without build metadata. Raises EvalError for another type."""
+        """Compare by precedence, without build metadata. Raises EvalError for another type."""
         if not isinstance(other, Version):
             raise EvalError(NO_OVERLOAD)
         return compare_versions(self, other) == 0
 
 
 def compare_versions(left: Version, right: Version) -> int:
-    """Return -1, 0 or 1: numbers, then a pre-release before none, its numbers before its words."""
+    """Return -1, 0 or 1, by numbers, then pre-release: any is less than none, numbers are less than words."""
     one, two = (
         (version.numbers, not version.pre, [(isinstance(part, str), part) for part in version.pre])
         for version in (left, right)
@@ -184,7 +184,7 @@ def parse_version(text: str) -> Version:
 
 
 def _parse_loosely(text: str, normalize: bool) -> Version:
-    """Return ``semver(text, normalize)``: a ``v`` in front, missing numbers and leading zeros are then allowed.
+    """Return ``semver(text, normalize)``: normalize allows ``v``, missing numbers and leading zeros.
 
     Raises EvalError.
     """
@@ -215,7 +215,7 @@ _CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]
 
 
 class Format(Opaque, frozen=True, eq=False):
-    """A format: its name, what checks a text, and how long a regular expression its cost stands for."""
+    """A named format, with its check and the size of its regular expression for costs."""
 
     type = opaque("kubernetes.NamedFormat")
     name: str
@@ -227,7 +227,7 @@ class Format(Opaque, frozen=True, eq=False):
         return self.name
 
     def form(self) -> None:
-        """Refuse to be a key. Raises Panic."""
+        """Raise Panic: Go cannot hash it."""
         raise Panic("runtime error: hash of unhashable type cel.Format")
 
     def equals(self, other: Value) -> bool:
@@ -242,7 +242,7 @@ def _prefix(check: Check) -> Check:
 
 
 def _words(check: Check) -> Check:
-    """Return a check with the words of Kubernetes 1.34, which kube/names.py has newer ones for."""
+    """Return a check with the messages of Kubernetes 1.34; those of kube/names.py are newer."""
 
     def checked(text: str) -> tuple[str, ...]:
         details = (detail.replace("a valid label key must", "a qualified name must") for detail in check(text))
@@ -259,7 +259,7 @@ def _uri(text: str) -> tuple[str, ...]:
     return ()
 
 
-def _complains(complaint: str, valid: Callable[[str], bool]) -> Check:
+def _matching(complaint: str, valid: Callable[[str], bool]) -> Check:
     return lambda text: () if valid(text) else (complaint,)
 
 
@@ -269,7 +269,7 @@ def _is_date(text: str) -> bool:
 
 
 def _is_datetime(text: str) -> bool:
-    """Tell whether strfmt takes a text for a time; it looks at nothing behind a second T."""
+    """Report whether strfmt accepts a time; it ignores everything after a second T."""
     date, separator, rest = text.lower().partition("t")
     clock = _CLOCK.fullmatch(rest.partition("t")[0])
     if not separator or clock is None or not _is_date(date):
@@ -288,12 +288,12 @@ FORMATS: Final[Mapping[str, Format]] = {
     "dns1035LabelPrefix": Format("DNS1035LabelPrefix", _prefix(names.is_dns1035_label), 30),
     "labelValue": Format("LabelValue", _words(names.is_valid_label_value), 40),
     "uri": Format("URI", _uri, 1103),
-    "uuid": Format("uuid", _complains("does not match the UUID format", lambda t: bool(_UUID.fullmatch(t))), 70),
-    "byte": Format("byte", _complains("invalid base64", lambda text: bool(_BASE64.fullmatch(text))), 84),
-    "date": Format("date", _complains("invalid date", _is_date), 71),
-    "datetime": Format("datetime", _complains("invalid datetime", _is_datetime), 71),
+    "uuid": Format("uuid", _matching("does not match the UUID format", lambda t: bool(_UUID.fullmatch(t))), 70),
+    "byte": Format("byte", _matching("invalid base64", lambda text: bool(_BASE64.fullmatch(text))), 84),
+    "date": Format("date", _matching("invalid date", _is_date), 71),
+    "datetime": Format("datetime", _matching("invalid datetime", _is_datetime), 71),
 }
-"""The formats by the name that format.named() knows."""
+"""The formats by their names in format.named()."""
 
 
 def _named(name: str) -> Optional:
@@ -306,17 +306,17 @@ def _validate(checked: Format, text: str) -> Optional:
     return Optional(complaints) if complaints else NONE
 
 
-# The authorizer: only a cluster knows who may do what
+# The authorizer
 
 
 def _undecided(*_: Value) -> NoReturn:
-    raise Undecided("authorizer: only a cluster knows who may do what")
+    raise Undecided("authorizer: requires a cluster")
 
 
 # Costs, work and rows
 
 _QUADRATIC, _MOST_DIGITS_READ = 10_000, 100_000
-"""A number of n digits takes n * n / 10,000 to read; there are none of more than 100,000."""
+"""Parsing n digits takes n * n / 10,000; numbers of more than 100,000 digits are rejected."""
 
 
 def _quantities(args: Sequence[Value], meter: Meter) -> None:
@@ -340,7 +340,7 @@ def _of_quantity(name: str, *overloads: tuple[str, str, Callable[..., Value]]) -
 
 
 def _both(name: str, overload: str, result: str, holds: Callable[[int], Value]) -> Function:
-    """Return the row of a comparison of quantities or versions."""
+    """Return the row of a comparison of quantities and versions."""
     return function(
         name,
         (f"quantity_{overload}", f".({_Q}, {_Q}) {result}", lambda left, right: holds(_compare(left, right))),

@@ -1,8 +1,8 @@
 """Functions of lists and sets.
 
 Source: k8s.io/apiserver v0.34.4 pkg/cel/library/lists.go, cel-go v0.26.0 ext/lists.go, ext/sets.go, cel/library.go.
-Where a comparison fails, as with NaN, two values are neither equal nor one before the other. Equal elements
-keep their order in sort(); in Go those of lists of more than twelve elements do not.
+If a comparison fails, as with NaN, values are neither equal nor ordered. sort() is stable; in Go it is not for lists
+of more than twelve elements.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _COMPARABLE = (bool, int, Uint, float, str, bytes, Timestamp, Duration)
 
 
 def order(left: Value, right: Value) -> int | None:
-    """Return -1, 0 or 1; None where a comparison fails. Raises EvalError for values that know no order at all."""
+    """Return -1, 0 or 1; None if the values are not comparable."""
     try:
         return compare(left, right)
     except EvalError:
@@ -55,7 +55,7 @@ def _is_sorted(items: List) -> bool:
 
 
 def _extreme(name: str, worse: int) -> Callable[[List], Value]:
-    """Return min or max: of elements none of which is ``worse`` than another, the first."""
+    """Return min() or max(): a replacement is an element to which the best so far compares as ``worse``."""
 
     def extreme(items: List) -> Value:
         best: list[Value] = []
@@ -72,7 +72,7 @@ def _extreme(name: str, worse: int) -> Callable[[List], Value]:
 
 
 def _sum(zero: Value) -> Callable[[List, Meter], Value]:
-    """Return what adds up elements of the kind of its zero."""
+    """Return sum() for elements of the class of zero."""
 
     def total(items: List, meter: Meter) -> Value:
         found = zero
@@ -86,7 +86,7 @@ def _sum(zero: Value) -> Callable[[List, Meter], Value]:
 
 
 def index_of(items: List, wanted: Value, meter: Meter) -> int:
-    """Return where wanted is found first, else -1."""
+    """Return the first index of an element, else -1."""
     return next((index for index, item in enumerate(items) if same(item, wanted, meter)), -1)
 
 
@@ -109,9 +109,9 @@ def _slice_of(items: List, start: int, end: int) -> list[Value]:
 
 
 def flatten(items: List, *rest: Value) -> list[Value]:
-    """Put the elements of lists in their place, as many levels down as the argument before the meter says, or one.
+    """Flatten nested lists by one level, or by the number before the meter.
 
-    Raises EvalError. cel-go checks no types before, so that flat lists fit, too.
+    Raises EvalError. As in cel-go, flat lists are accepted, too.
     """
     *depth, meter = rest
     if not is_list(items) or any(each.__class__ is not int for each in depth):
@@ -123,7 +123,7 @@ def flatten(items: List, *rest: Value) -> list[Value]:
 
 
 def _flat(items: List, level: int, meter: Meter) -> list[Value]:
-    spend(meter, len(items))  # of every list, for one may be in another many times over
+    spend(meter, len(items))  # for every list, since one may be repeated many times
     flat: list[Value] = []
     for item in items:
         if level > 0 and is_list(item):
@@ -134,14 +134,14 @@ def _flat(items: List, level: int, meter: Meter) -> list[Value]:
 
 
 def _type_text(value: Value) -> str:
-    """Return a type of run time as cel-go prints it, its parameters dyn."""
+    """Return the run-time type of a value as cel-go prints it."""
     found = type_of(value)
     inner = ", ".join(map(str, found.parameters))
     return f"{type_name(found)}({inner})" if inner else type_name(found)
 
 
 def sort(items: List) -> List:
-    """Return the elements in order; in which equal ones keep their places."""
+    """Sort the elements."""
     if not is_list(items):
         refuse("sort", items)
     return _sorted(items, items)
@@ -173,7 +173,7 @@ def _sorted(items: List, keys: List) -> List:
 
 
 def distinct(items: List, meter: Meter) -> List:
-    """Return the elements without those equal to an earlier one."""
+    """Return the elements without duplicates."""
     elements = list(items)
     check_length(len(elements) ** 2)
     found: list[Value] = []
@@ -228,7 +228,7 @@ def _flattened(args: Sequence[Value], _: Value) -> int:
 
 
 def _compared(at: int) -> Cost:
-    """Return the cost of comparing the elements of an argument with each other."""
+    """Return the cost of comparing the elements of an argument pairwise."""
 
     def price(args: Sequence[Value], _: Value) -> int:
         items = args[at]

@@ -1,7 +1,7 @@
 """IP addresses and networks as values.
 
-Source: k8s.io/apiserver v0.34.4 pkg/cel/library/ip.go and cidr.go. Python's ipaddress reads what Go's net/netip does,
-but words errors otherwise. No zones, no IPv4-mapped IPv6.
+Source: k8s.io/apiserver v0.34.4 pkg/cel/library/ip.go and cidr.go. Python's ipaddress accepts what Go's net/netip does,
+with other error messages. Zones and IPv4-mapped IPv6 addresses are rejected.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Address(Opaque, frozen=True, eq=False):
         return str(self.number)
 
     def equals(self, other: Value) -> bool:
-        """Compare number and family. Raises EvalError for another type."""
+        """Compare numbers and families. Raises EvalError for another type."""
         if not isinstance(other, Address):
             raise EvalError(NO_OVERLOAD)
         return self.number == other.number
@@ -47,12 +47,12 @@ class Address(Opaque, frozen=True, eq=False):
         return self.number.max_prefixlen // 8
 
     def form(self) -> Number:
-        """Return what is equal for equal addresses."""
+        """Return the number."""
         return self.number
 
 
 class Network(Opaque, frozen=True, eq=False):
-    """An address and how many of its bits are the network's; the others need not be 0."""
+    """An address and the length of its network prefix; other bits may be set."""
 
     type = opaque("net.CIDR")
     address: Address
@@ -69,22 +69,22 @@ class Network(Opaque, frozen=True, eq=False):
         return self.form() == other.form()
 
     def form(self) -> tuple[Number, int]:
-        """Return what is equal for equal networks."""
+        """Return address and length."""
         return self.address.number, self.length
 
     def size(self) -> int:
-        """Return the number of bytes that the network's own bits take."""
+        """Return the number of bytes of the prefix."""
         return -(-self.length // 8)
 
     def covers(self, address: Address, length: int) -> bool:
-        """Tell whether the first length bits of an address are those of this network."""
+        """Report whether an address has the same first ``length`` bits."""
         shift = self.address.number.max_prefixlen - length
         same_family = address.number.version == self.address.number.version
         return same_family and int(address.number) >> shift == int(self.address.number) >> shift
 
 
 def read_number(text: str) -> Number:
-    """Read an address as netip.ParseAddr does. Raises ValueError."""
+    """Parse an address like netip.ParseAddr. Raises ValueError."""
     address, _, zone = text.partition("%")
     try:
         if ":" in address:
@@ -96,7 +96,7 @@ def read_number(text: str) -> Number:
 
 
 def _is_mapped(number: Number) -> bool:
-    """Tell whether this is ``::ffff:1.2.3.4``, an IPv4 address in IPv6."""
+    """Report whether this is ``::ffff:1.2.3.4``, an IPv4 address in IPv6."""
     return number.version == 6 and number.ipv4_mapped is not None
 
 
@@ -127,7 +127,7 @@ def parse_cidr(text: str) -> Network:
         if int(length) > number.max_prefixlen:
             raise ValueError("prefix length out of range")
     except ValueError as error:
-        # The server says so twice.
+        # The server repeats this prefix.
         raise EvalError(f"{_NOT_A_CIDR * 2}netip.ParsePrefix({quote_cut(text)}): {error}") from None
     if _is_mapped(number):
         raise EvalError(f"{_NOT_A_CIDR}IPv4-mapped IPv6 address {quote_cut(text)} is not allowed")
@@ -135,25 +135,25 @@ def parse_cidr(text: str) -> Network:
 
 
 def _is_link_local_multicast(address: Address) -> bool:
-    """Tell whether this is in 224.0.0.0/24, or ff02::/16 with any flags."""
+    """Report whether this is in 224.0.0.0/24, or ff02::/16 with any flags."""
     number = address.number
     return int(number) >> 8 == 0xE00000 if number.version == 4 else int(number) >> 112 & 0xFF0F == 0xFF02
 
 
 def _is_global_unicast(address: Address) -> bool:
-    """Tell whether this is nothing special; private addresses are global unicast."""
+    """Report whether this is a global unicast address; private ones are."""
     number = address.number
     special = number.is_unspecified or number.is_loopback or number.is_multicast or number.is_link_local
     return not special and number != _BROADCAST
 
 
 def contains_ip(network: Network, address: Address) -> bool:
-    """Tell whether an address is in a network."""
+    """Report whether an address is in a network."""
     return network.covers(address, network.length)
 
 
 def contains_cidr(network: Network, other: Network) -> bool:
-    """Tell whether all of a network is in another."""
+    """Report whether a network contains another."""
     return network.length <= other.length and network.covers(other.address, network.length)
 
 
@@ -161,12 +161,12 @@ def _contains_ip_text(network: Network, text: str) -> bool:
     try:
         address = parse_ip(text)
     except EvalError:
-        raise EvalError(NO_OVERLOAD) from None  # the server loses the message here, not for networks
+        raise EvalError(NO_OVERLOAD) from None  # the server loses the message here
     return contains_ip(network, address)
 
 
 def masked(network: Network) -> Network:
-    """Return the network with all bits 0 that are not its own."""
+    """Return the network with the bits after the prefix cleared."""
     number = network.address.number
     shift = number.max_prefixlen - network.length
     return Network(Address(type(number)(int(number) >> shift << shift)), network.length)

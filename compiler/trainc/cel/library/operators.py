@@ -1,6 +1,6 @@
 """Operators, size(), dyn(), type() and the functions of optionals.
 
-Operators are dispatched by their left operand's type alone. Source: common/stdlib/standard.go (singleton bindings), the
+Operators are dispatched by the type of their left operand. Source: common/stdlib/standard.go (singleton bindings), the
 methods of common/types and cel/library.go, cel-go v0.26.0.
 """
 
@@ -39,17 +39,17 @@ _SECOND: Final = 10**9
 _FIRST_SECOND, _LAST_SECOND = -62135596800, 253402300799
 _RECEIVERS: Final = frozenset((str, Timestamp, Duration))
 _READ: Final = 3
-"""The work of reading an item of a list with a schema."""
+"""The work of reading an item of a schema list."""
 
 LONG: Final = 256
-"""How long a text is looked for in a list for the work of a short one."""
+"""Texts up to this length take the same work to search for in a list."""
 
 STRINGS: Final = 16
-"""How many elements of a list are compared with a string for one unit of work."""
+"""The number of list elements compared with a string per unit of work."""
 
 
 def refuse(function: str, operand: Value) -> NoReturn:
-    """Raise cel-go's error for an operand that does not know a function: strings and times word it otherwise."""
+    """Raise cel-go's error for an unsupported operand; strings and times have another message."""
     raise EvalError(NO_OVERLOAD if operand.__class__ in _RECEIVERS else f"{NO_OVERLOAD}: {function}")
 
 
@@ -70,7 +70,7 @@ def _uint(number: int) -> Uint:
 
 
 def _numbers(left: Value, right: Value) -> tuple[int, int]:
-    """Return two integers, both signed or both unsigned, as Python's."""
+    """Return two integers, both int or both Uint, as int."""
     return (left, right) if left.__class__ is int else (left.value, right.value)
 
 
@@ -82,7 +82,7 @@ def _moved(time: Timestamp, nanos: int) -> Timestamp:
 
 
 def add(left: Value, right: Value, meter: Meter) -> Value:
-    """Return ``left + right``; the work of copying texts and lists is taken from meter."""
+    """Return ``left + right``; meter pays for copying texts and lists."""
     kind = left.__class__
     if kind is right.__class__:
         if kind is int:
@@ -112,7 +112,7 @@ def _add_lists(left: Value, right: Value, meter: Meter) -> Value:
         _mismatch()
     spend(meter, len(left) + len(right))
     if len(meter) > FIXED and any(left is each for each in meter[FIXED:]):
-        left.extend(right)  # cel-go fills the list of a bound name in place
+        left.extend(right)  # cel-go extends the list of a bound name in place
         return left
     if isinstance(left, Container):
         spend(meter, _READ * (len(left) + len(right)))
@@ -179,7 +179,7 @@ def _divide_doubles(left: float, right: float) -> float:
 
 
 def _modulo(left: Value, right: Value) -> Value:
-    """Return ``left % right``, whose sign is left's."""
+    """Return ``left % right``, with the sign of left."""
     kind = left.__class__
     if kind is not int and kind is not Uint:
         refuse("_%_", left)
@@ -220,14 +220,13 @@ _NUMBERS: Final = frozenset((int, float, Uint))
 _ORDERED_KINDS: Final = frozenset((str, bytes, bool, Timestamp, Duration))
 
 ORDERED: Final = _NUMBERS | _ORDERED_KINDS
-"""The kinds of values that have an order."""
+"""The classes of ordered values."""
 
 
 def compare(left: Value, right: Value) -> int:
-    """Return -1, 0 or 1; left is of one of the ORDERED kinds.
+    """Return -1, 0 or 1; left is of one of the ORDERED classes.
 
-    Strings are ordered by code point, which is the order of their UTF-8. Raises EvalError for NaN and for values
-    that have no common order.
+    Strings are ordered by code point. Raises EvalError for NaN and for values that are not comparable.
     """
     kind, other = left.__class__, right.__class__
     if kind in _NUMBERS and other in _NUMBERS:
@@ -245,7 +244,7 @@ def _compare_numbers(left: Value, right: Value) -> int:
     if one.__class__ is float or two.__class__ is float:
         if math.isnan(one) or math.isnan(two):
             raise EvalError("NaN values cannot be ordered")
-        one, two = float(one), float(two)  # Go rounds the integer first, too
+        one, two = float(one), float(two)  # Go also rounds the integer first
     return int(one > two) - int(one < two)
 
 
@@ -262,7 +261,7 @@ def _ordered(function: str, holds: Callable[[int], bool]) -> Callable[[Value, Va
 
 
 def contains(element: Value, container: Value, meter: Meter) -> bool:
-    """Return ``element in container``: whether a list has an equal element, a map the key."""
+    """Return ``element in container``: whether a list has the element, or a map the key."""
     if container.__class__ is list:
         return _in_list(element, container, meter)
     if is_map(container):
@@ -275,7 +274,7 @@ def contains(element: Value, container: Value, meter: Meter) -> bool:
 def _in_list(element: Value, container: list[Value], meter: Meter) -> bool:
     if element.__class__ is str:
         spend(meter, len(container) * (1 + len(element) // LONG) // STRINGS)
-        return element in container  # nothing else equals a string, in Python neither
+        return element in container  # only strings equal a string, also in Python
     at = next((at for at, other in enumerate(container) if same(element, other, meter)), -1)
     spend(meter, len(container) if at < 0 else at)
     return at >= 0
@@ -321,9 +320,9 @@ def _dereference(optional: Optional) -> Value:
 
 
 def of_non_zero(value: Value) -> Optional:
-    """Return an optional of a value, none for the zero value of its type.
+    """Return an optional of a value, empty for the zero value of its type.
 
-    Timestamps count as zero in the year 1 only, as Go's do; schemas' objects and lists and values of libraries never.
+    The zero timestamp is in year 1, as in Go; schema values and library values are never zero.
     """
     return NONE if _is_zero(value) else Optional(value)
 

@@ -1,8 +1,8 @@
-"""Functions of strings, format() among them. Positions and sizes count code points.
+"""Functions of strings, including format(). Positions and sizes count code points.
 
-Source: cel-go v0.26.0 ext/strings.go and ext/formatting.go (version 2 of the library, so %f and %e go through
-golang.org/x/text v0.23.0 in its locale en-US), common/types/string.go and Go's strings and fmt. The precision of %e is
-a width there, and there are always six decimals.
+Source: cel-go v0.26.0 ext/strings.go and ext/formatting.go (version 2 of the library, so %f and %e use
+golang.org/x/text v0.23.0 with the locale en-US), common/types/string.go and Go's strings and fmt. The precision of
+%e is a width, with always six decimals.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _LOWER = str.maketrans({code: code + 32 for code in range(ord("A"), ord("Z") + 1
 
 
 def _char_at(text: str, index: int) -> str:
-    """Return the code point at index, or an empty string just behind the last. Raises EvalError."""
+    """Return the code point at index, or an empty string at the end. Raises EvalError."""
     if not 0 <= index <= len(text):
         raise _out_of_range(index)
     return text[index : index + 1]
 
 
 def index_of(text: str, wanted: str, start: int = 0) -> int:
-    """Return where wanted is found first from start on, else -1; start itself for an empty string. Raises EvalError."""
+    """Return the first index of wanted from start, else -1; start for an empty string. Raises EvalError."""
     if not wanted:
         return start
     if start < 0:
@@ -58,12 +58,12 @@ def index_of(text: str, wanted: str, start: int = 0) -> int:
 
 
 def last_index_of(text: str, wanted: str) -> int:
-    """Return where wanted is found last, else -1."""
+    """Return the last index of wanted, else -1."""
     return text.rfind(wanted)
 
 
 def _last_index_of_from(text: str, wanted: str, start: int) -> int:
-    """Return where wanted is found last, beginning at start or before; -1 also if start is past the end.
+    """Return the last index of wanted up to start, else -1, also if start is beyond the end.
 
     Raises EvalError.
     """
@@ -77,7 +77,7 @@ def _last_index_of_from(text: str, wanted: str, start: int) -> int:
 
 
 def replace(text: str, old: str, new: str, count: int = -1) -> str:
-    """Replace old, at most count times unless that is negative; an empty old is found between all code points."""
+    """Replace old, at most count times if that is not negative; an empty old matches between all code points."""
     found = text.count(old)
     times = found if count < 0 else min(found, count)
     check_size(len(text) + times * (len(new) - len(old)))
@@ -85,7 +85,7 @@ def replace(text: str, old: str, new: str, count: int = -1) -> str:
 
 
 def split(text: str, separator: str, count: int = -1) -> list[str]:
-    """Split into at most count parts unless that is negative; an empty separator gives the code points."""
+    """Split into at most count parts if that is not negative; an empty separator splits into code points."""
     if count == 0:
         return []
     if separator:
@@ -96,14 +96,14 @@ def split(text: str, separator: str, count: int = -1) -> list[str]:
 
 
 def substring(text: str, start: int) -> str:
-    """Return the code points from start on. Raises EvalError."""
+    """Return the code points from start. Raises EvalError."""
     if not 0 <= start <= len(text):
         raise _out_of_range(start)
     return text[start:]
 
 
 def substring_to(text: str, start: int, end: int) -> str:
-    """Return the code points from start up to, not including, end. Raises EvalError."""
+    """Return the code points from start to before end. Raises EvalError."""
     if start > end:
         raise EvalError(f"invalid substring range. start: {start}, end: {end}")
     for index in (start, end):
@@ -113,7 +113,7 @@ def substring_to(text: str, start: int, end: int) -> str:
 
 
 def join(parts: Iterable[Value], separator: str = "") -> str:
-    """Join strings. Raises EvalError for an element that is none."""
+    """Join strings. Raises EvalError for other elements."""
     texts = list(parts)
     for part in texts:
         if not isinstance(part, str):
@@ -123,7 +123,7 @@ def join(parts: Iterable[Value], separator: str = "") -> str:
 
 
 def quote_string(text: str) -> str:
-    """Return text in double quotes, with the escapes of CEL's grammar where it has a letter for one."""
+    """Return text in double quotes, with the single-letter escapes of CEL."""
     return f'"{text.translate(_QUOTED)}"'
 
 
@@ -138,12 +138,12 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _DEFAULT_PRECISION = 6
 _MOST_DECIMALS = 255
-"""x/text writes no more decimals than this."""
+"""The limit of decimals in x/text."""
 _CLAUSE, _DURING = "could not parse formatting clause: ", "error during formatting: "
 
 
 def string_format(template: str, args: Sequence[Value]) -> str:
-    """Fill the clauses of a template with args, in order; more args than clauses are ignored. Raises EvalError."""
+    """Format args with a template; surplus args are ignored. Raises EvalError."""
     text, parts, used, at = utf8(template), [], 0, 0
     values = list(args)
     while (percent := text.find(b"%", at)) >= 0:
@@ -165,7 +165,7 @@ def string_format(template: str, args: Sequence[Value]) -> str:
 
 
 def read_clause(text: bytes, at: int) -> tuple[int, str, int | None]:
-    """Read a clause behind its percent sign: where it ends, its letter, its precision. Raises EvalError."""
+    """Parse a clause after its percent sign: its end, letter and precision. Raises EvalError."""
     precision = None
     if text[at : at + 1] == b".":
         begin = at = at + 1
@@ -234,7 +234,7 @@ def _key(key: Value) -> str:
 
 
 def _member(value: Value) -> str:
-    """Return a value within a list or map, as CEL writes it."""
+    """Return a value within a list or map, in CEL notation."""
     kind = value.__class__
     if kind is str:
         return quote(value)
@@ -342,10 +342,10 @@ _CLAUSES: Mapping[str, Callable[[Value, int], str]] = {
 # Costs, work and rows
 
 _WRITTEN: Final = 5
-"""The work of writing an element of a list, or an entry of a map."""
+"""The work of writing a list element or map entry."""
 
 _CHARACTER: Final = 4
-"""How many characters are written, with escapes, for one unit of work."""
+"""The number of characters written, with escapes, per unit of work."""
 
 
 def _result_twice(_: Sequence[Value], result: Value) -> int:

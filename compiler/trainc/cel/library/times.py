@@ -1,7 +1,7 @@
-"""timestamp(), duration() and the parts of times, read and written as Go's package time does.
+"""timestamp(), duration() and the parts of times, parsed and formatted as in Go's package time.
 
 Source: cel-go v0.26.0 (common/stdlib/standard.go, common/types/timestamp.go, duration.go), Go's time.Parse with the
-layout RFC3339 and time.ParseDuration. Zones come from the package tzdata, never from the machine; Local is UTC.
+layout RFC3339 and time.ParseDuration. Time zones come from the package tzdata; Local is UTC.
 """
 
 from __future__ import annotations
@@ -52,20 +52,20 @@ _UNITS = {
 }
 _MOST_NANOS = 2**63
 _MOST_DIGITS = 100
-"""More digits than this are no int64, once zeros in front are gone."""
+"""More digits than this, without leading zeros, exceed int64."""
 _NUMBER = lazy("[+-]?0*[0-9]{1,18}", re.ASCII)
 
 _ZONE: Final = 150
-"""The work of looking for a time zone."""
+"""The work of finding a time zone."""
 
 
 def no_conversion(given: Type, wanted: Type) -> EvalError:
-    """Return cel-go's error of a conversion that fails."""
+    """Return cel-go's error of a failed conversion."""
     return EvalError(f"type conversion error from '{type_name(given)}' to '{type_name(wanted)}'")
 
 
 def day_number(year: int, month: int, day: int) -> int | None:
-    """Return the days from 1970-01-01 to a date; None if the calendar has no such day."""
+    """Return the days from 1970-01-01 to a date; None if the date does not exist."""
     try:
         days = date(year or CYCLE_YEARS, month, day) - EPOCH.date()
     except ValueError:
@@ -76,8 +76,8 @@ def day_number(year: int, month: int, day: int) -> int | None:
 def parse_timestamp(text: str) -> Timestamp:
     """Return ``timestamp(text)``.
 
-    Go reads a little more than RFC 3339: an hour of one digit, a comma before the fraction, offsets up to 24:60.
-    Digits after the ninth are dropped. Raises EvalError.
+    Go accepts more than RFC 3339: hours of one digit, a comma before the fraction, offsets up to 24:60. Digits after
+    the ninth are dropped. Raises EvalError.
     """
     found = _RFC3339.fullmatch(text)
     if found is None:
@@ -103,14 +103,14 @@ def _in_range(seconds: int) -> int:
 
 
 def timestamp_to_string(time: Timestamp) -> str:
-    """Return ``string(time)``: RFC 3339 in the zone that it was written with, no zeros at the end of the fraction."""
+    """Return ``string(time)``: RFC 3339 at its original offset, without trailing zeros in the fraction."""
     hours, minutes = divmod(abs(time.offset) // 60, 60)
     zone = f"{'-' if time.offset < 0 else '+'}{hours:02d}:{minutes:02d}" if time.offset else "Z"
     return f"{civil(time, time.offset).text('T')}{zone}"
 
 
 def parse_duration(text: str) -> Duration:
-    """Return ``duration(text)``, ``1h30m``, ``-1.5s``, ``0``, in time linear in its length. Raises EvalError."""
+    """Return ``duration(text)``, ``1h30m``, ``-1.5s``, ``0``. Raises EvalError."""
     nanos = duration_nanos(text)
     if nanos is None:
         raise no_conversion(STRING, DURATION)
@@ -118,7 +118,7 @@ def parse_duration(text: str) -> Duration:
 
 
 def duration_nanos(text: str) -> int | None:
-    """Return the nanoseconds that time.ParseDuration finds in a text; None where it fails."""
+    """Return time.ParseDuration in nanoseconds; None if it fails."""
     negative, rest = text.startswith("-"), text[1:] if text[:1] in ("-", "+") else text
     if rest == "0":
         return 0
@@ -137,7 +137,7 @@ def duration_nanos(text: str) -> int | None:
 
 
 def _span(whole: str, point: str, decimals: str, unit: str) -> int | None:
-    """Return the nanoseconds of a number and a unit; the fraction counts as Go's float64 arithmetic makes it."""
+    """Return the nanoseconds of a number and a unit; the fraction is rounded like Go's float64 arithmetic."""
     size = _UNITS.get(unit)
     digits = whole.lstrip("0")
     if size is None or not whole + decimals or len(digits) > _MOST_DIGITS:
@@ -153,7 +153,7 @@ def _span(whole: str, point: str, decimals: str, unit: str) -> int | None:
 
 
 def _leading_fraction(digits: str) -> tuple[int, float]:
-    """Return the digits after the point as a number and its power of ten; Go stops where 63 bits are full."""
+    """Return the digits after the point as a number and its power of ten, limited to 63 bits as in Go."""
     number, scale = 0, 1.0
     for digit in digits:
         if number > INT_MAX // 10 or (longer := number * 10 + int(digit)) > _MOST_NANOS:
@@ -163,7 +163,7 @@ def _leading_fraction(digits: str) -> tuple[int, float]:
 
 
 def _zone_offset(zone: str, time: Timestamp) -> int:
-    """Return how many seconds east of UTC a zone is at a time: ``America/New_York``, ``+05:30``, ``-8:00``, ``UTC``.
+    """Return the seconds east of UTC of a zone such as ``America/New_York``, ``+05:30``, ``-8:00`` or ``UTC``.
 
     Raises EvalError.
     """
@@ -186,7 +186,7 @@ def _named_offset(name: str, time: Timestamp) -> int:
         zone = time_zone(name)
     except LookupError as error:
         raise EvalError(str(error).replace(name, cut(name))) from None
-    # Two days inwards at both ends, since datetime cannot leave the years 1 to 9999. Nothing changes there.
+    # Stay two days inside the years 1 to 9999 of datetime; offsets do not change there.
     seconds = min(max(time.nanos // SECOND, MIN_SECONDS + 2 * DAY), MAX_SECONDS - 2 * DAY)
     offset = zone.fromutc(EPOCH.replace(tzinfo=zone) + timedelta(seconds=seconds)).utcoffset()
     return 0 if offset is None else offset.days * DAY + offset.seconds
@@ -230,7 +230,7 @@ def _part(
     of_duration: Callable[[Duration], int] | None = None,
     suffix: str = "_with_tz",
 ) -> Function:
-    """Return the row of a function that takes a time and maybe a zone, or a duration."""
+    """Return the row of a function of a time with an optional zone, or of a duration."""
     rows: list[tuple[str, str, Run]] = [
         (f"timestamp_to_{overload}", _UTC, lambda time: part(civil(time, 0))),
         (

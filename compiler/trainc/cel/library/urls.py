@@ -1,4 +1,4 @@
-"""URLs as values, as Go's package net/url reads and writes them: Parse, ParseRequestURI, String, EscapedPath, Query.
+"""URLs as values, parsed and formatted as in Go's package net/url: Parse, ParseRequestURI, String, EscapedPath, Query.
 
 Source: Go 1.26; k8s.io/apiserver v0.34.4 pkg/cel/url.go and pkg/cel/library/urls.go.
 """
@@ -23,7 +23,7 @@ from trainc.cel.work import CHARACTERS
 from trainc.kube.fielderror import quote
 
 MOST_PARAMETERS = 10_000
-"""A query of more has none at all."""
+"""A query with more parameters counts as empty."""
 
 _CONTROL = re.compile("[\0-\x1f\x7f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)?:", re.ASCII)
@@ -36,15 +36,15 @@ _UNRESERVED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.
 _PATH, _USER, _FRAGMENT = "$&+,/:;=@", "$&+,;=", "$&+,/:;=?@!()*"
 _HOST = "!$&'()*+,;=:[]<>\"" + _UNRESERVED
 _ALSO_VALID = frozenset("!$&'()*+,;=:@[]%" + _UNRESERVED)
-"""What a path or fragment may hold as it is, though Go would escape some of it."""
+"""Characters that may stay unescaped in a path or fragment, though Go would escape some of them."""
 
 
 class UrlError(ValueError):
-    """A text is no URL; the message is Go's, without the URL itself."""
+    """An invalid URL; the message is Go's, without the URL."""
 
 
 class Url(Struct, frozen=True):
-    """The parts of a URL, as Go's url.URL has them: path and fragment decoded, raw ones where they say more."""
+    """The parts of a URL, as in Go's url.URL: path and fragment decoded, raw ones if they differ."""
 
     scheme: str = ""
     opaque: str = ""
@@ -63,7 +63,7 @@ class Url(Struct, frozen=True):
         return self._split_host()[0]
 
     def port(self) -> str:
-        """Return the port, empty if there is none."""
+        """Return the port or an empty string."""
         return self._split_host()[1]
 
     def _split_host(self) -> tuple[str, str]:
@@ -73,13 +73,13 @@ class Url(Struct, frozen=True):
         return (host[1:-1] if host.startswith("[") and host.endswith("]") else host), port
 
     def escaped_path(self) -> str:
-        """Return the path as it was given, if that is a proper way to write it."""
+        """Return the original path if it is a valid encoding, else an encoded one."""
         if self.path == "*" and not _usable(self.raw_path, self.path, _PATH):
             return "*"
         return _escaped(self.raw_path, self.path, _PATH)
 
     def query(self) -> dict[str, list[str]]:
-        """Return the parameters; those that are wrongly escaped, or hold a semicolon, are left out."""
+        """Return the parameters, without those with invalid escapes or semicolons."""
         found: dict[str, list[str]] = {}
         if self.raw_query.count("&") >= MOST_PARAMETERS:
             return found
@@ -95,7 +95,7 @@ class Url(Struct, frozen=True):
         return found
 
     def text(self) -> str:
-        """Return what String gives."""
+        """Return the URL as text."""
         body = self.opaque or self._authority_and_path()
         query = f"?{self.raw_query}" if self.force_query or self.raw_query else ""
         fragment = f"#{_escaped(self.raw_fragment, self.fragment, _FRAGMENT)}" if self.fragment else ""
@@ -119,7 +119,7 @@ class Url(Struct, frozen=True):
 
 
 def parse(text: str, request: bool = False) -> Url:
-    """Return what url.Parse gives, or for a request url.ParseRequestURI: absolute ones and paths, no fragments.
+    """Parse like url.Parse, or for a request like url.ParseRequestURI: absolute URLs and paths, no fragments.
 
     Raises UrlError with the whole message.
     """
@@ -190,7 +190,7 @@ def _read_host(scheme: str, host: str) -> str:
     colon = host.find(":")
     if colon >= 0:
         if scheme not in ("http", "https"):
-            # Lists of hosts are customary in URLs of databases.
+            # Database URLs may list several hosts.
             colon = host.rfind(":")
         _check_port(host[colon:])
     return _unescape_host(host)
@@ -202,7 +202,7 @@ def _check_port(port: str) -> None:
 
 
 def _read_literal(host: str) -> str:
-    """Read ``[::1]:80``, also with a zone behind ``%25``."""
+    """Parse ``[::1]:80``, also with a zone after ``%25``."""
     end = host.rfind("]")
     if end < 0:
         raise UrlError("missing ']' in host")
@@ -220,7 +220,7 @@ def _read_literal(host: str) -> str:
 
 
 def _unescape_host(text: str, zone: bool = False) -> str:
-    """Decode a host, where escapes may stand for bytes past ASCII only; in a zone for what a host may hold, too."""
+    """Decode a host, which may escape only bytes beyond ASCII, or a zone, which may also escape host characters."""
     decoded = _unescape(text)
     for found in _ESCAPE_OR_CHARACTER.finditer(text):
         part = found.group()
@@ -235,7 +235,7 @@ def _unescape_host(text: str, zone: bool = False) -> str:
 
 
 def _unescape(text: str) -> str:
-    """Decode percent escapes. Raises UrlError for one that is cut short."""
+    """Decode percent escapes. Raises UrlError for an invalid one."""
     if bad := _BAD_ESCAPE.search(text):
         raise UrlError(f"invalid URL escape {quote(text[bad.start() : bad.start() + 3])}")
     return unquote(text)
@@ -250,17 +250,17 @@ def _usable(raw: str, decoded: str, allowed: str) -> bool:
 
 
 class UrlValue(Opaque, frozen=True, eq=False):
-    """A URL; two are equal if they are written alike."""
+    """A URL; two are equal if their texts are."""
 
     type = struct("kubernetes.URL")
     url: Url
 
     def text(self) -> str:
-        """Return the URL as Go writes it."""
+        """Return the URL as Go formats it."""
         return self.url.text()
 
     def weight(self) -> int:
-        """Return the characters of the parts that are escaped anew each time."""
+        """Return the number of characters in the parts that are escaped each time."""
         url = self.url
         return 1 + (len(url.path) + len(url.raw_path) + len(url.raw_query) + len(url.fragment) + len(url.host)) // 2
 
@@ -274,7 +274,7 @@ class UrlValue(Opaque, frozen=True, eq=False):
 def parse_url(text: str) -> UrlValue:
     """Return ``url(text)``: an absolute URL, or a path from the root. Raises EvalError."""
     try:
-        # ParseRequestURI decides whether it is one, but knows nothing of fragments.
+        # ParseRequestURI validates the URL, but does not parse fragments.
         parse(text, request=True)
         return UrlValue(parse(text))
     except UrlError as error:
