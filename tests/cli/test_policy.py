@@ -56,8 +56,8 @@ def test_what_fails(repository: Path, run: Run) -> None:
     result = run("policy", "test")
     assert result.exit_code == 1
     assert "  FAIL  a test\n" in result.stdout
-    assert "error[TC505]: test 'a test': policy 'few' does not say this" in result.stdout
-    assert "warning[TC506]: no test shows policy 'few' to fail anything" in result.stdout
+    assert "error[TC505]: test 'a test': policy 'few' does not give the expected result" in result.stdout
+    assert "warning[TC506]: there is no test in which policy 'few' fails" in result.stdout
     assert result.stderr.endswith("1 of 1 test failed\n")
 
 
@@ -140,4 +140,4 @@ def test_kinds_of_crds(repository: Path, run: Run) -> None:
     text = f"tests:\n- name: a widget\n  object: {widget}\n  expect: {{few: {expected}}}\n"
     put(repository, "policies/tests/few.yaml", text)
     assert run("policy", "test", "--crd-dir", "crds").exit_code == 0
-    assert "no Widget of example.com/v1 is known here" in run("policy", "test").stdout
+    assert "unknown kind Widget in example.com/v1" in run("policy", "test").stdout
