@@ -19,7 +19,7 @@ from trainc.inputs.source import Source
 OURS = (
     "kubectl ignores everything from this line on",
     "a byte order mark inside the text",
-    "JSON has nothing for the tag",
+    "JSON cannot represent the tag",
 )
 """What trainc refuses and Kubernetes does not, knowing it."""
 

@@ -51,7 +51,7 @@ def trainer(**fields: Any) -> Any:
         (
             {"env": [{"name": "A"}, {"name": "A"}]},
             ("env", 1),
-            ("TC107", "has the same name as an item before it", '{"name":"A"}', "items of different name", None),
+            ("TC107", "has the same name as an earlier item", '{"name":"A"}', "items of different name", None),
         ),
     ],
 )

@@ -116,7 +116,7 @@ def _broken(revision: str, findings: Iterable[Finding]) -> Iterator[Finding]:
     for finding in findings:
         if finding.severity is Severity.ERROR:
             place = _renamed(finding.document, revision)
-            yield report(BROKEN, place, finding.path, f"nothing here is compared: {finding.message}")
+            yield report(BROKEN, place, finding.path, f"not compared: {finding.message}")
 
 
 def _renamed(document: Document, revision: str) -> Document:
@@ -171,7 +171,7 @@ def as_stored(resource: Resource, old: Document, *, created: bool = False) -> Js
 
 def broken(old: Document, path: Path, message: str) -> Finding:
     """Return the note (TC018) that no cluster could hold an old object."""
-    return report(BROKEN, old, existing(old.data, path), f"nothing here is compared: {message}")
+    return report(BROKEN, old, existing(old.data, path), f"not compared: {message}")
 
 
 def standard(data: JsonObject) -> JsonObject:

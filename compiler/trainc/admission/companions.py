@@ -107,7 +107,7 @@ def _registry(definitions: Iterable[tuple[Document, Definition]]) -> tuple[Regis
         elif any(_differs(*pair) for pair in zip(given[key], definition.resources, strict=False)):
             path: Path = ("spec", "names", "kind")
             related = (Related("the first one", first[key], path),)
-            message = f"{of.kind} of {of.group} is defined twice, and differently: the first one counts"
+            message = f"conflicting definitions of {of.kind} in {of.group}: trainc uses the first one"
             findings.append(report("TC113", document, path, message, related=related))
     return Registry(given), tuple(findings)
 
@@ -137,7 +137,7 @@ def _of_compiled(document: Document, given: Resource, own: Resource) -> Iterator
     names = [version["name"] for version in versions["versions"]]  # type: ignore[index,call-overload,union-attr]
     root: Path = ("spec", "versions", names.index(given.version), "schema", "openAPIV3Schema")
     release = f"JobSet {JOBSET_VERSION}" if own.kind == "JobSet" else f"Trainer {TRAINER_VERSION}"
-    message = f"{own.kind} is not the one of {release}, which trainc compiles for and goes on with"
+    message = f"the CRD of {own.kind} differs from that of {release}, which trainc uses"
     path = existing(document.data, (*root, *where))
     yield report("TC113", document, path, message, found=f"first difference: {dotted(where)}")
 
@@ -169,13 +169,13 @@ def _no_match(document: Document, registry: Registry, group: str, kind: str) -> 
     if version in versions:
         return
     if versions:
-        expected, message = " or ".join(versions), f"{kind} of apiVersion {version}"
+        expected, message = " or ".join(versions), f"unsupported apiVersion {version} of {kind}"
         yield report("TC008", document, ("apiVersion",), message, found=version, expected=expected, upstream=upstream)
     elif known:
-        message = f"there is no kind {kind} of {version}"
+        message = f"unknown kind {kind} in {version}"
         yield report("TC008", document, ("kind",), message, found=kind, hint=suggest(kind, known), upstream=upstream)
     elif siblings := [sibling for of, sibling in registry.given if of == group]:
-        hint, message = suggest(kind, siblings), f"no CRD given defines {kind} of {group}"
+        hint, message = suggest(kind, siblings), f"no CRD found for kind {kind} in {group}"
         yield report(
             "TC008", document, ("kind",), message, severity=Severity.WARNING, found=kind, hint=hint, upstream=upstream
         )
@@ -192,7 +192,7 @@ def oversized(data: JsonObject) -> Fault | None:
     total = sum(sizes.values())
     if total <= _LIMIT:
         return None
-    message = f"a ConfigMap of {total:,} bytes, and the API server takes {_LIMIT:,} (1 MiB)"
+    message = f"the ConfigMap has {total:,} bytes; the API server accepts at most {_LIMIT:,} (1 MiB)"
     path = max(sizes, key=lambda path: sizes[path])
     # In ValidateConfigMap the field is field.NewPath(""), for the whole object.
     return Fault("TC022", path, message, f"[]: Too long: may not be more than {_LIMIT} bytes")

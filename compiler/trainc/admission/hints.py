@@ -48,7 +48,7 @@ _RUNTIME: dict[Path, str] = {
 
 
 _ADVICE: dict[Path, str] = {
-    ("spec", "trainer", "resourcesPerNode"): "resources stand below limits or requests",
+    ("spec", "trainer", "resourcesPerNode"): "write resources below limits or requests",
 }
 """What people mean who get these fields of a TrainJob, or fields below them, wrong."""
 

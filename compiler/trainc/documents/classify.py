@@ -113,7 +113,7 @@ def with_namespace(document: Document) -> tuple[Document, tuple[Finding, ...]]:
         if folder is None or own == folder:
             return document, ()
         path = ("metadata", "namespace")
-        message = f"namespace {own!r} in folder {folder!r}"
+        message = f"namespace {own!r} differs from folder {folder!r}"
         return document, (report("TC010", document, path, message, found=own, expected=folder),)
     if own is not None and own != "":
         return document, ()  # of a wrong type, which admission says
@@ -140,7 +140,7 @@ def _wrong_version(document: Document) -> Iterator[Finding]:
     if kind not in (TRAINJOB, *RUNTIMES) or version == TRAINER_API:
         return
     text = f'no matches for kind "{kind}" in version "{version}"'
-    message = f"{kind} of apiVersion {version}"
+    message = f"unsupported apiVersion {version} of {kind}"
     yield report(
         "TC008",
         document,
@@ -175,4 +175,4 @@ def _twice(document: Document, first: Document) -> Finding:
     shown = f"{namespace}/{name}" if namespace else name
     path = ("metadata", "name")
     related = (Related("the first one", first, path),)
-    return report("TC009", document, path, f"{document.data['kind']} {shown} is given twice", related=related)
+    return report("TC009", document, path, f"duplicate {document.data['kind']} {shown}", related=related)

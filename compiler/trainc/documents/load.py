@@ -166,7 +166,7 @@ def _missing(names: list[str], metadata: JsonObject, kind: str) -> Problem:
     upstream = "resource name may not be empty" if names == ["metadata.name"] else None
     stage = "decode"
     if "generateName" in metadata and "metadata.name" in names:
-        hint = "generateName makes another name at every apply; a committed object has one name"
+        hint = "set metadata.name: with generateName, every apply creates another object"
     elif names == ["metadata.name"] and kind in NAMELESS:
         upstream = "metadata.name: Required value: name or generateName is required"
         stage = NAMELESS[kind]

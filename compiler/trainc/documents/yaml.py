@@ -181,7 +181,7 @@ class _Reader:
         reading = scalars.kubernetes(text)
         if not reading.finite:
             name = "NaN" if text.lower() == ".nan" else "-Inf" if text[0] == "-" else "+Inf"
-            self.problem("TC004", f"JSON has no number {text}", f"json: unsupported value: {name}")
+            self.problem("TC004", f"JSON cannot represent {text}", f"json: unsupported value: {name}")
             return None
         self.problems.append(scalars.ambiguous(tuple(self.path), text, reading))
         return reading.value
@@ -196,13 +196,13 @@ class _Reader:
         except ValueError as error:
             self.refuse(event, "TC004", f"the text does not fit its tag !!{name}", f"yaml: {error}")
         if isinstance(value, float) and not math.isfinite(value):
-            self.problem("TC004", f"JSON has no number {event.value}")
+            self.problem("TC004", f"JSON cannot represent {event.value}")
             return None
         return value
 
     def tag(self, tag: str) -> None:
         shown = tag.replace(scalars.TAG_PREFIX, "!!", 1)
-        self.problem("TC004", f"JSON has nothing for the tag {shown}, so it would be lost on the way to the cluster")
+        self.problem("TC004", f"JSON cannot represent the tag {shown}: it would be lost")
 
     def alias(self, event: Any) -> Json:
         anchor = self.anchors.get(event.anchor)
@@ -310,7 +310,11 @@ class _Reader:
         try:
             scalars.key_text(raw)
         except ValueError as error:
-            message = "null is no key in JSON" if raw is None else f"Kubernetes cannot take the number {raw} as a key"
+            message = (
+                "JSON does not allow null as a key"
+                if raw is None
+                else f"Kubernetes does not accept the number {raw} as a key"
+            )
             spelling = "<nil>" if raw is None else f"{raw:#x}"
             shown = "<nil>" if value is None else _go_syntax(value)
             upstream = f"unsupported map key of type: {error}, key: {spelling}, value: {shown}"
@@ -329,7 +333,7 @@ class _Reader:
         shown = _go_syntax(value)
         upstream = None if shown is None else f"yaml: invalid map key: {shown}"
         hint = "quote a text that starts with { or [, such as a template's {{ }}"
-        self.refuse(event, "TC004", "a list or a mapping is no key in JSON", upstream, hint)
+        self.refuse(event, "TC004", "JSON does not allow a list or mapping as a key", upstream, hint)
 
     def merge(self, out: JsonObject, merged: set[str], event: Any) -> None:
         """Read the value of ``<<``. Go lets a merged key win over one that stands before ``<<``; others do not."""
@@ -348,7 +352,7 @@ class _Reader:
             for key, value in part.items():
                 if key in out and key not in merged and out[key] != value:
                     self.path[-1] = key
-                    message = f'Kubernetes lets the merged "{key}" win over the one before <<, YAML 1.2 readers do not'
+                    message = f'in Kubernetes, the merged "{key}" replaces the one before <<; in YAML 1.2 it does not'
                     self.problems.append(Problem("TC005", tuple(self.path), message, fatal=False))
                 out[key] = value
                 merged.add(key)

@@ -128,8 +128,8 @@ def _stored(document: Document, registry: Registry) -> tuple[Document, tuple[Fin
     document, kind = _in_namespace(document), document.data["kind"]
     known = registry.find(*split_version(str(document.data["apiVersion"])), str(kind))
     if known is None:
-        message = f"no {kind} of {document.data['apiVersion']} is known here"
-        return document, (report(_INVALID, document, ("kind",), message, hint="give its CRD with --crd-dir"),)
+        message = f"unknown kind {kind} in {document.data['apiVersion']}"
+        return document, (report(_INVALID, document, ("kind",), message, hint="pass its CRD with --crd-dir"),)
     if kind in (TRAINJOB, *RUNTIMES):
         admitted = admit_document(document, "crd", "webhook", faithful=False)
         return admitted.document, admitted.findings
@@ -153,7 +153,7 @@ def _in_namespace(document: Document) -> Document:
 
 
 def _refusal(case: Case, finding: Finding) -> Finding:
-    message = f"test {case.name!r}: no policy would see this object: {finding.message}"
+    message = f"test {case.name!r}: a cluster would reject this object: {finding.message}"
     return report(_INVALID, finding.document, finding.path, message, found=finding.found, hint=finding.hint)
 
 
@@ -161,7 +161,7 @@ def _unknown(case: Case, policies: Mapping[str, Document]) -> Iterator[Finding]:
     for policy in case.expect:
         if policy not in policies:
             place = (*case.path, "expect", policy)
-            message = f"test {case.name!r}: no policy is called {policy!r}"
+            message = f"test {case.name!r}: policy {policy!r} not found"
             yield report(_INVALID, case.document, place, message, hint=suggest(policy, tuple(policies)))
 
 
@@ -172,13 +172,13 @@ def _compared(case: Case, policy: str, expected: tuple[Failure, ...], decisions:
     shown = "; ".join(dict.fromkeys(map(_shown, said))) or PASS
     missing = [index for index, failure in enumerate(expected) if not any(_matches(failure, d) for d in said)]
     for index in missing:
-        message = f"test {case.name!r}: policy {policy!r} does not say this"
+        message = f"test {case.name!r}: policy {policy!r} does not give the expected result"
         wanted = f"{expected[index].action or expected[index].outcome}: {expected[index].message}"
         yield report(_FAILED, case.document, (*place, index), message, found=shown, expected=wanted)
     beyond = [_shown(decision) for decision in said if not any(_matches(failure, decision) for failure in expected)]
     for text in () if missing else dict.fromkeys(beyond):
-        message = f"test {case.name!r}: policy {policy!r} says what is not expected"
-        wanted = "nothing but what is listed" if expected else PASS
+        message = f"test {case.name!r}: policy {policy!r} gives an unexpected result"
+        wanted = "only the listed results" if expected else PASS
         yield report(_FAILED, case.document, place, message, found=text, expected=wanted)
 
 
@@ -196,9 +196,11 @@ def _shown(decision: Decision) -> str:
 def _untested(policies: Mapping[str, Document], shown: set[tuple[str, Path]]) -> Iterator[Finding]:
     for name, document in sorted(policies.items()):
         if not any(policy == name for policy, _ in shown):
-            yield report(_UNTESTED, document, ("metadata", "name"), f"no test shows policy {name!r} to fail anything")
+            yield report(_UNTESTED, document, ("metadata", "name"), f"there is no test in which policy {name!r} fails")
             continue
         for index, _ in enumerate(objects(get(document.data, *_VALIDATIONS))):
             path = (*_VALIDATIONS, index)
             if (name, path) not in shown:
-                yield report(_UNTESTED, document, path, f"no test shows this validation of policy {name!r} to fail")
+                yield report(
+                    _UNTESTED, document, path, f"there is no test in which this validation of policy {name!r} fails"
+                )

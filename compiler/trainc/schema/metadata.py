@@ -183,11 +183,11 @@ def _annotation_violations(annotations: Any, path: Path) -> Iterator[Violation]:
         size += len(key.encode()) + len(annotations[key].encode())
         for upstream in _annotation_errors(key, path):
             expected = upstream.partition('": ')[2]
-            yield _keyed(path, key, "is not a valid key of an annotation", upstream, value=key, expected=expected)
+            yield _keyed(path, key, "is not a valid annotation key", upstream, value=key, expected=expected)
     if size > TOTAL_ANNOTATION_SIZE_LIMIT:
         limit = f"may not be more than {TOTAL_ANNOTATION_SIZE_LIMIT} bytes"
         upstream = f"{dotted(path)}: Too long: {limit}"
-        message = f"{dotted(path)} are too long together"
+        message = f"{dotted(path)} exceed the total size limit"
         yield Violation("TC108", path, message, upstream, f"{size} bytes", limit, blocking=True)
 
 

@@ -336,14 +336,14 @@ def _list_type(failure: Failure, schema: Structural) -> Violation:
     keys, field = _key_names(failure), in_brackets(schema, path)
     if is_duplicate:
         message, upstream = (
-            f"{_name(path)} has the same {keys} as an item before it",
+            f"{_name(path)} has the same {keys} as an earlier item",
             f"{field}: Duplicate value: {go_value(value)}",
         )
         return Violation("TC107", path, message, upstream, found=show(value), expected=f"items of different {keys}")
     return Violation(
         "TC102",
         path,
-        f"{_name(path)} must be a mapping: the items of its list are told apart by {keys}",
+        f"{_name(path)} must be a mapping: the items of the list are identified by {keys}",
         f"{field}: Invalid value: {go_value(value)}: must be an object for an array of list-type map",
         found=show(value),
         expected="a mapping",
@@ -388,7 +388,7 @@ def _go_type(failure: Failure, path: Path) -> Violation:
 
 def _repeated(failure: Failure, path: Path) -> Violation:
     keys = _key_names(failure)
-    message = f"{dotted(path)} has the same {keys} as an item before it: server-side apply refuses that"
+    message = f"{dotted(path)} has the same {keys} as an earlier item; server-side apply rejects this"
     found, expected = show(failure.detail.value), f"items of different {keys}"
     return Violation("TC107", path, message, "", found, expected, advisory=True)
 

@@ -68,7 +68,7 @@ def _between(given: Sequence[Read]) -> Iterator[Finding]:
     bound = {binding.policy_name for binding in bindings}
     for name, policy in policies.items():
         if name not in bound:
-            message = f"no binding binds {name}: it decides nothing"
+            message = f"policy {name!r} has no binding and is never enforced"
             yield report(UNBOUND, policy.document, ("metadata", "name"), message, found=name)
 
 
@@ -78,7 +78,7 @@ def _is_policy(each: Read) -> bool:
 
 def _dangling(binding: Stored, known: list[str]) -> Finding:
     path, name = ("spec", "policyName"), binding.policy_name
-    message = f"no policy {name} is given: the binding decides nothing here"
+    message = f"policy {name!r} not found: the binding has no effect"
     return report(DANGLING, binding.document, path, message, found=name, hint=suggest(name, known))
 
 
@@ -88,10 +88,10 @@ def _params(policy: Stored, binding: Stored) -> Iterator[Finding]:
     if policy.has_params == refers:
         return
     if refers:
-        message, path = f"policy {policy.name} has no paramKind: paramRef is ignored", ("spec", "paramRef")
+        message, path = f"policy {policy.name!r} has no paramKind: paramRef is ignored", ("spec", "paramRef")
     else:
         kind = get(as_object(policy.spec.get("paramKind")), "kind")
-        message = f"policy {policy.name} has params of kind {kind}, and no paramRef says which: params is null"
+        message = f"policy {policy.name!r} has paramKind {kind}, but the binding has no paramRef: params is null"
         path = ("spec", "policyName")
     yield report(NO_PARAMS, binding.document, path, message)
 
@@ -119,7 +119,7 @@ def _kinds(stored: Stored, expression: str, path: Path) -> Iterator[Finding]:
     for name in dict.fromkeys(match[1] for match in _KIND.finditer(expression)):
         kinds = _spellings().get(name.lower())
         if kinds is not None and name not in kinds:
-            message = f"no kind is called {name!r}: nothing is ever equal to it"
+            message = f"unknown kind {name!r}: no object ever has it"
             hint = f"did you mean '{min(kinds)}'?"
             yield report(UNMATCHED, stored.document, path, message, found=name, hint=hint)
 
@@ -127,8 +127,8 @@ def _kinds(stored: Stored, expression: str, path: Path) -> Iterator[Finding]:
 def _groups(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Finding]:
     for index, group in enumerate(as_list(rule.get("apiGroups"))):
         if isinstance(group, str) and "/" in group:
-            message = f"{group} is not an API group: the rule matches nothing in it"
-            hint = f"write {group.partition('/')[0]}; versions stand in apiVersions"
+            message = f"{group!r} is not an API group: the rule matches nothing in it"
+            hint = f"write {group.partition('/')[0]} here, and the version in apiVersions"
             yield report(UNMATCHED, stored.document, (*path, "apiGroups", index), message, found=group, hint=hint)
 
 
@@ -143,7 +143,9 @@ def _resources(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Finding
             continue
         hint = _hint(name, known)
         if hint is not None:
-            message = f"{' and '.join(map(_titled, groups))} has no resource {name!r}: the rule does not match it"
+            message = (
+                f"{' and '.join(map(_titled, groups))} has no resource {name!r}: the rule does not match anything there"
+            )
             yield report(UNMATCHED, stored.document, (*path, "resources", index), message, found=str(item), hint=hint)
 
 
@@ -151,7 +153,7 @@ def _hint(name: str, known: frozenset[str]) -> str | None:
     """Return what is probably meant; None for what a newer Kubernetes may have."""
     folded = name.lower()
     if near := next((plural for plural in sorted(known) if folded in (plural, _singular(plural))), None):
-        return f"resources are named by their plural in lower case: {near}"
+        return f"write the plural in lower case: {near}"
     homes = sorted(group for group in all_groups() if folded in _plurals(group))
     if homes:
         return f"{folded} is a resource of {_titled(homes[0])}"

@@ -165,7 +165,7 @@ def _namespace_selected(constraints: JsonObject, request: Request, cluster: Clus
         return bool(selects(asked, labels_of(named(request.object or {}, request.name))))
     found = selects(asked, cluster.namespace_labels(request.scope))
     if found is None:
-        raise Undecided(f"the labels of namespace {request.scope}, which is not given, decide whether this applies")
+        raise Undecided(f"it depends on the labels of namespace {request.scope}, which is not among the inputs")
     return found
 
 

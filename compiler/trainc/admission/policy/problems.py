@@ -57,13 +57,13 @@ def unsupported(path: Path, value: str, supported: Sequence[str]) -> Refused:
     """Return a value that is none of those there are."""
     listed = ", ".join(go_value(each) for each in supported)
     text = f"{dotted(path)}: Unsupported value: {go_json(value)}: supported values: {listed}"
-    return Refused(REFUSED, path, f"{value!r} is not known here", text, found=value, expected=" or ".join(supported))
+    return Refused(REFUSED, path, f"unsupported value {value!r}", text, found=value, expected=" or ".join(supported))
 
 
 def duplicate(path: Path, value: str) -> Refused:
     """Return a value that is there before."""
     upstream = f"{dotted(path)}: Duplicate value: {go_json(value)}"
-    return Refused(REFUSED, path, f"{value!r} is given twice", upstream, found=value)
+    return Refused(REFUSED, path, f"duplicate value {value!r}", upstream, found=value)
 
 
 def too_many(path: Path, count: int, limit: int) -> Refused:

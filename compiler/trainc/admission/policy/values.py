@@ -85,7 +85,7 @@ class Partial(Container):
         return False
 
     def _undecided(self) -> Undecided:
-        return Undecided(f"{self._name}: not known offline as a whole")
+        return Undecided(f"{self._name}: not completely known offline")
 
 
 _CREATED: Final = frozenset(("uid", "creationTimestamp", "managedFields"))
