@@ -28,7 +28,7 @@ def test_where_flux_applies_nothing(repository: Path, run: Run) -> None:
     put(repository, "trainc.yaml", CONFIG)
     result = run("flux", "--env", "test")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "no environment asked for has target: flux (test)" in result.stderr
+    assert "no selected environment has target: flux (test)" in result.stderr
 
 
 def test_nothing_is_printed_after_an_error(repository: Path, run: Run) -> None:

@@ -288,7 +288,7 @@ def test_findings_count_once_for_all_environments(repository: Path, run: Run) ->
 def test_an_unknown_environment(repository: Path, run: Run) -> None:
     result = run("render", "--env", "production")
     assert result.exit_code == 2
-    assert "no environment 'production' in trainc.yaml, which has prod" in result.stderr
+    assert "environment 'production' not found in trainc.yaml (prod)" in result.stderr
 
 
 def test_a_wrong_configuration_stops_early(repository: Path, run: Run) -> None:

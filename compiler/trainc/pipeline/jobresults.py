@@ -1,6 +1,6 @@
-"""Compiled jobs as plain data, and back: how results travel between processes and from one run to the next.
+"""Encodes compiled jobs as plain data, for other processes and the next run, and decodes them.
 
-A document is stored as the name of its source and its index there, so a finding is placed in the text of today.
+A document is stored as the name of its source and its index there, so findings get positions in the current text.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Place: TypeAlias = tuple[str, int]
 
 
 class UnknownDocument(Exception):
-    """A finding is about a document that is not part of the run."""
+    """A finding refers to a document that is not part of the run."""
 
 
 class StoredPlace(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A document, and with ``string`` the ``offset`` of a character in the string at that path of the document."""
+    """A document, or with ``string`` a character ``offset`` in the string at that path of the document."""
 
     source: str
     index: int
@@ -39,7 +39,7 @@ class StoredPlace(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class StoredRelated(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A second place that a finding is about."""
+    """A second position that a finding refers to."""
 
     message: str
     place: StoredPlace
@@ -62,7 +62,7 @@ class StoredFinding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     upstream: str | None = None
 
     def is_about(self, place: Place) -> bool:
-        """Return whether the finding, or what it refers to, is about a document."""
+        """Return whether the finding refers to a document."""
         places = (self.place, *(other.place for other in self.related))
         return any((one.source, one.index) == place for one in places)
 
@@ -101,14 +101,14 @@ class Documents:
 
 
 def place_of(document: Document) -> Place:
-    """Return the place of a document."""
+    """Return the source and index of a document."""
     return document.source.name, document.index
 
 
 def encode(job: Job, documents: Documents, store: Callable[[Content], bytes]) -> JobResult:
-    """Return the result of a job, with what ``store`` makes of the contents of its files.
+    """Return the result of a job; ``store`` encodes the contents of its files.
 
-    Raises UnknownDocument for a finding that ``decode`` could not place.
+    Raises UnknownDocument for a finding that ``decode`` could not restore.
     """
     job_place = place_of(job.document)
 
@@ -139,9 +139,9 @@ def encode(job: Job, documents: Documents, store: Callable[[Content], bytes]) ->
 def decode(
     result: JobResult, document: Document, documents: Documents, restore: Callable[[bytes], Content] = bytes
 ) -> Job:
-    """Return the job of a document; ``restore`` undoes what ``store`` did in ``encode``.
+    """Return the job of a document; ``restore`` is the inverse of ``store`` in ``encode``.
 
-    Raises UnknownDocument where a finding is about a document that no longer exists.
+    Raises UnknownDocument if a finding refers to a document that no longer exists.
     """
     job_place = place_of(document)
 
