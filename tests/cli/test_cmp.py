@@ -72,13 +72,13 @@ def test_environments(repository: Path, plugin) -> None:
     put(repository, "trainc.yaml", "environments:\n  prod: {}\n  test: {queue: small}\n")
     done = plugin("jobs/a")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"parameter 'env' is needed: trainc.yaml has prod, test" in done.stderr
+    assert b"parameter 'env' is required: trainc.yaml has prod, test" in done.stderr
     for done in (plugin("jobs/a", text("env", "test")), plugin("jobs/a", ARGOCD_ENV_TRAINC_ENV="test")):
         found = list(yaml.safe_load_all(done.stdout))
         assert [data["metadata"]["labels"] for data in found] == [{"kueue.x-k8s.io/queue-name": "small"}] * 2
     done = plugin("jobs/a", text("env", "none"))
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"no environment 'none' in trainc.yaml, which has prod, test" in done.stderr
+    assert b"environment 'none' not found in trainc.yaml (prod, test)" in done.stderr
 
 
 def test_trainc_yaml_in_a_folder_of_the_clone(repository: Path, plugin, tmp_path: Path) -> None:
@@ -100,10 +100,10 @@ def test_nothing_above_the_clone_is_looked_at(repository: Path, plugin, tmp_path
         ("jobs/a", [text("job", "none")], b"jobs/a:1:1: error[TC014]: no job none here for environment prod"),
         ("jobs/empty", [], b"jobs/empty:1:1: error[TC014]: no TrainJob here for environment prod"),
         ("runtimes", [], b"the Application's path runtimes is neither jobs/<namespace> nor the folder of trainc.yaml"),
-        ("jobs/a", [text("enviroment", "prod")], b"no parameter 'enviroment': there are env and job"),
+        ("jobs/a", [text("enviroment", "prod")], b"unknown parameter 'enviroment': expected env or job"),
         ("jobs/a", [{"name": "job", "array": ["one"]}], b"parameter 'job' is not a string"),
         ("jobs/a", [{"name": "job"}], b"parameter 'job' is not a string"),
-        ("jobs/a", [{"map": {}}], b"no parameter None"),
+        ("jobs/a", [{"map": {}}], b"unknown parameter None"),
     ],
 )
 def test_blank_output_never_succeeds(
@@ -141,7 +141,7 @@ def test_a_namespace_of_another_name(repository: Path, plugin) -> None:
 def test_parameters_that_are_none(plugin, variable: str) -> None:
     done = plugin("jobs/a", ARGOCD_APP_PARAMETERS=variable)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"ARGOCD_APP_PARAMETERS" in done.stderr or b"no parameter" in done.stderr
+    assert b"ARGOCD_APP_PARAMETERS" in done.stderr or b"unknown parameter" in done.stderr
 
 
 def test_an_error_prints_no_object(repository: Path, plugin) -> None:

@@ -104,7 +104,7 @@ def test_content_that_is_another_one(repository: Path, run: Run) -> None:
     blob.write_bytes(content.replace(b"0", b"7"))
     result = run("image", "lock", "layout")
     assert result.exit_code == 2
-    assert "is another one: sha256:" in result.stderr.replace("\n", " ")
+    assert "has another digest: sha256:" in result.stderr.replace("\n", " ")
     blob.write_bytes(content + b" ")
     assert "bytes, and index.json says" in run("image", "lock", "layout").stderr.replace("\n", " ")
     blob.unlink()
@@ -117,10 +117,10 @@ def test_content_that_is_another_one(repository: Path, run: Run) -> None:
     [
         (({REF_NAME: "latest"},), {}, "only 'latest'"),
         (({},), {}, "nothing of the image's name"),
-        ((), {}, "names no manifest"),
-        (({REF_NAME: "a.io/b:1"}, {REF_NAME: "a.io/b:1"}), {}, "two manifests a.io/b:1"),
-        (({REF_NAME: "a.io/b:1"},), {"digest": "sha512:00"}, "no sha256 digest"),
-        (({REF_NAME: "a.io/b:1"},), {"digest": "sha256:../../../x"}, "no sha256 digest"),
+        ((), {}, "has no manifest"),
+        (({REF_NAME: "a.io/b:1"}, {REF_NAME: "a.io/b:1"}), {}, "two manifests named a.io/b:1"),
+        (({REF_NAME: "a.io/b:1"},), {"digest": "sha512:00"}, "instead of a sha256 digest"),
+        (({REF_NAME: "a.io/b:1"},), {"digest": "sha256:../../../x"}, "instead of a sha256 digest"),
         (({REF_NAME: "a.io/b:1"},), {"mediaType": "text/plain"}, "no manifest of an image"),
     ],
 )
@@ -148,7 +148,7 @@ def test_an_index_that_is_none(repository: Path, run: Run, index: str) -> None:
         (("a.io/b:1@" + TWO + "=" + ONE,), "is not the name of an image"),
         (("a.io/b:1=" + ONE, "a.io/b:1=" + TWO), "two digests of a.io/b:1"),
         (("nowhere",), "cannot be read"),
-        ((), "no image given"),
+        ((), "no IMAGE given"),
     ],
 )
 def test_arguments_that_make_no_sense(repository: Path, run: Run, arguments: tuple[str, ...], told: str) -> None:

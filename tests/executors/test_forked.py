@@ -75,7 +75,7 @@ def test_few_jobs_stay(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_process_that_is_killed(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Prepared, "compile", lambda *_: os.kill(os.getpid(), 9))
-    with pytest.raises(ChildProcessError, match="a worker process ended before its work was done"):
+    with pytest.raises(ChildProcessError, match="a worker process ended unexpectedly"):
         build(repository, forked(2))
 
 
@@ -86,7 +86,7 @@ def test_it_is_told_so(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(Prepared, "compile", lambda *_: os.kill(os.getpid(), 9))
     result = CliRunner().invoke(trainc, ["render", "--jobs", "2"])
     assert result.exit_code == 2
-    assert result.stderr == "trainc: error: a worker process ended before its work was done (out of memory?)\n"
+    assert result.stderr == "trainc: error: a worker process ended unexpectedly (out of memory?)\n"
     assert not (repository / "out").exists()
 
 

@@ -221,7 +221,7 @@ def test_verify_reads_every_blob(folder: Path, run: Run, which: str, damage: str
     result = run("image", "verify")
     assert result.exit_code == 1, result.output
     told = " ".join(result.stderr.split())
-    expected = {"flip": "is another one: sha256:", "longer": "bytes, and", "remove": "cannot be read"}[damage]
+    expected = {"flip": "has another digest: sha256:", "longer": "bytes, and", "remove": "cannot be read"}[damage]
     assert expected in told
 
 
@@ -236,7 +236,7 @@ def test_a_folder_in_the_way(folder: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("build", "nowhere"), "no image.yaml in images/nowhere or nowhere"),
+        (("build", "nowhere"), "image.yaml not found in images/nowhere or nowhere"),
         (("verify", "nowhere"), "oci-layout cannot be read"),
         (("build", "--mirror", "nowhere"), "mmdebstrap is not installed"),
     ],
@@ -288,7 +288,7 @@ def test_a_system_with_other_packages_is_refused(folder: Path, monkeypatch: pyte
     with pytest.raises(BuildError) as caught:
         build(inputs_of(folder), Path("build/cache"))
     assert str(caught.value).splitlines() == [
-        "the system is not the pinned one",
+        "the installed packages differ from the pins",
         "bash 5.2-2: pinned, not installed",
         "bash 5.2-1: installed, not pinned",
     ]

@@ -157,5 +157,5 @@ def test_an_upper_layer_has_the_folders_that_the_system_lacks() -> None:
 
 
 def test_an_upper_layer_replaces_no_link() -> None:
-    with pytest.raises(ValueError, match=r"/bin/x lies below the symbolic link /bin: name /usr/bin instead"):
+    with pytest.raises(ValueError, match=r"/bin/x is below the symbolic link /bin: use /usr/bin instead"):
         upper_layer([Entry("bin/x")], Facts("", links={"bin": "usr/bin"}), EPOCH)

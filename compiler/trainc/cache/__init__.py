@@ -1,5 +1,5 @@
-"""What a run stores for the next one. It is safe to delete at any time, and changes nothing but the time a run takes.
+"""The cache: results that a run stores for the next one. It saves time only, and is safe to delete at any time.
 
-``store.py`` keeps values of this trainc for one repository: how its files looked (``snapshot.py``), the jobs compiled
-(``jobs.py``), and what `trainc build` printed (``results.py``). ``run.py`` is how a run reads and extends them.
+``store.py`` stores values per trainc version and repository: digests and stamps of files (``snapshot.py``), compiled
+jobs (``jobs.py``), and the output of `trainc build` (``results.py``). ``run.py`` reads and extends them in a run.
 """

@@ -1,7 +1,7 @@
-"""The jobs that a run compiled, and when the next run may use a result instead of compiling the job again.
+"""Results of compiled jobs, and the keys that decide whether the next run may use them.
 
-The result of a job is a function of its document, its runtime, the policies that apply to its namespace, the digests of
-its images, everything else that is not a job, and the options. Jobs with errors are not stored.
+The result of a job is a function of its document, its runtime, the policies of its namespace, the digests of its
+images, all other documents that are not jobs, and the options. Jobs with errors are not stored.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ NAME: Final = "jobs"
 """The name of the jobs in the store."""
 
 _NOT_READ: Final = b""
-"""The text of a source that was not read; no file with a document is empty."""
+"""The text of a source that was not read. A file with a document is never empty."""
 
 
 class StoredJob(msgspec.Struct, frozen=True, gc=False):
-    """The result of a job with digests of its files.
+    """The result of a job, with digests in place of its files.
 
     ``key`` is the digest of what it depends on besides its document and the lock; ``pins`` are the digests of its
-    images in images.lock.yaml, empty for an image that has none there.
+    images in images.lock.yaml, empty for an image without one.
     """
 
     key: bytes
@@ -46,7 +46,7 @@ class StoredJob(msgspec.Struct, frozen=True, gc=False):
     result: JobResult
 
     def is_like(self, old: StoredJob) -> bool:
-        """Return whether nothing but the bytes of files differs; not if there are findings, which may have moved."""
+        """Return whether only the bytes of files differ; False with findings, whose positions may differ."""
         one, other = (
             (each.key, each.pins, replace(each.result, files=()), [name for name, _ in each.result.files])
             for each in (self, old)
@@ -55,14 +55,14 @@ class StoredJob(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoredDocument(msgspec.Struct, gc=False):
-    """What a run has to know about a TrainJob before it compiles it, and its results by environment."""
+    """The parts of a TrainJob that other jobs and checks of the whole run depend on, and its results by environment."""
 
     metadata: dict[str, Any]
     runtime: Any
     results: dict[str, StoredJob] = {}
 
     def is_like(self, old: StoredDocument, results: Mapping[str, StoredJob]) -> bool:
-        """Return whether this document with some results means to the rest of a run what the old one did."""
+        """Return whether the rest of a run is the same with this document and some results as with the old one."""
         if (self.metadata, self.runtime, results.keys()) != (old.metadata, old.runtime, old.results.keys()):
             return False
         return all(results[environment].is_like(stored) for environment, stored in old.results.items())
@@ -71,7 +71,7 @@ class StoredDocument(msgspec.Struct, gc=False):
 class JobFile(msgspec.Struct, gc=False):
     """A file below jobs/: the digest of its bytes, and its TrainJobs by index.
 
-    ``must_be_read``: the run needs its text, as it holds more than TrainJobs, or comments for trainc.
+    ``must_be_read``: every run needs its text, as it holds other documents, comments for trainc, or mistakes.
     """
 
     digest: bytes
@@ -80,7 +80,7 @@ class JobFile(msgspec.Struct, gc=False):
 
     @classmethod
     def of(cls, source: Source, digest: bytes, documents: Iterable[Document], has_findings: bool) -> JobFile:
-        """Return what to store about a file that was read."""
+        """Return the record of a file that was read."""
         documents = tuple(documents)
         jobs = [d for d in documents if (d.data.get("apiVersion"), d.data.get("kind")) == (TRAINER_API, TRAINJOB)]
         must_be_read = has_findings or not documents or len(jobs) < len(documents) or WORD in source.decoded()
@@ -90,7 +90,7 @@ class JobFile(msgspec.Struct, gc=False):
         return cls(digest, must_be_read, stored)
 
     def stubs(self, name: str, marks: Callable[[str, int], Mapping[Any, Any]]) -> Iterator[Document]:
-        """Yield a document in place of each of a file that was not read; ``marks`` reads it when it is needed."""
+        """Yield a stub for each document of a file that was not read; ``marks`` reads the file when needed."""
         for index, stored in self.jobs.items():
             spec: Json = {} if stored.runtime is None else {"runtimeRef": stored.runtime}
             data: JsonObject = {"apiVersion": TRAINER_API, "kind": TRAINJOB, "metadata": stored.metadata, "spec": spec}
@@ -98,12 +98,12 @@ class JobFile(msgspec.Struct, gc=False):
 
 
 class JobFiles(msgspec.Struct):
-    """The files below jobs/, by name, each decoded when it is needed."""
+    """The files below jobs/, by name, each decoded when needed."""
 
     by_name: dict[str, msgspec.Raw] = {}
 
     def get(self, name: str) -> JobFile | None:
-        """Return what is stored about a file."""
+        """Return the record of a file."""
         data = self.by_name.get(name)
         return None if data is None else _DECODER.decode(data)
 
@@ -112,7 +112,7 @@ _DECODER: Final = msgspec.msgpack.Decoder(JobFile)
 
 
 def is_stub(document: Document) -> bool:
-    """Return whether a document is in place of one whose file was not read; one without data stands for a file."""
+    """Return whether a document is a stub. (A document without data stands for a file.)"""
     return document.source.text is _NOT_READ and bool(document.data)
 
 
@@ -120,7 +120,7 @@ class Keys:
     """The keys of the jobs of one environment."""
 
     def __init__(self, prepared: Prepared) -> None:
-        """Compute what all keys have in common."""
+        """Compute the common part of all keys."""
         self.prepared = prepared
         self.platform = _platform(prepared)
         self.runtimes = {place_of(document): document.data for document in prepared.documents.runtimes}
@@ -140,14 +140,14 @@ class Keys:
         if isinstance(found, Finding):
             return None
         if (runtime := self.digests.get(found.document)) is None:
-            # The document of the user, as fields that are dropped on admission can be found fault with.
+            # The user's document, as findings may name fields that admission drops.
             place = place_of(found.document)
             runtime = _digest([place, self.runtimes.get(place, found.document.data)]).hex()
             self.digests[found.document] = runtime
         return _digest([self.platform, runtime, self._policies(home)])
 
     def _policies(self, home: str) -> str:
-        """Return the digest of the policies that may say something about a TrainJob of a namespace, or its objects."""
+        """Return the digest of the policies that may match a TrainJob of a namespace, or its objects."""
         policies = self.prepared.policies
         if policies is None:
             return ""
@@ -163,7 +163,7 @@ class Keys:
 
 
 def stored_job(job: Job, keys: Keys, documents: Documents) -> StoredJob | None:
-    """Return what to store about a job that was compiled; None for one that has to be compiled each time."""
+    """Return the record of a compiled job; None for one that has to be compiled each time."""
     if has_errors(job.findings) or not job.made or job.runtime is None:
         return None
     home = get(job.document.data, "metadata", "namespace")
@@ -183,19 +183,19 @@ def _pins(job: Job, lock: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_current(stored: StoredJob, document: Document, keys: Keys) -> bool:
-    """Return whether a stored result is the one that compiling the document would give now."""
+    """Return whether compiling the document now would give the stored result."""
     lock = keys.prepared.options.lock.digests
     return stored.key == keys.of(document) and all(lock.get(image, "") == pin for image, pin in stored.pins.items())
 
 
 def _platform(prepared: Prepared) -> str:
-    """Return the digest of all that a job may depend on besides its runtime, policies, images and itself."""
+    """Return the digest of everything that a job may depend on besides its runtime, policies, images and document."""
     options, others = prepared.options, sorted(prepared.documents.others, key=place_of)
-    # Where an environment changes images, those of the objects do not tell which were looked up in the lock.
+    # Where an environment rewrites images, the images of the objects are not those looked up in the lock.
     lock = sorted(options.lock.digests.items()) if options.settings.patches or options.settings.registries else []
     crds = [[source.name, source.decoded()] for source in options.crds]
     rest = [[*place_of(d), d.data] for d in others if d.data["kind"] not in (*RUNTIMES, *POLICIES)]
-    # Comments in the files of runtimes and policies decide which findings end a job.
+    # Comments in the files of runtimes and policies decide which findings stop a job.
     sources = sorted({d.source.name: d.source.decoded() for d in others}.items())
     comments = [[name, text] for name, text in sources if WORD in text]
     given = [options.faithful, options.environment, options.config, list(options.fixes), lock, crds]
@@ -203,5 +203,5 @@ def _platform(prepared: Prepared) -> str:
 
 
 def _digest(data: Any) -> bytes:
-    """Return the digest of plain data in the order in which it is."""
+    """Return the digest of plain data; order counts."""
     return blake2b(json.dumps(data, default=str).encode(), digest_size=16).digest()

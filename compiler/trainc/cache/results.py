@@ -1,7 +1,7 @@
-"""Whole results of `trainc build`, by the digest of all that they depend on.
+"""Whole results of `trainc build`, by the digest of everything that they depend on.
 
-A result is found only for the very bytes that it was made of, so a wrong one cannot come from a clock, or from an edit
-at the wrong time. Nothing of the compiler is loaded: building one job again takes 0.1 seconds instead of 0.8.
+Inputs are compared by their bytes, never by their times. Nothing of the compiler is loaded: building one job again
+takes 0.1 seconds instead of 0.8.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ NAME: Final = "results"
 """The name of the results in the store."""
 
 MOST: Final = 48
-"""The number of results kept per repository, the newest ones."""
+"""The most results kept per repository; the oldest are dropped."""
 
 LARGEST: Final = 1 << 20
-"""The most characters that all of them have together."""
+"""The most characters of all results together."""
 
 Result: TypeAlias = tuple[str, ...]
 """The texts that a command writes."""
 
 Facts: TypeAlias = "str | bool | tuple[Facts, ...] | None"
-"""What a result depends on besides what was read."""
+"""What a result depends on besides the inputs read."""
 
 
 class Results(msgspec.Struct):
@@ -39,9 +39,9 @@ class Results(msgspec.Struct):
 
 
 def key_of(read: Iterable[Inputs], facts: Facts) -> str | None:
-    """Return the digest of what a result depends on: the order of ``read`` counts, and the names of sources.
+    """Return the digest of inputs, in their order and with their names, and of other facts.
 
-    None where something could not be read: what a finding says about that depends on more than bytes.
+    None if an input could not be read, as the finding about that does not depend on bytes alone.
     """
     parts = []
     for inputs in read:
@@ -59,7 +59,7 @@ def load_result(store: Store, key: str) -> Result | None:
 
 
 def save_result(store: Store, key: str, result: Result) -> None:
-    """Store a result, and as many of the newest others as there is room for."""
+    """Store a result, and the newest of the others within the limits."""
     room = LARGEST - sum(map(len, result))
     if room < 0:
         return

@@ -1,5 +1,4 @@
-"""One run's use of the cache: files below jobs/ that need not be read, jobs that need not be compiled, and what it
-leaves for the next run."""
+"""The cache during a run: it skips unchanged files and compiled jobs, and stores results for the next run."""
 
 from __future__ import annotations
 
@@ -37,19 +36,19 @@ T = TypeVar("T")
 
 
 class Changed(Exception):
-    """A file changed while a run took it as unchanged: what the run did is of no use."""
+    """A file changed during the run, which had taken it as unchanged: the results are invalid."""
 
 
 class RunCache(Uncached):
-    """What is known about a repository, and what a run finds out.
+    """What the last run stored about a repository, and what this run adds.
 
-    ``by_bytes``: files are compared by their bytes, and stamps count for nothing. ``compares``: out/ will be compared.
+    With ``by_bytes``, files are compared by their bytes, not by their stamps. ``compares``: out/ will be compared.
     """
 
     def __init__(
         self, root: Path, store: Store, last: Snapshot | None = None, *, by_bytes: bool = False, compares: bool = False
     ) -> None:
-        """Load what the last run left; ``last`` is its snapshot if that is known."""
+        """Load what the last run stored; ``last`` is its snapshot, if already loaded."""
         super().__init__(root)
         self.store, self.by_bytes, self.compares = store, by_bytes, compares
         self.old = last or store.load(snapshot.NAME, Snapshot) or Snapshot()
@@ -58,15 +57,15 @@ class RunCache(Uncached):
         self.looks: dict[str, Look] = {}  # of the files that this run read or wrote
         self.jobs: dict[str, JobFile] = {}
         self.results: dict[str, dict[tuple[str, int], StoredJob]] = {}  # by environment
-        self.read_again: list[str] = []  # the files in ``jobs`` that are not as they were
+        self.read_again: list[str] = []  # the files in ``jobs`` that changed
         self.stubs: list[Document] = []
-        self.checked: dict[str, tuple[bytes, bool]] = {}  # file of out/ to a digest, and whether it has that
-        self.reread: tuple[str, dict[int, Document]] = "", {}  # the file that was read again last
+        self.checked: dict[str, tuple[bytes, bool]] = {}  # file of out/ to a digest, and whether it has that digest
+        self.reread: tuple[str, dict[int, Document]] = "", {}  # the last file that was read again, with its documents
 
     # Files below jobs/.
 
     def read(self, path: str, name: str) -> Inputs:
-        """Read a file below jobs/ if the run needs its text; else its documents are among ``stubs`` afterwards."""
+        """Read a file below jobs/ if the run needs its text; otherwise add its documents to ``stubs``."""
         known, start, seen = self.old_jobs.get(name), time.time_ns(), stamp(path)
         look = self.old_files.get(name)
         if known is not None and known.must_be_read:
@@ -88,7 +87,7 @@ class RunCache(Uncached):
         return _NOTHING
 
     def with_stubs(self, loaded: Loaded) -> Loaded:
-        """Return what was loaded with the documents of the files below jobs/ that were not read."""
+        """Return what was loaded, with stubs for the documents of files that were not read."""
         wrong = {finding.file for finding in loaded.findings}
         documents: dict[str, list[Document]] = {}
         for document in loaded.documents:
@@ -107,7 +106,7 @@ class RunCache(Uncached):
         return self._document(name, index).marks()
 
     def _document(self, name: str, index: int) -> Document:
-        """Return a document of a file that was not read. Raises Changed if it is different now."""
+        """Read a document of a file that was not read before. Raises Changed."""
         if self.reread[0] != name:
             sources = read_file(self.root / name, name).sources
             if not sources or _digest(sources[0]) != self.looks[name].digest:
@@ -116,13 +115,13 @@ class RunCache(Uncached):
         return self.reread[1][index]
 
     def whole(self, document: Document) -> Document:
-        """Return a document with all its data. Raises Changed."""
+        """Return the document itself in place of a stub. Raises Changed."""
         if not is_stub(document):
             return document
         return with_namespace(self._document(*place_of(document)))[0]
 
     def placed(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        """Return findings whose documents can be shown. Raises Changed."""
+        """Return findings with documents in place of stubs. Raises Changed."""
         return tuple(self._placed(finding) if _is_about_stub(finding) else finding for finding in findings)
 
     def _placed(self, finding: Finding) -> Finding:
@@ -132,7 +131,7 @@ class RunCache(Uncached):
     # Jobs.
 
     def executor(self, environment: str, inner: Executor) -> Executor:
-        """Return an executor for an environment that compiles by ``inner`` what is not known. It raises Changed."""
+        """Return an executor that takes jobs from the cache, and compiles others with ``inner``. Raises Changed."""
 
         def execute(prepared: Prepared, documents: Iterable[Document]) -> Iterator[Job]:
             keys, others = Keys(prepared), Documents(prepared)
@@ -161,7 +160,7 @@ class RunCache(Uncached):
         return None if known is None else known.results.get(environment)
 
     def _restored(self, stored: StoredJob, document: Document, others: Documents) -> Job | None:
-        """Return the job of a stored result; None if a file of it is not as it should be."""
+        """Return the job of a stored result; None if a file of it differs in out/."""
         result = stored.result
         if self.compares and not all(self.is_same(name, Digest(digest)) for name, digest in result.files):
             return None
@@ -175,7 +174,7 @@ class RunCache(Uncached):
     # Files below out/.
 
     def is_same(self, name: str, content: Content) -> bool:
-        """Return whether a file has a content. The first answer for a content counts for the rest of the run."""
+        """Return whether a file has a content. The first answer is kept for the rest of the run."""
         wanted = digest_of(content)
         if (known := self.checked.get(name)) is None or known[0] != wanted:
             known = self.checked[name] = wanted, self._is_same(name, wanted)
@@ -192,10 +191,10 @@ class RunCache(Uncached):
         self.looks[name] = look
         return True
 
-    # What the run leaves.
+    # Results for the next run.
 
     def save_jobs(self, *, others: bool = False) -> None:
-        """Store the jobs if they are not those that the last run stored; ``others``: keep those of files not read."""
+        """Store the jobs if they differ from those of the last run; ``others``: keep jobs of other files."""
         old = self.old_jobs.by_name
         stored = dict(old) if others else {name: old.get(name, msgspec.Raw()) for name in self.jobs}
         is_new = stored.keys() != old.keys()
@@ -211,7 +210,7 @@ class RunCache(Uncached):
             self.store.save(jobs.NAME, JobFiles(stored))
 
     def plan_changed(self, config: Config) -> Plan | None:
-        """Return what is to be done after a change of a few files below jobs/; None where more than bytes changes."""
+        """Return the plan after a change of a few files below jobs/; None if more than the bytes of output changes."""
         platform = read_platform(self.root)
         inputs = merge([*(read_tree(self.root, name, self.read) for name in self.old.changed), platform])
         outcome = compile_for(inputs, config, config.environments, (), partly=platform.sources, cache=self)
@@ -222,15 +221,15 @@ class RunCache(Uncached):
         return None if todo.create or todo.remove or todo.blocked or todo.leftovers else todo
 
     def _is_contained(self, environments: Mapping[str, Iterable[Job]]) -> bool:
-        """Return whether the files read differ from those of the last run only in the bytes of their output.
+        """Return whether nothing but the bytes of output files changes: no name, image, runtime, object or finding.
 
-        Then nothing else that a run over everything does or reports changes. ``environments`` are the jobs compiled.
+        Then a full run would report the same. ``environments`` are the compiled jobs.
         """
         if any(place_of(job.document) not in self.results[env] for env, made in environments.items() for job in made):
             return False
         for name, file in self.jobs.items():
             old = self.old_jobs.get(name)
-            # What is stored may be of a later `validate`, which wrote nothing.
+            # A later `validate` may have stored the jobs without writing out/.
             if old is None or old.digest != self.old_files[name].digest or old.jobs.keys() != file.jobs.keys():
                 return False
             if old.must_be_read or file.must_be_read:
@@ -249,11 +248,11 @@ class RunCache(Uncached):
         texts: dict[str, tuple[str, ...]],
         reported: Iterable[str],
     ) -> None:
-        """Store how files look after a run over everything.
+        """Store the digests and stamps of files after a full run.
 
-        ``platform`` is what it read besides jobs/, ``todo`` what it did, None if nothing; ``foreign`` are the files
-        below out/ that are not trainc's. ``texts`` are what it reported, by the options that decide how, and empty if
-        it did not leave out/ as it should be; ``reported`` are the files that this is about.
+        ``platform`` are the inputs besides jobs/, ``todo`` is the plan carried out, if any, and ``foreign`` the files
+        below out/ that are not trainc's. ``texts`` are the reports by reporting options, empty if out/ is not up to date;
+        ``reported`` are the files that findings name.
         """
         looks = {**self.looks, **{source.name: Look(_digest(source)) for source in platform}}
         new = None
@@ -267,7 +266,7 @@ class RunCache(Uncached):
         self.store.save(snapshot.NAME, new or Snapshot({**self.old_files, **looks}))
 
     def save_changes(self, todo: Plan) -> None:
-        """Store jobs and files after a run over a few changed files, where ``plan_changed`` gives a plan."""
+        """Store jobs and files after a plan of ``plan_changed`` was carried out."""
         self.save_jobs(others=True)
         written = {file.name: Look(digest_of(file.data)) for file in todo.change}
         folders = {name.rpartition("/")[0]: None for name in written}
@@ -286,7 +285,7 @@ def _is_about_stub(finding: Finding) -> bool:
 
 
 def with_cache(attempt: Callable[[RunCache | None], T], cache: RunCache | None) -> tuple[T, RunCache | None]:
-    """Return what an attempt with the cache gives, and the cache; without it where a file changed meanwhile."""
+    """Return the result of an attempt, and the cache it used: none if a file changed meanwhile."""
     try:
         return attempt(cache), cache
     except Changed:

@@ -1,9 +1,8 @@
-"""How the files of a repository looked after a run, so that the next run need not read what has not changed.
+"""Digests and stamps of a repository's files after a run, so that the next run need not read unchanged files.
 
-After a run over everything that left out/ as it should be, the snapshot is complete: it has every file and folder that
-could make a difference, and what the run reported. While all of that looks the same, a run has nothing to do, and loads
-nothing of the compiler. For 10,000 unchanged jobs that takes 0.3 seconds; with the results of jobs alone it takes six
-times as long.
+After a full run that left out/ up to date, the snapshot is complete: it has every file and folder that matters, and the
+report. While all of these are unchanged, a run has nothing to do and does not load the compiler. For 10,000 unchanged
+jobs that takes 0.3 seconds, a sixth of a run with the results of jobs alone.
 """
 
 from __future__ import annotations
@@ -26,29 +25,29 @@ from trainc.project.read import CONFIG, LOCK, is_input
 from trainc.project.write import is_ours, is_temporary
 
 INPUTS: Final = ("jobs", "runtimes", "policies")
-"""The folders that a run over the whole repository reads, besides trainc.yaml and images.lock.yaml."""
+"""The folders that a full run reads, besides trainc.yaml and images.lock.yaml."""
 
 FEW: Final = 64
-"""The most files below jobs/ that are rendered by themselves; with more changes, a run looks at everything."""
+"""The most changed files below jobs/ that are rendered alone; with more, all of jobs/ is."""
 
 NAME: Final = "files"
 """The name of the snapshot in the store."""
 
 
 class Look(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A regular file: the digest of its bytes, and its stamp if that can be trusted."""
+    """A regular file: the digest of its bytes, and its stamp if it is reliable."""
 
     digest: bytes
     stamp: Stamp | None = None
 
 
 class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """The files that a run read or wrote. All other fields are empty in a snapshot that is not complete.
+    """The files that a run read or wrote. All other fields are empty in an incomplete snapshot.
 
     ``folders`` are those of inputs and of ``tops``, the folders written to; ``ignored`` are files in them that no run
     reads. ``missing`` are names that do not exist, ``parents`` the folders above ``tops``. ``generated`` counts the
-    files that trainc wrote. ``texts`` is what the run reported, by the options that decide how, and ``reported`` the
-    files that it is about. ``changed`` is never stored: the files below jobs/ that have other bytes now.
+    files that trainc wrote. ``texts`` are the reports by reporting options, ``reported`` the files that findings name.
+    ``changed``, which is never stored, are the files below jobs/ whose bytes changed since.
     """
 
     files: dict[str, Look] = {}
@@ -64,7 +63,7 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     @property
     def is_complete(self) -> bool:
-        """Whether out/ was as it should be."""
+        """Whether out/ was up to date."""
         return bool(self.texts)
 
     def is_of_same_files(self, other: Snapshot) -> bool:
@@ -86,9 +85,9 @@ def load_last(root: Path, store: Store, manner: str | None = None, *, by_bytes: 
 
 
 def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
-    """Return a complete snapshot with the stamps of now if nothing changed since but a few files below jobs/.
+    """Return a complete snapshot with current stamps if nothing changed but a few files below jobs/, else None.
 
-    Else None. ``by_bytes``: all files are read and compared by their digests.
+    With ``by_bytes``, all files are read and compared by their digests.
     """
     base, start = f"{root}/", time.time_ns()
     if not old.is_complete or any(os.path.lexists(base + name) for name in old.missing):
@@ -124,12 +123,12 @@ def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
 
 
 def _changed(base: str, old: Snapshot, names: Iterable[str]) -> Iterator[str]:
-    """Yield those of some files that do not have the bytes that they had."""
+    """Yield the files whose bytes changed."""
     return (name for name in names if _digest_in(base + name) != old.files[name].digest)
 
 
 def _same_names(base: str, old: Snapshot, folders: Collection[str]) -> bool:
-    """Return whether folders hold what they held, by name."""
+    """Return whether folders have the same entries, by name."""
     names: dict[str, set[str]] = {folder: set() for folder in folders}
     for name in chain(old.files, old.folders, old.ignored):
         folder, _, last = name.rpartition("/")
@@ -142,14 +141,14 @@ def _same_names(base: str, old: Snapshot, folders: Collection[str]) -> bool:
 
 
 class _Unseen(Exception):
-    """Something is not as the run saw it, or could change without a trace."""
+    """A file differs from what the run saw, or could change unnoticed."""
 
 
 def complete(root: Path, snapshot: Snapshot, foreign: Collection[str]) -> Snapshot | None:
-    """Complete the snapshot of a run over everything that left out/ as it should be.
+    """Complete the snapshot of a full run that left out/ up to date.
 
-    It has the files that the run read or wrote; ``foreign`` are names of others that the run saw below out/. Returns
-    None where something is not as the run saw it, or could change without a trace, as what a symbolic link leads to.
+    It has the files that the run read or wrote; ``foreign`` are other files that it saw below out/. Returns None if a
+    file differs from what the run saw, or could change unnoticed, such as the target of a symbolic link.
     """
     base, files, folders = f"{root}/", dict(snapshot.files), dict[str, Stamp | None]()
     missing = [name for name in (CONFIG, LOCK) if name not in files]
@@ -180,7 +179,7 @@ def complete(root: Path, snapshot: Snapshot, foreign: Collection[str]) -> Snapsh
 
 
 def _files_in(base: str, top: str, folders: dict[str, Stamp | None]) -> Iterator[str]:
-    """Yield the files in a folder at any depth, and note the folders. Hidden entries of inputs are not looked into.
+    """Yield the files below a folder, and record the folders; hidden folders of inputs are skipped.
 
     Raises _Unseen and OSError.
     """
@@ -208,7 +207,7 @@ def _files_in(base: str, top: str, folders: dict[str, Stamp | None]) -> Iterator
 
 
 def _foreign(root: Path, name: str) -> Look:
-    """Return how a file looks that others put below out/. Raises _Unseen for one that a run would take as trainc's."""
+    """Return digest and stamp of a file of others below out/. Raises _Unseen for one that looks like trainc's."""
     start, found = time.time_ns(), stamp(f"{root}/{name}")
     digest = _digest_in(f"{root}/{name}")
     if digest is None or is_temporary(name) or is_ours(str(root), name):
@@ -232,7 +231,7 @@ _COARSE: Final = 3 * _SECOND
 
 
 def stamp(path: str) -> Stamp | None:
-    """Return the stamp of a regular file; None for anything else, links included, or nothing."""
+    """Return the stamp of a regular file; None for anything else, links included."""
     try:
         found = os.lstat(path)
     except OSError:
@@ -243,7 +242,7 @@ def stamp(path: str) -> Stamp | None:
 
 
 def stamp_of_folder(path: str) -> Stamp | None:
-    """Return the stamp of a folder, which changes when an entry is added, removed or renamed; None for no folder."""
+    """Return the stamp of a folder, which changes with its entries; None if it is not a folder."""
     try:
         found = os.lstat(path)
     except OSError:
@@ -254,11 +253,11 @@ def stamp_of_folder(path: str) -> Stamp | None:
 
 
 def is_settled(seen: Stamp, now: int) -> bool:
-    """Return whether a change after ``now`` (in nanoseconds) must give the file another stamp."""
+    """Return whether any change after ``now`` (in nanoseconds) would change the stamp."""
     last = max(seen[1], seen[2])
     return now - last > (FINE if last % _SECOND else _COARSE)
 
 
 def settled(seen: Stamp | None, now: int) -> Stamp | None:
-    """Return a stamp that can be trusted in the next run, or None."""
+    """Return the stamp if the next run may rely on it, else None."""
     return seen if seen is not None and is_settled(seen, now) else None

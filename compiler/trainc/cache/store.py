@@ -23,14 +23,14 @@ from trainc.basics.regex import lazy
 from trainc.project.files import IrregularFileError, open_regular
 
 VARIABLE: Final = "TRAINC_CACHE_DIR"
-"""The environment variable that names another folder; empty: no cache."""
+"""The environment variable with the folder of the cache; empty disables the cache."""
 
 _MAGIC: Final = b"trainc cache 2\n"
 _CHECKSUM: Final = 32
 _LARGEST: Final = 1 << 30
 """The most bytes of a file that are read; a fleet needs about 2 KB per job."""
 _VERSIONS: Final = 4
-"""The number of traincs whose files are kept."""
+"""The number of trainc versions whose files are kept."""
 
 _VERSION: Final = lazy("[0-9a-f]{32}")
 _OWN_FILE: Final = lazy(r"[0-9a-f]{32}\.(files|jobs|results)|\.[0-9a-f]{16}\.tmp")
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 class Store(msgspec.Struct, frozen=True):
-    """What this trainc keeps for one repository: values by name, in ``folder``, which is private to the user."""
+    """The values that this trainc stores for one repository, by name, in a ``folder`` private to the user."""
 
     folder: Path
     repository: str
@@ -49,7 +49,7 @@ class Store(msgspec.Struct, frozen=True):
         return self.folder / f"{self.repository}.{name}"
 
     def load(self, name: str, kind: type[T]) -> T | None:
-        """Return a value; None where there is none that is ours alone and undamaged."""
+        """Return a value; None if it is missing, damaged, or another user may write to it."""
         data = self._read(self.path(name))
         start = len(_MAGIC) + _CHECKSUM
         if data is None or data[:start] != _MAGIC + _checksum(memoryview(data)[start:]):
@@ -60,7 +60,7 @@ class Store(msgspec.Struct, frozen=True):
             return None
 
     def save(self, name: str, value: object) -> None:
-        """Replace a value. Where that is not possible, the next run has no cache, and nothing is reported."""
+        """Replace a value. A failure is not reported: the next run has no cache."""
         data = msgspec.msgpack.encode(value)
         with contextlib.suppress(OSError):
             is_new = not self.folder.is_dir()
@@ -81,7 +81,7 @@ class Store(msgspec.Struct, frozen=True):
                 _remove_old_versions(self.folder.parent)
 
     def _read(self, path: Path) -> bytes | None:
-        """Return the bytes of a file that is ours alone, or None."""
+        """Return the bytes of a file that only this user may write to, or None."""
         if not (_is_private(self.folder.parent) and _is_private(self.folder)):
             return None
         try:
@@ -93,7 +93,7 @@ class Store(msgspec.Struct, frozen=True):
 
 
 def open_store(root: Path) -> Store | None:
-    """Return what is kept for a repository; None where the environment asks for no cache, or there is no home."""
+    """Return the store of a repository; None if the environment disables the cache, or there is no home folder."""
     folder = cache_folder()
     if folder is None:
         return None
@@ -101,7 +101,7 @@ def open_store(root: Path) -> Store | None:
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of all caches, by the environment; None where there is to be none, or no home."""
+    """Return the folder of all caches; None if the environment disables the cache, or there is no home folder."""
     chosen = os.environ.get(VARIABLE)
     if chosen is not None:
         return Path(chosen) if os.path.isabs(chosen) else None
@@ -116,7 +116,7 @@ def _checksum(data: bytes | memoryview) -> bytes:
 
 
 def _remove_old_versions(folder: Path) -> None:
-    """Remove the files of the oldest traincs, and nothing else: the user may have chosen a folder that holds more."""
+    """Remove the files of the oldest versions, and nothing else: the folder may hold other files of the user."""
     with os.scandir(folder) as entries:
         ours = [entry for entry in entries if _VERSION.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
         versions = sorted((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path) for entry in ours)
@@ -129,7 +129,7 @@ def _remove_old_versions(folder: Path) -> None:
 
 
 def _is_private(folder: Path) -> bool:
-    """Return whether a folder is ours, and nobody else may write to it."""
+    """Return whether a folder belongs to the user, and no one else may write to it."""
     try:
         found = os.lstat(folder)
     except OSError:
@@ -147,7 +147,7 @@ _SIZE: Final = 16
 
 @cache
 def fingerprint() -> str:
-    """Return a text that differs wherever the same input could give another output: 32 hexadecimal digits.
+    """Return 32 hexadecimal digits that differ wherever the same input could give another output.
 
     Other packages count by name and version.
     """
@@ -161,9 +161,8 @@ def fingerprint() -> str:
 def own_files(home: Path) -> list[str]:
     """Return lines that identify the files of a package, sorted.
 
-    If an installer put it there, they are those of RECORD, which has the digest of each file, so the same release
-    installed elsewhere or on another day is the same trainc; a file newer than RECORD was edited. Any other package, as
-    in a checkout, counts by path, sizes and times.
+    For an installed package they are those of RECORD, which has the digest of each file, and the times of files newer
+    than RECORD, which were edited. Another package, as in a checkout, is identified by its path, sizes and times.
     """
     records = sorted(home.parent.glob(f"{home.name}-*.dist-info/RECORD"))
     try:

@@ -1,4 +1,4 @@
-"""The command line. Only the process's entry stands here: completion and --help must not pay for the rest."""
+"""The command line. This module only has the entry point, so that completion and --help start fast."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NoReturn
 
 
 class Stopped(SystemExit):
-    """A signal asks the run to end: what is half done is cleaned up on the way out."""
+    """A signal asks the run to end, after cleaning up."""
 
 
 def main() -> None:
@@ -14,30 +14,30 @@ def main() -> None:
     import gc
     import os
 
-    # A tenth of a short run goes into looking for cycles among modules, schemas and documents, which all stay.
+    # Otherwise a tenth of a short run goes into garbage collection, which finds nothing to free.
     gc.set_threshold(250_000, 10, 10)
     _hear_signals()
     _hold_output()
     try:
         _run()
     except Stopped as end:
-        # Without a last flush: whoever reads may have stopped, too.
+        # Without a last flush: the reader may have stopped, too.
         os._exit(end.code if isinstance(end.code, int) else 1)
     except SystemExit as end:
         _leave(end)
-    except OSError:  # of standard error: nothing can be told
+    except OSError:  # of standard error: nothing can be reported
         os._exit(2)
 
 
 def _hear_signals() -> None:
-    """Let SIGTERM and SIGHUP clean up, then exit with 128 and their number as shells count; SIGPIPE ends the run."""
+    """Exit with 128 plus the signal number after SIGTERM and SIGHUP, after cleaning up; SIGPIPE ends the run."""
     import signal
 
     def stop(number: int, _frame: object) -> NoReturn:
         raise Stopped(128 + number)
 
     if (pipe := getattr(signal, "SIGPIPE", None)) is not None:
-        # As other Unix tools: a reader that has enough (`| head`) ends us without a word.
+        # Like other Unix tools, end silently when the reader does (`| head`).
         signal.signal(pipe, signal.SIG_DFL)
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
@@ -46,9 +46,9 @@ def _hear_signals() -> None:
 
 
 def _hold_output() -> None:
-    """Where the caller closed standard output, put a stream there that refuses all text.
+    """Replace a standard output that the caller closed with a stream that raises an error on every write.
 
-    Otherwise what is meant for the caller would vanish, or reach a file that got its number.
+    Otherwise output would be lost, or go to a file with the same descriptor.
     """
     import sys
 
@@ -65,10 +65,9 @@ def _run() -> None:
 
 
 def _leave(end: SystemExit) -> NoReturn:
-    """Exit at once, where nothing but freeing memory is left to do: object by object that takes a tenth of a short run.
+    """Exit at once, without freeing memory object by object, which takes a tenth of a short run.
 
-    Where the run is profiled or traced, or an MPI library has a last word to say to mpiexec, Python exits as it always
-    does.
+    Python exits normally if the run is profiled or traced, or if an MPI library has to finish.
     """
     import os
     import sys
@@ -79,7 +78,7 @@ def _leave(end: SystemExit) -> NoReturn:
             for stream in (sys.stdout, sys.stderr):
                 if stream is not None:
                     stream.flush()
-        except (OSError, ValueError):  # it was told, or nobody listens
+        except (OSError, ValueError):  # already reported, or the reader is gone
             os._exit(end.code or 2)
         os._exit(end.code)
     raise end

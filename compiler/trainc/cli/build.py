@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 Examples:
-  trainc build job.yaml             its objects, as a YAML stream
+  trainc build job.yaml             objects as a YAML stream
   trainc build job.yaml runtime.yaml -o json
   trainc build - < job.yaml         from standard input
-  trainc build --faithful cluster/  what a cluster would create
+  trainc build --faithful cluster/  the objects that a cluster would create
 """
 
 STDIN = "-"
@@ -41,9 +41,9 @@ OUTPUTS = ("yaml", "json")
 
 
 @click.command("build", cls=Command, epilog=EPILOG)
-@click.option("-o", "--output", type=click.Choice(OUTPUTS), default="yaml", show_default=True, help="How to print.")
+@click.option("-o", "--output", type=click.Choice(OUTPUTS), default="yaml", show_default=True, help="Output format.")
 @click.option("--faithful", is_flag=True, help="Exactly what the API server, Trainer and JobSet make of the documents.")
-@click.option("--env", "environment", metavar="ENV", help="The environment of trainc.yaml; by default the first one.")
+@click.option("--env", "environment", metavar="ENV", help="An environment of trainc.yaml.  [default: the first one]")
 @root_option
 @crds_option
 @cache_option
@@ -63,9 +63,9 @@ def command(
     """Compile the documents in FILEs and print the objects that the Trainer controller would create.
 
     FILE is a file, a folder with all its YAML and JSON files, or - for standard
-    input. Findings go to standard error; after an error, or a finding that --fail-on
-    names, no object is printed. In a folder with a trainc.yaml, the runtimes in runtimes/
-    and the policies in policies/ are used, too, unless --faithful is given.
+    input. Findings go to standard error; after an error, or a finding that
+    --fail-on names, no object is printed. In a folder with a trainc.yaml, runtimes/
+    and policies/ are used as well, except with --faithful.
     """
     paths = tuple(dict.fromkeys(paths))  # standard input can be read only once
     _require_streams(paths)
@@ -93,10 +93,10 @@ def command(
 
 
 class Read(msgspec.Struct, frozen=True, eq=False):
-    """All that a build reads.
+    """The inputs of a build.
 
-    ``config``, ``lock`` and ``platform`` come from the repository, None and nothing where it adds nothing; ``folders``
-    are those of --crd-dir.
+    ``config``, ``lock`` and ``platform`` come from the repository, and are None and empty without it; ``folders`` are
+    those of --crd-dir.
     """
 
     given: Inputs
@@ -107,19 +107,19 @@ class Read(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def parts(self) -> tuple[Inputs, ...]:
-        """All that was read, in a fixed order."""
+        """All inputs, in a fixed order."""
         return (self.given, self.config or Inputs(), self.lock, self.platform, *(part for _, part in self.folders))
 
 
 def _require_streams(paths: Iterable[str]) -> None:
-    """Raise OSError where the caller closed a stream that is needed: objects must not vanish without a word."""
+    """Raise OSError if the caller closed a stream that is needed."""
     for name, stream, needed in (("<stdout>", sys.stdout, True), ("<stdin>", sys.stdin, STDIN in paths)):
         if needed and stream is None:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), name)
 
 
 def _read_all(root: Path, folder: Path, paths: Iterable[str], crd_dirs: Iterable[str], home: Path | None) -> Read:
-    """Read what is given, and what the repository at ``home`` adds to it."""
+    """Read the documents named, and those of the repository at ``home``."""
     given = merge(_read(root, folder, path) for path in paths)
     folders = tuple((name, read_given(root, folder, name)) for name in crd_dirs)
     if home is None or not has_config(home):
@@ -136,7 +136,7 @@ def _read(root: Path, folder: Path, path: str) -> Inputs:
 def _compile(
     read: Read, paths: Iterable[str], faithful: bool, environment: str | None
 ) -> tuple[tuple[Finding, ...], tuple[Silenced, ...], tuple[Object, ...]]:
-    """Return the findings, those silenced, and the objects. BadParameter for an environment that does not exist."""
+    """Return the findings, those suppressed, and the objects. Raises BadParameter for an unknown environment."""
     from trainc.pipeline.compile import compile  # noqa: A004 - its public name
     from trainc.project.environments import crds_in, has_no_document, nothing, with_nothing, without_idle
 
@@ -153,7 +153,7 @@ def _compile(
 
 
 def _options(read: Read, faithful: bool, environment: str | None) -> tuple[Options, tuple[Finding, ...]]:
-    """Return what a repository adds to the documents given, and what is wrong with its trainc.yaml."""
+    """Return the options that trainc.yaml sets, and its findings."""
     from trainc.cli.compiling import choose
     from trainc.inputs.options import Options
     from trainc.inputs.settings import of_every_job

@@ -1,4 +1,4 @@
-"""`trainc cmp`: what Argo CD runs as a config management plugin, in the folder of an Application's source."""
+"""`trainc cmp`: Argo CD runs it as a config management plugin, in the folder of an Application's source."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ Examples:
   trainc cmp               in the folder of the Application's source
 
 \b
-Argo CD sets what is read:
-  ARGOCD_APP_SOURCE_PATH  jobs/<namespace>, or the folder of trainc.yaml: all
+Environment variables, which Argo CD sets:
+  ARGOCD_APP_SOURCE_PATH  jobs/<namespace>, or the folder of trainc.yaml for
+                          all namespaces
   ARGOCD_APP_PARAMETERS   spec.source.plugin.parameters: env, job
-  ARGOCD_ENV_TRAINC_ENV   and ARGOCD_ENV_TRAINC_JOB: the same by
-                          spec.source.plugin.env; parameters win
+  ARGOCD_ENV_TRAINC_ENV   and ARGOCD_ENV_TRAINC_JOB: the same from
+                          spec.source.plugin.env; parameters take precedence
 """
 
 PATH = "ARGOCD_APP_SOURCE_PATH"
@@ -44,8 +45,8 @@ def command(*, reporter: Reporter) -> int:
     """Print the objects of a namespace or a job, as a config management plugin of Argo CD.
 
     They are the files that trainc render would write. Findings go to standard
-    error. Argo CD prunes everything if a plugin prints nothing and succeeds,
-    so having nothing to print is an error.
+    error. It is an error if there is nothing to print: Argo CD would prune
+    everything.
     """
     chosen = _parameters(os.environ)
     root, name = _place(os.environ, Path.cwd())
@@ -76,7 +77,7 @@ def _stream(files: Mapping[str, Content], job: str | None) -> bytes:
 
 
 def _parameters(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return what the Application says, by parameter. UsageError for what is no parameter of trainc's."""
+    """Return the Application's parameters by name. Raises UsageError for an unknown one."""
     named = ((name, variables.get(VARIABLE.format(name.upper()), "")) for name in PARAMETERS)
     found = {name: value for name, value in named if value}
     try:
@@ -86,7 +87,7 @@ def _parameters(variables: Mapping[str, str]) -> dict[str, str]:
     for item in given if isinstance(given, list) else [given]:
         name = item.get("name") if isinstance(item, dict) else None
         if name not in PARAMETERS:
-            raise click.UsageError(f"no parameter {name!r}: there are {' and '.join(PARAMETERS)}")
+            raise click.UsageError(f"unknown parameter {name!r}: expected {' or '.join(PARAMETERS)}")
         if not isinstance(value := item.get("string"), str) or not value:
             raise click.UsageError(f"parameter {name!r} is not a string")
         found[name] = value
@@ -94,16 +95,16 @@ def _parameters(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def _place(variables: Mapping[str, str], folder: Path) -> tuple[Path, str]:
-    """Return the folder of trainc.yaml and the name below it of what to compile. UsageError outside of Argo CD.
+    """Return the folder of trainc.yaml, and the folder to compile as a path below it. Raises UsageError.
 
-    Nothing above the clone is looked at: its root is where the source path begins.
+    Folders above the clone are not searched: its root is where the source path begins.
     """
     path = variables.get(PATH)
     if path is None:
-        raise click.UsageError(f"{PATH} is not set: Argo CD runs trainc cmp, people run trainc build or trainc render")
+        raise click.UsageError(f"{PATH} is not set: trainc cmp is for Argo CD; use trainc build or trainc render")
     steps = [step for step in path.split("/") if step not in ("", ".")]
     if ".." in steps or list(folder.parts[len(folder.parts) - len(steps) :]) != steps:
-        raise click.UsageError(f"{folder} is not the folder {path} of a clone: Argo CD runs trainc cmp there")
+        raise click.UsageError(f"the working directory {folder} is not the folder {path} of a clone")
     places = (folder, *folder.parents[: len(steps)])
     root = next((place for place in places if has_config(place)), places[-1])
     name = name_below(root, folder, ".")
@@ -117,9 +118,9 @@ def _place(variables: Mapping[str, str], folder: Path) -> tuple[Path, str]:
 
 
 def _environment(config: Config, name: str | None) -> str:
-    """Return the environment asked for, or the only one. BadParameter for one that is not there."""
+    """Return the selected environment, or the only one. Raises BadParameter if it is not found."""
     if name is None and len(config.environments) > 1:
         names = ", ".join(config.environments)
-        raise click.UsageError(f"parameter {ENV!r} is needed: trainc.yaml has {names}")
+        raise click.UsageError(f"parameter {ENV!r} is required: trainc.yaml has {names}")
     (found,) = choose(config, name)
     return found

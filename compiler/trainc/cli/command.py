@@ -1,4 +1,4 @@
-"""What every command is: a click command that returns an exit status, and turns exceptions into a short message."""
+"""The class of all commands: a click command that returns an exit status and reports exceptions as a short message."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trainc.cli.echo import echo, echo_line
 CLEAN: Final = 0
 ERRORS: Final = 1
 ENVIRONMENT: Final = 2
-"""The exit status of a run that could not be carried out: wrong usage, nothing to compile, the system refused."""
+"""The exit status for wrong usage, nothing to compile, and errors of the system."""
 STALE: Final = 3
 INTERRUPTED: Final = 130
 
@@ -25,12 +25,12 @@ class Command(click.Command):
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
-        except Exception as error:  # noqa: BLE001 - every failure is reported the same way
+        except Exception as error:  # noqa: BLE001 - all failures are reported alike
             return failure(error, verbose=bool(ctx.params.get("verbose")))
 
 
 def failure(error: Exception, *, verbose: bool) -> int:
-    """Report on standard error why a run cannot go on, and return its exit status.
+    """Report on standard error why a run failed, and return its exit status.
 
     An OSError comes from the environment; any other exception is a bug in trainc, and ``verbose`` adds its traceback.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 import msgspec
@@ -20,7 +20,7 @@ from trainc.changes.safeguards import weakened
 from trainc.changes.trees import Files, is_below, select
 from trainc.changes.trees import sources as output_sources
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command
-from trainc.cli.compiling import executor_of, request_of
+from trainc.cli.compiling import executor_of, request_of, revision_errors
 from trainc.cli.echo import echo
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter, is_coloured
@@ -48,15 +48,12 @@ from trainc.project.read import (
 from trainc.project.revisions import read_inputs
 from trainc.project.write import look
 
-if TYPE_CHECKING:
-    from trainc.project.revisions import RevisionError
-
 FORMS: Final = ("text", "markdown", "json")
 WORKING_TREE: Final = "the working tree"
 
 EPILOG = """\b
 Examples:
-  trainc diff                             out/ as it is against HEAD
+  trainc diff                             out/ in the working tree against HEAD
   trainc diff --base origin/main          against another branch
   trainc diff --base v1 --head v2         two revisions
   trainc diff jobs/team-a/bert.yaml       what one TrainJob's change does
@@ -67,8 +64,8 @@ Examples:
 
 @click.command("diff", cls=Command, epilog=EPILOG)
 @click.option("--base", metavar="REV", default="HEAD", show_default=True, help="The git revision to compare with.")
-@click.option("--head", metavar="REV", help="The git revision to compare; without it, the working tree.")
-@click.option("-o", "--output", type=click.Choice(FORMS), default="text", show_default=True, help="How to write it.")
+@click.option("--head", metavar="REV", help="The git revision to compare.  [default: the working tree]")
+@click.option("-o", "--output", type=click.Choice(FORMS), default="text", show_default=True, help="Output format.")
 @click.option("--exit-code", is_flag=True, help="Exit 1 if anything differs, as git diff does.")
 @root_option
 @findings_options(aside=True)
@@ -83,13 +80,13 @@ def command(
     reporter: Reporter,
     paths: tuple[str, ...],
 ) -> int:
-    """Show what a change to out/ does, job by job, and what the cluster will do about it.
+    """Show what changes in out/, job by job, and what the cluster will do about it.
 
-    Compares out/ at two revisions, or with the working tree. If out/ in the working
-    tree is stale, that is reported first, and the exit status is 3: run trainc
-    render. PATHs limit the comparison to directories of out/, or to what is
-    generated from files of jobs/ and runtimes/. Differences go to standard output,
-    findings to standard error.
+    Compares out/ at two revisions, or at a revision and in the working tree. If
+    out/ in the working tree is stale, that is reported first and the exit status
+    is 3: run trainc render. PATHs limit the comparison to directories of out/, or
+    to what is generated from files of jobs/ and runtimes/. Differences go to
+    standard output, findings to standard error.
     """
     folder = Path.cwd()
     names = [_below(root, folder, path) for path in paths]
@@ -103,8 +100,8 @@ def command(
     there = {name: kind for name, kind in new.there.items() if not names or is_below(name, names)}
     difference = _with_sources(
         compare(before, after, settings, there, unmanaged(config.data)),
-        _side(root, base, "'--base'"),
-        _side(root, head, "'--head'"),
+        Side.of(root, base, "'--base'"),
+        Side.of(root, head, "'--head'"),
     )
     if head is None and not has_errors(of_config):
         stale, broken = _staleness(root, config, names, new.files)
@@ -116,7 +113,7 @@ def command(
 
 
 class Side(msgspec.Struct, frozen=True, eq=False):
-    """One side of a comparison: its inputs, the files below policies/ that are not read as policies, and settings.
+    """One side of a comparison: its inputs, and files below policies/ that are not policies (``unread``).
 
     ``settings`` are the texts of trainc.yaml and images.lock.yaml.
     """
@@ -127,10 +124,11 @@ class Side(msgspec.Struct, frozen=True, eq=False):
     settings: tuple[Source, ...]
 
     @classmethod
-    def of(cls, root: Path, revision: str | None) -> Side:
-        """Read the inputs of a revision, or of the working tree. RevisionError where that is not possible."""
+    def of(cls, root: Path, revision: str | None, option: str) -> Side:
+        """Read the inputs of an option's revision, or of the working tree. Raises BadParameter."""
         if revision is not None:
-            sources, unread = read_inputs(root, revision)
+            with revision_errors(option):
+                sources, unread = read_inputs(root, revision)
         else:
             read = merge([read_tree(root, JOBS), read_platform(root), read_config(root), read_lock(root)])
             sources, unread = read.sources, read_beside_policies(root).sources
@@ -141,7 +139,7 @@ class Side(msgspec.Struct, frozen=True, eq=False):
 
 
 def _with_sources(difference: Difference, before: Side, after: Side) -> Difference:
-    """Return a difference that knows what is less strict, and which changes of out/ no source explains."""
+    """Return a difference with what is less strict than before, and the changes of out/ that no source explains."""
     found = weakened(before.inputs, after.inputs, after.config, after.unread)
     texts = [{source.name: source.text for source in side.inputs.sources} for side in (before, after)]
     same = {name for name in texts[0].keys() & texts[1].keys() if texts[0][name] == texts[1][name]}
@@ -152,10 +150,10 @@ def _with_sources(difference: Difference, before: Side, after: Side) -> Differen
 def _staleness(
     root: Path, config: Config, names: Collection[str], output: Mapping[str, bytes]
 ) -> tuple[tuple[Place, ...] | None, bool]:
-    """Render the working tree without writing, and return which directories of ``output`` would change.
+    """Render the working tree without writing, and return the directories of ``output`` that would change, sorted.
 
-    They are sorted, and None where errors keep them from being known; then the second value tells whether the errors
-    are in the inputs. ``names`` are paths from root: only what is there or comes from there counts, or everything.
+    They are None after an error; the second value is then whether the error is in the inputs. With ``names``, paths
+    from root, only files below them or generated from them count.
     """
     store = open_store(root)
     if store is not None and (last := load_last(root, store)) is not None and not last.changed:
@@ -196,7 +194,7 @@ def _status(status: int, difference: Difference, exit_code: bool) -> int:
 
 
 def _require_paths(root: Path, names: Iterable[str], trees: Iterable[Files]) -> None:
-    """Raise BadParameter for a name that matches nothing; git diff takes revisions there, so it may be one."""
+    """Raise BadParameter for a name that matches nothing. The hint is for revisions, as git diff takes."""
     from trainc.project.revisions import is_revision
 
     for name in names:
@@ -217,7 +215,7 @@ def _below(root: Path, folder: Path, path: str) -> str:
 
 
 class _Tree(msgspec.Struct, frozen=True, eq=False):
-    """out/ of a revision or of the working tree: files that are read, all that lies there, and what was not read."""
+    """out/ of a revision or of the working tree: the files read, the kind of every entry, and findings about others."""
 
     files: dict[str, bytes]
     there: Mapping[str, Kind]
@@ -225,7 +223,7 @@ class _Tree(msgspec.Struct, frozen=True, eq=False):
 
 
 def _read(root: Path, revision: str | None, option: str) -> _Tree:
-    """Read out/ of a revision, or of the working tree; BadParameter for a revision that cannot be read."""
+    """Read out/ of a revision, or of the working tree. Raises BadParameter for a revision that cannot be read."""
     if revision is None:
         there = look(root, (OUT.rstrip("/"),))
         if not (root / OUT).is_dir():
@@ -233,29 +231,12 @@ def _read(root: Path, revision: str | None, option: str) -> _Tree:
         found = read_given(root, root, OUT)
         texts = ((source.name, source.text) for source in found.sources)
         files = {name: text if isinstance(text, bytes) else text.encode() for name, text in texts}
-        # Links are among what trainc did not write, and said there.
+        # Links are reported with the other files that trainc did not write.
         return _Tree(files, there, tuple(each for each in found.findings if has_errors((each,))))
-    from trainc.project.revisions import RevisionError, output_kinds, read_output
+    from trainc.project.revisions import output_kinds, read_output
 
-    try:
+    with revision_errors(option):
         return _Tree(read_output(root, revision), output_kinds(root, revision))
-    except RevisionError as error:
-        raise _unreadable(error, option) from None
-
-
-def _side(root: Path, revision: str | None, option: str) -> Side:
-    """Read the inputs of a revision, or of the working tree; BadParameter for a revision that cannot be read."""
-    from trainc.project.revisions import RevisionError
-
-    try:
-        return Side.of(root, revision)
-    except RevisionError as error:
-        raise _unreadable(error, option) from None
-
-
-def _unreadable(error: RevisionError, option: str) -> click.BadParameter:
-    hint = f"\nHint: {error.hint}." if error.hint else ""
-    return click.BadParameter(f"{error.message}.{hint}", param_hint=option)
 
 
 def _rendered(difference: Difference, output: str, base: str, head: str) -> str:

@@ -21,32 +21,31 @@ class _Closed(io.RawIOBase):
     """A stream that the caller closed."""
 
     def writable(self) -> bool:
-        """Tell that text is taken, so that it can be refused."""
+        """Return True, so that writes are attempted and fail."""
         return True
 
     def write(self, _data: object) -> int:
-        """Refuse."""
+        """Raise OSError."""
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), OUTPUT)
 
 
 def closed() -> io.TextIOWrapper:
-    """Return a stream that refuses all text; while it is there no other file gets the number of standard output."""
+    """Return a stream whose writes fail; it also keeps other files from getting the descriptor of standard output."""
     os.open(os.devnull, os.O_RDONLY)
     return io.TextIOWrapper(io.BufferedWriter(_Closed()), encoding="utf-8")
 
 
 def echo_line(line: str, *, err: bool = False) -> None:
-    """Write a text on one line, whatever it holds."""
+    """Write a text on one line, with its line breaks escaped."""
     echo(one_line(line, len(line)), err=err)
 
 
 def echo(
     message: str | bytes, *, nl: bool = True, err: bool = False, color: bool | None = None, form: str = "text"
 ) -> None:
-    """Write a text, or bytes, and a newline, and flush. ``color`` false: without the escapes that colour it.
+    """Write a text, or bytes, and a newline, and flush; unless ``color``, without the escapes that colour it.
 
-    Text is escaped for its format, bytes are not. Raises OSError, with the name of the
-    stream, where it takes no more.
+    Text is escaped for its format, bytes are not. Raises OSError, with the name of the stream.
     """
     if isinstance(message, str):
         message = escape_text(message, bool(color)) if form == "text" else ESCAPES[form](message)
@@ -58,7 +57,7 @@ def echo(
 
 
 def allow_all_text() -> None:
-    """Let a terminal of a narrow encoding show escapes: findings quote whatever a file holds."""
+    """Escape characters that the encoding of a terminal does not have: findings may quote any character."""
     for stream in (sys.stdout, sys.stderr):
         if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
             reconfigure(errors="backslashreplace")

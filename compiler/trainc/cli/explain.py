@@ -19,12 +19,12 @@ FORMS: Final = ("text", "json")
 EPILOG = """\b
 Examples:
   trainc explain                     all codes
-  trainc explain TC101               what one of them means
+  trainc explain TC101               the meaning of a code
   trainc explain team-a/bert         every field of the job's objects
   trainc explain team-a/bert spec.replicatedJobs[name=node]
   trainc explain team-a/bert PET_NNODES
   trainc explain team-a/bert configmap/bert-mpi-hostfile:data.hostfile
-  trainc explain team-a/0-shared     what the jobs of a namespace share
+  trainc explain team-a/0-shared     objects that the jobs of a namespace share
 """
 
 
@@ -34,8 +34,8 @@ def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
 
 
 @click.command("explain", cls=Command, epilog=EPILOG)
-@click.option("--env", "environment", metavar="ENV", help="The environment; without it the first one with the job.")
-@click.option("-o", "--output", type=click.Choice(FORMS), default="text", show_default=True, help="How to print.")
+@click.option("--env", "environment", metavar="ENV", help="The environment.  [default: the first one with the job]")
+@click.option("-o", "--output", type=click.Choice(FORMS), default="text", show_default=True, help="Output format.")
 @project_option()
 @click.argument("what", metavar="[CODE|NAMESPACE/JOB]", required=False, shell_complete=_complete)
 @click.argument("field", metavar="[FIELD]", required=False)
@@ -43,17 +43,17 @@ def command(*, environment: str | None, output: str, root: str | None, what: str
     """Explain the code of a finding, or where the fields of a job's objects came from.
 
     CODE is the code of a finding, such as TC101; without arguments, all codes are
-    listed. NAMESPACE/JOB is a TrainJob in jobs/: each field of its objects
-    is printed with its origin, file and line. FIELD limits that to one field and
-    those below it: dotted as in findings, list items by number or by
-    name, of the JobSet unless KIND/NAME: comes first (KIND/NAME:FIELD).
+    listed. NAMESPACE/JOB is a TrainJob in jobs/: each field of its objects is
+    printed with its origin, file and line. FIELD limits that to one field and those
+    below it, as a dotted path with list items by number or name. It is a field of
+    the JobSet, or with KIND/NAME:FIELD of another object.
     """
     if what is not None and "/" in what:
         from trainc.cli.explainjob import explain_job
 
         return explain_job(project_root(Path.cwd(), root), what, field or "", environment, output)
     if field is not None:
-        raise click.UsageError("a field is one of a job: NAMESPACE/JOB FIELD")
+        raise click.UsageError("FIELD is only allowed after NAMESPACE/JOB")
     if what is None:
         echo(listing(), nl=False)
         return CLEAN
@@ -61,7 +61,7 @@ def command(*, environment: str | None, output: str, root: str | None, what: str
         from difflib import get_close_matches
 
         near = get_close_matches(what.upper(), CODES, 3, 0.7)
-        hint = f", nearest are {', '.join(near)}" if near else ", codes look like TC101, jobs like NAMESPACE/JOB"
-        raise click.BadParameter(f"no such code {what!r}{hint}", param_hint="CODE")
+        hint = f", did you mean {' or '.join(near)}?" if near else "; codes look like TC101, jobs like NAMESPACE/JOB"
+        raise click.BadParameter(f"unknown code {what!r}{hint}", param_hint="CODE")
     echo(page(what.upper()), nl=False)
     return CLEAN

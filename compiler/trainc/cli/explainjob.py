@@ -30,7 +30,7 @@ FIELD = "FIELD"
 
 
 def explain_job(root: Path, what: str, field: str, environment: str | None, output: str) -> int:
-    """Print the origins of the fields of a job's objects. BadParameter for what is not there; the exit status."""
+    """Print the origins of the fields of a job's objects, and return the exit status. Raises BadParameter."""
     reporter = Reporter("text", "error", quiet=True, verbose=False, aside=True)
     config, findings = load_config(root)
     environments = choose(config, environment)
@@ -51,7 +51,7 @@ def explain_job(root: Path, what: str, field: str, environment: str | None, outp
         echo(as_json(tables) if output == "json" else as_text(tables), nl=False, form=output)
         return CLEAN
     where = f"environment {environment}" if environment else "any environment of trainc.yaml"
-    raise click.BadParameter(f"{what} is not in {where}", param_hint=WHAT)
+    raise click.BadParameter(f"{what} not found in {where}", param_hint=WHAT)
 
 
 def _refused(reporter: Reporter, findings: Iterable[Finding]) -> int:
@@ -61,7 +61,7 @@ def _refused(reporter: Reporter, findings: Iterable[Finding]) -> int:
 
 
 def _objects(build: Build, options: Options, namespace: str, name: str) -> Objects | None:
-    """Return the objects of a job, or what the jobs of a namespace share; None where the environment lacks it."""
+    """Return the objects of a job, or those that the jobs of a namespace share; None if the environment has none."""
     if name == FOLDER:
         place = options.settings.namespaces.get(namespace, namespace)
         return tuple(one.obj for one in build.shared if one.namespace == place) or None
@@ -69,7 +69,7 @@ def _objects(build: Build, options: Options, namespace: str, name: str) -> Objec
 
 
 def _tables(objects: Objects, field: str, options: Options) -> list[Table]:
-    """Return a table for each object that a field is meant in. BadParameter where there is no such field."""
+    """Return a table for each object that a field selects. Raises BadParameter for an unknown field."""
     chosen = choose_objects(objects, field)
     if isinstance(chosen, Unknown):
         hint = f"\nHint: {chosen.hint}" if chosen.hint else ""
@@ -79,14 +79,14 @@ def _tables(objects: Objects, field: str, options: Options) -> list[Table]:
     for made, paths in found:
         if isinstance(paths, Miss):
             near = suggest(paths.step, paths.known)
-            hint = near or (f"there are {', '.join(paths.known)}" if paths.known else "it is a value, not a mapping")
-            message = f"{made.kind} {made.name}: no {paths.step} in {field_name(paths.at)}"
+            hint = near or (f"it has {', '.join(paths.known)}" if paths.known else "it is a value, not a mapping")
+            message = f"{made.kind} {made.name}: {paths.step} not found in {field_name(paths.at)}"
             raise click.BadParameter(f"{message}.\nHint: {hint}", param_hint=FIELD)
     return [table(made, paths, options) for made, paths in found if not isinstance(paths, Miss)]
 
 
 def _read(root: Path, namespace: str, name: str) -> Inputs:
-    """Read the file of a job, or all of a namespace for what its jobs share. BadParameter for one that is not there."""
+    """Read the file of a job, or all of a namespace for its shared objects. Raises BadParameter if not found."""
     inputs = read_tree(root, f"{JOBS}/{namespace}") if namespace and "/" not in name else Inputs()
     if name == FOLDER and inputs.sources:
         return inputs
@@ -97,7 +97,7 @@ def _read(root: Path, namespace: str, name: str) -> Inputs:
     known = [f"{_namespace(source)}/{job}" for source in read_tree(root, JOBS).sources for job in _names(source)]
     what = f"{namespace}/{name}"
     hint = suggest(what, known) or f"{JOBS}/ has {len(known)} jobs"
-    raise click.BadParameter(f"no TrainJob {what!r} in {JOBS}/.\nHint: {hint}", param_hint=WHAT)
+    raise click.BadParameter(f"TrainJob {what!r} not found in {JOBS}/.\nHint: {hint}", param_hint=WHAT)
 
 
 def _names(source: Source) -> tuple[str, ...]:

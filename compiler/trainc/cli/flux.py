@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
+from trainc.basics.jsonvalues import JsonObject
 from trainc.cli.command import Command
-from trainc.cli.compiling import choose, print_objects
+from trainc.cli.compiling import choose_for, print_compiled
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
-from trainc.project.environments import JOBS, compile_for, load_config
-from trainc.project.planning import kustomizations, settings
-from trainc.project.read import merge, read_platform, read_tree
+from trainc.project.environments import Outcome, load_config
+from trainc.project.planning import kustomizations
 
 EPILOG = """\b
 Examples:
@@ -28,20 +28,14 @@ Examples:
 def command(*, environment: str | None, root: Path, reporter: Reporter) -> int:
     """Print the Kustomizations by which Flux applies out/, one per job.
 
-    The environments are those with target: flux. jobs/ is compiled to find the
+    This is for environments with target: flux. jobs/ is compiled to find the
     jobs; after an error nothing is printed. With flux.write in trainc.yaml,
-    trainc render writes the same as files.
+    trainc render writes the same objects as files.
     """
     config, findings = load_config(root)
-    if reporter.fails(findings):
-        reporter.findings(findings)
-        return reporter.status(findings)
-    chosen = choose(config, environment)
-    environments = tuple(name for name in chosen if settings(config, name).target == "flux")
-    if not environments:
-        raise click.UsageError(f"no environment asked for has target: flux ({', '.join(chosen)}): trainc argocd")
-    outcome = compile_for(merge([read_tree(root, JOBS), read_platform(root)]), config, environments, findings)
-    reporter.findings(outcome.findings)
-    if not reporter.fails(outcome.findings):
-        print_objects([data for _, data in kustomizations(config, outcome)])
-    return reporter.status(outcome.findings)
+    environments = () if reporter.fails(findings) else choose_for(config, environment, "flux", "argocd")
+
+    def objects_of(outcome: Outcome) -> list[JsonObject]:
+        return [data for _, data in kustomizations(config, outcome)]
+
+    return print_compiled(root, config, environments, findings, reporter=reporter, objects_of=objects_of)

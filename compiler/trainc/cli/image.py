@@ -56,10 +56,10 @@ def command() -> None:
 def lock(*, check: bool, root: Path, images: tuple[str, ...]) -> int:
     """Write the digests of images to images.lock.yaml, by which render pins them.
 
-    IMAGE is NAME=DIGEST, the folder of an OCI image layout whose index names its
-    images in full, or NAME=FOLDER. Lines of other images stay; without any IMAGE
-    the file is only sorted. No registry is queried: take the digest
-    that a build or a push has printed.
+    IMAGE is NAME=DIGEST, the folder of an OCI image layout whose index has the full
+    names of its images, or NAME=FOLDER. Lines of other images are kept; without an
+    IMAGE the file is only sorted. No registry is queried: use the digest that a
+    build or a push has printed.
     """
     folder = Path.cwd()
     inputs = read_lock(root)
@@ -70,7 +70,7 @@ def lock(*, check: bool, root: Path, images: tuple[str, ...]) -> int:
         reporter.findings(findings)
         return reporter.status(findings)
     if not images and not inputs.sources:
-        raise click.UsageError(f"no {FILE} here, and no image given")
+        raise click.UsageError(f"{FILE} not found, and no IMAGE given")
     given = _given(folder, images)
     text = lock_text({**known.digests, **given})
     old = inputs.sources[0].decoded() if inputs.sources else None
@@ -87,7 +87,7 @@ def lock(*, check: bool, root: Path, images: tuple[str, ...]) -> int:
 
 
 def _given(folder: Path, images: Iterable[str]) -> Mapping[str, str]:
-    """Return the digests of the arguments. BadParameter for what cannot be read, and for two digests of one name."""
+    """Return the digests of the arguments. Raises BadParameter, also for two digests of one name."""
     found: dict[str, str] = {}
     for argument in images:
         for key, digest in _read(folder, argument).items():
@@ -102,7 +102,7 @@ def _read(folder: Path, argument: str) -> Mapping[str, str]:
     if key is not None and DIGEST.fullmatch(value):
         return {key: value}
     if value.startswith("sha256:") or not value:
-        message = f"{argument!r} has no digest: sha256: and 64 hexadecimal digits in lower case"
+        message = f"{argument!r} has no digest (sha256: and 64 hexadecimal digits in lower case)"
         raise click.BadParameter(message, param_hint=ARGUMENT)
     try:
         return read_layout(folder / value, key)
@@ -128,7 +128,7 @@ def _changes(known: Mapping[str, str], given: Mapping[str, str]) -> Iterator[str
 
 def _write(path: Path, text: str) -> None:
     if path.is_symlink():
-        raise click.UsageError(f"{path.name} is a symbolic link: not followed")
+        raise click.UsageError(f"{path.name} is a symbolic link, which trainc does not follow")
     replace_file(str(path), text.encode())
 
 
@@ -139,7 +139,7 @@ OUTPUT: Final = "build/images"
 BUILD_EPILOG = """\b
 Examples:
   trainc image build                       every image of images/
-  trainc image build mpi4py --output made   to made/mpi4py
+  trainc image build mpi4py --output dist   write to dist/mpi4py
   trainc image build --mirror snapshot.sources
 """
 
@@ -159,26 +159,26 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Impossible(click.ClickException):
-    """Something that a build needs is missing here, or has failed."""
+    """A tool of a build is missing or has failed."""
 
     exit_code = ENVIRONMENT
 
 
 def _shared(function: F) -> F:
-    """Add the options and arguments by which images, the cache and the package source are named."""
+    """Add the options and arguments for images, the cache and the package source."""
     for option in (
         root_option,
         click.argument("images", metavar="[IMAGE]...", nargs=-1),
         click.option(
             "--mirror",
             metavar="URI|FILE",
-            help="Where Debian's packages come from: an archive, or a file as /etc/apt/sources.list.d has them."
-            " Without it, $TRAINC_MIRROR, or what /etc/apt says of the release.",
+            help="The source of Debian's packages: an archive, or a file as in /etc/apt/sources.list.d."
+            "  [default: $TRAINC_MIRROR, or the sources in /etc/apt]",
         ),
         click.option(
             "--cache",
             type=click.Path(path_type=Path, file_okay=False),
-            help=f"Where layers and wheels are kept; safe to delete.  [default: {CACHE}]",
+            help=f"The folder for layers and wheels; safe to delete.  [default: {CACHE}]",
         ),
     ):
         function = option(function)
@@ -190,14 +190,14 @@ def _shared(function: F) -> F:
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
-    help=f"Where a folder for each image is written.  [default: {OUTPUT}]",
+    help=f"The parent folder of the images written.  [default: {OUTPUT}]",
 )
 def build(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Path | None, output: Path | None) -> int:
     """Build images as OCI image layouts, and print their digests.
 
-    IMAGE is the name of a folder of images/, or the path of one that has an
-    image.yaml; without any, all of images/. Packages are those of packages.lock,
-    so the same files have the same digest wherever and whenever they are built.
+    IMAGE is the name of a folder of images/, or the path of a folder with an
+    image.yaml; the default is all of images/. Packages are those of packages.lock,
+    so the same files have the same digest on any machine and day.
     """
     from trainc.images.build import build as build_image
     from trainc.images.build import write_layout
@@ -276,7 +276,7 @@ def verify(*, root: Path, layouts: tuple[Path, ...]) -> int:
 
 
 def _inputs(root: Path, images: Iterable[str], failed: list[Finding]) -> Iterator[Inputs]:
-    """Yield what is in the folders of images; findings of those that cannot be read are added to ``failed``."""
+    """Yield the inputs of images; findings are added to ``failed``."""
     from trainc.images.definition import BuildError, read_image
 
     for folder in list(_folders(root, images)):
@@ -291,9 +291,9 @@ def _inputs(root: Path, images: Iterable[str], failed: list[Finding]) -> Iterato
 
 
 def _stay_inside(root: Path, folder: Path) -> None:
-    """Raise Impossible where the folder of an image, or a file that is read there, is a link out of the project."""
+    """Raise Impossible if the folder of an image, or a file that is read there, is a link out of the project."""
     name = name_below(root, root, str(folder))
-    if name is None:  # named by the user, elsewhere
+    if name is None:  # a folder outside of the project, which the user named
         return
     for file in ("", FILE_OF_IMAGE, PACKAGES, WHEELS):
         if leads_out(root, folder / file):
@@ -306,12 +306,12 @@ def _folders(root: Path, images: Iterable[str]) -> Iterator[Path]:
         places = (root / IMAGES / name, Path.cwd() / name)
         found = next((place for place in places if (place / "image.yaml").is_file()), None)
         if found is None:
-            raise click.BadParameter(f"no image.yaml in {IMAGES}/{name} or {name}", param_hint="IMAGE")
+            raise click.BadParameter(f"image.yaml not found in {IMAGES}/{name} or {name}", param_hint="IMAGE")
         yield found
     if not names:
         found_all = sorted(path.parent for path in (root / IMAGES).glob("*/image.yaml"))
         if not found_all:
-            raise click.UsageError(f"no image.yaml in a folder of {IMAGES}/")
+            raise click.UsageError(f"no folder of {IMAGES}/ has an image.yaml")
         yield from found_all
 
 

@@ -1,4 +1,4 @@
-"""The options that several commands share, as decorators, and which folder a command works on."""
+"""Options that several commands share, as decorators, and the project folder of a command."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ project_option = partial(
     "--root",
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False),
-    help="The folder of the project; without it, the nearest one upward with a trainc.yaml that belongs to you or to"
-    " the owner of the working directory.",
+    help="The project folder.  [default: the nearest folder upward with a trainc.yaml that belongs to you or to the"
+    " owner of the working directory]",
 )
-"""The decorator without what becomes of the value."""
+"""The decorator without a callback."""
 
 root_option = project_option(callback=lambda _ctx, _param, value: project_root(Path.cwd(), value))
-"""Gives the command the root of the project."""
+"""Passes the project root to the command."""
 
 cache_option = click.option(
     "--no-cache",
@@ -50,7 +50,7 @@ executor_option = click.option(
     type=click.Choice(("local", "mpi")),
     default="local",
     show_default=True,
-    help="What compiles: processes of this machine, or the ranks of mpiexec -n N trainc render --executor mpi.",
+    help="Compile in processes of this machine, or on the ranks of mpiexec -n N trainc render --executor mpi.",
 )
 
 crds_option = click.option(
@@ -59,21 +59,21 @@ crds_option = click.option(
     metavar="DIR",
     multiple=True,
     type=click.Path(exists=True, file_okay=False),
-    help="A folder of CustomResourceDefinitions: objects of their kinds are checked, too. May be repeated.",
+    help="A folder of CustomResourceDefinitions: check objects of their kinds as well. May be repeated.",
 )
 
 base_option = click.option(
     "--base",
     metavar="REV",
-    help="A git revision (origin/main, HEAD~1): report changes since then that a cluster refuses. Taken as given;"
-    ' for the point where a branch began: --base "$(git merge-base origin/main HEAD)".',
+    help="A git revision (origin/main, HEAD~1): report changes since then that a cluster refuses. To compare with the"
+    ' start of a branch: --base "$(git merge-base origin/main HEAD)".',
 )
 
 policies_from_option = click.option(
     "--policies-from",
     metavar="REV",
-    help="A git revision whose policies and severities judge as well, and report what is less strict since then."
-    " Without it, that of --base.",
+    help="A git revision: apply its policies and severities as well, and report what is less strict since then."
+    "  [default: the revision of --base]",
 )
 
 _FINDINGS = (
@@ -83,30 +83,29 @@ _FINDINGS = (
         type=click.Choice(tuple(FORMATS)),
         default="text",
         show_default=True,
-        help="How to write findings: for people, for programs, as a SARIF 2.1.0 log, as annotations of GitHub"
-        " Actions, as a JUnit report.",
+        help="The format of findings: text, JSON, a SARIF 2.1.0 log, annotations of GitHub Actions, or a JUnit report.",
     ),
     click.option(
         "--fail-on",
         type=click.Choice(tuple(FAILING)),
         default="error",
         show_default=True,
-        help="The mildest finding that fails the run: exit 1, and nothing is written.",
+        help="The lowest severity that fails the run: exit 1, and nothing is written.",
     ),
     click.option(
-        "-q", "--quiet", is_flag=True, help="Show only findings that fail the run, and hide notes about the run."
+        "-q", "--quiet", is_flag=True, help="Show only findings that fail the run, and no messages about the run."
     ),
     click.option(
         "-v",
         "--verbose",
         is_flag=True,
-        help="Say more: each file, every finding that repeats, the place of an internal error.",
+        help="Show more: each changed file, every repeated finding, the traceback of an internal error.",
     ),
 )
 
 
 def findings_options(*, aside: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Add --format, --fail-on, --quiet and --verbose, which the command gets as one ``reporter``."""
+    """Add --format, --fail-on, --quiet and --verbose, which are passed to the command as one ``reporter``."""
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @wraps(function)
@@ -123,12 +122,12 @@ def findings_options(*, aside: bool = False) -> Callable[[Callable[..., int]], C
 def project_root(folder: Path, project: str | None) -> Path:
     """Return the root of the project for a working directory; ``project`` is the value of --root.
 
-    A trainc.yaml further up that belongs to somebody else is not used, as git does not use such a repository: in a
-    folder that everybody may write to, anyone could put one there.
+    Like git, trainc ignores a trainc.yaml further up that belongs to another user: in a folder that everyone may write
+    to, anyone could put one there.
     """
     if project is not None:
         return Path(os.path.normpath(folder / project))
-    from trainc.project.read import CONFIG, find_root  # not for help, or a code that is explained
+    from trainc.project.read import CONFIG, find_root  # not needed for --help
 
     found = find_root(folder)
     if found == folder or not _is_foreign(found / CONFIG, folder):
@@ -141,6 +140,6 @@ def project_root(folder: Path, project: str | None) -> Path:
 
 
 def _is_foreign(config: Path, folder: Path) -> bool:
-    """Tell whether a file belongs neither to the user nor to the owner of a folder; never where files have no owner."""
+    """Return whether a file belongs neither to the user nor to the owner of a folder; False on Windows."""
     user = getattr(os, "geteuid", None)
     return user is not None and config.lstat().st_uid not in (user(), folder.stat().st_uid)

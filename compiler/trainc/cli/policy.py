@@ -26,7 +26,7 @@ EPILOG = """\b
 Examples:
   trainc policy test                               all of policies/tests/
   trainc policy test policies/tests/gpus.yaml      one file
-  trainc policy test --format junit                a report for a CI
+  trainc policy test --format junit                a JUnit report for CI
 """
 
 
@@ -50,8 +50,8 @@ def test(
     """Run the tests beside the policies, in policies/tests/ or in PATHs.
 
     Each test applies the policies in policies/ to an object, and compares the
-    result with what it expects. Without PATHs, policies and validations that no
-    test makes fail are listed, too. Exit 1 if a test fails.
+    result with what it expects. Without PATHs, policies and validations that fail
+    in no test are listed as well. Exit 1 if a test fails.
     """
     folder = Path.cwd()
     platform, inputs = read_platform(root), read_policy_tests(root, folder, paths)
@@ -77,7 +77,7 @@ def _run(
     *,
     complete: bool,
 ) -> int:
-    """Run the tests against what is given, the platform's files and CRDs. Return the exit status."""
+    """Run the tests with the policies and CRDs ``given``, and return the exit status."""
     from trainc.policytests.run import Run, load_platform, run
 
     others = list(findings)
@@ -105,7 +105,7 @@ def _run(
 
 
 def _concerns(finding: Finding) -> bool:
-    """Tell whether a finding on what all runs meet is worth telling here: of runtimes, only what cannot be read."""
+    """Return whether a finding matters to policies: all of policies/, and errors elsewhere."""
     return finding.severity is Severity.ERROR or finding.file.startswith(f"{POLICIES}/")
 
 

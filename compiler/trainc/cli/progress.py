@@ -1,12 +1,12 @@
-"""How far a long run is: a bar on a terminal, a line now and then in the log of continuous integration, else nothing.
+"""The progress of a long run: a bar on a terminal, a line every ten seconds in a CI log, nothing elsewhere.
 
     with progress(len(jobs), "compiling", quiet=quiet) as shown:
         for job in jobs:
             ...
             shown.advance()
 
-Everything goes to standard error. A run of less than a second shows nothing, and a bar is erased when the block ends,
-so findings never follow one on its line. (click's own bar shows no rate and is there from the start.)
+Everything goes to standard error. A run of less than a second shows nothing, and the bar is erased when the block ends.
+(click's own bar shows no rate, and shows from the start.)
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ FRAME = 0.1
 LOG_PERIOD = 10.0
 """Seconds between two lines of a log, and before the first."""
 WINDOW: Final = 5.0
-"""The last seconds, of which the rate is taken."""
+"""Seconds over which the rate is averaged."""
 BAR: Final = 30
 """The most columns of a bar between its brackets; with fewer than ``NARROW`` it is left out."""
 NARROW: Final = 8
 ERASE: Final = "\r\x1b[K"
 NO: Final = frozenset(("", "0", "false", "no"))
-"""Values of CI that mean none."""
+"""Values of CI that mean no CI."""
 _NEVER: Final = float("inf")
 
 
 class State(msgspec.Struct, frozen=True):
-    """How far a run is: ``done`` of ``total`` things, ``rate`` of them per second (0 while it is not known)."""
+    """``done`` of ``total`` items, at a ``rate`` per second (0 while unknown)."""
 
     label: str
     done: int
@@ -53,7 +53,7 @@ class State(msgspec.Struct, frozen=True):
 
     @property
     def left(self) -> float:
-        """Seconds that remain at this rate; infinite while there is none."""
+        """Seconds that remain at this rate; infinite while it is unknown."""
         return max(self.total - self.done, 0) / self.rate if self.rate else _NEVER
 
 
@@ -72,7 +72,7 @@ def per_second(rate: float) -> str:
 
 
 def bar_line(state: State, columns: int) -> str:
-    """Return the line of a terminal that is so wide, shorter than it by one at least: a full line would wrap."""
+    """Return the line for a terminal of this width, at least one column shorter: a full line would wrap."""
     facts = [f"{state.done:,} of {state.total:,}", f"{state.percent}%"]
     if state.rate:
         facts += [per_second(state.rate), f"{duration(state.left)} left"]
@@ -92,9 +92,9 @@ def log_line(state: State) -> str:
 
 
 class Progress:
-    """Shows the progress of ``total`` things on a stream, or nowhere. With ``columns``, the width of a terminal, a bar.
+    """Shows the progress of ``total`` items on a stream, as a bar with ``columns``, the width of a terminal.
 
-    An OSError of the stream ends the showing, never the run.
+    An OSError of the stream ends the display, never the run.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Progress:
         self.samples = deque([(now, 0)])
 
     def advance(self, count: int = 1) -> None:
-        """Note that so many things more are done, and show it if it is time."""
+        """Count finished items, and update the display if it is due."""
         self.done += count
         if self.stream is None or (now := self.clock()) < self.due:
             return
@@ -124,7 +124,7 @@ class Progress:
         try:
             self.stream.write(ERASE + bar_line(state, self.columns()) if self.columns else f"{log_line(state)}\n")
             self.stream.flush()
-        except OSError:  # nobody reads any more, or the disk of a log is full
+        except OSError:  # the reader is gone, or the disk is full
             self.due = _NEVER
 
     def _rate(self, now: float) -> float:
@@ -136,7 +136,7 @@ class Progress:
         return (self.done - done) / (now - since) if now > since else 0.0
 
     def close(self) -> None:
-        """Erase the bar, if one is there; may be called again."""
+        """Erase the bar, if there is one. May be called again."""
         if self.stream is not None and self.shown:
             self.shown = False
             with suppress(OSError):
@@ -158,10 +158,10 @@ def progress(
     stream: TextIO | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> Progress:
-    """Return what shows the progress of ``total`` things on standard error; ``label`` says what is done.
+    """Return the display of ``total`` items on standard error, with a ``label``.
 
-    A bar on a terminal, lines in continuous integration (``CI`` is set; also where its runner plays a terminal), and
-    nothing elsewhere or if quiet. A terminal that cannot erase (``TERM=dumb``) gets lines, too.
+    A bar on a terminal, lines in CI (if ``CI`` is set) and on a terminal that cannot erase (``TERM=dumb``), and nothing
+    elsewhere or if quiet.
     """
     stream = sys.stderr if stream is None else stream
     is_log = environment.get("CI", "").lower() not in NO
@@ -172,7 +172,7 @@ def progress(
 
 
 def _columns() -> int:
-    """Return the width of standard error's terminal; 80 where it does not say."""
+    """Return the width of standard error's terminal; 80 if unknown."""
     try:
         return os.get_terminal_size(sys.stderr.fileno()).columns or 80
     except (OSError, ValueError):

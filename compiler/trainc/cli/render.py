@@ -30,7 +30,7 @@ Examples:
 
 
 class Mode(msgspec.Struct, frozen=True):
-    """How a run goes; the fields are values of options, ``ranks`` those of --executor mpi."""
+    """The options of a run; ``ranks`` are those of --executor mpi."""
 
     reporter: Reporter
     check: bool
@@ -62,10 +62,11 @@ def command(
     """Compile jobs/ to out/, and remove files that trainc wrote there and no longer generates.
 
     With PATHs, files or folders below jobs/, only the output of their jobs is
-    written, and not what the jobs of a namespace share. The project is the nearest folder upward with a trainc.yaml, so
-    the result is the same from any folder in it. After an error, or a finding that
-    --fail-on names, nothing is written. Without --env and PATHs, the folders of
-    argocd.write and flux.write in trainc.yaml are written, too.
+    written, without the objects that the jobs of a namespace share. The project is
+    the nearest folder upward with a trainc.yaml, so the result is the same from any
+    folder in it. After an error, or a finding that --fail-on names, nothing is
+    written. Without --env and PATHs, the folders of argocd.write and flux.write in
+    trainc.yaml are written as well.
     """
     if executor == "local":
         mode = Mode(reporter, check, cache and not reporter.lists_silenced, workers)
@@ -136,7 +137,7 @@ def _store(root: Path, mode: Mode) -> Store | None:
 
 
 def _report_last(last: Snapshot, todo: Plan | None, mode: Mode) -> int:
-    """Report what the last run reported, where only files of ``todo`` changed since. Return the exit status."""
+    """Report what the last run reported, and the files of ``todo``, which alone changed. Return the exit status."""
     changes = () if todo is None else todo.change
     mode.reporter.tell(Words(*last.texts[str(mode.reporter.manner)]))
     for file in changes:
@@ -148,9 +149,9 @@ def _report_last(last: Snapshot, todo: Plan | None, mode: Mode) -> int:
 
 
 def _carry_out(planned: Planned, mode: Mode) -> tuple[int, Words | None]:
-    """Do what is planned, report it, and return the exit status and the findings as written.
+    """Carry out the plan, report it, and return the exit status and the text of the findings.
 
-    Nothing is done, and None returned for the findings, where one of them fails the run.
+    If a finding fails the run, nothing is written and the text is None.
     """
     reporter, todo = mode.reporter, planned.plan
     if todo is None:
@@ -178,7 +179,8 @@ def _report_counts(todo: Plan, mode: Mode) -> None:
     if not mode.check:
         mode.reporter.remark(f"{places}: {counts}, {len(todo.unchanged)} unchanged")
     elif todo.stale:
-        mode.reporter.remark(f"{places} {'is' if len(todo.tops) == 1 else 'are'} stale; trainc render brings: {counts}")
+        verb = "is" if len(todo.tops) == 1 else "are"
+        mode.reporter.remark(f"{places} {verb} stale; run trainc render: {counts}")
 
 
 def _places(tops: tuple[str, ...]) -> str:

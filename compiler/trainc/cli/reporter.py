@@ -1,4 +1,4 @@
-"""Where findings go, how they are written, and the exit status that they mean."""
+"""Writes findings and messages, and returns the exit status that findings mean."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ FAILING = {
 
 
 class Words(NamedTuple):
-    """Findings as they are written, and the line that counts them, or nothing."""
+    """The text of findings, and the line that counts them, which may be empty."""
 
     findings: str
     summary: str
 
 
 class Reporter(msgspec.Struct, frozen=True):
-    """Where findings and remarks go, and which findings fail the run.
+    """Writes findings and remarks, and decides which findings fail the run.
 
-    ``fail_on`` is the mildest severity that does. ``aside``: standard output
-    belongs to objects, so findings go to standard error.
+    ``fail_on`` is the lowest severity that does. With ``aside``, findings go to standard error, as standard output is
+    for objects.
     """
 
     format: str
@@ -44,14 +44,11 @@ class Reporter(msgspec.Struct, frozen=True):
     aside: bool = False
 
     def fails(self, findings: Iterable[Finding]) -> bool:
-        """Tell whether any finding fails the run: then nothing is written but findings."""
+        """Return whether any finding fails the run; then only findings are written."""
         return any(finding.severity in FAILING[self.fail_on] for finding in findings)
 
     def status(self, findings: Iterable[Finding]) -> int:
-        """Return the exit status that findings mean.
-
-        An empty set of inputs, or a fault of trainc, is no fault of the inputs.
-        """
+        """Return the exit status that findings mean: 2 if the inputs are empty, or trainc itself failed."""
         findings = tuple(findings)
         if not has_errors(findings):
             return ERRORS if self.fails(findings) else CLEAN
@@ -61,12 +58,12 @@ class Reporter(msgspec.Struct, frozen=True):
     def findings(self, findings: Iterable[Finding], silenced: Iterable[Silenced] = ()) -> None:
         """Write the findings, only those that fail the run if quiet; in text, count them on standard error.
 
-        ``silenced`` are those that comments take away, which one format lists.
+        ``silenced`` are findings that comments suppress, which only SARIF lists.
         """
         self.tell(self.worded(findings, silenced))
 
     def worded(self, findings: Iterable[Finding], silenced: Iterable[Silenced] = ()) -> Words:
-        """Return what is to be written of findings: a function of them and of the ``manner``."""
+        """Return the text of findings, which depends only on them and on the ``manner``."""
         shown = [finding for finding in findings if not self.quiet or self.fails((finding,))]
         counted = summary(shown) if self.format == "text" and shown else ""
         if self.lists_silenced:
@@ -77,7 +74,7 @@ class Reporter(msgspec.Struct, frozen=True):
 
     @property
     def lists_silenced(self) -> bool:
-        """Whether the format lists what comments silence."""
+        """Whether the format lists findings that comments suppress."""
         return self.format == "sarif" and not self.quiet
 
     def tell(self, words: Words) -> None:
@@ -93,7 +90,7 @@ class Reporter(msgspec.Struct, frozen=True):
 
     @property
     def brief(self) -> bool:
-        """Whether of warnings and notes that repeat one is shown: to a person, who can ask for more."""
+        """Whether only the first of repeated warnings and notes is shown: on a terminal, without --verbose."""
         return self.format == "text" and not self.verbose and self._terminal
 
     @property
@@ -103,11 +100,11 @@ class Reporter(msgspec.Struct, frozen=True):
 
     @property
     def manner(self) -> tuple[str | bool, ...]:
-        """All that decides how findings are written, and whether they fail the run."""
+        """The settings that decide how findings are written, and whether they fail the run."""
         return self.format, self.fail_on, self.quiet, self.aside, self.colour, self.brief
 
     def result(self, line: str) -> None:
-        """Write a line of a result that is not a finding; it must not get among findings for programs."""
+        """Write a line of a result that is not a finding, apart from findings for programs."""
         echo_line(line, err=self.aside or self.format != "text")
 
     def remark(self, line: str) -> None:
@@ -122,7 +119,7 @@ class Reporter(msgspec.Struct, frozen=True):
 
 
 def is_coloured() -> bool:
-    """Tell whether what a command prints on standard output may be coloured."""
+    """Return whether standard output may be coloured."""
     return _colour(sys.stdout is not None and sys.stdout.isatty())
 
 

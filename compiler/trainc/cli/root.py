@@ -1,4 +1,4 @@
-"""The command `trainc`: loads a command's module when it is called, and turns every end into an exit status."""
+"""The command `trainc`: loads a command's module when it is called, and returns every result as an exit status."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Root(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command's module; None where there is no such command."""
+        """Import the command's module; None for an unknown command."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"trainc.cli.{cmd_name}").command
@@ -66,7 +66,7 @@ class Root(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that args begin with; UsageError, with the nearest spelling, where there is none."""
+        """Find the command that args begin with. Raises UsageError, with the nearest spelling."""
         name = args[0]
         if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
@@ -81,7 +81,7 @@ class Root(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
-        """Run, and exit with the status that the command returned or that its failure means."""
+        """Run, and exit with the status of the command or of its failure."""
         allow_all_text()
         try:
             status = super().main(args, prog_name, **{**extra, "standalone_mode": False})
@@ -90,13 +90,13 @@ class Root(click.Group):
             status = error.exit_code
         except click.Abort:
             status = INTERRUPTED
-        except Exception as error:  # noqa: BLE001 - the last place where one can be caught
+        except Exception as error:  # noqa: BLE001 - nothing else catches it
             status = failure(error, verbose=False)
         sys.exit(status or 0)
 
 
 def _shown(error: click.ClickException) -> str:
-    """Return what click says of an error, which quotes arguments and names of files."""
+    """Return click's text of an error."""
     text = io.StringIO()
     error.show(text)
     return text.getvalue()

@@ -54,10 +54,10 @@ Examples:
   trainc validate                       jobs/, runtimes/ and policies/
   trainc validate jobs/team-a/job.yaml  one file
   trainc validate --format json         findings for programs
-  trainc validate --fail-on warning     exit 1 for a warning, too
-  trainc validate --crd-dir crds        objects of the kinds in crds/, too
-  trainc validate --base origin/main    changes that a cluster refuses, too
-  trainc validate --policies-from main  by the policies of main, too
+  trainc validate --fail-on warning     exit 1 also for a warning
+  trainc validate --crd-dir crds        also objects of the kinds in crds/
+  trainc validate --base origin/main    also changes that a cluster refuses
+  trainc validate --policies-from main  also by the policies of main
 """
 
 
@@ -85,13 +85,13 @@ def command(
 
     With PATHs, files or folders anywhere, only those are checked, together with
     runtimes/ and policies/. The project is the nearest folder upward with a
-    trainc.yaml. Other objects are checked if their kind is known: many kinds of
-    Kubernetes are, and those of the CRDs in --crd-dir.
+    trainc.yaml. Objects of other kinds are checked if trainc knows the kind: many
+    kinds of Kubernetes, and those of the CRDs in --crd-dir.
 
     With --base, objects are compared with those at a git revision: a change to an
-    immutable field is an error for objects in out/ there, and a
-    warning for TrainJobs and runtimes. The policies and severities of that revision, or
-    of --policies-from, apply as well, and whatever is less strict since then is reported.
+    immutable field is an error for objects in out/, and a warning for TrainJobs and
+    runtimes. The policies and severities of that revision, or of --policies-from,
+    apply as well, and settings that are less strict since then are reported.
     """
     folder = Path.cwd()
     config, of_config = load_config(root)
@@ -130,12 +130,12 @@ def command(
 
 
 def _compile_all(root: Path, compiled: Callable[..., Outcome], store: Store | None) -> Outcome:
-    """Compile all of jobs/ for all environments, with what the last run stored."""
+    """Compile all of jobs/ for all environments, with the cache."""
 
     def attempt(cache: RunCache | None) -> Outcome:
         jobs = read_tree(root, JOBS, None if cache is None else cache.read)
         inputs = merge([jobs, read_platform(root)])
-        # What is stored is what render needs, too.
+        # render needs the files, too.
         return compiled(inputs, keep=Keep.SUMMARIES if cache is None else Keep.FILES, cache=cache)
 
     outcome, cache = with_cache(attempt, None if store is None else RunCache(root, store))
@@ -146,7 +146,7 @@ def _compile_all(root: Path, compiled: Callable[..., Outcome], store: Store | No
 
 def _praise(count: int) -> str:
     if not count:
-        return "no TrainJob given; what was given is valid"
+        return "no TrainJob found; the other documents are valid"
     return "1 TrainJob is valid" if count == 1 else f"{count} TrainJobs are valid"
 
 

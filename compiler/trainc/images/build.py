@@ -1,4 +1,4 @@
-"""From the folder of an image to its layers, and to an OCI layout whose digest depends on content only."""
+"""Builds the layers of an image from its folder, and an OCI layout whose digest depends on content only."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LICENSES: Final = "usr/share/trainc/licenses.txt"
 
 
 class Built(Struct, frozen=True):
-    """An image that was built: its name spelt out, the digest of its manifest, and its layer tars, lowest first."""
+    """A built image: its full name, the digest of its manifest, and its layer tars, lowest first."""
 
     image: str
     digest: str
@@ -47,9 +47,9 @@ class Built(Struct, frozen=True):
 
 
 def layers(folder: Path, cache: Path, mirror: str | None = None) -> tuple[Path, ...]:
-    """Return the uncompressed layer tars of the image in a folder, lowest first, from the cache or built.
+    """Return the uncompressed layer tars of the image in a folder, lowest first, from the cache or newly built.
 
-    Raises BuildError, whose text holds the findings where there are any.
+    Raises BuildError, with the findings if there are any.
     """
     inputs, findings = read_image(folder)
     built, more = build(inputs, cache, mirror) if inputs is not None else (None, ())
@@ -59,9 +59,9 @@ def layers(folder: Path, cache: Path, mirror: str | None = None) -> tuple[Path, 
 
 
 def build(inputs: Inputs, cache: Path, mirror: str | None = None) -> tuple[Built | None, tuple[Finding, ...]]:
-    """Build an image, or take from the cache what did not change; None where a pin is missing (TC707, TC708).
+    """Build an image, with unchanged layers from the cache; None if a pin is missing (TC707, TC708).
 
-    Raises BuildError where a tool is missing or fails, and where the system is not the pinned one.
+    Raises BuildError if a tool is missing or fails, and if the installed packages differ from the pins.
     """
     if unpinned := tuple(_unpinned(inputs)):
         return None, unpinned
@@ -143,13 +143,13 @@ def _stored(inputs: Inputs, made: Path, cache: Path, key: str) -> layer_cache.St
         with made.open("rb") as old, normal.open("wb") as new:
             facts = system_layer(old, new, inputs.definition.epoch)
     except (tarfile.TarError, KeyError) as error:
-        raise BuildError(f"mmdebstrap made no Debian system: {error}") from None
+        raise BuildError(f"mmdebstrap did not create a Debian system: {error}") from None
     pinned = {(pin.name, pin.version) for pin in inputs.packages}
     there = {(each.name, each.version) for each in installed(facts.status)}
     if pinned != there:
         lines = [f"{name} {version}: pinned, not installed" for name, version in sorted(pinned - there)]
         lines += [f"{name} {version}: installed, not pinned" for name, version in sorted(there - pinned)]
-        raise BuildError("the system is not the pinned one\n" + "\n".join(lines))
+        raise BuildError("the installed packages differ from the pins\n" + "\n".join(lines))
     return layer_cache.keep(cache, key, normal, facts, SYSTEM)
 
 
@@ -168,13 +168,13 @@ def _program(inputs: Inputs, stored: layer_cache.Stored) -> bytes:
 
 
 class Updated(Struct, frozen=True):
-    """What pinning anew has changed: a line a package or wheel."""
+    """The changes of an update: a line per package or wheel."""
 
     changes: tuple[str, ...]
 
 
 def update(inputs: Inputs, cache: Path, mirror: str | None = None) -> Updated:
-    """Write packages.lock and wheels.lock of an image anew. Raises BuildError, and OSError where that cannot be done.
+    """Rewrite packages.lock and wheels.lock of an image with the newest versions. Raises BuildError and OSError.
 
     Packages are resolved as apt would install them in an empty system.
     """

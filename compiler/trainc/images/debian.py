@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 Stanza = Mapping[str, str]
-"""Values by key in lower case; further lines of a value follow after a newline, without their first space."""
+"""Values by key in lower case; continuation lines follow after a newline, without their first space."""
 
 _ONE_LINE = re.compile(r"deb(?:\s+\[(?P<options>[^\]]*)\])?\s+(?P<uri>\S+)\s+(?P<suite>\S+)\s+(?P<components>.+)")
 _OPTIONS: Final = {
@@ -22,7 +22,7 @@ _CONFFILE_FIELDS: Final = ("types", "uris", "suites", "components", *_OPTIONS)
 
 
 class Installed(Struct, frozen=True):
-    """A package as dpkg's status knows it, with the names of its source package and of its architecture."""
+    """A package in dpkg's status, with its source package."""
 
     name: str
     version: str
@@ -53,7 +53,7 @@ def stanzas(text: str) -> Iterator[Stanza]:
 
 
 def installed(status: str) -> tuple[Installed, ...]:
-    """Return what dpkg's status (``/var/lib/dpkg/status``) says is installed, by name."""
+    """Return the installed packages of dpkg's status (``/var/lib/dpkg/status``), sorted by name."""
     found = []
     for each in stanzas(status):
         if each.get("status", "").endswith(" installed"):
@@ -64,7 +64,7 @@ def installed(status: str) -> tuple[Installed, ...]:
 
 
 def offered(indexes: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
-    """Return the SHA-256 of .deb files by package and version, of the texts of Packages files."""
+    """Return the SHA-256 of .deb files by package and version, from the texts of Packages files."""
     found: dict[str, dict[str, str]] = {}
     for index in indexes:
         for each in stanzas(index):
@@ -73,14 +73,14 @@ def offered(indexes: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
 
 
 def suites_of(suite: str) -> tuple[str, str, str]:
-    """Return the suites that a release is made of: itself, its updates, its security updates."""
+    """Return the suites of a release: itself, its updates, its security updates."""
     return suite, f"{suite}-updates", f"{suite}-security"
 
 
 def sources(texts: Mapping[str, str], suite: str) -> str:
-    """Return, of the files of ``/etc/apt`` by name, the sources of binary packages of one release, as deb822.
+    """Return the sources of binary packages of one release, as deb822, from the files of ``/etc/apt`` by name.
 
-    The text is empty if there are none. Files that end in .list have a source a line (sources.list(5)).
+    The text is empty if there are none. Files that end in .list have one source per line (sources.list(5)).
     """
     wanted = suites_of(suite)
     kept = []
@@ -94,7 +94,7 @@ def sources(texts: Mapping[str, str], suite: str) -> str:
 
 
 def mirror_sources(uri: str, suite: str) -> str:
-    """Return the source, as deb822, of an archive that has a release and its updates, but not its security updates."""
+    """Return the source, as deb822, of an archive with a release and its updates, without security updates."""
     main, updates, _ = suites_of(suite)
     keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
     fields = {"types": "deb", "uris": uri, "suites": f"{main} {updates}", "components": "main", "signed-by": keyring}
@@ -123,7 +123,7 @@ def _written(stanza: Stanza) -> str:
 
 
 NOTHING: Final = "NOASSERTION"
-"""SPDX for: nothing is said here."""
+"""SPDX for an unknown value."""
 
 _GNU = re.compile(
     r"(?P<name>gpl|lgpl|agpl)-?v?(?P<major>[123])(\.(?P<minor>[01]))?(?P<later>\+|-or-later|-only)?", re.I
@@ -160,16 +160,16 @@ _SPDX: Final = {
     "x11": "X11",
     "zlib": "Zlib",
 }
-"""SPDX identifiers by the short names of DEP-5, in lower case. Expat is what SPDX calls MIT."""
+"""SPDX identifiers by the short names of DEP-5, in lower case. DEP-5's Expat is SPDX's MIT."""
 
 _JOINT = re.compile(r",?\s+(?:and|or)\s+", re.I)
 
 
 def license_of(copyright_text: str, source: str) -> tuple[str, Mapping[str, str]]:
-    """Return the licence expression of a copyright file, and the texts of the licences that SPDX has no name for.
+    """Return the licence expression of a copyright file, and the texts of licences without an SPDX identifier.
 
-    The expression joins what all parts of the source package are under; NOASSERTION where the file is not DEP-5. What
-    SPDX does not know is named with the source package before it: another one may mean another licence by its name.
+    The expression joins the licences of all parts of the source package; it is NOASSERTION if the file is not DEP-5.
+    Names of licences without an identifier start with the source package, as other packages may use them otherwise.
     """
     found = list(stanzas(copyright_text))
     if not found or "format" not in found[0]:
@@ -188,7 +188,7 @@ def license_of(copyright_text: str, source: str) -> tuple[str, Mapping[str, str]
 
 
 def joined(expressions: Iterable[str]) -> str:
-    """Return expressions that all hold, as one, sorted; NOASSERTION if there are none."""
+    """Join expressions with AND, sorted; NOASSERTION if there are none."""
     parts: set[str] = set()
     for each in expressions:
         parts |= set(_conjuncts(each))
@@ -199,7 +199,7 @@ def joined(expressions: Iterable[str]) -> str:
 
 
 def _conjuncts(expression: str) -> list[str]:
-    """Return the parts of an expression that AND joins, without the parentheses around them."""
+    """Split an expression at AND, and remove parentheses around the parts."""
     found, depth = [""], 0
     for word in expression.split(" "):
         depth += word.count("(") - word.count(")")
@@ -211,13 +211,13 @@ def _conjuncts(expression: str) -> list[str]:
 
 
 def _bare(part: str) -> str:
-    """Return an expression without a pair of parentheses around the whole of it."""
+    """Remove a pair of parentheses around the whole expression."""
     depths = [part[: end + 1].count("(") - part[: end + 1].count(")") for end in range(len(part))]
     return part[1:-1] if part.startswith("(") and depths.index(0) == len(part) - 1 else part
 
 
 def _expression(synopsis: str, source: str) -> str:
-    """Return a synopsis as SPDX writes it. By DEP-5 `and` binds before `or`, but not after a comma."""
+    """Return a synopsis as an SPDX expression. In DEP-5 `and` binds tighter than `or`, but not after a comma."""
     for separator, operator in ((", and ", " AND "), (", or ", " OR "), (" or ", " OR "), (" and ", " AND ")):
         parts = [part for part in re.split(separator, synopsis, flags=re.I) if part]
         if len(parts) > 1:
@@ -229,7 +229,7 @@ def _expression(synopsis: str, source: str) -> str:
 
 
 def spdx(name: str) -> str | None:
-    """Return the SPDX identifier that a short name of DEP-5, or SPDX's own, stands for; None where there is none."""
+    """Return the SPDX identifier of a short name of DEP-5, or of an identifier in other case; None if unknown."""
     if (match := _GNU.fullmatch(name)) is not None:
         found = f"{match['name'].upper()}-{match['major']}.{match['minor'] or 0}"
         later = match["later"] in ("+", "-or-later")
@@ -238,7 +238,7 @@ def spdx(name: str) -> str | None:
 
 
 def reference(source: str, name: str) -> str:
-    """Return the name by which a document calls a licence that SPDX does not know."""
+    """Return the LicenseRef of a licence without an SPDX identifier."""
     return f"LicenseRef-{_plain(source)}-{_plain(name)}"
 
 
@@ -247,6 +247,6 @@ def _plain(name: str) -> str:
 
 
 def _text(name: str, texts: Mapping[str, str]) -> str:
-    """Return the text of a licence, without the dots that stand for empty lines; its short name where there is none."""
+    """Return the text of a licence, with empty lines instead of dots; its short name if there is no text."""
     lines = ["" if line.strip() == "." else line for line in texts.get(name, "").split("\n")]
     return "\n".join(lines).strip() or name

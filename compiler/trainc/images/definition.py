@@ -68,7 +68,7 @@ class User(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BuildError(Exception):
-    """An image cannot be built here; the text says why, and what would help."""
+    """An image cannot be built; the text has the reason and what to do."""
 
 
 class CopiedFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -82,7 +82,7 @@ class CopiedFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Definition(Struct, frozen=True, forbid_unknown_fields=True):
-    """images/<name>/image.yaml: what trainc image build makes an image of."""
+    """images/<name>/image.yaml, the definition of an image."""
 
     image: Annotated[
         str, Meta(description="The full name of the image, with registry, path and tag: its line in images.lock.yaml.")
@@ -161,11 +161,11 @@ def _seconds(text: str) -> int:
 
 
 def _contradictions(definition: Definition, document: Document) -> Iterator[Finding]:
-    """Yield what the types cannot say."""
+    """Yield violations that the types cannot express."""
     try:
         _seconds(definition.created)
     except ValueError:
-        yield report(CODE, document, ("created",), "no such day", found=definition.created)
+        yield report(CODE, document, ("created",), "not a valid date", found=definition.created)
     image = definition.image
     if (full := key_of(image)) != image:
         message = "not the full name of an image" if full else "not the name of an image"
@@ -226,29 +226,29 @@ class Pin(Struct, frozen=True):
 
 
 def parse_packages(source: Source) -> tuple[tuple[Pin, ...], tuple[Finding, ...]]:
-    """Return the pins of a packages.lock in its order, and what is wrong with it (TC707); no pins then."""
+    """Return the pins of a packages.lock in its order, none after an error (TC707), and findings."""
     return _parse(source, _PACKAGE, "NAME VERSION SHA256")
 
 
 def parse_wheels(source: Source) -> tuple[tuple[Pin, ...], tuple[Finding, ...]]:
-    """Return the pins of a wheels.lock in its order, and what is wrong with it (TC707); no pins then."""
+    """Return the pins of a wheels.lock in its order, none after an error (TC707), and findings."""
     return _parse(source, _WHEEL, "NAME==VERSION --hash=sha256:SHA256")
 
 
 def packages_text(pins: Iterable[Pin]) -> str:
-    """Return the packages.lock of pins."""
+    """Return the text of a packages.lock."""
     return PACKAGES_HEADER + "".join(f"{pin.name} {pin.version} {pin.sha256}\n" for pin in _sorted(pins))
 
 
 def wheels_text(pins: Iterable[Pin]) -> str:
-    """Return the wheels.lock of pins."""
+    """Return the text of a wheels.lock."""
     return WHEELS_HEADER + "".join(f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin in _sorted(pins))
 
 
 def missing(source: Source, pins: Sequence[Pin], offered: Mapping[str, Mapping[str, str]]) -> tuple[Finding, ...]:
-    """Return a TC708 for each pinned package that a package source does not have, with the versions to be had.
+    """Return a TC708, with the available versions, for each pinned package that a package source lacks.
 
-    ``offered`` holds, by name and version, the SHA-256 of the .deb, an empty text where the package source says none.
+    ``offered`` has the SHA-256 of .deb files by name and version, empty if the package source has none.
     """
     document = _document(source)
     findings = []
@@ -266,7 +266,7 @@ def missing(source: Source, pins: Sequence[Pin], offered: Mapping[str, Mapping[s
 
 
 def preferences(pins: Iterable[Pin]) -> str:
-    """Return apt's preferences (apt_preferences(5)) by which nothing but the pinned versions can be installed."""
+    """Return apt_preferences(5) that allow only the pinned versions."""
     lines = ["Package: *", "Pin: release *", "Pin-Priority: -1", ""]
     for pin in pins:
         lines += [f"Package: {pin.name}", f"Pin: version {pin.version}", "Pin-Priority: 1001", ""]
@@ -274,7 +274,7 @@ def preferences(pins: Iterable[Pin]) -> str:
 
 
 def changes(old: Iterable[Pin], new: Iterable[Pin]) -> Iterator[str]:
-    """Yield a line for each package that comes, goes or has another version or content: ``+``, ``-`` or ``~``."""
+    """Yield a line for each package that is added (``+``), removed (``-``) or changed (``~``)."""
     before, after = ({pin.name: pin for pin in pins} for pins in (old, new))
     for name in sorted(before.keys() | after.keys()):
         was, now = before.get(name), after.get(name)
@@ -307,7 +307,7 @@ def _parse(source: Source, form: re.Pattern[str], expected: str) -> tuple[tuple[
 
 
 def _document(source: Source) -> Document:
-    """Return a document whose paths are numbers of lines, from 0, and names of packages."""
+    """Return a document whose paths are line numbers, from 0, and names of packages."""
 
     def marks() -> Mapping[FieldPath, Mark]:
         found: dict[FieldPath, Mark] = {(): Mark(1, 1)}
@@ -323,10 +323,10 @@ _LIMIT = 64 * 1024 * 1024
 
 
 class Inputs(Struct, frozen=True):
-    """All that an image is made of but Debian's packages and the wheels: those are pinned by their content.
+    """The inputs of an image: its definition, the pins, and the files to copy.
 
-    ``contents`` are the files to copy by their path as image.yaml has it; ``packages_lock`` is where findings about
-    pins are placed, None where there are no pins yet, and so is ``wheels_lock``.
+    ``contents`` are the files by their paths in image.yaml. Findings about pins refer to ``packages_lock`` and
+    ``wheels_lock``, which are None if there are no pins yet.
     """
 
     folder: Path
@@ -340,14 +340,14 @@ class Inputs(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Return the name of the folder, which is what commands call the image."""
+        """The name of the folder, by which commands refer to the image."""
         return self.folder.resolve().name
 
 
 def read_image(folder: Path) -> tuple[Inputs | None, tuple[Finding, ...]]:
-    """Read a folder that has an image.yaml; None where anything in it is an error (TC706, TC707, or no YAML).
+    """Read a folder that has an image.yaml; None after an error (TC706, TC707, or not YAML).
 
-    Findings name files by their path from the working directory. Raises BuildError for what cannot be read.
+    Findings name files by their path from the working directory. Raises BuildError if a file cannot be read.
     """
     definition, document, findings = parse_definition(_source(folder / FILE))
     if definition is None:
@@ -373,7 +373,7 @@ def _optional(path: Path) -> Source | None:
 
 def _copied(top: Path, path: Path) -> bytes:
     if not path.resolve().is_relative_to(top):
-        raise BuildError(f"{path} leads out of {top}: no link is followed there")
+        raise BuildError(f"{path} is a link out of {top}, which trainc does not follow")
     return _bytes(path)
 
 

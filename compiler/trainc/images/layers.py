@@ -1,7 +1,7 @@
-"""Layers: tars whose bytes depend on nothing but content, and a cache of them by what they are made of.
+"""Layers: tars whose bytes depend on content only, and a cache of them by their inputs.
 
-Order, times, names of owners and what builds leave behind are normalised. The cache is safe to delete, and a damaged
-entry counts as absent.
+Order, times and names of owners are normalised, and leftovers of a build removed. The cache is safe to delete, and a
+damaged entry counts as absent.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ DROPPED: Final = re.compile(
     """,
     re.X,
 )
-"""What a build leaves behind that no container needs, that differs from build to build, or that must not be shipped."""
+"""Files of a build that no container needs, that differ between builds, or that must not be shipped."""
 
 _STATUS: Final = "var/lib/dpkg/status"
 _COPYRIGHT = re.compile(r"usr/share/doc/([^/]+)/copyright")
@@ -48,15 +48,15 @@ _METADATA = re.compile(r"usr/(?:local/)?lib/python3[^/]*/(?:dist|site)-packages/
 _SHADOW: Final = "etc/shadow"
 _DAY: Final = 86400
 _HASHED: Final = b"\3\0\0\0"
-"""The flags of a compiled module that holds a hash of its source, and is checked: what SOURCE_DATE_EPOCH makes."""
+"""The flags of a compiled module with a checked hash of its source, which SOURCE_DATE_EPOCH selects."""
 
 _XATTR: Final = "SCHILY.xattr."
 
 
 class Facts(Struct, frozen=True):
-    """What the layers above and the SBOM need to know of a system layer.
+    """The facts about a system layer that upper layers and the SBOM need.
 
-    ``directories`` and ``links`` are names without a first slash; ``copyrights`` are DEP-5 texts by package,
+    ``directories`` and ``links`` are names without a leading slash; ``copyrights`` are DEP-5 texts by package,
     ``wheels`` the METADATA of installed wheels by the name of their .dist-info folder.
     """
 
@@ -68,7 +68,7 @@ class Facts(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """A file of a layer, with ``link`` a symbolic link, or a folder: its name without a first slash, and its mode."""
+    """A file of a layer, a symbolic link (with ``link``), or a folder; the name has no leading slash."""
 
     name: str
     content: bytes = b""
@@ -78,11 +78,11 @@ class Entry(Struct, frozen=True):
 
 
 def system_layer(source: IO[bytes], target: IO[bytes], epoch: int) -> Facts:
-    """Write the tar of a root file system anew, in the order of names and with one time, and say what is in it.
+    """Rewrite the tar of a root file system, sorted by name and with one time, and return the facts about it.
 
-    What DROPPED names is left out, and an empty /etc/machine-id put in. Compiled modules of Python that hold the time
-    of their source are left out too: with one time for all files they would be stale. Raises tarfile.TarError where
-    ``source`` is no tar, KeyError where it is no Debian system.
+    Files that DROPPED matches are left out, and an empty /etc/machine-id is added. Compiled Python modules with the
+    time of their source are left out too, as one time for all files would make them stale. Raises tarfile.TarError if
+    ``source`` is not a tar, KeyError if it is not a Debian system.
     """
     with tarfile.open(fileobj=source) as old, tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as new:
         members = {name: member for member in old if (name := _name(member.name)) and not DROPPED.fullmatch(name)}
@@ -108,16 +108,16 @@ def system_layer(source: IO[bytes], target: IO[bytes], epoch: int) -> Facts:
 
 
 def upper_layer(entries: Iterable[Entry], facts: Facts, epoch: int) -> bytes:
-    """Return the tar of a layer above a system: the entries, and the folders that the system does not have.
+    """Return the tar of a layer above a system: the entries, and folders that the system lacks.
 
-    Raises ValueError for an entry below a symbolic link, which a layer would replace.
+    Raises ValueError for an entry below a symbolic link, which the layer would replace.
     """
     by_name = {entry.name: entry for entry in entries}
     folders: set[str] = set()
     for name in by_name:
         for folder in _parents(name):
             if folder in facts.links:
-                raise ValueError(f"/{name} lies below the symbolic link /{folder}: name /{facts.links[folder]} instead")
+                raise ValueError(f"/{name} is below the symbolic link /{folder}: use /{facts.links[folder]} instead")
             folders |= {folder} - facts.directories
     file = BytesIO()
     with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
@@ -168,7 +168,7 @@ def _normal(member: tarfile.TarInfo, name: str, epoch: int) -> tarfile.TarInfo:
 
 
 def _timed(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bool:
-    """Tell whether a member is a compiled module whose validity depends on the time of its source (PEP 552)."""
+    """Return whether a member is a compiled module whose validity depends on the time of its source (PEP 552)."""
     if not member.isreg() or not member.name.endswith(".pyc"):
         return False
     file = tar.extractfile(member)
@@ -177,7 +177,7 @@ def _timed(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bool:
 
 
 def _first_names(members: Mapping[str, tarfile.TarInfo]) -> Mapping[str, str]:
-    """Return, for every regular file, the name that has its content: of hard links the first in order."""
+    """Return the name that has the content of each regular file: for hard links the first in order."""
     groups: dict[str, list[str]] = {}
     for name, member in members.items():
         if member.isreg() or member.islnk():
@@ -204,7 +204,7 @@ def _copy(
 
 
 def _without_days(shadow: bytes, epoch: int) -> bytes:
-    """Return /etc/shadow with one day as that of every account's last change of password (shadow(5), third field)."""
+    """Return /etc/shadow with the same day of the last password change for all accounts (shadow(5), third field)."""
     day = str(epoch // _DAY).encode()
     return re.sub(rb"^([^:\n]*:[^:\n]*:)[0-9]*:", lambda match: match[1] + day + b":", shadow, flags=re.M)
 
@@ -238,13 +238,13 @@ def _facts(members: Mapping[str, tarfile.TarInfo], texts: Mapping[str, str]) -> 
 
 
 FORMAT: Final = 3
-"""Part of every key: another number where the same inputs are made into other bytes."""
+"""Part of every key: changes when the same inputs give other bytes."""
 
 _TAR, _FACTS, _SUMS = "layer.tar", "facts.json", "sums.json"
 
 
 class Stored(Struct, frozen=True):
-    """A system layer in the cache: its tar, the layer that it is, and what is known of it."""
+    """A system layer in the cache: its tar, its descriptor, and the facts about it."""
 
     tar: Path
     layer: Layer
@@ -252,13 +252,13 @@ class Stored(Struct, frozen=True):
 
 
 def key_of(inputs: JsonObject) -> str:
-    """Return the name of the entry that is made of these inputs."""
+    """Return the key of an entry with these inputs."""
     return hashlib.sha256(canonical({"format": FORMAT, **inputs})).hexdigest()
 
 
 @contextmanager
 def scratch(cache: Path) -> Iterator[Path]:
-    """Make a folder beside the entries, and remove it."""
+    """Create a temporary folder in the cache, and remove it at the end."""
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=cache, ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)
@@ -266,7 +266,7 @@ def scratch(cache: Path) -> Iterator[Path]:
 
 
 def find(cache: Path, key: str, made_by: str) -> Stored | None:
-    """Return an entry whose files are all there and as they were written, else None."""
+    """Return an entry if it is complete and undamaged, else None."""
     folder = cache / key
     try:
         sums = as_object(json.loads(read_regular(folder / _SUMS) or b""))
@@ -280,7 +280,7 @@ def find(cache: Path, key: str, made_by: str) -> Stored | None:
 
 
 def keep(cache: Path, key: str, tar: Path, facts: Facts, made_by: str) -> Stored:
-    """Move a tar into the cache, with what is known of it, and return the entry. A damaged one is replaced."""
+    """Move a tar into the cache, with the facts about it, and return the entry. A damaged entry is replaced."""
     with scratch(cache) as making:
         folder = making / key
         folder.mkdir()
@@ -289,15 +289,15 @@ def keep(cache: Path, key: str, tar: Path, facts: Facts, made_by: str) -> Stored
         sums: JsonObject = {name: list(file_digest(folder / name)) for name in (_TAR, _FACTS)}
         (folder / _SUMS).write_bytes(canonical(sums))
         shutil.rmtree(cache / key, ignore_errors=True)
-        with suppress(OSError):  # a run beside this one was faster
+        with suppress(OSError):  # a concurrent run was faster
             folder.rename(cache / key)
     stored = find(cache, key, made_by)
-    assert stored is not None, "what was written is there"
+    assert stored is not None, "just written"
     return stored
 
 
 def keep_bytes(cache: Path, data: bytes) -> Path:
-    """Write a small layer to the cache, under its digest, and return its path."""
+    """Write a small layer to the cache by its digest, and return its path."""
     folder = cache / "layers"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{hashlib.sha256(data).hexdigest()}.tar"

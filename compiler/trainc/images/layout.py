@@ -1,7 +1,7 @@
-"""OCI image layouts (image-spec v1.1): the documents of an image, and reading and verifying a layout.
+"""OCI image layouts (image-spec v1.1): writes the documents of an image, and reads and verifies layouts.
 
-JSON is written with sorted keys and without spaces, so that equal values have equal digests. index.json names manifests
-by digest; the content of each lies below blobs/ under its own digest, which is checked when a layout is read.
+JSON is written with sorted keys and without spaces, so that equal values have equal digests. index.json refers to
+manifests by digest; blobs/ has their content, whose digest is checked when a layout is read.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 INDEX: Final = "application/vnd.oci.image.index.v1+json"
 CONFIG: Final = "application/vnd.oci.image.config.v1+json"
 LAYER: Final = "application/vnd.oci.image.layer.v1.tar"
-"""A layer without compression: the bytes that compression makes depend on the library and its version."""
+"""A layer without compression, whose bytes would depend on the compression library and its version."""
 
 REF_NAME: Final = "org.opencontainers.image.ref.name"
-"""The annotation that names a manifest: in full, or only its tag."""
+"""The annotation with the name of a manifest: in full, or only its tag."""
 
 FULL_NAME: Final = "io.containerd.image.name"
-"""The annotation by which BuildKit and containerd give the full name beside the tag."""
+"""The annotation with the full name that BuildKit and containerd write beside the tag."""
 
 MARKER: Final = b'{"imageLayoutVersion":"1.0.0"}'
 """The content of the file oci-layout."""
 
 
 class Layer(Struct, frozen=True):
-    """A layer by the digest (``sha256:`` and hexadecimal) and the size of its tar, and what made it."""
+    """A layer: digest (``sha256:`` and hexadecimal) and size of its tar, and the entry in the history."""
 
     digest: str
     size: int
@@ -46,7 +46,7 @@ class Layer(Struct, frozen=True):
 
 
 class Documents(Struct, frozen=True):
-    """What a layout holds beside its layers: configuration, manifest and index.json, and the manifest's digest."""
+    """The documents of a layout: configuration, manifest and index.json, and the manifest's digest."""
 
     config: bytes
     manifest: bytes
@@ -62,17 +62,17 @@ def documents(definition: Definition, layers: Sequence[Layer]) -> Documents:
 
 
 def digest_of(data: bytes) -> str:
-    """Return a digest as OCI writes it: ``sha256:`` and hexadecimal."""
+    """Return a digest in OCI's form: ``sha256:`` and hexadecimal."""
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
 def canonical(value: Json) -> bytes:
-    """Return JSON with sorted keys and nothing that is not needed."""
+    """Return JSON with sorted keys and without spaces."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def labels(definition: Definition) -> Mapping[str, str]:
-    """Return the labels of an image, which are the annotations of its manifest as well."""
+    """Return the labels of an image, which are also the annotations of its manifest."""
     name, _, tag = definition.image.rpartition(":")
     own = {
         "org.opencontainers.image.created": definition.created,
@@ -132,43 +132,38 @@ MANIFESTS: Final = (
     "application/vnd.docker.distribution.manifest.v2+json",
     "application/vnd.docker.distribution.manifest.list.v2+json",
 )
-"""Media types of what a digest can pin: the manifest of one platform, or the index of several."""
+"""Media types that a digest can pin: the manifest of one platform, or the index of several."""
 
 
 class LayoutError(Exception):
-    """A folder is no image layout, or its content is not what it says."""
+    """A folder is not a valid image layout."""
 
 
 def read_layout(folder: Path, name: str | None = None) -> Mapping[str, str]:
-    """Return the digests of a layout by the names of images, spelt out; with a name only that one's.
+    """Return the digests of a layout by the full names of images, or with ``name`` the digest of that image.
 
-    Without a name every manifest must be named in full. Raises LayoutError.
+    Without ``name`` every manifest must have its full name. Raises LayoutError.
     """
-    manifests = objects(_read_index(folder).get("manifests"))
-    if not manifests:
-        raise LayoutError("index.json names no manifest")
+    manifests = _manifests(folder)
     if name is not None:
         return {name: _verified(folder, _chosen(manifests, name))}
     found: dict[str, str] = {}
     for manifest in manifests:
         key, digest = _key(manifest), _verified(folder, manifest)
         if found.setdefault(key, digest) != digest:
-            raise LayoutError(f"index.json names two manifests {key}")
+            raise LayoutError(f"index.json has two manifests named {key}")
     return found
 
 
 def verify_layout(folder: Path) -> tuple[Mapping[str, str], int]:
-    """Return the digests of a layout by names, and how many blobs it leads to, each of them as it is said to be.
+    """Verify all blobs of a layout. Return its digests by name, and the number of blobs.
 
-    Names are those of the annotations, the tag alone where no more is known. Raises LayoutError for a blob that is
-    missing, or has another size or digest, and for a layer whose content is not that of the configuration's diff_ids.
+    Names are those of the annotations, or the tag alone. Raises LayoutError for a blob that is missing, or has another
+    size or digest, and for layers that differ from the configuration's diff_ids.
     """
-    manifests = objects(_read_index(folder).get("manifests"))
-    if not manifests:
-        raise LayoutError("index.json names no manifest")
     names: dict[str, str] = {}
     seen: dict[str, int] = {}
-    for manifest in manifests:
+    for manifest in _manifests(folder):
         digest = _verified(folder, manifest)
         _verify_blobs(folder, digest, seen)
         try:
@@ -180,7 +175,7 @@ def verify_layout(folder: Path) -> tuple[Mapping[str, str], int]:
 
 
 def _verify_blobs(folder: Path, digest: str, seen: dict[str, int]) -> None:
-    """Verify a manifest or an index whose own digest is right: all that it leads to."""
+    """Verify all blobs that a manifest or an index refers to; its own digest is already verified."""
     document = _json(_blob(folder, digest))
     seen[digest] = seen.get(digest, 0) + 1
     for manifest in objects(get(document, "manifests")):
@@ -194,14 +189,14 @@ def _verify_blobs(folder: Path, digest: str, seen: dict[str, int]) -> None:
         diffs = get(_json(_blob(folder, str(config["digest"]))), "rootfs", "diff_ids")
         plain = [layer["digest"] for layer in layers if str(layer.get("mediaType")).endswith(".tar")]
         if len(plain) == len(layers) and diffs != plain:
-            raise LayoutError(f"the configuration of {digest} has other diff_ids than its layers")
+            raise LayoutError(f"the diff_ids in the configuration of {digest} differ from its layers")
 
 
 def _verify_file(folder: Path, blob: JsonObject) -> None:
-    """Compare a blob of any size with what is said of it."""
+    """Compare a blob with the size and digest in its descriptor."""
     digest, size = blob.get("digest"), blob.get("size")
     if not isinstance(digest, str) or DIGEST.fullmatch(digest) is None:
-        raise LayoutError(f"a manifest has no sha256 digest, but {digest!r}")
+        raise LayoutError(f"a manifest has {digest!r} instead of a sha256 digest")
     try:
         with os.fdopen(open_regular(_blob(folder, digest)), "rb") as file:
             real = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
@@ -213,21 +208,24 @@ def _verify_file(folder: Path, blob: JsonObject) -> None:
     if length != size:
         raise LayoutError(f"{digest} has {length} bytes, and its manifest says {size}")
     if real != digest:
-        raise LayoutError(f"the content of {digest} is another one: {real}")
+        raise LayoutError(f"the content of {digest} has another digest: {real}")
 
 
 def _blob(folder: Path, digest: str) -> Path:
     return folder / "blobs" / "sha256" / digest.removeprefix("sha256:")
 
 
-def _read_index(folder: Path) -> JsonObject:
+def _manifests(folder: Path) -> list[JsonObject]:
+    """Return the descriptors of index.json, at least one."""
     version = get(_json(folder / "oci-layout"), "imageLayoutVersion")
     if not isinstance(version, str) or not version.startswith("1."):
-        raise LayoutError("oci-layout does not say version 1 of the image layout")
+        raise LayoutError("oci-layout does not declare version 1 of the image layout")
     found = _json(folder / "index.json")
     if not isinstance(found, dict):
-        raise LayoutError("index.json is no mapping")
-    return found
+        raise LayoutError("index.json is not a mapping")
+    if not (manifests := objects(found.get("manifests"))):
+        raise LayoutError("index.json has no manifest")
+    return manifests
 
 
 def _json(path: Path) -> Json:
@@ -251,17 +249,17 @@ def _references(manifest: JsonObject) -> Iterator[str]:
 
 
 def _key(manifest: JsonObject) -> str:
-    """Return the full name that annotations give a manifest."""
+    """Return the full name of a manifest, by its annotations."""
     references = list(_references(manifest))
     for reference in references:
         if "/" in reference and (key := key_of(reference)) is not None:
             return key
-    known = f"only {references[0]!r}" if references else "nothing"
-    raise LayoutError(f"index.json says {known} of the image's name: give it, as NAME=FOLDER")
+    known = f"index.json has only {references[0]!r} as the name" if references else "index.json has no name"
+    raise LayoutError(f"{known} of the image: pass NAME=FOLDER")
 
 
 def _chosen(manifests: list[JsonObject], name: str) -> JsonObject:
-    """Return the manifest of a name: called so in full, or by its tag, or the only one."""
+    """Return the manifest of a name: the one with the full name or with its tag, or the only one."""
     tag = name.rpartition(":")[2]
     for wanted in (lambda text: key_of(text) == name and "/" in text, lambda text: text == tag):
         found = [each for each in manifests if any(wanted(text) for text in _references(each))]
@@ -269,19 +267,19 @@ def _chosen(manifests: list[JsonObject], name: str) -> JsonObject:
             return found[0]
     if len(manifests) == 1:
         return manifests[0]
-    raise LayoutError(f"index.json has {len(manifests)} manifests, and not one of them alone is {name} or {tag}")
+    raise LayoutError(f"index.json has {len(manifests)} manifests, but not exactly one with the name {name} or {tag}")
 
 
 def _verified(folder: Path, manifest: JsonObject) -> str:
-    """Return the digest of a manifest whose content is there, of the size and digest that the index says."""
+    """Return the digest of a manifest after checking type, size and content."""
     digest, size, kind = (manifest.get(key) for key in ("digest", "size", "mediaType"))
     if not isinstance(digest, str) or DIGEST.fullmatch(digest) is None:
-        raise LayoutError(f"index.json has no sha256 digest, but {digest!r}")
+        raise LayoutError(f"index.json has {digest!r} instead of a sha256 digest")
     if kind not in MANIFESTS:
-        raise LayoutError(f"{digest} is no manifest of an image, but {kind!r}")
+        raise LayoutError(f"{digest} is not an image manifest: its media type is {kind!r}")
     data = _bytes(_blob(folder, digest))
     if len(data) != size:
         raise LayoutError(f"{digest} has {len(data)} bytes, and index.json says {size}")
     if (real := digest_of(data)) != digest:
-        raise LayoutError(f"the content of {digest} is another one: {real}")
+        raise LayoutError(f"the content of {digest} has another digest: {real}")
     return digest

@@ -1,7 +1,7 @@
-"""Makes the tar of a Debian system of exactly the pinned packages and wheels, with apt, mmdebstrap and pip.
+"""Builds the tar of a Debian system of exactly the pinned packages and wheels, with apt, mmdebstrap and pip.
 
-Programs see nothing of the environment but how to reach the network; apt has a state of its own, so neither the
-machine's lists nor its packages count.
+Programs get only the network settings of the environment. apt has a separate state, so the machine's package lists and
+packages have no effect.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DPKG: Final = (
 def make_rootfs(inputs: Inputs, mirror: str | None, cache: Path, scratch: Path) -> Path | tuple[Finding, ...]:
     """Return the tar of the system, below ``scratch``, or a TC708 for each pin that the package source lacks.
 
-    Raises BuildError where a tool is missing or fails.
+    Raises BuildError if a tool is missing or fails.
     """
     definition = inputs.definition
     mmdebstrap = _command()
@@ -69,10 +69,10 @@ def make_rootfs(inputs: Inputs, mirror: str | None, cache: Path, scratch: Path) 
 
 
 def _command() -> Sequence[str]:
-    """Return the command of mmdebstrap: as root in mounts of its own.
+    """Return the command of mmdebstrap; for root in a separate mount namespace.
 
-    It mounts /proc and /dev in the system, and where it fails they may stay: whoever removed the folder then would
-    empty the machine's /dev.
+    It mounts /proc and /dev in the system. If it fails they may stay mounted, and removing the folder would then empty
+    the machine's /dev.
     """
     found = tool("mmdebstrap", "mmdebstrap")
     apart = [tool("unshare", "util-linux"), "--mount", "--propagation", "private"]
@@ -80,9 +80,9 @@ def _command() -> Sequence[str]:
 
 
 def _hooks(pins: Path, wheels: Path | None, user: User | UnsetType) -> Sequence[str]:
-    """Return the options of mmdebstrap by which pins rule apt, and wheels and the user are added.
+    """Return the options of mmdebstrap that apply the pins, install the wheels and add the user.
 
-    useradd's `*` is no password; its default `!` would lock the account, and sshd refuses those.
+    The password `*` matches nothing; useradd's default `!` would lock the account, and sshd refuses locked accounts.
     """
     place = '"$1"/etc/apt/preferences.d'
     hooks = [f"--setup-hook=mkdir -p {place} && cp {shlex.quote(str(pins))} {place}/pins"]
@@ -95,20 +95,20 @@ def _hooks(pins: Path, wheels: Path | None, user: User | UnsetType) -> Sequence[
         )
         installed = shlex.quote(f"{pip} --break-system-packages --root-user-action ignore")
         copied = f'mkdir "$1"/run/wheels && cp {shlex.quote(str(wheels))}/* "$1"/run/wheels'
-        # Wheels bring shared libraries in /usr/local/lib, which the loader finds by its cache.
+        # Wheels have shared libraries in /usr/local/lib, which the loader finds by its cache.
         hooks.append(f'--customize-hook={copied} && chroot "$1" sh -c {installed} && chroot "$1" ldconfig')
     return hooks
 
 
 _KEPT: Final = ("PATH", "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
-"""What of the environment a build sees: how to reach the network, and where programs are."""
+"""The environment variables that a build sees: network settings and the path."""
 
 _PIP_SETTINGS: Final = "PIP_"
 _LINES: Final = 30
 
 
 def tool(name: str, package: str) -> str:
-    """Return the path of a program. Raises BuildError, naming the package that has it, where it is missing."""
+    """Return the path of a program. Raises BuildError, with the name of its package, if it is missing."""
     found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     if found is None:
         raise BuildError(f"{name} is not installed: it is in Debian's package {package}")
@@ -116,9 +116,9 @@ def tool(name: str, package: str) -> str:
 
 
 def run(command: Sequence[str | Path], *, environment: Mapping[str, str] | None = None, pip: bool = False) -> str:
-    """Run a program to its end and return what it printed. Raises BuildError, with its last lines, where it fails.
+    """Run a program and return its output. Raises BuildError, with its last lines, if it fails.
 
-    The umask is 022 and the language none, whatever they are here; with ``pip`` the settings of pip are kept.
+    The umask is 022 and the locale C.UTF-8; with ``pip``, the settings of pip are kept.
     """
     kept = {
         name: value for name, value in os.environ.items() if name in _KEPT or (pip and name.startswith(_PIP_SETTINGS))
@@ -136,44 +136,44 @@ def run(command: Sequence[str | Path], *, environment: Mapping[str, str] | None 
             check=False,
         )
     except OSError as error:
-        raise BuildError(f"{command[0]} does not run: {error.strerror}") from None
+        raise BuildError(f"{command[0]} cannot be run: {error.strerror}") from None
     if done.returncode != 0:
-        told = "\n".join((done.stderr or done.stdout).strip().splitlines()[-_LINES:])
-        raise BuildError(f"{Path(command[0]).name} failed with exit status {done.returncode}\n{told}")
+        output = "\n".join((done.stderr or done.stdout).strip().splitlines()[-_LINES:])
+        raise BuildError(f"{Path(command[0]).name} failed with exit status {done.returncode}\n{output}")
     return done.stdout
 
 
 MIRROR: Final = "TRAINC_MIRROR"
-"""The environment variable that stands for --mirror."""
+"""The environment variable for --mirror."""
 
 _ETC: Final = Path("/etc/apt")
 _CHOSEN = re.compile(r"^Inst (?P<name>\S+) \((?P<version>\S+) ", re.M)
 _MINBASE: Final = ("?essential", "?priority(required)", "apt")
-"""What mmdebstrap's variant minbase installs, as apt's patterns (apt-patterns(7))."""
+"""The packages of mmdebstrap's variant minbase, as apt-patterns(7)."""
 
 
 class Archive(Struct, frozen=True):
-    """A package source as apt sees it: its folder of lists, and the SHA-256 of .deb files by package and version."""
+    """A package source for apt: its list of sources, options, and the SHA-256 of .deb files by package and version."""
 
     sources: Path
     options: tuple[str, ...]
     offered: Mapping[str, Mapping[str, str]]
 
     def resolve(self, packages: Iterable[str]) -> tuple[Pin, ...]:
-        """Return what a minimal system with these packages is made of today, by name. Raises BuildError."""
-        told = run([tool("apt-get", "apt"), *self.options, "--simulate", "install", *_MINBASE, *packages])
-        chosen = {match["name"].partition(":")[0]: match["version"] for match in _CHOSEN.finditer(told)}
+        """Return the current packages of a minimal system with these packages, by name. Raises BuildError."""
+        output = run([tool("apt-get", "apt"), *self.options, "--simulate", "install", *_MINBASE, *packages])
+        chosen = {match["name"].partition(":")[0]: match["version"] for match in _CHOSEN.finditer(output)}
         pins = []
         for name, version in sorted(chosen.items()):
             digest = self.offered.get(name, {}).get(version, "")
             if not digest:
-                raise BuildError(f"the package source says no SHA-256 of {name} {version}")
+                raise BuildError(f"the package source has no SHA-256 of {name} {version}")
             pins.append(Pin(name, version, digest))
         return tuple(pins)
 
 
 def open_archive(suite: str, architecture: str, mirror: str | None, scratch: Path) -> Archive:
-    """Fetch the lists of packages of a release into a folder. Raises BuildError where there are none."""
+    """Fetch the package lists of a release into a folder. Raises BuildError."""
     path = scratch / "debian.sources"
     path.write_text(sources_of(suite, mirror), encoding="utf-8")
     state = scratch / "apt"
@@ -205,10 +205,10 @@ def open_archive(suite: str, architecture: str, mirror: str | None, scratch: Pat
 
 
 def sources_of(suite: str, mirror: str | None = None) -> str:
-    """Return where a release's packages come from, as deb822. Raises BuildError where that is nowhere.
+    """Return the package sources of a release, as deb822. Raises BuildError if there are none.
 
-    ``mirror`` is the URI of an archive, or a file in the form of sources.list(5). Without it TRAINC_MIRROR of the
-    environment counts, and without that the machine's own sources of the release.
+    ``mirror`` is the URI of an archive, or a file as in sources.list(5). The default is the environment variable
+    TRAINC_MIRROR, then the machine's sources of the release.
     """
     mirror = mirror or os.environ.get(MIRROR) or None
     if mirror is None:
@@ -222,29 +222,29 @@ def sources_of(suite: str, mirror: str | None = None) -> str:
     else:
         raise BuildError(f"--mirror (or {MIRROR}) is neither a URI nor a file: {mirror}")
     if not found:
-        raise BuildError(f"{where} {', '.join(suites_of(suite))}: give one with --mirror, a URI or a file")
+        raise BuildError(f"{where} {', '.join(suites_of(suite))}: pass one with --mirror, a URI or a file")
     return found
 
 
 def _files(etc: Path) -> Mapping[str, str]:
-    """Return apt's configuration of sources: its texts by path."""
+    """Return the files with apt's sources, by path."""
     found = [etc / "sources.list", *sorted((etc / "sources.list.d").glob("*"))]
     kept = [path for path in found if path.suffix in (".list", ".sources") and path.is_file()]
     return {str(path): path.read_text("utf-8", "replace") for path in kept}
 
 
 _PYTHON: Final = {"bookworm": "3.11", "trixie": "3.13"}
-"""The version of Python in a release of Debian."""
+"""The Python version of each Debian release."""
 
 _LIBC: Final = {"bookworm": 36, "trixie": 41}
-"""The minor version of its C library, 2.x, up to which platforms of wheels fit (PEP 600)."""
+"""The minor version of its C library, 2.x: the newest platform of wheels that runs there (PEP 600)."""
 
 _MACHINE: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 _FILE = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)(-\d[^-]*)?-[^-]+-[^-]+-[^-]+\.whl")
 
 
 def fetch(pins: Sequence[Pin], suite: str, architecture: str, cache: Path, target: Path) -> tuple[Path, ...]:
-    """Bring the wheels of pins to a folder, from the cache or by pip, and return them. Raises BuildError."""
+    """Copy the wheels of pins to a folder, from the cache or downloaded by pip, and return them. Raises BuildError."""
     kept = cache / "wheels"
     absent = [pin for pin in pins if _kept(kept, pin) is None]
     if absent:
@@ -262,7 +262,7 @@ def fetch(pins: Sequence[Pin], suite: str, architecture: str, cache: Path, targe
 
 
 def resolve(asked: Iterable[str], suite: str, architecture: str, scratch: Path) -> tuple[Pin, ...]:
-    """Return the newest wheels that fit, with what they depend on. Raises BuildError."""
+    """Return the newest wheels that fit, with their dependencies. Raises BuildError."""
     folder = scratch / "resolved"
     _download(list(asked), suite, architecture, folder)
     pins = []
@@ -275,7 +275,7 @@ def resolve(asked: Iterable[str], suite: str, architecture: str, scratch: Path) 
 
 def _download(what: list[str], suite: str, architecture: str, folder: Path) -> None:
     if suite not in _PYTHON:
-        raise BuildError(f"the Python of Debian {suite} is not known here, so no wheels can be chosen for it")
+        raise BuildError(f"trainc does not know the Python version of Debian {suite}, which wheels depend on")
     folder.mkdir(parents=True)
     machine = _MACHINE[architecture]
     platforms = [f"manylinux_2_{minor}_{machine}" for minor in range(_LIBC[suite], 4, -1)]
@@ -292,7 +292,7 @@ def _download(what: list[str], suite: str, architecture: str, folder: Path) -> N
 
 
 def _kept(kept: Path, pin: Pin) -> Path | None:
-    """Return the wheel of a pin if it is in the cache, and is what it was."""
+    """Return the wheel of a pin if the cache has it, undamaged."""
     found = next(iter(sorted((kept / pin.sha256).glob("*.whl"))), None)
     return found if found is not None and found.is_file() and _sha256(found) == pin.sha256 else None
 
@@ -300,7 +300,7 @@ def _kept(kept: Path, pin: Pin) -> Path | None:
 def _found(kept: Path, pin: Pin) -> Path:
     found = _kept(kept, pin)
     if found is None:
-        raise BuildError(f"pip brought no wheel of {pin.name} {pin.version} with the SHA-256 {pin.sha256}")
+        raise BuildError(f"pip found no wheel of {pin.name} {pin.version} with SHA-256 {pin.sha256}")
     return found
 
 

@@ -1,7 +1,7 @@
-"""Compiles jobs in processes of this machine, in chunks. They begin as copies of this one, and read numbers of chunks.
+"""Compiles jobs in forked processes, in chunks. The processes read the numbers of chunks from a common pipe.
 
-Each sends its results by a pipe of its own, so one that is killed in the middle of a result leaves nobody waiting for
-the rest; and where this process ends, however it ends, so do they, as nobody reads any more.
+Each sends its results through its own pipe, so a process that is killed while sending blocks no one. When this process
+ends, in any way, the others end too, as no one reads their pipes.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from trainc.pipeline.job import Job
 from trainc.pipeline.jobresults import Documents, JobResult, UnknownDocument, decode, encode
 
 FEW: Final = 300
-"""Below this number of jobs, processes are not worth their start, unless the user gives their number."""
+"""Below this number of jobs, starting processes does not pay, unless the user sets their number."""
 
 CHUNK: Final = 64
 """The most jobs of a chunk: about 50 ms of work, where sending one takes less than 1 ms."""
 
 _ROUNDS: Final = 4
-"""The least number of chunks per worker, where there are jobs enough: the last ones even out what others took."""
+"""The least number of chunks per worker, given enough jobs, so that all workers finish at about the same time."""
 
 _NUMBER: Final = 4
 """The bytes of the number of a chunk."""
@@ -38,10 +38,9 @@ _MOST: Final = 8192
 
 
 def forked(workers: int | None = None) -> Executor:
-    """Return an executor with a number of processes; None: one per core, and none for few jobs.
+    """Return an executor with a number of processes; by default one per core, and none for few jobs.
 
-    Where processes cannot be copied (Windows), jobs are compiled in this one. Raises ChildProcessError for a process
-    that ended before its work was done.
+    Without fork (Windows), jobs are compiled in this process. Raises ChildProcessError if a process ends unexpectedly.
     """
 
     def execute(prepared: Prepared, documents: Iterable[Document]) -> Iterable[Job]:
@@ -71,7 +70,7 @@ def _shared(prepared: Prepared, documents: Sequence[Document], count: int) -> It
     tasks, numbers = os.pipe()
     os.write(numbers, b"".join(number.to_bytes(_NUMBER, "big") for number in range(len(parts))))
     workers: dict[Any, int] = {}
-    gc.freeze()  # what exists now stays where it is, and processes share its memory
+    gc.freeze()  # keeps existing objects in memory that the processes share
     try:
         for _ in range(count):
             ours, theirs = Pipe(duplex=False)
@@ -91,7 +90,7 @@ def _shared(prepared: Prepared, documents: Sequence[Document], count: int) -> It
                 missing -= 1
                 given = documents[slice(*parts[int.from_bytes(result[:_NUMBER], "big")])]
                 packed = result[_NUMBER:]
-                # What failed there fails here, where it is reported.
+                # A failure there is repeated here, where it is reported.
                 yield from unpack(packed, given, others, prepared) if packed else map(prepared.compile, given)
     finally:
         for worker, pid in workers.items():
@@ -104,17 +103,17 @@ def _shared(prepared: Prepared, documents: Sequence[Document], count: int) -> It
 
 
 def _serve(tasks: int, compiled: Callable[[int], bytes], results: Any, others: Iterable[Any]) -> NoReturn:
-    """Compile chunks until the run ends, in a process that has just been made; nothing is sent for what fails."""
+    """Compile chunks until the run ends, in a forked process; an empty result means a failure."""
     try:
         for other in others:
             other.close()
-        # What ends the run ends this process, too; a signal for both would look as if it had died of itself.
+        # The parent ends this process; a signal to both would look like a crash of this one.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         while task := os.read(tasks, _NUMBER):
             try:
                 packed = compiled(int.from_bytes(task, "big"))
-            except Exception:  # noqa: BLE001 - it is tried again where it can be reported
+            except Exception:  # noqa: BLE001 - repeated in the parent, which reports it
                 packed = b""
             results.send_bytes(task + packed)
     finally:
@@ -122,13 +121,13 @@ def _serve(tasks: int, compiled: Callable[[int], bytes], results: Any, others: I
 
 
 def ranges(count: int, workers: int) -> list[tuple[int, int]]:
-    """Return begin and end of each chunk of so many jobs."""
+    """Return start and end of each chunk of ``count`` jobs."""
     size = max(1, min(CHUNK, -(-count // (workers * _ROUNDS))), -(-count // _MOST))
     return [(begin, min(begin + size, count)) for begin in range(0, count, size)]
 
 
 def pack(jobs: Iterable[Job], documents: Documents) -> bytes:
-    """Return compiled jobs as bytes, in order; None in place of one with a finding that cannot be placed again."""
+    """Return compiled jobs as bytes, in order; a job with a finding that cannot be restored becomes None."""
     return msgspec.msgpack.encode([_packed(job, documents) for job in jobs])
 
 
@@ -146,5 +145,5 @@ def unpack(data: bytes, jobs: Sequence[Document], documents: Documents, prepared
 
 
 def lost(what: str, why: str) -> ChildProcessError:
-    """Return the error of a worker that did not come back: an environment error, in all likelihood its memory."""
-    return ChildProcessError(errno.ECHILD, f"{what} ended before its work was done ({why})")
+    """Return the error of a worker that ended unexpectedly, probably out of memory: an environment error."""
+    return ChildProcessError(errno.ECHILD, f"{what} ended unexpectedly ({why})")

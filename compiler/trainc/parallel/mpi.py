@@ -1,7 +1,7 @@
 """Compiles jobs on MPI ranks, for fleets past one machine: ``mpiexec -n 8 trainc render --executor mpi``.
 
-Rank 0 reads, decides and writes. The others get, once an environment, the texts of everything that is no job, and then
-texts of jobs, in chunks, as they come free (mpi4py.futures). They need no file system in common with rank 0.
+Rank 0 reads and writes. The others get the texts of everything but the jobs once per environment, and then chunks of
+jobs when they are free (mpi4py.futures). They need no file system in common with rank 0.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MISSING: Final = "mpi4py with an MPI library is needed: pip install 'trainc[mpi]
 
 
 class Shipment(msgspec.Struct, frozen=True):
-    """What a rank prepares an environment from: texts, since everything else is made of them."""
+    """The texts from which a rank prepares an environment."""
 
     environment: str
     keep: str
@@ -43,7 +43,7 @@ class Shipment(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, prepared: Prepared) -> Shipment:
-        """Return what the ranks need of a run."""
+        """Return the texts that the ranks of a run need."""
         options = prepared.options
         sources = {document.source.name: document.source for document in prepared.documents.others}
         return cls(
@@ -56,7 +56,7 @@ class Shipment(msgspec.Struct, frozen=True):
         )
 
     def prepared(self) -> Prepared:
-        """Return what jobs are compiled with, as it is on rank 0."""
+        """Return the same context for jobs as on rank 0."""
         config, _ = parse(_source(self.config))
         lock, _ = parse_lock(_source(self.lock))
         crds = tuple(Source(*text) for text in self.crds)
@@ -67,7 +67,7 @@ class Shipment(msgspec.Struct, frozen=True):
 
 
 class Ranks:
-    """The ranks of this run. Raises ImportError where there is no MPI."""
+    """The ranks of this run. Raises ImportError without MPI."""
 
     def __init__(self) -> None:
         """Start MPI."""
@@ -78,7 +78,7 @@ class Ranks:
         self.size: int = self.world.Get_size()
 
     def serve(self) -> None:
-        """Compile what rank 0 sends, until it is done."""
+        """Compile the jobs that rank 0 sends, until it ends."""
         while (shipment := self.world.bcast(None, root=0)) is not None:
             _shipments[:] = [shipment]
             with self._pool():
@@ -87,7 +87,7 @@ class Ranks:
         self._end()
 
     def close(self) -> None:
-        """Let the other ranks go; there is no MPI afterwards."""
+        """End the other ranks, and MPI."""
         self.world.bcast(None, root=0)
         self._end()
 
@@ -128,7 +128,7 @@ class Ranks:
 
 
 _shipments: list[Shipment] = []
-"""What this rank has got for the environment that is being compiled."""
+"""The shipment of the current environment."""
 
 
 @cache
@@ -138,11 +138,11 @@ def _prepared() -> tuple[Prepared, Documents]:
 
 
 def chunk(task: Sequence[tuple[Text, int]]) -> bytes | str:
-    """Compile documents on a rank, each the text of a source and an index there; what went wrong is a text."""
+    """Compile documents on a rank, each given by its source and index. Returns a text for an error."""
     try:
         prepared, others = _prepared()
         return pack((prepared.compile(_document(text, index)) for text, index in task), others)
-    except Exception as error:  # noqa: BLE001 - rank 0 tells it
+    except Exception as error:  # noqa: BLE001 - rank 0 reports it
         return f"on {platform.node()}: {type(error).__name__}: {error}"
 
 

@@ -26,7 +26,7 @@ Place: TypeAlias = tuple[str, int]
 
 
 class UnknownDocument(Exception):
-    """A finding is about a document that is not part of the run."""
+    """A finding refers to a document that is not part of the run."""
 
 
 class DocumentPosition(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -141,7 +141,7 @@ def encode(job: Job, documents: Documents, store: Callable[[Content], bytes]) ->
 def decode(
     result: JobResult, document: Document, documents: Documents, restore: Callable[[bytes], Content] = bytes
 ) -> Job:
-    """Return the job of a document; ``restore`` undoes what ``store`` did in ``encode``.
+    """Return the job of a document; ``restore`` is the inverse of ``store`` in ``encode``.
 
     Raises UnknownDocument for a finding in a document that no longer exists.
     """
