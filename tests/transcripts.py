@@ -13,9 +13,9 @@
     + out/prod/a/one/jobset-one.yaml
 
 Lines of standard error begin with `2> `. `exit` follows where the status is not 0. `+`, `~` and `-` list the files that
-a command has created, changed and removed. The commands are trainc, cd, rm, mkdir, mv, cat, git and
-`replace FILE OLD NEW`; `git commit` commits everything. `>>> PATH append` adds to a file, `>>> PATH escaped` holds
-bytes as Python escapes, `>>> PATH -> TARGET` is a symbolic link.
+a command has created, changed and removed. The commands are trainc, cd, rm, mkdir, mv, cat, git and `replace FILE OLD
+NEW`; `git commit` commits everything, `NAME=VALUE trainc ...` sets variables. `>>> PATH append` adds to a file, `>>>
+PATH escaped` holds bytes as Python escapes, `>>> PATH -> TARGET` is a symbolic link.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ import os
 import re
 import shlex
 import shutil
+from itertools import takewhile
 from pathlib import Path
 
 from click.testing import CliRunner
 
 from gitrepo import commit, git
 
+VARIABLE = re.compile(r"[A-Z_]+=")
 STEP = re.compile(r"^(?=>>> |\$ )", re.M)
 
 
@@ -61,15 +63,16 @@ def replay(root: Path, text: str) -> str:
         else:
             before = files(root)
             output = execute(root, shlex.split(head.removeprefix("$ ")))
-            played += f"{head}\n{output}{changes(before, files(root)) if ' trainc ' in f' {head}' else ''}"
+            played += f"{head}\n{output}{changes(before, files(root)) if 'trainc ' in head else ''}"
     return played
 
 
 def execute(root: Path, command: list[str]) -> str:
     """Run one command in the working folder; return its output."""
-    match command:
+    environment = dict(word.split("=", 1) for word in takewhile(VARIABLE.match, command))
+    match command[len(environment) :]:
         case ["trainc", *words]:
-            return trainc(root, words)
+            return trainc(root, words, environment)
         case ["cd", folder]:
             os.chdir(folder)
         case ["rm", *names]:
@@ -94,11 +97,11 @@ def execute(root: Path, command: list[str]) -> str:
     return ""
 
 
-def trainc(root: Path, words: list[str]) -> str:
+def trainc(root: Path, words: list[str], environment: dict[str, str]) -> str:
     """Run trainc in this process; return its output and its exit status."""
     from trainc.cli.root import trainc
 
-    result = CliRunner().invoke(trainc, words, prog_name="trainc")
+    result = CliRunner().invoke(trainc, words, prog_name="trainc", env=environment)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     errors = "".join(f"2> {line}" for line in result.stderr.splitlines(True))
     status = f"exit {result.exit_code}\n" if result.exit_code else ""

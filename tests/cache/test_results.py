@@ -148,7 +148,7 @@ def test_failing_runs_are_not_remembered(place: Path, words: tuple[str, ...]) ->
 
 
 def test_invocations_do_not_mix(place: Path, compiled: list[int]) -> None:
-    some = (*CLEAN[:4], *CLEAN[-3:])
+    some = (CLEAN[0], CLEAN[1], CLEAN[3], CLEAN[-1])
     plain = {words: run(*words, "--no-cache") for words in some}
     assert len(set(plain.values())) > len(some) // 2
     assert {words: run(*words) for words in some} == plain

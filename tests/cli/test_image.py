@@ -12,10 +12,9 @@ from small import Run, put
 from trainc.images.layout import FULL_NAME, REF_NAME
 from trainc.inputs.imagelock import key_of
 from trainc.inputs.source import Source
-from trainc.project.config import lock_text, parse_lock
+from trainc.project.config import parse_lock
 
 ONE = "sha256:" + "1" * 64
-TWO = "sha256:" + "2" * 64
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 
 
@@ -58,26 +57,6 @@ def locked(root: Path) -> dict[str, str]:
 )
 def test_what_the_lock_calls_an_image(image: str, key: str | None) -> None:
     assert key_of(image) == key
-
-
-def test_lines_are_sorted_and_others_stay(repository: Path, run: Run) -> None:
-    result = run("image", "lock", f"z.io/b:1={TWO}", f"a.io/b={ONE}")
-    assert (result.exit_code, result.stdout) == (0, f"+ a.io/b:latest: {ONE}\n+ z.io/b:1: {TWO}\n")
-    result = run("image", "lock", f"z.io/b:1={ONE}")
-    assert result.stdout == f"~ z.io/b:1: {ONE} (was {TWO})\n"
-    assert (repository / "images.lock.yaml").read_text() == lock_text({"z.io/b:1": ONE, "a.io/b:latest": ONE})
-    assert locked(repository) == {"a.io/b:latest": ONE, "z.io/b:1": ONE}
-
-
-def test_check_writes_nothing(repository: Path, run: Run) -> None:
-    result = run("image", "lock", "--check", f"a.io/b:1={ONE}")
-    assert (result.exit_code, result.stderr) == (3, "images.lock.yaml is stale\n")
-    assert not (repository / "images.lock.yaml").exists()
-    put(repository, "images.lock.yaml", f"images: {{z.io/b:1: {ONE}, a.io/b:1: {ONE}}}\n")
-    assert run("image", "lock", "--check").exit_code == 3, "not in order"
-    assert run("image", "lock").exit_code == 0
-    result = run("image", "lock", "--check", f"a.io/b:1={ONE}")
-    assert (result.exit_code, result.stderr) == (0, "images.lock.yaml is up to date\n")
 
 
 def test_a_layout_that_names_its_images(repository: Path, run: Run) -> None:
@@ -138,38 +117,6 @@ def test_an_index_that_is_none(repository: Path, run: Run, index: str) -> None:
     layout(repository / "layout", {REF_NAME: "a.io/b:1"})
     put(repository, "layout/index.json", index)
     assert run("image", "lock", "layout").exit_code == 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("a.io/b:1=sha256:12",), "has no digest"),
-        (("a.io/B:1=" + ONE,), "is not the name of an image"),
-        (("a.io/b:1@" + TWO + "=" + ONE,), "is not the name of an image"),
-        (("a.io/b:1=" + ONE, "a.io/b:1=" + TWO), "two digests of a.io/b:1"),
-        (("nowhere",), "cannot be read"),
-        ((), "no IMAGE given"),
-    ],
-)
-def test_arguments_that_make_no_sense(repository: Path, run: Run, arguments: tuple[str, ...], told: str) -> None:
-    result = run("image", "lock", *arguments)
-    assert result.exit_code == 2
-    assert told in " ".join(result.stderr.split())
-
-
-def test_a_broken_lock_is_not_overwritten(repository: Path, run: Run) -> None:
-    put(repository, "images.lock.yaml", "images: [a]\n")
-    result = run("image", "lock", f"a.io/b:1={ONE}")
-    assert result.exit_code == 1
-    assert "error[TC701]" in result.stdout
-    assert (repository / "images.lock.yaml").read_text() == "images: [a]\n"
-
-
-def test_a_link_is_not_followed(repository: Path, run: Run) -> None:
-    put(repository, "other", lock_text({}))
-    (repository / "images.lock.yaml").symlink_to("other")
-    assert run("image", "lock", f"a.io/b:1={ONE}").exit_code == 2
-    assert (repository / "other").read_text() == lock_text({})
 
 
 def test_render_pins(repository: Path, run: Run) -> None:

@@ -1,13 +1,9 @@
-"""An API server for Secrets over TLS: it knows who asks by the token, and lets them do what the Roles applied say.
-
-What it answers is what kube-apiserver 1.34 does, as far as one client of one Secret can tell.
-"""
+"""An API server for one Secret over TLS: the storage and RBAC of the e2e simulator, and faults of the network."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import copy
 import json
 import shutil
 import ssl
@@ -19,6 +15,10 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+
+from e2e.simulator.authorizer import Request, User, authorize
+from e2e.simulator.errors import ApiError, not_found
+from e2e.simulator.objects import Objects
 
 VERBS = {"GET": "get", "PATCH": "patch", "PUT": "update", "DELETE": "delete", "POST": "create"}
 REASONS = {
@@ -53,101 +53,60 @@ Fault = Callable[["FakeApi", str, bytes], "Reply | None"]
 
 
 class FakeApi:
-    """The state of a cluster: Secrets, RBAC, tokens; the faults that wait for their request, and what was asked."""
+    """The objects of the e2e simulator and who may read them; faults that wait for their request; the requests."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.secrets: dict[tuple[str, str], dict[str, Any]] = {}
-        self.roles: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        self.bindings: list[dict[str, Any]] = []
-        self.tokens: dict[str, tuple[str, str]] = {}
+        self.objects = Objects()
+        self.tokens: dict[str, User] = {}
         self.faults: list[Fault] = []
         self.asked: list[tuple[str, int]] = []
-        self.version = 1000
 
     def apply(self, objects: Iterable[dict[str, Any]]) -> None:
-        """Take what Argo CD would apply: Secrets, Roles, bindings; a token for each ServiceAccount."""
-        for made in copy.deepcopy(list(objects)):
-            namespace, name = made["metadata"]["namespace"], made["metadata"]["name"]
-            if made["kind"] == "Secret":
-                self.version += 1
-                made["metadata"]["resourceVersion"] = str(self.version)
-                self.secrets[namespace, name] = made
-            elif made["kind"] == "Role":
-                self.roles[namespace, name] = made["rules"]
-            elif made["kind"] == "RoleBinding":
-                self.bindings.append(made)
-            elif made["kind"] == "ServiceAccount":
-                self.tokens[f"token-of-{namespace}-{name}"] = (namespace, name)
+        """Create what Argo CD would apply, and a token for each ServiceAccount."""
+        for each in objects:
+            created = self.objects.add(each)
+            if created["kind"] == "ServiceAccount":
+                namespace, name = created["metadata"]["namespace"], created["metadata"]["name"]
+                self.tokens[f"token-of-{namespace}-{name}"] = User(namespace, name)
 
-    def touch(self, namespace: str, name: str) -> None:
-        """Change a Secret as somebody else's label would."""
-        self.version += 1
-        self.secrets[namespace, name]["metadata"]["resourceVersion"] = str(self.version)
+    def secret(self, namespace: str, name: str) -> dict[str, Any]:
+        """Return a Secret, which may be changed in place."""
+        return self.objects.get("Secret", namespace, name) or {}
 
     def answer(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Reply:
-        """Authenticate, authorize, and do what is asked; a fault that waits goes first."""
-        with self.lock:
-            fault = self.faults.pop(0) if self.faults else None
-        if fault is not None and (reply := fault(self, method, body)) is not None:
-            return reply
-        with self.lock:
-            return self._answer(method, path, headers, body)
+        """Answer a request; a waiting fault goes first."""
+        fault = self.faults.pop(0) if self.faults else None
+        reply = fault(self, method, body) if fault is not None else None
+        return reply or self.serve(method, path, headers, body)
 
-    def _answer(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Reply:
+    def serve(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Reply:
+        """Authenticate, authorize and carry out a request for a Secret."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
-        who = self.tokens.get(token) if scheme == "Bearer" else None
-        if who is None:
+        if scheme != "Bearer" or token not in self.tokens:
             return status(401, "Unauthorized")
-        parts = path.partition("?")[0].strip("/").split("/")
-        namespace, resource = parts[3], parts[4]
-        name = parts[5] if len(parts) > 5 else ""
+        namespace, resource, name = [*path.partition("?")[0].strip("/").split("/"), ""][3:6]
         verb = VERBS[method] if name or method == "POST" else "list"
-        if not self.allows(who, verb, namespace, resource, name):
-            user = "system:serviceaccount:" + ":".join(who)
-            text = f'{resource} "{name}" is forbidden: User "{user}" cannot {verb} resource "{resource}"'
-            return status(403, f'{text} in API group "" in the namespace "{namespace}"')
-        found = self.secrets.get((namespace, name))
-        if found is None:
-            return status(404, f'secrets "{name}" not found')
-        return self._patch(found, headers, body) if verb == "patch" else ok(found)
+        try:
+            authorize(self.objects, self.tokens[token], Request(verb, "", resource, "", namespace, name))
+            return ok(self._patch(namespace, name, headers, body) if verb == "patch" else self._get(namespace, name))
+        except ApiError as error:
+            return status(error.code, error.message)
 
-    def allows(self, who: tuple[str, str], verb: str, namespace: str, resource: str, name: str) -> bool:
-        """Tell whether a Role bound to the account has a rule for this, as RBAC does for the core group."""
-        for binding in self.bindings:
-            bound = [(each.get("namespace"), each["name"]) for each in binding["subjects"]]
-            if binding["metadata"]["namespace"] != namespace or who not in bound:
-                continue
-            for rule in self.roles.get((namespace, binding["roleRef"]["name"]), []):
-                names = rule.get("resourceNames", [])
-                fits = verb in rule["verbs"] and resource in rule["resources"] and "" in rule["apiGroups"]
-                if fits and (not names or name in names):
-                    return True
-        return False
+    def _get(self, namespace: str, name: str) -> dict[str, Any]:
+        if (found := self.objects.get("Secret", namespace, name)) is None:
+            raise not_found("secrets", name)
+        return found
 
-    def _patch(self, secret: dict[str, Any], headers: dict[str, str], body: bytes) -> Reply:
-        name = secret["metadata"]["name"]
+    def _patch(self, namespace: str, name: str, headers: dict[str, str], body: bytes) -> dict[str, Any]:
         if headers.get("content-type") != "application/merge-patch+json":
-            return status(415, "the body of the request was in an unknown format")
+            raise ApiError(415, "UnsupportedMediaType", "the body of the request was in an unknown format")
         change = json.loads(body)
-        version = change.get("metadata", {}).get("resourceVersion", secret["metadata"]["resourceVersion"])
-        if version != secret["metadata"]["resourceVersion"]:
-            text = "the object has been modified; please apply your changes to the latest version and try again"
-            return status(409, f'Operation cannot be fulfilled on secrets "{name}": {text}')
         try:
             for value in change.get("data", {}).values():
                 base64.b64decode(value, validate=True)
         except binascii.Error:
-            return status(400, "illegal base64 data")
-        if secret.get("immutable") and change.get("data", secret.get("data")) != secret.get("data"):
-            return status(
-                422, f'Secret "{name}" is invalid: data: Forbidden: field is immutable when `immutable` is set'
-            )
-        secret["data"] = {**secret.get("data", {}), **change.get("data", {})}
-        secret["immutable"] = change.get("immutable", secret.get("immutable", False))
-        self.version += 1
-        secret["metadata"]["resourceVersion"] = str(self.version)
-        return ok(secret)
+            raise ApiError(400, "BadRequest", "illegal base64 data") from None
+        return self.objects.merge("Secret", namespace, name, change)
 
 
 def ok(body: dict[str, Any]) -> Reply:

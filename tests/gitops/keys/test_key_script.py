@@ -83,12 +83,12 @@ class Pod:
 
     @property
     def secret(self) -> dict[str, Any]:
-        return self.api.secrets[NAMESPACE, SECRET]
+        return self.api.secret(NAMESPACE, SECRET)
 
     @property
     def data(self) -> dict[str, str]:
         """What the Secret holds, decoded."""
-        found = self.api.secrets.get((NAMESPACE, SECRET), {}).get("data", {})
+        found = self.secret.get("data", {})
         return {key: base64.b64decode(value).decode() for key, value in found.items()}
 
 
@@ -183,7 +183,7 @@ def test_an_empty_secret_is_filled_once(pod: Pod) -> None:
 
 def test_a_secret_that_is_not_synced_yet_is_waited_for(pod: Pod) -> None:
     (empty,) = [made.data for made in BUILD.objects if made.kind == "Secret"]
-    pod.api.secrets.clear()
+    pod.api.objects.remove("Secret", NAMESPACE, SECRET)
     process = pod.start()
     while ("GET", 404) not in pod.api.asked:
         assert process.poll() is None
@@ -196,7 +196,7 @@ def test_a_secret_that_is_not_synced_yet_is_waited_for(pod: Pod) -> None:
 
 
 def test_a_secret_that_never_comes(pod: Pod) -> None:
-    pod.api.secrets.clear()
+    pod.api.objects.remove("Secret", NAMESPACE, SECRET)
     code, log = pod.run(limit="0.3")
     assert code == 1
     assert log.endswith(f"error: gave up after 0.3 s: Secret {SECRET} is not there yet\n")
@@ -205,7 +205,7 @@ def test_a_secret_that_never_comes(pod: Pod) -> None:
 def test_a_conflict_is_read_again(pod: Pod) -> None:
     def somebody_else(api: FakeApi, method: str, body: bytes) -> None:
         assert method == "PATCH"
-        api.touch(NAMESPACE, SECRET)
+        api.objects.merge("Secret", NAMESPACE, SECRET, {"metadata": {"labels": {"by": "somebody-else"}}})
 
     pod.api.faults = [lambda *_: None, somebody_else]
     code, log = pod.run()
@@ -219,7 +219,7 @@ def test_two_at_once(pod: Pod) -> None:
 
     def together(api: FakeApi, method: str, body: bytes) -> Reply:
         """Answer both with the empty Secret, before either has sent its pair."""
-        reply = ok(api.secrets[NAMESPACE, SECRET])
+        reply = ok(api.secret(NAMESPACE, SECRET))
         both.wait()
         return reply
 
@@ -236,8 +236,8 @@ def test_two_at_once(pod: Pod) -> None:
 
 @pytest.mark.parametrize("verb", ["get", "patch"])
 def test_what_the_role_lacks_is_said(pod: Pod, verb: str) -> None:
-    for rules in pod.api.roles.values():
-        rules[0]["verbs"].remove(verb)
+    for role in pod.api.objects.list("Role"):
+        role["rules"][0]["verbs"].remove(verb)
     code, log = pod.run()
     assert code == 1
     assert pod.data == {}
@@ -282,8 +282,7 @@ def test_what_passes_is_tried_again(pod: Pod, reply: Reply, said: str, request_n
 def test_an_answer_lost_after_the_keys_were_stored(pod: Pod) -> None:
     def stored_but_cut(api: FakeApi, method: str, body: bytes) -> Reply:
         headers = {"authorization": f"Bearer {TOKEN}", "content-type": "application/merge-patch+json"}
-        with api.lock:
-            assert api._answer(method, f"/api/v1/namespaces/{NAMESPACE}/secrets/{SECRET}", headers, body).status == 200
+        assert api.serve(method, f"/api/v1/namespaces/{NAMESPACE}/secrets/{SECRET}", headers, body).status == 200
         return CUT
 
     pod.api.faults = [lambda *_: None, stored_but_cut]
@@ -312,7 +311,7 @@ def test_a_longer_wait_than_the_limit_ends_at_once(pod: Pod) -> None:
 def test_what_never_passes_ends_at_once_and_quotes_no_key(pod: Pod, code: int) -> None:
     def quoting(api: FakeApi, method: str, body: bytes) -> Reply:
         value = json.loads(body)["data"]["ssh-privatekey"]
-        api.secrets[NAMESPACE, SECRET]["data"] = {"ssh-privatekey": value}  # so that the log is searched for it
+        api.secret(NAMESPACE, SECRET)["data"] = {"ssh-privatekey": value}  # so that the log is searched for it
         return status(code, f"Secret is invalid: data: Invalid value: {value[20:60]}")
 
     pod.api.faults = [lambda *_: None, quoting]
