@@ -251,8 +251,8 @@ class RunCache(Uncached):
         """Store the digests and stamps of files after a full run.
 
         ``platform`` are the inputs besides jobs/, ``todo`` is the plan carried out, if any, and ``foreign`` the files
-        below out/ that are not trainc's. ``texts`` are the reports by reporting options, empty if out/ is not up to date;
-        ``reported`` are the files that findings name.
+        below out/ that are not trainc's. ``texts`` are the reports by reporting options, empty if out/ is not up
+        to date; ``reported`` are the files that findings name.
         """
         looks = {**self.looks, **{source.name: Look(_digest(source)) for source in platform}}
         new = None
