@@ -1,4 +1,4 @@
-"""Kubernetes' CEL: grammar, types, runner and libraries. Expressions only: rules and policies live in admit/.
+"""Kubernetes' CEL: grammar, types, runner and libraries. Expressions only: rules and policies are in admission/.
 
 ``KubernetesEnvironment`` and ``KubernetesRunner`` are for users of cel-python, which is loaded with them (docs/cel.md).
 """

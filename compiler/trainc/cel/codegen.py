@@ -34,8 +34,8 @@ def make(root: plan.Interpretable, variables: Mapping[str, int]) -> Function:
     text, marks = writer.text(result, variables)
     space: dict[str, Any] = {**NAMES, **writer.constants, "MARKS": marks, "B": BUDGET}
     exec(compile(text, "<expression>", "exec"), space)
-    made: Function = space["run"]
-    return made
+    function: Function = space["run"]
+    return function
 
 
 def _visit(writer: Writer, node: Any) -> Steps:

@@ -189,21 +189,21 @@ def _collected(writer: Writer, node: plan.Fold) -> Steps:
     """
     assert isinstance(node.start, plan.Constant), "what macros begin with"
     iterated = _range(writer, node, (yield node.iter_range))
-    made, kind = writer.slot(node.accumulator), node.start.value.__class__
+    collected, kind = writer.slot(node.accumulator), node.start.value.__class__
     writer.filled[node.accumulator] = kind
     condition, step = _parts(node.step)
     failure = writer.temporary()
-    writer.put(f"{made} = {_FRESH[kind]}" + (f"; {failure} = None" if condition is not None else ""))
+    writer.put(f"{collected} = {_FRESH[kind]}" + (f"; {failure} = None" if condition is not None else ""))
     counted = writer.reserve()
     writer.put(_CHECK)
     with writer.unpaid(_over(writer, node, iterated)) as opened:
         if condition is None:
-            yield from _added(writer, step, made)
+            yield from _added(writer, step, collected)
         else:
             with writer.unpaid("try:") as tried:
                 holds = require_bool(writer, (yield condition))
                 with writer.block(f"if {holds} and {failure} is None:"):
-                    yield from _added(writer, step, made)
+                    yield from _added(writer, step, collected)
             writer.put(f"except ABSORBED as e: {failure} = located(e)")
             opened.cost += tried.cost
     cost, weight = opened.cost, plan.weight(node)
@@ -211,7 +211,7 @@ def _collected(writer: Writer, node: plan.Fold) -> Steps:
     if condition is not None:
         writer.put(f"if {failure} is not None: raise {failure}")
     if kind is dict:
-        writer.put(f"{made} = from_entries({made})")
+        writer.put(f"{collected} = from_entries({collected})")
         writer.filled[node.accumulator] = object
     return (yield node.result)
 
@@ -228,23 +228,23 @@ def _parts(step: plan.Interpretable) -> tuple[plan.Interpretable | None, plan.Ca
     return condition, step
 
 
-def _added(writer: Writer, step: plan.Call, made: str) -> Walk[plan.Interpretable, None]:
+def _added(writer: Writer, step: plan.Call, collected: str) -> Walk[plan.Interpretable, None]:
     """Write what an iteration adds."""
     added = step.args[1]
     writer.charge(IDENT + 1)
     if step.function == "_+_" and isinstance(added, plan.MakeList):
         writer.charge(LIST)
-        writer.put(f"{made}.append({plain(writer, (yield added.elements[0]))})")
+        writer.put(f"{collected}.append({plain(writer, (yield added.elements[0]))})")
     elif step.function == "_+_" and isinstance(added, plan.Constant) and added.value.__class__ is list:
-        writer.put(f"{made}.extend({writer.constant(added.value)})")
+        writer.put(f"{collected}.extend({writer.constant(added.value)})")
     elif step.function == "_+_":
-        writer.put(f"{made} += 1")
+        writer.put(f"{collected} += 1")
     elif len(step.args) == 3:
         key = plain(writer, (yield added))
         value = plain(writer, (yield step.args[2]))
-        writer.put(f"insert({made}, {key}, {value})")
+        writer.put(f"insert({collected}, {key}, {value})")
     else:
-        writer.put(f"insert_all({made}, {plain(writer, (yield added))}, f)")
+        writer.put(f"insert_all({collected}, {plain(writer, (yield added))}, f)")
 
 
 def _bound(writer: Writer, node: plan.Fold) -> Steps:

@@ -167,39 +167,47 @@ def _exists_one(variables: Variables) -> Expander:
     return expand
 
 
+def _collect(variables: Variables, empty: Callable[[Maker], Node], add: Callable[..., Node]) -> Expander:
+    """Return a macro that builds a list or a map. Its last argument is the value, preceded by an optional condition."""
+
+    def expand(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
+        names = variables(args)
+        step, conditions = add(make, names[0], args[-1]), args[2 if names[1] else 1 : -1]
+        return make.fold(target, names, empty(make), _when(make, conditions, step))
+
+    return expand
+
+
 def _when(make: Maker, conditions: tuple[Node, ...], step: Node) -> Node:
     """Return a step that applies only if the condition, if any, holds."""
     return make.call("_?_:_", conditions[0], step, make.accumulator()) if conditions else step
 
 
-def _map(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
-    name = _variable(args[0], "argument is not an identifier")
-    step = make.call("_+_", make.accumulator(), make.list(args[-1]))
-    return make.fold(target, (name, ""), make.list(), _when(make, args[1:-1], step))
+def _item(args: tuple[Node, ...]) -> tuple[str, str]:
+    return _variable(args[0], "argument is not an identifier"), ""
+
+
+def _append(make: Maker, _: str, value: Node) -> Node:
+    return make.call("_+_", make.accumulator(), make.list(value))
+
+
+def _empty_map(make: Maker) -> Node:
+    return MapLiteral(make.position, ())
 
 
 def _filter(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
-    name = _variable(args[0], "argument is not an identifier")
-    step = make.call("_+_", make.accumulator(), make.list(args[0]))
-    return make.fold(target, (name, ""), make.list(), _when(make, args[1:], step))
+    names = _item(args)
+    return make.fold(target, names, make.list(), _when(make, args[1:], _append(make, "", args[0])))
 
 
-def _transform_list(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
-    names = _two(args)
-    step = make.call("_+_", make.accumulator(), make.list(args[-1]))
-    return make.fold(target, names, make.list(), _when(make, args[2:-1], step))
-
-
-def _transform_map(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
-    names = _two(args)
-    step = make.call(MAP_INSERT, make.accumulator(), make.ident(names[0]), args[-1])
-    return make.fold(target, names, MapLiteral(make.position, ()), _when(make, args[2:-1], step))
-
-
-def _transform_map_entry(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
-    names = _two(args)
-    step = make.call(MAP_INSERT, make.accumulator(), args[-1])
-    return make.fold(target, names, MapLiteral(make.position, ()), _when(make, args[2:-1], step))
+_map = _collect(_item, Maker.list, _append)
+_transform_list = _collect(_two, Maker.list, _append)
+_transform_map = _collect(
+    _two, _empty_map, lambda make, key, value: make.call(MAP_INSERT, make.accumulator(), make.ident(key), value)
+)
+_transform_map_entry = _collect(
+    _two, _empty_map, lambda make, _, entries: make.call(MAP_INSERT, make.accumulator(), entries)
+)
 
 
 def _opt_map(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:

@@ -170,16 +170,18 @@ def _of_free(question: Question) -> Answer:
         raise QuestionError(f"type_env: {error}") from error
     container = (question.container or "") if question.env == "spec" else ""
 
-    def compiled(new: bool) -> Compiled | Problem:
+    def compile_as(new: bool) -> Compiled | Problem:
         environment = free(names, new=new, container=container)
         return compile_expression(question.expr, environment, strict=not question.disable_check)
 
-    made = compiled(new=False)
-    answer = Answer(accepted=isinstance(compiled(new=True), Compiled))
-    if isinstance(made, Problem):
-        return answer.stop("compile", made.text)
-    answer.type = spell(made.checked.type)
-    return answer.settle(made.program.evaluate({name: untag(value) for name, value in question.vars.items()}), question)
+    compiled = compile_as(new=False)
+    answer = Answer(accepted=isinstance(compile_as(new=True), Compiled))
+    if isinstance(compiled, Problem):
+        return answer.stop("compile", compiled.text)
+    answer.type = spell(compiled.checked.type)
+    return answer.settle(
+        compiled.program.evaluate({name: untag(value) for name, value in question.vars.items()}), question
+    )
 
 
 # Rules of a CRD (env crd)
@@ -197,8 +199,8 @@ def _of_rule(question: Question, read_schema: ReadSchema) -> Answer:
         raise QuestionError(f"schema: {error}") from error
     answer = answer_rule(question, schema, root)
     spec: JsonObject = {"rule": question.expr, **as_rule(question)}
-    made = compile_rule(spec, schema, root, new=True)
-    answer.accepted = made.problem is None and made.message_problem is None
+    compiled = compile_rule(spec, schema, root, new=True)
+    answer.accepted = compiled.problem is None and compiled.message_problem is None
     return answer
 
 
@@ -230,10 +232,10 @@ def answer_rule(question: Question, schema: Schema, root: bool) -> Answer:
     if question.optional_old_self:
         values[OLD_SELF] = Optional(values[OLD_SELF]) if OLD_SELF in values else NONE
     environment = rule_environment(self_, optional_old=bool(question.optional_old_self))
-    made = compile_expression(question.expr, environment)
-    if isinstance(made, Problem):
-        return Answer().stop("compile", made.text)
-    return Answer(type=spell(made.checked.type)).settle(made.program.evaluate(values), question)
+    compiled = compile_expression(question.expr, environment)
+    if isinstance(compiled, Problem):
+        return Answer().stop("compile", compiled.text)
+    return Answer(type=spell(compiled.checked.type)).settle(compiled.program.evaluate(values), question)
 
 
 # Expressions of a ValidatingAdmissionPolicy (env vap)
@@ -253,12 +255,12 @@ def _of_policy(question: Question) -> Answer:
     rows, params = _variables(question), "params" in question.vars
     variables = compose(rows, params=params)
     answer = Answer(accepted=_accepted(question, rows, params))
-    made = compile_expression(question.expr, admission(params=params, variables=variable_types(variables)))
-    if isinstance(made, Problem):
-        return answer.stop("compile", made.text)
-    answer.type = spell(made.checked.type)
+    compiled = compile_expression(question.expr, admission(params=params, variables=variable_types(variables)))
+    if isinstance(compiled, Problem):
+        return answer.stop("compile", compiled.text)
+    answer.type = spell(compiled.checked.type)
     lazy_variables = Variables(dict(variables), names)
-    outcome = made.program.evaluate(lazy_variables.names)
+    outcome = compiled.program.evaluate(lazy_variables.names)
     return answer.settle(outcome, question, lazy_variables.cost)
 
 
@@ -285,12 +287,12 @@ def _accepted(question: Question, rows: list[tuple[str, str]], params: bool) -> 
     variables = compose(rows, params=params, new=True)
     known = variable_types(variables)
     environment = admission(new=True, params=params, variables=known)
-    made = [variable.made for variable in variables]
-    made.append(compile_expression(question.expr, environment, CONDITION))
+    compiled = [variable.made for variable in variables]
+    compiled.append(compile_expression(question.expr, environment, CONDITION))
     if text := question.message_expression or "":
         environment = admission(new=True, params=params, authorizer=False, variables=known)
-        made.append(compile_expression(text, environment, MESSAGE) if text.strip() else Problem("empty expression"))
-    return all(isinstance(each, Compiled) for each in made)
+        compiled.append(compile_expression(text, environment, MESSAGE) if text.strip() else Problem("empty expression"))
+    return all(isinstance(each, Compiled) for each in compiled)
 
 
 _ANSWERS: dict[str, Callable[[Question], Answer]] = {

@@ -60,14 +60,14 @@ def compile_rule(spec: JsonObject, schema: Schema, root: bool, *, new: bool = Fa
     if isinstance(rule, Problem):
         return CompiledRule(problem=rule)
     compares = any(reference.name == OLD_SELF for reference in rule.checked.references.values())
-    path, spelt = parse_field_path(str(spec.get("fieldPath", "")), schema)
+    path, text_path = parse_field_path(str(spec.get("fieldPath", "")), schema)
     if not message_text:
-        return CompiledRule(rule, None, compares, path, spelt)
+        return CompiledRule(rule, None, compares, path, text_path)
     what, wrong_type = "messageExpression ", "messageExpression must evaluate to a string"
     message = compile_expression(message_text, environment, (types.STRING,), what=what, wrong_type=wrong_type)
     if isinstance(message, Problem):
         return CompiledRule(rule, compares=compares, message_problem=message)
-    return CompiledRule(rule, message, compares, path, spelt)
+    return CompiledRule(rule, message, compares, path, text_path)
 
 
 def rule_environment(self_: Declared, *, optional_old: bool = False, new: bool = False) -> Environment:
@@ -89,7 +89,7 @@ def parse_field_path(text: str, schema: Schema) -> tuple[Path, str]:
     Both are empty if it is invalid or not in the schema.
     """
     path: list[str] = []
-    spelt, end = "", 0
+    text_path, end = "", 0
     for step in _STEP.finditer(text):
         if step.start() != end or any(char not in _CHARACTERS for char in _ESCAPE.findall(step[2] or "")):
             return (), ""
@@ -99,9 +99,9 @@ def parse_field_path(text: str, schema: Schema) -> tuple[Path, str]:
         if below is None:
             return (), ""
         path.append(name)
-        spelt += f".{name}" if named else f"[{name}]"
+        text_path += f".{name}" if named else f"[{name}]"
         schema, end = below, step.end()
-    return (tuple(path), spelt.removeprefix(".")) if end == len(text) else ((), "")
+    return (tuple(path), text_path.removeprefix(".")) if end == len(text) else ((), "")
 
 
 # Fields that an expression reads

@@ -238,9 +238,9 @@ def select(
 
 def application(given: Sequence[Type], member: bool, bindings: Bindings) -> str:
     """Return the arguments as in messages: ``(int, string)``, or ``list(int).(string)`` for a member."""
-    spelt = [str(bindings.substitute(each, to_dyn=True)) for each in given]
-    target = f"{spelt.pop(0)}." if member else ""
-    return f"{target}({', '.join(spelt)})"
+    texts = [str(bindings.substitute(each, to_dyn=True)) for each in given]
+    target = f"{texts.pop(0)}." if member else ""
+    return f"{target}({', '.join(texts)})"
 
 
 def _instantiate(signature: Signature, bindings: Bindings) -> tuple[tuple[Type, ...], Type]:
