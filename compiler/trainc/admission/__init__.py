@@ -1,1 +1,1 @@
-"""Admission: schemas of CRDs and the rules of webhooks, for what is read and for what is made."""
+"""Admission: schemas of CRDs and rules of webhooks, for inputs and for generated objects."""

@@ -49,7 +49,7 @@ class Base(msgspec.Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, revision: Revision | None, environment: str) -> Base:
-        """Read the inputs of a revision; what was emitted for the environment is read when asked for, by kind."""
+        """Read the inputs of a revision; the objects emitted for the environment are read on demand, by kind."""
         if revision is None:
             return cls()
         inputs, findings = _inputs(revision)
@@ -64,11 +64,11 @@ class Base(msgspec.Struct, frozen=True, eq=False):
         return self.of_kind is not _nothing
 
     def input(self, group: str, kind: str, namespace: str, name: str) -> Document | None:
-        """Return the object as it was given at the base revision, or None."""
+        """Return the object in the inputs of the base revision, or None."""
         return self.inputs.get((group, kind, namespace, name))
 
     def emitted(self, group: str, kind: str, namespace: str, name: str) -> Document | None:
-        """Return the object as it was emitted at the base revision, or None."""
+        """Return the emitted object of the base revision, or None."""
         return self.of_kind(kind)[0].get((group, kind, namespace, name))
 
     def notes(self, *kinds: str) -> tuple[Finding, ...]:
@@ -77,7 +77,7 @@ class Base(msgspec.Struct, frozen=True, eq=False):
 
 
 def identify(data: JsonObject) -> Identity:
-    """Return what stays when an object changes."""
+    """Return the parts of an object that identify it."""
     group, slash, _ = str(data["apiVersion"]).rpartition("/")
     kind = str(data["kind"])
     namespace = "" if kind in CLUSTER_SCOPED else str(get(data, "metadata", "namespace") or "default")
@@ -112,7 +112,7 @@ def _load(revision: str, sources: Iterable[Source]) -> tuple[list[Document], tup
 
 
 def _broken(revision: str, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield a note for each error, in words of the base revision."""
+    """Yield a note for each error in the base revision."""
     for finding in findings:
         if finding.severity is Severity.ERROR:
             place = _renamed(finding.document, revision)
@@ -124,7 +124,7 @@ def _renamed(document: Document, revision: str) -> Document:
 
 
 _WITH_WEBHOOK = "JobSet"
-"""The kind whose mutating webhook has seen what was emitted."""
+"""The kind whose emitted objects have passed its mutating webhook."""
 
 
 class Previous(msgspec.Struct, frozen=True, eq=False):
@@ -134,13 +134,13 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
     registry: Registry = BUILT_IN
 
     def input(self, data: JsonObject) -> JsonObject | Finding | None:
-        """Return the object as it was given, None if it is new, or the note that no cluster could hold it."""
+        """Return the object of the inputs, None if it is new, or the note that a cluster would have rejected it."""
         old = self.base.input(*identify(data))
         held = self._stored(data, old, created=False)
         return _extended(held, old.data) if old is not None and isinstance(held, dict) else held
 
     def emitted(self, data: JsonObject) -> JsonObject | Finding | None:
-        """Return the object as it was emitted, None if it is new, or the note that no cluster could hold it."""
+        """Return the emitted object, None if it is new, or the note that a cluster would have rejected it."""
         return self._stored(data, self.base.emitted(*identify(data)), created=data["kind"] == _WITH_WEBHOOK)
 
     def _stored(self, data: JsonObject, old: Document | None, *, created: bool) -> JsonObject | Finding | None:
@@ -175,12 +175,12 @@ def broken(old: Document, path: Path, message: str) -> Finding:
 
 
 def standard(data: JsonObject) -> JsonObject:
-    """Return a runtime with an MPI implementation that the CRD knows in place of one that trainc adds."""
+    """Return a runtime with OpenMPI in place of an MPI implementation that the CRD does not have."""
     extended = data["kind"] in RUNTIMES and get(data, *IMPLEMENTATION_PATH) in EXTENSIONS
     return put(data, IMPLEMENTATION_PATH, "OpenMPI") if extended else data
 
 
 def _extended(data: JsonObject, given: JsonObject) -> JsonObject:
-    """Return what ``standard`` made of a runtime with the MPI implementation that was given."""
+    """Return a runtime that ``standard`` has changed with its own MPI implementation again."""
     own = get(given, *IMPLEMENTATION_PATH)
     return put(data, IMPLEMENTATION_PATH, own) if data["kind"] in RUNTIMES and own in EXTENSIONS else data

@@ -1,6 +1,6 @@
-"""Admits what stands beside TrainJobs and runtimes: objects of Kubernetes' own kinds and of any CRD given.
+"""Admits the objects beside TrainJobs and runtimes: those of Kubernetes' own kinds and of CRDs in the inputs.
 
-They are not compiled. trainc says what an API server would refuse in them, since they are applied from the same commit.
+They are not compiled. trainc reports what an API server would reject, since they are applied from the same commit.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _LIMIT = 1024 * 1024
 
 
 class Companions(Struct, frozen=True):
-    """The objects beside TrainJobs and runtimes, as a cluster would store them, the kinds known, and findings.
+    """The objects beside TrainJobs and runtimes as a cluster would store them, the registered kinds, and findings.
 
-    An object of an unknown kind, or one that cannot be decoded, is as it was given.
+    An object of an unknown kind, or one that cannot be decoded, is unchanged.
     """
 
     documents: tuple[Document, ...] = ()
@@ -45,7 +45,7 @@ class Companions(Struct, frozen=True):
 
 
 def admit_companions(documents: Iterable[Document], crds: tuple[Source, ...], *, faithful: bool) -> Companions:
-    """Return documents admitted, TrainJobs and runtimes among them left out.
+    """Admit all documents except TrainJobs and runtimes.
 
     ``crds`` are files with CustomResourceDefinitions; those among the documents count, too. Under ``faithful``
     everything is a warning: the controller looks at none of it.
@@ -73,7 +73,7 @@ def _milder(severity: Severity) -> Severity:
 
 @lru_cache(maxsize=4)
 def read_definitions(crds: tuple[Source, ...]) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
-    """Return the CRDs of files. What else they hold is none of our business, unless nobody can read it."""
+    """Return the CRDs of files. Other documents in them are ignored if they can be read."""
     documents: list[Document] = []
     findings: list[Finding] = []
     for source in crds:
@@ -128,7 +128,7 @@ def _of_definition(document: Document, definition: Definition) -> Iterator[Findi
 
 
 def _of_compiled(document: Document, given: Resource, own: Resource) -> Iterator[Finding]:
-    """Warn of a CRD of a kind that trainc compiles which is not that of the version it compiles for."""
+    """Warn if the CRD of a kind that trainc compiles differs from the version that trainc uses."""
     where = difference(given.schema, own.schema)
     if where is None:
         return
@@ -143,7 +143,7 @@ def _of_compiled(document: Document, given: Resource, own: Resource) -> Iterator
 
 
 def admit_object(document: Document, registry: Registry) -> tuple[Document, tuple[Finding, ...]]:
-    """Return an object as a cluster stores it, and what is wrong with it; as it is where its kind is not known."""
+    """Return an object as a cluster stores it, and findings; an object of an unknown kind is unchanged."""
     group, version = split_version(str(document.data["apiVersion"]))
     kind = str(document.data["kind"])
     resource = registry.find(group, version, kind)
@@ -160,7 +160,7 @@ def admit_object(document: Document, registry: Registry) -> tuple[Document, tupl
 
 
 def _no_match(document: Document, registry: Registry, group: str, kind: str) -> Iterator[Finding]:
-    """Tell of a version that is not served, and of a kind that its group does not have."""
+    """Yield a finding for a version that is not served, or a kind that its group does not have."""
     version = str(document.data["apiVersion"])
     upstream = f'no matches for kind "{kind}" in version "{version}"'
     known = all_kinds(group)
@@ -182,7 +182,7 @@ def _no_match(document: Document, registry: Registry, group: str, kind: str) -> 
 
 
 def oversized(data: JsonObject) -> Fault | None:
-    """Return that a ConfigMap has too many bytes in its values (Kubernetes v1.34 pkg/apis/core/validation), or None.
+    """Check the size of a ConfigMap's values (Kubernetes v1.34 pkg/apis/core/validation).
 
     The path is that of its largest value. Those of binaryData count decoded.
     """

@@ -78,7 +78,7 @@ def broken_rules(resource: Resource, result: Result, *, faithful: bool = False) 
     """Return the rules of the CRD that an admitted object does not meet.
 
     After an error that makes it pointless, such as a missing field, the server evaluates none. Beyond faithful those
-    are evaluated that do not look at such an error, so that all is said in one run.
+    are evaluated that do not look at such an error, so that one run reports everything.
     """
     if resource.native or any(violation.decode for violation in result.violations):
         return ()

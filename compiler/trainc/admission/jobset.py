@@ -46,7 +46,7 @@ RESTART_JOB = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
 
 
 def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObject, tuple[Fault, ...]]:
-    """Return the JobSet with the defaults of CRD and webhook, and what the first of them to refuse it says.
+    """Return the JobSet with the defaults of CRD and webhook, and the errors of the first of them to reject it.
 
     The mutating webhook writes the JobSet anew, from Go's types, only if it sets a field. What it sets does not depend
     on the CRD's defaults, so it is set first: then one walk does for both readings by the server. ``claims`` holds the
@@ -67,7 +67,7 @@ def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObje
 
 
 def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> Iterator[Fault]:
-    """Yield what the validating webhook refuses when the JobSet is created, in its order.
+    """Yield the errors of the validating webhook on create, in its order.
 
     ``claims`` holds the spec of every PersistentVolumeClaim that the job's namespace has, by name.
     """
@@ -149,7 +149,7 @@ def _replicated_job(jobset: str, index: int, job: JsonObject, seen: set[str]) ->
 
 
 def name_limit(jobset: JsonObject) -> tuple[int, str]:
-    """Return how many characters the name of a JobSet may have, and the form of the longest name made from it."""
+    """Return how many characters the name of a JobSet may have, and the form of the longest name that contains it."""
     endings = []
     for job in objects(get(jobset, "spec", "replicatedJobs")):
         ending, spec = f"-{job.get('name')}-{_int(job.get('replicas'), 1) - 1}", as_object(get(job, "template", "spec"))
@@ -163,7 +163,7 @@ def name_limit(jobset: JsonObject) -> tuple[int, str]:
 
 
 _wrong_group = lru_cache(256)(is_dns1035_label)
-"""What is wrong with the name of a group; a fleet has few."""
+"""The errors of a group name, cached: a fleet has few names."""
 
 
 def _misnamed(path: Path, shown: str, details: tuple[str, ...], too_long: str) -> Iterator[Fault]:

@@ -28,7 +28,7 @@ def default(jobset: JsonObject) -> JsonObject:
 
 
 def with_defaults(jobset: JsonObject) -> JsonObject:
-    """Return the JobSet with the fields that the webhook sets, or the JobSet itself where all of them are there."""
+    """Return the JobSet with the fields that the webhook sets, or the JobSet itself if it has all of them."""
     before = as_object(jobset.get("spec"))
     spec = {**before}
     for name, usual in (("successPolicy", _SUCCESS), ("startupPolicy", _STARTUP)):

@@ -1,4 +1,4 @@
-"""The rules of a CRD, x-kubernetes-validations: which hold, which fail, on create and on update.
+"""Evaluates the rules of a CRD, x-kubernetes-validations, on create and on update.
 
 Source: k8s.io/apiextensions-apiserver v0.34 pkg/apiserver/schema/cel/validation.go and compilation.go. A rule is
 compiled when there is a value for it. On create only those parts of an object are visited that have rules which run
@@ -179,9 +179,9 @@ _OVER_LIMIT = "operation cancelled: actual cost limit exceeded"
 
 
 class RuleFailure(NamedTuple):
-    """A rule that does not hold at a place, in the server's words.
+    """A rule that does not hold at a path, with the server's text.
 
-    ``about`` leads from the place to what all of the rule looks at. ``transition``: it compares with the old value.
+    ``about`` leads from the path to the field that all of the rule is about. ``transition``: it uses the old value.
     """
 
     path: Path
@@ -202,7 +202,7 @@ def failures(
     """Return the rules that data, a whole object that the schema admits, does not meet.
 
     ``old`` is the object before an update; without it rules that compare with oldSelf are passed over. ``skip`` holds
-    the places of errors of the schema: rules at or above them are passed over, since they could not be trusted.
+    the paths of schema errors: rules at or above them are skipped, since their results would be unreliable.
     """
     site = root_site(schema)
     if site is None:
@@ -223,7 +223,7 @@ class _Place(NamedTuple):
 
 
 class _Run(msgspec.Struct):
-    """One pass over an object: what was found, and what is left of the budget."""
+    """One pass over an object: the failures, and the remaining budget."""
 
     skip: tuple[Path, ...]
     found: list[RuleFailure] = msgspec.field(default_factory=list)
@@ -323,7 +323,7 @@ class _Run(msgspec.Struct):
 
 
 def message_text(value: Value) -> str | None:
-    """Return what a message expression gave, or None where the server falls back on the message."""
+    """Return the result of a message expression, or None if the server uses the message instead."""
     if not isinstance(value, str):
         return None
     text = value.strip(" \t\n\v\f\r\x85\xa0")

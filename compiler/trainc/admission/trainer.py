@@ -28,7 +28,7 @@ CONTAINERS = {TRAINER: NODE, MODEL_INITIALIZER: MODEL_INITIALIZER, DATASET_INITI
 
 
 def validate_runtime(runtime: Document) -> Iterator[Finding]:
-    """Yield what the webhook refuses or warns of; nothing where its label switches it off (I3)."""
+    """Yield the errors and warnings of the webhook; none if its label disables it (I3)."""
     if get(runtime.data, "metadata", "labels", VALIDATION_LABEL) == "disabled":
         return
     if is_deprecated(runtime):

@@ -1,9 +1,9 @@
-"""What the webhooks of JobSet and Trainer say to a change of an object that is there already.
+"""Validates updates as the webhooks of JobSet and Trainer do.
 
 Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go ValidateUpdate, with every feature gate at its default (off);
 Trainer v2.3.0 pkg/webhooks/trainjob_webhook.go (the defaulter) and pkg/runtime/framework/plugins/jobset
-checkRuntimePatchesImmutability. Trainer's webhooks for runtimes compare nothing with what was before. JobSet's defaults
-are set on create only, so the objects compared are whole.
+checkRuntimePatchesImmutability. Trainer's webhooks for runtimes compare nothing with the old object. JobSet's defaults
+are set on create only, so whole objects are compared.
 For ConfigMaps: Kubernetes v1.34 pkg/apis/core/validation, ValidateConfigMapUpdate.
 """
 
@@ -28,14 +28,14 @@ _WHILE_SUSPENDED = (
     ("spec", "tolerations"),
     ("spec", "schedulingGates"),
 )
-"""What of a pod template may change while a JobSet is suspended, or when it gets so: Kueue needs it."""
+"""The fields of a pod template that may change while or when a JobSet is suspended: Kueue needs it."""
 
 _PATCHES: Path = ("spec", "runtimePatches")
 _SUSPEND_FIRST = "RuntimePatches can only be modified when the TrainJob is suspended before or after the update"
 
 
 class ForbiddenChange(NamedTuple):
-    """A field that a webhook does not let change: its path, both values as they are compared, and the texts."""
+    """A field that a webhook does not allow to change: its path, the compared values, and the texts."""
 
     path: Path
     new: Json
@@ -45,9 +45,9 @@ class ForbiddenChange(NamedTuple):
 
 
 def jobset_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:
-    """Yield the fields of a JobSet that may not be what they are now that the JobSet is there already.
+    """Yield the changed fields of a JobSet that are immutable.
 
-    Both are whole JobSets as a cluster stores them. Raises GoDecodeError for what is none.
+    Both are whole JobSets as a cluster stores them. Raises GoDecodeError for other data.
     """
     after, before = as_object(decode(new, JOB_SET)), as_object(decode(old, JOB_SET))
     if get(after, "spec", "suspend") is True or get(before, "spec", "suspend") is True:
@@ -63,7 +63,7 @@ def jobset_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange
 
 
 def config_map_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:
-    """Yield the fields of a ConfigMap that may not be what they are now; none, where the old one is not immutable.
+    """Yield the changed fields of an immutable ConfigMap.
 
     Both are ConfigMaps as a cluster stores them.
     """
@@ -76,10 +76,10 @@ def config_map_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenCh
 
 
 def rewritten(job: JsonObject, before: JsonObject | None = None) -> JsonObject:
-    """Return a TrainJob as Trainer's mutating webhook leaves it, but for the times that it sets.
+    """Return a TrainJob as changed by Trainer's mutating webhook, without the times that it sets.
 
     Where it sets the time of a runtime patch, all of the TrainJob is written anew from Go's types: quantities get their
-    canonical form. ``before`` is the TrainJob that is updated. Raises GoDecodeError for what is none.
+    canonical form. ``before`` is the TrainJob that is updated. Raises GoDecodeError for other data.
     """
     known = {patch.get("manager"): patch for patch in objects(get(before, *_PATCHES))}
     if all(_is_timed(patch, known.get(patch.get("manager"))) for patch in objects(get(job, *_PATCHES))):
@@ -88,14 +88,14 @@ def rewritten(job: JsonObject, before: JsonObject | None = None) -> JsonObject:
 
 
 def _is_timed(patch: JsonObject, before: JsonObject | None) -> bool:
-    """Tell whether a patch has the time already that the webhook gives it: its own, or that of what it was before."""
+    """Tell whether a patch already has the time that the webhook sets: its own, or that of the old patch."""
     return "time" in patch and before in (None, patch)
 
 
 def trainjob_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:
-    """Yield the fields of a TrainJob that may not change: runtimePatches, unless it is or gets suspended.
+    """Yield the changed fields of a TrainJob that are immutable: runtimePatches, unless it is or gets suspended.
 
-    Both are whole TrainJobs as a cluster stores them. Raises GoDecodeError for what is none.
+    Both are whole TrainJobs as a cluster stores them. Raises GoDecodeError for other data.
     """
     if get(new, "spec", "suspend") is True or get(old, "spec", "suspend") is True:
         return
@@ -127,7 +127,7 @@ def _as_before(job: JsonObject, old: JsonObject) -> JsonObject:
 
 
 def _with(value: JsonObject, path: tuple[str, ...], new: Json) -> JsonObject:
-    """Return value with new at path, or with nothing there where new is null."""
+    """Return value with new at path, or without path if new is null."""
     if new is not None:
         return put(value, path, new)
     parent = get(value, *path[:-1])

@@ -1,1 +1,1 @@
-"""What every room uses: JSON values, caches of pure functions, and regular expressions."""
+"""Basics for all rooms: JSON values, caches of pure functions, and regular expressions."""

@@ -13,7 +13,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 def get(value: Json, *path: str | int) -> Json:
-    """Return the value at path, or None where any step of it is absent or of another shape."""
+    """Return the value at path, or None if any step of it does not exist."""
     for step in path:
         if value.__class__ is dict:
             value = value.get(step)  # type: ignore[arg-type]  # an index is no key
@@ -27,7 +27,7 @@ def get(value: Json, *path: str | int) -> Json:
 
 
 def put(value: JsonObject, path: Path, new: Json) -> JsonObject:
-    """Return a copy of value in which the value at path is new; mappings on the way are made, lists must be there."""
+    """Return a copy of value with a new value at path; missing mappings are created, lists must exist."""
     return as_object(_put(value, path, new))
 
 
@@ -51,7 +51,7 @@ def existing(value: Json, path: Path) -> Path:
 
 
 def copied(value: Json) -> Json:
-    """Return value with objects and lists of its own, all the way down."""
+    """Return a deep copy of value."""
     if isinstance(value, dict):
         return {key: copied(item) for key, item in value.items()}
     return [copied(item) for item in value] if isinstance(value, list) else value
@@ -68,7 +68,7 @@ def as_list(value: Json) -> list[Json]:
 
 
 def objects(value: Json) -> list[JsonObject]:
-    """Return the objects of a list; none where value is no list."""
+    """Return the objects of a list; none if value is not a list."""
     if not isinstance(value, list):
         return []
     for item in value:

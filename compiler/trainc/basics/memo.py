@@ -1,4 +1,4 @@
-"""What is remembered: by argument, or by identity, for values that many jobs have in common."""
+"""Caches of pure functions: by argument, or by the identity of values that many jobs share."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ T = TypeVar("T")
 
 
 class Once(Generic[T]):
-    """A function without arguments that is called when first asked, and never again unless it raises.
+    """A function without arguments that is called once; after an exception it is called again.
 
-    ``functools.cache`` does the same, and takes ten times as long to be made.
+    ``functools.cache`` does the same, but takes ten times as long to create.
     """
 
     __slots__ = ("_made", "_make")
@@ -21,7 +21,7 @@ class Once(Generic[T]):
         self._make: Callable[[], T] | None = make
 
     def __call__(self) -> T:
-        """Return what the function returns."""
+        """Return the result of the function."""
         if self._make is not None:
             self._made = self._make()
             self._make = None
@@ -32,10 +32,10 @@ K = TypeVar("K")
 
 
 class Remembered(dict[K, T]):
-    """What a pure function makes of its arguments, by argument: ``found[argument]`` calls it once.
+    """The results of a pure function by argument: ``found[argument]`` calls it once.
 
-    A third of the price of ``functools.lru_cache``, which notes every use in a list. Here the table is emptied when it
-    is full, so ``size`` is to be far more than what comes again and again.
+    It costs a third of ``functools.lru_cache``, which records every use in a list. The table is cleared when it is
+    full, so ``size`` should be much larger than the number of frequent arguments.
     """
 
     __slots__ = ("_make", "_size")
@@ -54,10 +54,10 @@ class Remembered(dict[K, T]):
 
 
 class _Lasting(dict[int, dict[Any, Any]]):
-    """What is remembered of values that last, by their ids: of each, by whom it is for, what he has found.
+    """The cached results for shared values, by id: for each value, the results by function.
 
-    The value itself is in what is remembered of it, so as long as an id is here nothing else has it. They are forgotten
-    all at once, so an id of one may be kept in what is remembered of another.
+    Each entry holds the value itself, so that no other object can have its id. All entries are cleared at once, so an
+    entry may contain the id of another one.
     """
 
     def note(self, value: Any) -> None:
@@ -65,7 +65,7 @@ class _Lasting(dict[int, dict[Any, Any]]):
         while waiting:
             value = waiting.pop()
             if id(value) in self:
-                continue  # with all that is in it
+                continue  # and so are all values in it
             if len(self) >= _MOST:
                 self.clear()
             self[id(value)] = {_ITSELF: value}
@@ -75,24 +75,24 @@ class _Lasting(dict[int, dict[Any, Any]]):
 
 _ITSELF: Final = "itself"
 _MOST: Final = 1 << 15
-"""So many values last at once: a few hundred templates with all of their parts."""
+"""The most values: a few hundred templates with all of their parts."""
 
 LASTING: Final = _Lasting()
 
 
 def known(value: Any) -> dict[Any, Any] | None:
-    """Return what is remembered of a value, to be read and added to by whom it is for; None for one that does not last.
+    """Return the cached results for a value, which callers read and extend; None for a value that is not shared.
 
-    What is added must be all the same as if it were made anew, and is shared: nothing changes it.
+    A result must equal a newly computed one and must never be changed, since it is shared.
     """
     return LASTING.get(id(value))
 
 
 def last(value: T) -> T:
-    """Return a JSON value, or a tuple of some, having noted that it and all in it will be met again, the same objects.
+    """Register a JSON value, or a tuple of some, and all values in it as shared, and return it.
 
-    Only for what nothing changes in place any more. What is not noted, or forgotten since there is too much, is worked
-    out anew each time: nothing but time depends on it.
+    The value must never change in place. Results for unregistered values are computed each time: only speed depends on
+    it.
     """
     if id(value) not in LASTING:
         LASTING.note(value)
@@ -133,9 +133,9 @@ _FIRST: Final[dict[bytes, Any]] = {}
 
 
 def remembering(make: Callable[[Any], T], *, lasts: bool = False) -> Callable[[Any], T]:
-    """Return a function of one argument that remembers what it has made of values that last.
+    """Return a function of one argument that caches its results for shared values.
 
-    ``make`` goes by the content of its argument alone. ``lasts``: what it makes, a list or mapping, lasts as well.
+    ``make`` depends only on the content of its argument. ``lasts``: its results, lists or mappings, are shared as well.
     """
 
     def remembered(value: Any) -> T:

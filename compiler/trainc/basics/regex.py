@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used.
+"""Regular expressions that are compiled on first use.
 
 Compiling takes longer than loading the module that an expression stands in (those of emit.py 9 ms), and a run uses few.
 """
@@ -10,7 +10,7 @@ from typing import Any, cast
 
 
 def lazy(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return what can be used as ``re.compile(pattern, flags)``: its attributes are there, its class is not.
+    """Return an object with the attributes of ``re.compile(pattern, flags)``, but not its class.
 
     ``re.error`` is raised where it is first used.
     """
@@ -18,7 +18,7 @@ def lazy(pattern: str, flags: int = 0) -> re.Pattern[str]:
 
 
 class _Lazy:
-    """A pattern whose methods are found once, and are then its own."""
+    """A pattern that keeps each method of the compiled pattern after the first use."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self._given = pattern, flags

@@ -1,4 +1,4 @@
-"""Sorts documents by what they are: TrainJobs, runtimes, and what stands for objects in the cluster."""
+"""Sorts documents by kind: TrainJobs, runtimes, and objects in the cluster."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ RUNTIMES = kinds_of(RUNTIME)
 POLICIES = kinds_of(POLICY)
 CLUSTER_SCOPED = tuple(row.kind for row in INPUTS if not row.namespaced and row.role != DEFINITION)
 COMPANIONS = kinds_of(COMPANION)
-"""What may be in a runtime's file because its jobs need it."""
+"""The kinds that a runtime's file may contain because its jobs need them."""
 SUPERSEDED = {(row.group, row.kind): row.instead for row in INPUTS if row.role == REPLACED}
-"""Jobs that TrainJob replaces, by group and kind whatever the version, and what to write instead."""
+"""Jobs that TrainJob replaces, by group and kind in any version, and what to write instead."""
 JOBS = "jobs/"
 CLAIM = ("v1", "PersistentVolumeClaim")
 CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"
@@ -31,7 +31,7 @@ Key = tuple[str, str, str]
 
 
 class Documents(msgspec.Struct, frozen=True):
-    """The documents of a run, by what they are; each list in order of source and place."""
+    """The documents of a run by kind; each list in order of source and position."""
 
     jobs: tuple[Document, ...] = ()
     runtimes: tuple[Document, ...] = ()
@@ -39,12 +39,12 @@ class Documents(msgspec.Struct, frozen=True):
 
     @property
     def others(self) -> Iterator[Document]:
-        """All documents that are no TrainJobs, runtimes included."""
+        """All documents except TrainJobs."""
         return (document for document in self.cluster.values() if document.data["kind"] != TRAINJOB)
 
 
 def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Finding, ...]]:
-    """Return the documents by kind, and findings: wrong versions, foreign kinds below jobs/, one identity twice."""
+    """Return the documents by kind, and findings: wrong versions, foreign kinds below jobs/, duplicates."""
     placed, findings = _placed(documents)
     kept: dict[Key, Document] = {}
     unused: set[Key] = set()
@@ -122,13 +122,13 @@ def with_namespace(document: Document) -> tuple[Document, tuple[Finding, ...]]:
 
 
 def _folder(name: str) -> str | None:
-    """Return the namespace that a file's place below jobs/ gives, or None."""
+    """Return the namespace from the path of a file below jobs/, or None."""
     steps = name.split("/")
     return steps[1] if len(steps) == 3 and name.startswith(JOBS) else None
 
 
 def identity(document: Document) -> Key:
-    """Return what makes a document the same object in a cluster."""
+    """Return the key that identifies the object of a document in a cluster."""
     metadata = document.data["metadata"]
     version = f"{document.data['apiVersion']}/{document.data['kind']}"
     namespace = "" if document.data["kind"] in CLUSTER_SCOPED else str(get(metadata, "namespace") or "default")
@@ -154,7 +154,7 @@ def _wrong_version(document: Document) -> Iterator[Finding]:
 
 
 def _wrong_claim(document: Document) -> Iterator[Finding]:
-    """Refuse a claim that no cluster could hold: JobSet's webhook compares claims with the job's own."""
+    """Report a claim that a cluster would reject: JobSet's webhook compares claims with the job's own."""
     if (document.data["apiVersion"], document.data["kind"]) != CLAIM:
         return
     try:

@@ -1,4 +1,4 @@
-"""What differs between two versions of an object, place by place; items of lists are matched by what names them."""
+"""Compares two versions of an object, path by path; items of lists are matched by their keys."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import msgspec
 from trainc.basics.jsonvalues import Json, Path
 
 KEYS = ("name", "mountPath", "containerPort", "key", "manager")
-"""What tells items of a list apart, in this order."""
+"""The keys of list items, in order of preference."""
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One difference: ``path`` leads as far as there is something new, ``old_path`` as far as there was something old.
+    """One difference: ``path`` is the path in the new object as far as it exists, ``old_path`` that in the old one.
 
-    ``new`` and ``old`` are the values, None where there is none. ``name`` is the full path of the value: that of the
-    new object, or of the old one for what is gone.
+    ``new`` and ``old`` are the values or None. ``name`` is the full path of the value: in the new object, or in the old
+    one for a removed value.
     """
 
     path: Path
@@ -28,7 +28,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def changes(new: Json, old: Json, path: Path = (), old_path: Path | None = None) -> Iterator[Change]:
-    """Yield the smallest values that differ, in order of the new object, what is gone after its siblings.
+    """Yield the smallest values that differ, in order of the new object, removed values after their siblings.
 
     ``path`` and ``old_path`` (the same unless given) lead to the two values and are put before every path. Another
     order of the same items is one change of their list.
@@ -56,7 +56,7 @@ def changes(new: Json, old: Json, path: Path = (), old_path: Path | None = None)
 
 
 def undone(data: Json, change: Change) -> Json:
-    """Return data, the new object, with one of its changes taken back."""
+    """Return data, the new object, with one of its changes reverted."""
     if len(change.path) < len(change.name):  # it is gone
         return _at(data, change.path, lambda owner: _with(owner, change.name[-1], change.old))
     if len(change.old_path) < len(change.path):  # it is new
@@ -65,7 +65,7 @@ def undone(data: Json, change: Change) -> Json:
 
 
 def _at(value: Json, path: Path, edit: Callable[[Json], Json]) -> Json:
-    """Return a copy of value in which what is at path is what edit makes of it."""
+    """Return a copy of value with ``edit`` applied to the value at path."""
     if not path:
         return edit(value)
     key, rest = path[0], path[1:]
@@ -99,7 +99,7 @@ def same(one: Json, other: Json) -> bool:
 
 
 def _aligned(new: list[Json], old: list[Json]) -> list[tuple[str | int | None, str | int | None]] | None:
-    """Return the indexes of the same items, or None where nothing tells which these are."""
+    """Return the indexes of matching items, or None if they cannot be matched."""
     keys, old_keys = [key_of(item) for item in new], [key_of(item) for item in old]
     named = None not in keys and None not in old_keys
     if named and len({*keys}) == len(keys) and len({*old_keys}) == len(old_keys):
@@ -118,7 +118,7 @@ def _reordered(pairs: list[tuple[str | int | None, str | int | None]]) -> bool:
 
 
 def holds(value: Json, wanted: Json) -> bool:
-    """Tell whether a value is the one wanted, or has it somewhere inside; of numbers that would be chance."""
+    """Tell whether a value equals the one wanted or, except for numbers, contains it."""
     if same(value, wanted):
         return True
     if not isinstance(wanted, str | dict | list):
@@ -128,7 +128,7 @@ def holds(value: Json, wanted: Json) -> bool:
 
 
 def is_text_of(made: Change, given: Change) -> bool:
-    """Tell whether a text has changed as a number of the inputs has, such as a variable with the number of nodes."""
+    """Tell whether a text has changed like a number in the inputs, such as a variable with the number of nodes."""
     pairs = ((made.new, given.new), (made.old, given.old))
     return given.old is not None and all(
         isinstance(text, str) and isinstance(number, int | float) and text == str(number)
@@ -138,14 +138,14 @@ def is_text_of(made: Change, given: Change) -> bool:
 
 
 def contains(made: Json, given: Json) -> bool:
-    """Tell whether something made has a value of trainc.yaml in it, a text also as a part of a text."""
+    """Tell whether a generated value contains a value of trainc.yaml, or a text that contains it."""
     if isinstance(made, str) and isinstance(given, str) and given:
         return given in made
     return given is not None and made is not None and holds(given, made)
 
 
 def key_of(item: Json) -> tuple[str, Json] | None:
-    """Return what tells an item of a list apart, or None."""
+    """Return the key and its value that identify a list item, or None."""
     if isinstance(item, dict):
         for key in KEYS:
             value = item.get(key)
@@ -155,7 +155,7 @@ def key_of(item: Json) -> tuple[str, Json] | None:
 
 
 def counterpart(value: Json, root: Json, path: Path) -> Path:
-    """Return the path in value that path is in root, items of lists matched by key; as far as there is one."""
+    """Return the path in value that corresponds to path in root, as far as it exists; list items match by key."""
     out: list[str | int] = []
     for step in path:
         if isinstance(root, dict) and isinstance(step, str):

@@ -28,7 +28,7 @@ _PLAIN = lazy(
 _PLAIN_KEY = lazy(r"[A-Za-z][A-Za-z0-9/._-]*")
 _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 
-# What may stand in a file as it is, besides ASCII. Not here, so escaped: control characters, blanks other than
+# Characters besides ASCII that need no escape. Not here, so escaped: control characters, blanks other than
 # the space, line and paragraph separators, byte order marks, invisible and direction-changing characters. A
 # fixed list: what Python calls printable changes from version to version.
 _HIGH = (
@@ -65,9 +65,9 @@ def emit(data: JsonObject) -> str:
 
 
 def emit_inert(data: JsonObject) -> str:
-    """Write one object for a terminal or a log, as ``emit`` does: data in it that a CI runner obeys is quoted.
+    """Write one object for a terminal or a log, as ``emit`` does, but quote commands to a CI runner.
 
-    Strings with a command in them stand in double quotes, the command broken up by an escape.
+    Strings that contain a command are double-quoted, and an escape breaks up the command.
     """
     text = emit(data)
     if not suspicious(text) or not (COMMAND.search(text) or LINE_COMMAND.search(text)):
@@ -82,7 +82,7 @@ def emit_inert(data: JsonObject) -> str:
 
 
 def _without_commands(value: Json, mark: str, held: list[str]) -> Json:
-    """Return a value with a word in place of each string that holds a command; ``held`` gets the string."""
+    """Return a value with a placeholder for each string that contains a command; ``held`` gets the string."""
     if isinstance(value, dict):
         return {key: _without_commands(child, mark, held) for key, child in value.items()}
     if isinstance(value, list):
@@ -106,14 +106,14 @@ def emit_file(data: JsonObject, header_lines: tuple[str, ...] = ()) -> bytes:
 
 
 def visible(text: str) -> str:
-    """Return text with an escape for each character that may not stand raw in a comment."""
+    """Return text with an escape for each character that is not allowed in a comment."""
     if _is_visible(text):
         return text
     return _NOT_SINGLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def _is_visible(text: str) -> bool:
-    """Tell whether a text may stand in a file as it is."""
+    """Tell whether a text needs no escapes."""
     return text.isprintable() if text.isascii() else not _NOT_SINGLE.search(text)
 
 
@@ -183,7 +183,7 @@ def _sequence(items: list[Any], level: _Level, out: list[str]) -> None:
 
 
 def _collection(value: Any, level: _Level, is_data: bool, out: list[str]) -> None:
-    """Write a mapping or list that is not empty. The text of one that many objects share is remembered."""
+    """Write a mapping or list that is not empty. The text of one that many objects share is cached."""
     remembered = known(value)
     key = level.newline if is_data else level
     if remembered is not None and (text := remembered.get(key)) is not None:
@@ -200,7 +200,7 @@ def _collection(value: Any, level: _Level, is_data: bool, out: list[str]) -> Non
 
 
 def _scalar(value: Json) -> str:
-    """Write anything but a string; of collections only the empty ones come here."""
+    """Write a scalar other than a string, or an empty collection."""
     if value is True or value is False:
         return "true" if value else "false"
     if isinstance(value, int):
@@ -265,7 +265,7 @@ def _one_line(text: str) -> str | None:
 
 
 _INLINE: Final = Remembered(_one_line, 8192)
-"""How a text is written; None for one of several lines, whose look depends on its place."""
+"""The written form of a text; None for one of several lines, whose form depends on its indentation."""
 
 _TOP: Final = _Level("\n")
 

@@ -20,7 +20,7 @@ _WORDS: dict[str, Json] = {"true": True, "false": False, "null": None}
 
 
 def read_json(text: str, start: int = 0) -> tuple[Json, list[Problem], int, dict[Path, int]] | None:
-    """Read one value from start on; return None if it is not JSON.
+    """Read one value that begins at start; return None if it is not JSON.
 
     Returns the value, what is wrong with it, where it ends, and the code point where each key or list item starts.
     Raises Refused (TC001, TC004, TC012) where a value is JSON but cannot be used.
@@ -36,13 +36,13 @@ def read_json(text: str, start: int = 0) -> tuple[Json, list[Problem], int, dict
 
 
 def skip_space(text: str, start: int) -> int:
-    """Return the offset of the first character from start on that is not JSON's white space."""
+    """Return the offset of the first character at or after start that is not white space in JSON."""
     match = _SPACE.match(text, start)
     return match.end() if match else start
 
 
 class _Reader:
-    """Reads one value; ``path`` leads to the part that is being read. Raises ValueError for what is not JSON."""
+    """Reads one value; ``path`` leads to the part that is being read. Raises ValueError if it is not JSON."""
 
     def __init__(self, text: str) -> None:
         self.text = text

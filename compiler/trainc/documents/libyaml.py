@@ -26,7 +26,7 @@ Read = Callable[[], Any]
 T = TypeVar("T")
 
 ERRORS = YAMLError, UnicodeEncodeError
-"""What reading an event may raise; ``syntax_error`` takes it."""
+"""The errors that reading an event may raise, for ``syntax_error``."""
 
 _BOM = "\ufeff"
 _INNER_BOM = lazy(r"(?<=[\n\r\u0085\u2028\u2029])\ufeff|\A\ufeff")
@@ -40,7 +40,7 @@ _QUOTED_REST = lazy(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _PAIR = lazy(r"\\(.)", re.DOTALL)
 _SLASH_ESCAPE = lazy(r'"[^"\\]*+(?:\\[^/][^"\\]*+)*+\\/')
 _MOST_READ = 1_500_000
-"""Characters that all attempts to read a text may read together."""
+"""The most characters that all attempts to read a text may read together."""
 
 
 def open_events(text: str, masks: str = "") -> Read:
@@ -81,7 +81,7 @@ def _slash_checked(read: Read, text: str) -> Any:
 def with_masks(text: str, parse: Callable[[str, str], T]) -> T:
     """Call ``parse(text, masks)``, again with masks in text where libyaml refuses what go-yaml reads.
 
-    Masks are as long as what they stand for, so all positions stay. Raises Refused for every error of the parser.
+    Masks are as long as the masked text, so positions do not change. Raises Refused for every error of the parser.
     """
     masks, offset, read = "", 0, 0
     while read <= _MOST_READ:
@@ -120,7 +120,7 @@ def _free_characters(text: str) -> str:
 
 
 class Scalar(msgspec.Struct, frozen=True, eq=False):
-    """Where a scalar begins and ends, its style, and whether the event before it is a scalar, too."""
+    """The begin, end and style of a scalar; ``follows``: the event before it is a scalar, too."""
 
     begin: int
     end: int
@@ -148,7 +148,7 @@ def is_bare(event: Any, text: str) -> bool:
 
 
 def syntax_error(error: Exception, text: str) -> Refused:
-    """Turn an error of libyaml, or of encoding text for it, into a refusal with go-yaml's message."""
+    """Convert an error of libyaml, or of encoding text for it, to a Refused with go-yaml's message."""
     if isinstance(error, UnicodeEncodeError):
         return Refused(Problem("TC001", (), "bytes that are not UTF-8"), error.start)
     marked: Any = error
@@ -178,7 +178,7 @@ def _quoted(text: str) -> Iterator[tuple[int, int]]:
 
 
 _HASH = lazy(r"(?<!\S)#")
-"""What begins a comment, unless it is inside a scalar or another comment."""
+"""The begin of a comment, unless it is inside a scalar or another comment."""
 
 _REST = lazy("[^\n\r\u0085\u2028\u2029]*")
 

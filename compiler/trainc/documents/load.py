@@ -27,13 +27,13 @@ _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
 _BLANK = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)+[ \t]*")
 
 NAMELESS = {row.kind: row.stage for row in INPUTS if row.stage}
-"""Where an API server refuses a custom resource without a name."""
+"""The stage at which an API server rejects a custom resource without a name."""
 
 
 class _Unit(msgspec.Struct, frozen=True, eq=False):
     """One document of a text: a List counts as one.
 
-    ``large`` is where it begins if an object in it may be too large: computing other marks of such a text takes long.
+    ``large`` is its begin if an object in it may be too large: other marks of such a text are slow to compute.
     """
 
     data: Json
@@ -74,7 +74,7 @@ def load(source: Source) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
 
 
 def _bounded(units: Iterator[_Unit]) -> Iterator[_Unit]:
-    """Yield the units that have content, and after MAX_DOCUMENTS of any kind a refusal of the next one."""
+    """Yield the units that have content; after MAX_DOCUMENTS, an error for the next one."""
     for number, unit in enumerate(units):
         if number == MAX_DOCUMENTS:
             mark = unit.marks().get((), START)
@@ -91,7 +91,7 @@ def _finding(document: Document, problem: Problem) -> Finding:
 
 
 def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:
-    """Open Lists and share out the problems; those of a List itself come with an object that no one can use."""
+    """Open Lists and assign the problems to their objects; those of a List itself come with an unusable object."""
     if any(problem.fatal and not problem.path for problem in unit.problems):
         yield (), unit.data, unit.problems
         return
@@ -197,7 +197,7 @@ def _units(source: Source) -> Iterator[_Unit]:
 
 
 def _json_units(text: str, lines: Lines) -> tuple[list[_Unit], int]:
-    """Return the JSON values at the start of a text, one after the other, and where YAML has to go on."""
+    """Return the JSON values at the start of a text, and the offset at which YAML continues."""
     if not text.lstrip().startswith("{"):
         return [], 0
     from trainc.documents.json import read_json, skip_space
@@ -237,7 +237,7 @@ def _yaml_unit(chunk: str, begin: int, lines: Lines) -> _Unit:
 
 
 def _chunks(text: str, start: int) -> Iterator[tuple[int, int, str]]:
-    """Cut text at its ``---`` lines: begin, end, and what follows a ``---`` where that spoils the document."""
+    """Cut text at its ``---`` lines: begin, end, and the text after a ``---`` if that makes the document invalid."""
     begin, junk = start, ""
     for match in _SEPARATOR.finditer(text[start:] if start else text):
         rest = match[1].strip()

@@ -1,4 +1,4 @@
-"""Where things are in a text: lines and columns of offsets, the marks of paths, and the characters of strings."""
+"""Positions in a text: lines and columns of offsets, the marks of paths, and the characters of strings."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ class Lines(msgspec.Struct, frozen=True, eq=False, dict=True):
         return Mark(line, max(offset - starts[line - 1], 0) + 1)
 
     def offset(self, mark: Mark) -> int:
-        """Return the offset of a mark; -1 where the text has no such line."""
+        """Return the offset of a mark; -1 if the text has no such line."""
         starts = self._starts
         return starts[mark.line - 1] + mark.column - 1 if mark.line <= len(starts) else -1
 
     def marks(self, offsets: Callable[[], Mapping[Path, int]], begin: int) -> Marks:
-        """Return the marks of a document that begins at an offset of the text, given the offsets in it by path."""
+        """Return the marks of a document that begins at ``begin``; ``offsets`` returns the offsets in it by path."""
         return Once(lambda: {path: self.mark(begin + offset) for path, offset in offsets().items()})
 
 
 def divide(marks: Marks, prefixes: Collection[Path]) -> dict[Path, Marks]:
-    """Return the marks of the parts of a document at some paths, each as those of a document; no part is in another."""
+    """Return the marks of the parts of a document at some paths, relative to the part; parts do not overlap."""
 
     def parts() -> dict[Path, dict[Path, Mark]]:
         found: dict[Path, dict[Path, Mark]] = {prefix: {} for prefix in prefixes}
@@ -72,7 +72,7 @@ def divide(marks: Marks, prefixes: Collection[Path]) -> dict[Path, Marks]:
 
 
 class Moved(msgspec.Struct, frozen=True, eq=False):
-    """The marks of a document, of which that of ``path`` is moved to a character of the string at path."""
+    """The marks of a document, with the mark of ``path`` moved to a character of the string there."""
 
     document: Document
     path: Path
@@ -91,7 +91,7 @@ class Moved(msgspec.Struct, frozen=True, eq=False):
 
 
 def within(document: Document, path: Path, offset: int) -> Document:
-    """Return the document with the mark of path moved to a character of the string at path.
+    """Return the document with the mark of path moved to a character of the string there.
 
     ``offset`` counts code points. Where the string cannot be found in the text, the mark stays at its key.
     """
@@ -102,7 +102,7 @@ _CODE_DIGITS = {"x": 2, "u": 4, "U": 8}
 
 
 def _character(text: str, mark: Mark, value: str, offset: int, *, key: bool) -> Mark | None:
-    """Return the mark of a character of a value, given that of the value; ``key``: it is that of the key before it.
+    """Return the mark of a character of the value at a mark; ``key``: of the value after the key at the mark.
 
     None where the string cannot be found in the text.
     """
@@ -112,12 +112,12 @@ def _character(text: str, mark: Mark, value: str, offset: int, *, key: bool) -> 
         return None
     order = sum(1 for char in value[:offset] if not char.isspace())
     offsets = list(_block(text, scalar) if scalar.style in ("|", ">") else _flow(text, scalar))
-    # Behind the end, where more was expected, stands the last character.
+    # An offset after the end, where more was expected, is that of the last character.
     return Lines(text).mark(offsets[min(order, len(offsets) - 1)]) if offsets else None
 
 
 def unquoted(document: Document, path: Path) -> str | None:
-    """Return the text of the plain scalar at a path as it is written, or None where there is no plain scalar."""
+    """Return the source text of the plain scalar at a path, or None if there is no plain scalar."""
     mark = document.marks().get(path)
     if mark is None:
         return None
@@ -151,7 +151,7 @@ def _scalars(text: str) -> tuple[Lines, list[Scalar]]:
 
 
 def _block(text: str, scalar: Scalar) -> Iterator[int]:
-    """Yield the offsets of the characters of a block scalar, blanks left out; its first line is the indicator's."""
+    """Yield the offsets of the characters of a block scalar without blanks; its first line is the indicator's."""
     header = text.find("\n", scalar.begin, scalar.end)
     for index in range(header if header >= 0 else scalar.end, scalar.end):
         if not text[index].isspace():
@@ -159,7 +159,7 @@ def _block(text: str, scalar: Scalar) -> Iterator[int]:
 
 
 def _flow(text: str, scalar: Scalar) -> Iterator[int]:
-    """Yield the offsets of the characters of a plain or quoted scalar, blanks left out."""
+    """Yield the offsets of the characters of a plain or quoted scalar without blanks."""
     style, index, last = scalar.style, scalar.begin + bool(scalar.style), scalar.end - bool(scalar.style)
     while index < last:
         char, size = text[index], 1
@@ -173,7 +173,7 @@ def _flow(text: str, scalar: Scalar) -> Iterator[int]:
 
 
 def _escape(text: str, index: int) -> tuple[str, int]:
-    """Return what an escape stands for, a blank or not, and its length; nothing for the first half of a pair."""
+    """Return a blank or another character for an escape, and its length; '' for a high surrogate."""
     letter = text[index + 1]
     if letter in _CODE_DIGITS:
         size = _CODE_DIGITS[letter]

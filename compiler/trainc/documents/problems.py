@@ -1,4 +1,4 @@
-"""What the readers of YAML and JSON report, and how large documents may be (TC012)."""
+"""The problems that the readers of YAML and JSON report, and the size limits of documents (TC012)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trainc.basics.jsonvalues import Json, Path
 from trainc.findings.fault import Fault
 
 CONVERTING = "error converting YAML to JSON: "
-"""How sigs.k8s.io/yaml begins each of its errors."""
+"""The beginning of each error of sigs.k8s.io/yaml."""
 
 
 MAX_DOCUMENTS = 100_000
@@ -33,7 +33,7 @@ TOO_DEEP = f"more than {MAX_DEPTH} collections inside each other"
 
 
 class Problem(Fault, frozen=True):
-    """Something wrong in a document that is being read; ``fatal`` where the value at the path cannot be used."""
+    """An error in a document that is being read; ``fatal`` if the value at the path cannot be used."""
 
     fatal: bool = True
 
@@ -66,7 +66,7 @@ def measure(value: Json) -> tuple[int, int]:
 
 
 def excess(value: Json) -> str | None:
-    """Return in what way an object is larger than any that a cluster could store, or None."""
+    """Return the limit that an object exceeds so that no cluster could store it, or None."""
     waiting = [value]
     nodes = 0
     while waiting:

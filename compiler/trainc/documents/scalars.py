@@ -1,4 +1,4 @@
-"""How each YAML reader takes a plain (unquoted) scalar.
+"""The values of plain (unquoted) scalars for different YAML readers.
 
 Kubernetes reads YAML 1.1 in the dialect of go.yaml.in/yaml v2 and then turns it
 into JSON (sigs.k8s.io/yaml v1.6.0); ``kubernetes`` is that reading, and ``core`` the
@@ -26,7 +26,7 @@ Scalar: TypeAlias = bool | int | float | str | None
 STR, INT, FLOAT, BOOL, NULL = "str", "int", "float", "bool", "null"
 
 HINTS = frozenset("+-.0123456789yYnNtTfFoO~")
-"""First characters of every plain scalar that any reader may take for something other than a string."""
+"""The first characters of every plain scalar that any reader may resolve to something other than a string."""
 
 TAG_PREFIX = "tag:yaml.org,2002:"
 
@@ -112,7 +112,7 @@ def resolve_tagged(tag: str, text: str) -> Scalar:
 
 
 def to_json(value: Scalar) -> Scalar:
-    """Return a finite value as it is after Go has written it as JSON and read it back.
+    """Return a finite value after a round trip through Go's JSON.
 
     Floats without a fraction become integers (``4.0`` is 4), integers beyond 64 bits with sign become floats.
     """
@@ -179,7 +179,7 @@ class Reading(msgspec.Struct, frozen=True):
     """An untagged plain scalar as Kubernetes reads it.
 
     ``raw`` is the value before JSON (a key is made of it), ``value`` the one after; ``finite`` is false for NaN
-    and infinities, which JSON does not have; ``other`` says what YAML 1.2 makes of it where that differs.
+    and infinities, which JSON does not have; ``other`` is the value in YAML 1.2 if that differs.
     """
 
     raw: Scalar
@@ -215,7 +215,7 @@ def describe(value: Scalar) -> str:
 
 
 def ambiguous(path: Path, text: str, reading: Reading, *, key: str | None = None) -> Problem:
-    """Return the problem of a plain scalar, or a key, that readers of YAML take differently."""
+    """Return the problem of a plain scalar, or a key, that YAML readers resolve differently."""
     ours = describe(reading.value) if key is None else f'the key "{key}"'
     others = f"YAML 1.2 readers as {describe(core(text))}"
     if key is not None or isinstance(reading.value, str):

@@ -1,6 +1,6 @@
-"""What is probably wrong with a text that is not YAML: the usual mistakes, each with its own position and hint.
+"""Finds the usual mistakes in a text that is not YAML, each with its position and a hint.
 
-libyaml reports the first character that it cannot use. That is often lines after the mistake, or says little of it.
+libyaml reports the first character that it cannot use, which is often lines after the mistake.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from trainc.findings.display import invisible
 
 _CONFLICT = re.compile(r"^(?:<{7} |>{7} |={7}$).*", re.M)
 _TEXT = re.compile(r"""\"[^"]*\"|'[^']*'|#.*""")
-"""Parts of a line that may hold any character."""
+"""Parts of a line that may contain any character."""
 
 _INDENTATION = "keys of one mapping need the same indentation"
 

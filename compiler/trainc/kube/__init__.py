@@ -1,1 +1,1 @@
-"""What Kubernetes itself defines: quantities, names, Go's reading and writing of objects, merging, plain scalars."""
+"""Definitions of Kubernetes: quantities, names, Go's decoding and encoding of objects, strategic merge."""

@@ -52,7 +52,7 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 
 RANK: dict[str, int] = {name: rank for rank, name in enumerate(name for group in _GROUPS for name in group)}
-"""Field name to place in the order."""
+"""The position of each field name in the order."""
 
 DATA_MAPS = frozenset(
     {

@@ -1,4 +1,4 @@
-"""How Go spells values: numbers as encoding/json writes them, anything as fmt's %v prints it; its integers."""
+"""Go's spelling of values: numbers as encoding/json writes them, any value as fmt's %v prints it; its integers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def json_literal(value: Json) -> str:
         return str(value)
     if isinstance(value, float):
         return float_literal(value)
-    return "{}"  # no list and no mapping is a quantity, whatever it holds
+    return "{}"  # no list or mapping is a quantity
 
 
 def float_literal(value: float) -> str:
@@ -118,7 +118,7 @@ def _utf8(text: str) -> bytes:
 
 
 def decimal(value: Any) -> Decimal:
-    """Return a number, its digits, or sign, digits and exponent as a Decimal: hardly any run needs the library."""
+    """Return a number, its digits, or sign, digits and exponent as a Decimal; few runs need the library."""
     from decimal import Decimal
 
     return Decimal(value)

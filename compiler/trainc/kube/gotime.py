@@ -31,7 +31,7 @@ _CYCLE = 400
 
 
 class TimeError(ValueError):
-    """A text is no time; the message is Go's."""
+    """A text that is not a time; the message is Go's."""
 
 
 def normalize_time(text: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What Go makes of JSON: decoding into the typed structs of an API, and encoding them again.
+"""Go's JSON: decoding into the typed structs of an API, and encoding them again.
 
 data/gotypes.json is the table of structs, printed by tests/oracle/gotypes from
 the pinned modules: per struct its fields with kind, omission flags and patch
@@ -32,7 +32,7 @@ RESOURCE_REQUIREMENTS = "v1.ResourceRequirements"
 _APPLY = "ApplyConfiguration"
 _INTEGERS = {"int": 64, "int32": 32, "int64": 64}
 _PLAIN: dict[str, type] = {"string": str, "bool": bool}
-"""Kinds of which every value of the type is one, and is written as it is."""
+"""Kinds whose values are all values of the Python type, written unchanged."""
 
 
 class GoDecodeError(ValueError):
@@ -108,7 +108,7 @@ def apply_configuration(data: Json, type_name: str) -> Json:
 
 
 class _Mismatch(Exception):
-    """A value of another shape than the Go type's. Go remembers the first and goes on, unless it is ``fatal``."""
+    """A value that does not fit the Go type. Go keeps the first error and continues, unless it is ``fatal``."""
 
     def __init__(self, text: str, go_type: str = "", *, fatal: bool = False) -> None:
         super().__init__(text)
@@ -174,7 +174,7 @@ class _Codec(NamedTuple):
 
 
 _Run: TypeAlias = tuple[type | None, bool, Callable[[Json], Json], Callable[[Json], bool] | None, str]
-"""How a field is read: the type of values that stay as they are, whether falsy ones go, and for all others the way."""
+"""How a field is read: the type of unchanged values, whether falsy ones are dropped, and the codec of all others."""
 
 
 @cache
@@ -351,7 +351,7 @@ def _integer(bits: int, go_type: str) -> Callable[[Json], Json]:
 
 
 def _json_kind(data: Json, *, literal: bool = False) -> str:
-    """Call a value as Go's errors do."""
+    """Return the name of a value's type in Go's errors."""
     if isinstance(data, bool):
         return "bool"
     if isinstance(data, int | float):

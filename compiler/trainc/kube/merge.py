@@ -23,11 +23,11 @@ RESOURCES = "resourceRequirementsPatchMeta"
 
 
 class MergeError(ValueError):
-    """A patch that strategic merge cannot apply; the message is Go's, or says the same where Go prints its own data."""
+    """A patch that strategic merge cannot apply; the message is Go's, or similar where Go prints its own data."""
 
 
 class _Meta(NamedTuple):
-    """What the tags of a field say: the kind below it, its strategies, its merge key."""
+    """The tags of a field: the kind below it, its strategies, its merge key."""
 
     kind: str
     strategy: str
@@ -91,7 +91,7 @@ def _merge_map(original: Mapping[str, Json], patch: Mapping[str, Json], kind: st
 
 
 def _directed(patch: Mapping[str, Json]) -> JsonObject:
-    """Return what a mapping with a $patch directive leaves."""
+    """Return the result of a mapping with a $patch directive."""
     directive = patch[_DIRECTIVE]
     if directive == "replace":
         return {key: value for key, value in patch.items() if key != _DIRECTIVE}
@@ -101,7 +101,7 @@ def _directed(patch: Mapping[str, Json]) -> JsonObject:
 
 
 def _retain_keys(result: JsonObject, change: JsonObject) -> None:
-    """Apply $retainKeys: nothing else of the original stays."""
+    """Apply $retainKeys: all other keys of the original are removed."""
     if _RETAIN_KEYS not in change:
         return
     names = change.pop(_RETAIN_KEYS)
@@ -178,7 +178,7 @@ def _merge_member_list(original: Json, patch: list[Json], meta: _Meta) -> list[J
 
 
 def _special_items(original: list[Json], patch: list[Json], key: str) -> tuple[list[Json], list[Json]]:
-    """Carry out the items of a patch that are directives; return both lists without what they name."""
+    """Apply the directives among the items of a patch; return both lists without the items that they name."""
     plain: list[Json] = []
     replace = False
     before = list(original)
@@ -223,7 +223,7 @@ def _in_order(merged: list[Json], patch: list[Json], original: list[Json], key: 
 
 
 def _sorted_like(items: list[Json], order: list[Json], key: str) -> list[Json]:
-    """Sort items, stably, by their first place in order; items that are marked for deletion go last."""
+    """Sort items, stably, by their first position in order; items that are marked for deletion go last."""
 
     def place(item: Json) -> tuple[bool, int]:
         at = _index(order, _key(item, key), key)
@@ -326,7 +326,7 @@ def _unique(items: list[Json]) -> list[Json]:
 
 
 def _index(items: list[Json], wanted: Json, key: str) -> int | None:
-    """Return the first place of an item whose key (or, without a key, which itself) is wanted."""
+    """Return the first index of an item whose key (or, without a key, which itself) is wanted."""
     for at, item in enumerate(items):
         if key and not (isinstance(item, dict) and key in item):
             continue

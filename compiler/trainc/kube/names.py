@@ -1,4 +1,4 @@
-"""Which names, labels and annotations Kubernetes accepts, with its own words for those it refuses.
+"""Validates names, labels and annotations as Kubernetes does, with its texts.
 
 Source: k8s.io/apimachinery v0.36.2, pkg/util/validation, pkg/api/validate/content
 and pkg/api/validation. Lengths count bytes of UTF-8, as in Go. An empty tuple

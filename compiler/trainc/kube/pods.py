@@ -1,4 +1,4 @@
-"""Pods: what an API server fills in of the Jobs and pods that controllers create, and what a pod requests of a node.
+"""Pods: the defaults of the Jobs and pods that controllers create, and the requests of a pod.
 
 Sources: k8s.io/kubernetes v1.34 pkg/apis/core/v1/defaults.go, pkg/apis/batch/v1/defaults.go (and what is generated of
 the defaults in their types), the admission plugins DefaultTolerationSeconds and ServiceAccount, and PodRequests of
@@ -67,7 +67,7 @@ def default_job(job: JsonObject) -> JsonObject:
 
 
 def _failure_rule(given: JsonObject) -> JsonObject:
-    """Return a rule whose conditions ask for status True where they ask for none, or for the empty one."""
+    """Return a rule whose conditions have status True by default."""
     if "onPodConditions" not in given:
         return given
     asked: list[Json] = [{**each, "status": each.get("status") or "True"} for each in objects(given["onPodConditions"])]
@@ -88,7 +88,7 @@ def default_template(spec: JsonObject) -> JsonObject:
 
 
 def default_pod(spec: JsonObject) -> JsonObject:
-    """Return the spec of a pod, made of a template with defaults, with what only pods get."""
+    """Return the spec of a pod from a template with defaults, with the defaults that only pods get."""
     filled: JsonObject = {"enableServiceLinks": True, "serviceAccountName": "default", **spec}
     filled.setdefault("serviceAccount", filled["serviceAccountName"])
     for field in _CONTAINERS:
@@ -148,7 +148,7 @@ def _items(given: JsonObject, field: str) -> JsonObject:
 
 
 def _referring(given: JsonObject, field: str = "") -> JsonObject:
-    """Return what may refer to a field of the pod, directly or in a field of its own."""
+    """Return the values that may refer to a field of the pod, directly or in one of their fields."""
     if not field:
         return _within(given, "fieldRef", {"apiVersion": "v1"})
     value = given.get(field)
@@ -162,7 +162,7 @@ def _within(given: JsonObject, field: str, values: JsonObject) -> JsonObject:
 
 
 def _requesting(container: JsonObject) -> JsonObject:
-    """Return a container that requests what it is limited to, where it does not say otherwise."""
+    """Return a container whose requests default to its limits."""
     resources = as_object(container.get("resources"))
     limits = as_object(resources.get("limits"))
     if not limits:

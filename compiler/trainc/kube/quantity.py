@@ -1,4 +1,4 @@
-"""Resource quantities, number for number as k8s.io/apimachinery v0.36.2 has them (pkg/api/resource).
+"""Resource quantities, exactly as in k8s.io/apimachinery v0.36.2 (pkg/api/resource).
 
 A quantity is ``unscaled * 10**scale`` together with the format it was written
 in. Go holds small ones in an int64 and others in an inf.Dec; the two round and
@@ -50,7 +50,7 @@ _BINARY_SUFFIX = {0: "", **{exponent // 10: suffix for suffix, exponent in _BINA
 
 
 class QuantityError(ValueError):
-    """A text is no quantity; the message is Go's."""
+    """A text that is not a quantity; the message is Go's."""
 
 
 class Format(StrEnum):
@@ -204,7 +204,7 @@ class _Spelt(NamedTuple):
 
 
 def _narrow(spelt: _Spelt) -> Quantity | None:
-    """Return the quantity that Go holds in an int64, or None where it takes its slow path."""
+    """Return the quantity that Go holds in an int64, or None if Go uses its slow path."""
     _, sign, digits, decimals, exponent, style = spelt
     if style is Format.BINARY_SI:
         room = -1 if decimals else 15 - len(digits) - exponent * 3 // 10 - 1

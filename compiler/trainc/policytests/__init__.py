@@ -1,1 +1,1 @@
-"""The tests of admission policies: what a file of them says, and whether the policies given agree."""
+"""Tests of admission policies: reads them and runs them."""

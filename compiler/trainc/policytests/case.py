@@ -53,7 +53,7 @@ Expected = Literal["pass"] | Annotated[list[str | Failure], Meta(min_length=1)]
 
 
 class Test(Struct, frozen=True, forbid_unknown_fields=True):
-    """A test as it is written; operation is UPDATE by default where both objects are given, else CREATE."""
+    """A test in a file; operation defaults to UPDATE if it has both objects, else to CREATE."""
 
     name: Annotated[str, Meta(min_length=1)]
     expect: Annotated[dict[str, Expected], Meta(min_length=1)]
@@ -88,7 +88,7 @@ class Case(Struct, frozen=True, eq=False):
 
 
 def read(source: Source) -> tuple[tuple[Case, ...], tuple[Finding, ...]]:
-    """Return the tests of a file, and findings: TC507, and those of any YAML text. One with a fault is left out."""
+    """Return the valid tests of a file, and findings: TC507, and those of any YAML text."""
     data, document, findings = read_document(source)
     if has_errors(findings):
         return (), findings

@@ -1,4 +1,4 @@
-"""Runs tests of policies: each object is admitted as a cluster admits it, then the policies are asked about it."""
+"""Runs tests of policies: admits each object as a cluster does, then evaluates the policies for it."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ _VALIDATIONS: Path = ("spec", "validations")
 
 
 class Result(Struct, frozen=True):
-    """What a test gave: it passed if there is no finding."""
+    """The result of a test: it passed if it has no findings."""
 
     case: Case
     findings: tuple[Finding, ...] = ()
 
 
 class Run(Struct, frozen=True):
-    """The results of all tests, in order, and what no test shows."""
+    """The results of all tests, in order, and findings on what is not tested."""
 
     results: tuple[Result, ...]
     untested: tuple[Finding, ...] = ()
 
 
 class Platform(Struct, frozen=True, eq=False):
-    """What the tests meet: the policies, everything else, the kinds known."""
+    """The environment of the tests: the policies, all other objects, the registered kinds."""
 
     policies: Mapping[str, Document]
     documents: tuple[Document, ...]
@@ -55,7 +55,7 @@ class Platform(Struct, frozen=True, eq=False):
     set: PolicySet
 
     def asked(self, case: Case) -> tuple[Decision, ...]:
-        """Return what the policies say of a test's object."""
+        """Return the decisions of the policies about a test's object."""
         judges = self.set
         if case.given:
             given = {identity(document): document for document in map(_in_namespace, case.given)}
@@ -71,7 +71,7 @@ class Platform(Struct, frozen=True, eq=False):
 
 
 def load_platform(sources: Iterable[Source], crds: tuple[Source, ...] = ()) -> tuple[Platform, tuple[Finding, ...]]:
-    """Return what the tests meet, of the sources that any run meets and of CRDs, and what is wrong with it."""
+    """Return the environment of the tests, from the sources of a run and from CRDs, and findings."""
     documents: list[Document] = []
     findings: list[Finding] = []
     for source in sources:
@@ -114,7 +114,7 @@ def _result(case: Case, platform: Platform) -> tuple[Result, tuple[Decision, ...
 
 
 def stored_case(case: Case, registry: Registry) -> tuple[Case, tuple[Finding, ...]]:
-    """Return a test with its objects as a cluster would store them, and what a cluster refuses of them."""
+    """Return a test with its objects as a cluster would store them, and the errors that a cluster would report."""
     found: list[Finding] = []
     stored: list[Document | None] = []
     for document in (case.object, case.old):
@@ -166,7 +166,7 @@ def _unknown(case: Case, policies: Mapping[str, Document]) -> Iterator[Finding]:
 
 
 def _compared(case: Case, policy: str, expected: tuple[Failure, ...], decisions: list[Decision]) -> Iterator[Finding]:
-    """Yield what a policy does not say; where it says all that is expected, what it says beyond that."""
+    """Yield the expected results that a policy does not give; if it gives all of them, its other results."""
     said = [decision for decision in decisions if decision.outcome != "annotation"]
     place = (*case.path, "expect", policy)
     shown = "; ".join(dict.fromkeys(map(_shown, said))) or PASS

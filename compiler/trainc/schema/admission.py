@@ -1,4 +1,4 @@
-"""What an API server does with a create request for an object, but for webhooks, policies and CRD rules.
+"""Handles a create request as an API server does, without webhooks, policies and CRD rules.
 
 Source of the order: k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/customresource_handler.go (decoding) and
 pkg/registry/customresource (strategy.go, validator.go).
@@ -32,7 +32,7 @@ _NOT_CHECKED = (
 
 
 class Admitted(msgspec.Struct, frozen=True):
-    """An object as the server would go on with it, the paths of the unknown fields it dropped, and what is wrong.
+    """An object as the server would store it, the paths of the unknown fields that it dropped, and violations.
 
     ``readable``: a webhook's Go type can read it, if it has no violations.
     """
@@ -46,8 +46,8 @@ class Admitted(msgspec.Struct, frozen=True):
 def admit(resource: Resource, data: JsonObject, go: str = "", *, reads: bool = False) -> Admitted:
     """Decode, prune, default and validate an object as the API server does on create.
 
-    ``data`` is a whole object of the resource's kind. Where it cannot be decoded, it comes back as it was. ``go``: the
-    Go type from which a mutating webhook writes the object anew before it is stored or, with ``reads``, into which a
+    ``data`` is a whole object of the resource's kind, returned unchanged if it cannot be decoded. ``go``: the Go type
+    from which a mutating webhook writes the object again before it is stored or, with ``reads``, into which a
     validating one reads it.
     """
     named, dropped, refusal = read_metadata(data, namespaced=resource.namespaced)
@@ -78,7 +78,7 @@ def _without_status(resource: Resource, data: JsonObject) -> JsonObject:
 
 
 def _walk_status(resource: Resource, data: JsonObject) -> Failures:
-    """Return what is unknown in a status that nobody can set on create, and what Go cannot decode."""
+    """Return the unknown fields of a status, which the server ignores on create, and those that Go cannot decode."""
     failures: Failures = []
     schema = resource.schema.properties.get("status")
     if resource.status and "status" in data and schema is not None:
@@ -90,7 +90,7 @@ def _walk_status(resource: Resource, data: JsonObject) -> Failures:
 
 
 def _violations(resource: Resource, stored: JsonObject, failures: Failures) -> tuple[Violation, ...]:
-    """Return the violations of an object as it is stored; ``failures`` are those of the walk over it."""
+    """Return the violations of a stored object; ``failures`` are those of the walk over it."""
     metadata = stored.get("metadata", {})
     assert isinstance(metadata, dict), "Go has decoded it"
     if resource.native:
@@ -108,7 +108,7 @@ def _violations(resource: Resource, stored: JsonObject, failures: Failures) -> t
 
 
 def with_unchecked_rules(schema: Structural, found: tuple[Violation, ...]) -> tuple[Violation, ...]:
-    """Add what the server says when errors keep it from evaluating the CRD's rules."""
+    """Add the server's note that errors keep it from evaluating the CRD's rules."""
     if not any(violation.blocking for violation in found) or not has_rules(schema):
         return found
     note = Violation(
@@ -122,9 +122,9 @@ def with_unchecked_rules(schema: Structural, found: tuple[Violation, ...]) -> tu
 
 
 def check(schema: Structural, data: Json) -> tuple[Json, tuple[Path, ...], tuple[Violation, ...]]:
-    """Return data without unknown fields, their paths, and what is wrong; nothing is filled in.
+    """Return data without unknown fields, their paths, and violations; no defaults are set.
 
-    For files of trainc's own that have a structural schema.
+    For trainc's own files that have a structural schema.
     """
     failures: Failures = []
     pruned = node_of(schema, PRUNE).visit(data, failures)

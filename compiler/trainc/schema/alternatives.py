@@ -1,7 +1,7 @@
 """The keywords anyOf, oneOf, allOf and not, as checks of a walk (walk.py).
 
-Source of the rules: k8s.io/kube-openapi pkg/validation/validate, whose choice among alternatives is kept: where none
-fits, the failures are told of the one that came furthest.
+Source of the rules: k8s.io/kube-openapi pkg/validation/validate, with its choice among alternatives: if none fits, the
+failures of the one that passed the most checks are reported.
 """
 
 from __future__ import annotations
@@ -79,13 +79,13 @@ def _not(node: Node, negated: Node) -> Visit:
 
 
 def _best(nodes: list[Node], tried: list[Failures], value: Any) -> Failures:
-    """Return the failures of the alternative that came furthest, of the first such one."""
+    """Return the failures of the first alternative with the highest score."""
     scores = [_score(node, value) for node in nodes]
     return tried[scores.index(max(scores))]
 
 
 def _score(node: Node, value: Any) -> int:
-    """Count the checks that an alternative went through, as kube-openapi's MatchCount does."""
+    """Count the checks that an alternative passed, as kube-openapi's MatchCount does."""
     typed = bool(node.types or node.format)
     fits = mismatch(node.types, node.format, value) is None
     if value is None:

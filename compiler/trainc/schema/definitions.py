@@ -1,7 +1,7 @@
-"""From a CustomResourceDefinition to the kinds that it defines.
+"""Reads the kinds that a CustomResourceDefinition defines.
 
-Whether a cluster would accept the CRD is not judged, since one that is given has usually been accepted long ago. What
-trainc cannot read in it is a violation.
+trainc does not check whether a cluster would accept the CRD, since usually a cluster has. A part that trainc cannot
+read is a violation.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KIND: Final = ("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 
 
 class Definition(msgspec.Struct, frozen=True):
-    """What a CRD comes to: its kind in each served version, none where it cannot be read.
+    """The kind that a CRD defines in each served version; none if the CRD cannot be read.
 
     ``dropped``: paths of fields that a CRD does not have.
     """
@@ -71,7 +71,7 @@ def _resource(spec: Any, version: Any, schema: JsonObject) -> Resource:
 
 
 def _notes(schema: JsonObject, path: Path) -> Iterator[Violation]:
-    """Yield the keywords of a schema that mean nothing, and the patterns that no text is held against."""
+    """Yield the keywords of a schema that have no meaning, and the patterns that are not checked."""
     for key in schema:
         if key not in KEYWORDS and key not in PROSE:
             hint = suggest(key, KEYWORDS)

@@ -276,7 +276,7 @@ FORMATS: Final[dict[str, Callable[[str], bool]]] = {
 
 
 def known_format(type_name: str, form: str) -> str:
-    """Return the format as the API server takes it for a schema of that type ('' for none): '' where it ignores it."""
+    """Return the format that the API server checks for a schema of a type ('' for none), or '' if it ignores it."""
     if type_name in ("", "string"):
         return form if form.replace("-", "") in FORMATS else ""
     return form if form in {"integer": ("int32", "int64"), "number": ("float", "double")}.get(type_name, ()) else ""

@@ -1,4 +1,4 @@
-"""The one table of input kinds: what each is, whether its objects lie in a namespace, and what becomes of them.
+"""The table of input kinds: the role of each, and whether it is namespaced.
 
 Objects of any other kind are held against their schema, if kinds.py has one, and stand for objects in the cluster.
 """
@@ -19,7 +19,7 @@ RUNTIME: Final = "used by the jobs that name it"
 COMPANION: Final = "emitted with a runtime in whose file it is"
 POLICY: Final = "evaluated for every object that is emitted"
 DEFINITION: Final = "defines a kind"
-CLUSTER: Final = "stands for an object in the cluster"
+CLUSTER: Final = "represents an object in the cluster"
 REPLACED: Final = "not compiled: TrainJob has replaced it"
 
 _NO_RUNTIME = "a TrainJob with a TrainingRuntime of your own; Trainer ships none for"

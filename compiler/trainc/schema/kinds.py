@@ -78,7 +78,7 @@ def schema_for(kind: str) -> Structural:
 
 
 class Registry(msgspec.Struct, frozen=True, eq=False):
-    """The kinds of a run. ``given``: those of CRDs, in their served versions, by group and kind. Immutable."""
+    """The kinds of a run. ``given``: those of CRDs in the inputs, in their served versions, by group and kind."""
 
     given: Mapping[GroupKind, tuple[Resource, ...]] = msgspec.field(default_factory=dict)
 
@@ -90,18 +90,18 @@ class Registry(msgspec.Struct, frozen=True, eq=False):
         return self.given.get((group, kind), own)
 
     def find(self, group: str, version: str, kind: str) -> Resource | None:
-        """Return a kind in one version, or None where that is not known or not served."""
+        """Return a kind in one version, or None if that is unknown or not served."""
         return next((found for found in self.served(group, kind) if found.version == version), None)
 
     def kinds(self) -> tuple[GroupKind, ...]:
-        """Return group and kind of everything known, sorted."""
+        """Return group and kind of all kinds, sorted."""
         built_in = {(row["group"], row["kind"]) for row in _rows()} | {(resource(k).group, k) for k in KINDS}
         return tuple(sorted(built_in | set(self.given)))
 
 
 @cache
 def all_kinds(group: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the kinds of a group of which all are known, with their versions; empty for any other group.
+    """Return the kinds of a group, with their versions; empty unless all kinds of the group are known.
 
     Kubernetes 1.34's own groups, alpha and beta included, and the two that trainc compiles for.
     """
@@ -152,4 +152,4 @@ def _resource(row: Mapping[str, Any]) -> Resource:
 
 
 BUILT_IN = Registry()
-"""The kinds that are known where no CRD is given."""
+"""The kinds that need no CRD."""

@@ -4,7 +4,7 @@ The API server decodes metadata into its own Go struct before it looks at any sc
 
 Sources of the rules: k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/schema/objectmeta and
 customresource_handler.go; k8s.io/apimachinery v0.36 pkg/api/validation/objectmeta.go, as the create strategy of custom
-resources calls it. managedFields are not looked at: a server replaces what a request says there.
+resources calls it. managedFields are ignored: a server replaces them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NameRule = Callable[[str], tuple[str, ...]]
 _Visit = Callable[[JsonObject, Path, str], JsonObject]
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 _MANY = 4096
-"""How many labels and annotations are remembered: many objects have the same few."""
+"""How many labels and annotations are cached: many objects have the same few."""
 
 
 def _subdomain_prefix(prefix: str) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def known_fields() -> tuple[str, ...]:
 def read_metadata(data: JsonObject, *, namespaced: bool) -> tuple[JsonObject, tuple[Path, ...], Violation | None]:
     """Return data with its metadata as the API server decodes it, the paths dropped, and why it cannot be decoded.
 
-    Unknown and empty fields go, null is no value; a namespace goes where the kind has none.
+    Unknown, empty and null fields are dropped, and so is the namespace of a cluster-scoped kind.
     """
     if "metadata" not in data:
         return data, (), None
@@ -128,9 +128,9 @@ def object_meta_violations(
     path: Path = ("metadata",),
     name_rules: tuple[NameRule, NameRule] = SUBDOMAIN,
 ) -> tuple[Violation, ...]:
-    """Return what is wrong with metadata that Go has decoded and written again.
+    """Return the violations of metadata that Go has decoded and encoded.
 
-    ``namespaced``: the object lies in a namespace; one that is not said is the request's, and taken as good.
+    ``namespaced``: the object has a namespace; if it is absent, it is the request's, which is valid.
     ``name_rules``: for a name, and for the beginning of one.
     """
     found: list[Violation] = []
@@ -260,11 +260,11 @@ _FIELDS: Final[dict[str, Callable[[Any, Path], Iterator[Violation]]]] = {
     "ownerReferences": _owner_violations,
     "finalizers": _finalizer_violations,
 }
-"""What is wrong with a field of metadata, by the field."""
+"""The checks of fields of metadata, by the field."""
 
 
 class EmbeddedError(ValueError):
-    """An embedded object that cannot be decoded: ``violation`` says why."""
+    """An embedded object that cannot be decoded, and the violation."""
 
     def __init__(self, violation: Violation) -> None:
         super().__init__(violation.upstream)
@@ -300,7 +300,7 @@ def read_embedded(schema: Structural, data: Json) -> tuple[Json, tuple[Path, ...
 
 
 def embedded_violations(schema: Structural, data: Json) -> tuple[Violation, ...]:
-    """Return what is wrong with the type and the metadata of embedded objects."""
+    """Return the violations of the type and the metadata of embedded objects."""
     found: list[Violation] = []
 
     def check(value: JsonObject, path: Path, text: str) -> JsonObject:
@@ -320,9 +320,9 @@ def embedded_violations(schema: Structural, data: Json) -> tuple[Violation, ...]
 
 
 def _visit_embedded(schema: Structural, value: Any, place: tuple[Path, str], visit: _Visit) -> Any:
-    """Visit every embedded object, outermost first; what visit returns takes its place.
+    """Replace every embedded object with the result of ``visit``, outermost first.
 
-    A place is a path and the server's spelling of it, in which the keys of maps stand in brackets.
+    ``place`` is a path and the server's spelling of it, with the keys of maps in brackets.
     """
     path, text = place
     if isinstance(value, dict):

@@ -1,8 +1,8 @@
-"""What a Kubernetes API server does with its own kinds, which it decodes into Go's structs.
+"""Validates Kubernetes' own kinds as an API server does, which decodes them into Go's structs.
 
 Unlike custom resources, they are not validated against a schema: a value of another type cannot be decoded, an unknown
-field is dropped (kubectl and Argo CD ask for an error), null is an absent field, and a field that OpenAPI calls
-required is one that the kind's own validation asks for. Two list items of one key are a matter of server-side apply.
+field is dropped (kubectl and Argo CD request an error), null is an absent field, and a field that is required in
+OpenAPI is one that the kind's own validation requires. Only server-side apply rejects two list items with one key.
 
 Sources: k8s.io/apimachinery pkg/runtime/serializer/json and pkg/api/resource, k8s.io/kubernetes v1.34 pkg/apis.
 """

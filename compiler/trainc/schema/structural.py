@@ -36,7 +36,7 @@ class Structural(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True,
 
     @cached_property
     def type(self) -> str:
-        """The type, or '' where the schema says none (always so for int-or-string)."""
+        """The type, or '' if the schema has none (as for int-or-string)."""
         return str(self.keywords.get("type", ""))
 
     @cached_property
@@ -127,7 +127,7 @@ class Structural(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True,
 
 
 class Table:
-    """Rows of JSON, each made a Structural at its first use."""
+    """Rows of JSON, each parsed into a Structural on first use."""
 
     __slots__ = ("_nodes", "_rows")
 
@@ -144,7 +144,7 @@ class Table:
 
 
 def compiled(make: Callable[[Structural], Any], schema: Structural) -> Any:
-    """Return what make gives for schema, made at the first call."""
+    """Return ``make(schema)``, computed on the first call."""
     try:
         return schema.compiled[make]
     except KeyError:
@@ -234,7 +234,7 @@ def _add(rows: list[JsonObject], schema: Json, path: Path) -> int:
 
 
 def subschemas(schema: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
-    """Yield the schemas directly inside one that ``parse`` can read, as it is in the CRD, with their paths."""
+    """Yield the schemas directly inside a schema of a CRD that ``parse`` can read, with their paths."""
     for key, value in schema.items():
         if key == "properties" and isinstance(value, dict):
             found: list[tuple[Path, Json]] = [((key, name), sub) for name, sub in value.items()]

@@ -190,7 +190,7 @@ def _multiple_errors(limits: Mapping[str, Any], value: float) -> list[NumberErro
 class ListError(NamedTuple):
     """An item that breaks a list's type: its index, and the value or key that it repeats.
 
-    ``duplicate`` is False for an item that is no mapping in a list of mappings told apart by keys.
+    ``duplicate`` is False for an item that is not a mapping in a list of mappings with keys.
     """
 
     at: int

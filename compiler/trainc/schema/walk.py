@@ -25,7 +25,7 @@ from trainc.schema.values import NUMERIC, integers, is_member, list_errors, mism
 from trainc.schema.wording import LIST_TYPE, NUMBER, UNKNOWN, UNREADABLE, Failure, Failures, Visit
 
 OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
-"""What every Kubernetes object has, whether or not its schema says so."""
+"""The fields that every Kubernetes object has, even if its schema omits them."""
 
 _PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 _LIMITS = ("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
@@ -61,7 +61,7 @@ _ABSENT: Final = object()
 
 
 class Visits(dict[type, Visit]):
-    """How a value is visited, by its class; each is made when a value of the class is first met."""
+    """The visits of values by their class, each created for the first value of the class."""
 
     def __init__(self, make: Callable[[type], Visit]) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class Part:
         self.visits = Visits(visit)
 
     def visit(self, value: Any, failures: Failures) -> Any:
-        """Return a value as it is stored, and add what is wrong with it to ``failures``."""
+        """Return the stored form of a value, and add its failures to ``failures``."""
         return self.visits[value.__class__](value, failures)
 
     def visit_null_item(self, failures: Failures) -> Any:
@@ -114,11 +114,11 @@ def _visit_undescribed(cls: type) -> Visit:
 
 
 _ANYTHING: Final = Part(lambda _: _keep)
-"""What is stored as it is."""
+"""The classes of values that are stored unchanged."""
 
 _UNKNOWN: Final = Part(lambda _: _drop)
 _UNDESCRIBED: Final = Part(_visit_undescribed)
-"""What the schema says nothing about: mappings lose all fields, lists keep their length."""
+"""The node of values without a schema: mappings lose all fields, lists keep their length."""
 
 
 class _Plan(NamedTuple):
@@ -298,7 +298,7 @@ class Node(Part):
         return node_of(items, self.mode, self.go[2:] if self.go.startswith("[]") else "")
 
     def _respell(self, value: Any, failures: Failures) -> Any:
-        """Return a scalar as Go writes it; what Go may omit stays as it is, since the server removes nothing.
+        """Return a scalar as Go writes it; values that Go may omit are unchanged, since the server removes nothing.
 
         Raises GoDecodeError for a value that fits the schema and that Go cannot read.
         """
@@ -402,7 +402,7 @@ class Node(Part):
         return value
 
     def _check_required(self, value: dict[str, Any], stored: dict[str, Any], failures: Failures) -> None:
-        """Check that a mapping, as it is stored, has what is required; a native one may have it misspelled."""
+        """Check that a stored mapping has all required fields; a native one may have them misspelled."""
         for name in self.schema.keywords.get("required", ()):
             if name not in stored:
                 failures.append(Failure("required", value if self.mode.native else stored, self, name))
@@ -458,7 +458,7 @@ class Node(Part):
 
 
 def _shared(value: Json) -> Json:
-    """Return a default, which every object that lacks the field gets: nothing changes values in place."""
+    """Return a default, which all objects without the field share: values never change in place."""
     return last(value) if isinstance(value, dict | list) else value
 
 
@@ -488,7 +488,7 @@ def _with_faulty(
 
 
 def _check_of_whole(before: list[Visit], after: list[Visit]) -> Callable[[Any, Failures, int], None] | None:
-    """Return the check of a mapping or list, given where the failures of its parts start."""
+    """Return the check of a mapping or list that runs after the checks of its parts."""
     if not before and not after:
         return None
 

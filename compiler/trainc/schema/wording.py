@@ -1,4 +1,4 @@
-"""What a walk over a value finds (walk.py), and the words for it: ours, and the API server's own text.
+"""The failures of a walk over a value (walk.py), and their texts: ours, and the API server's.
 
 Source of the texts: k8s.io/kube-openapi pkg/validation/errors and k8s.io/apiextensions-apiserver v0.36
 pkg/apiserver/validation (which makes field errors of them).
@@ -35,7 +35,7 @@ LIST_KEYS: Final = "x-kubernetes-list-map-keys"
 
 
 class Failure:
-    """One thing that is wrong with a value. ``detail`` is more about it; ``steps`` lead to it, innermost first.
+    """One error of a value. ``detail`` depends on the keyword; ``steps`` lead to the value, innermost first.
 
     ``secondary``: it adds nothing to another failure of the same value.
     """
@@ -55,11 +55,11 @@ class Failure:
 
 Failures: TypeAlias = list[Failure]
 Visit: TypeAlias = Callable[[Any, Failures], Any]
-"""Returns a value as it is stored, ``_ABSENT`` for a field to drop, and adds what is wrong with it to the failures."""
+"""Returns the stored form of a value, ``_ABSENT`` for a field to drop, and adds to the failures."""
 
 
 class Violation(Fault, frozen=True):
-    """One thing that is wrong with an object, in our words and in the API server's.
+    """One error of an object, in our words and in the API server's.
 
     ``code`` is one of TC102..TC112. ``path`` leads to a value of the object (for a missing field, to what lacks it).
     ``upstream`` is the API server's own text, ``<path>: <type>: <value>: <detail>``; '' where it is unknown.
@@ -98,7 +98,7 @@ _FORMS = {
     "uri": "a URI",
     "uuid": "a UUID",
 }
-"""What people call a pattern or a format."""
+"""The names of patterns and formats in messages."""
 
 ARTICLES = {
     "object": "a mapping",
@@ -110,7 +110,7 @@ ARTICLES = {
 
 
 def violations(schema: Structural, failures: Iterable[Failure]) -> tuple[Violation, ...]:
-    """Return the violations that the failures of a walk over a value of schema stand for; the same text comes once."""
+    """Return the violations of the failures of a walk over a value of schema, each text once."""
     found: dict[str, Violation] = {}
     for failure in failures:
         if failure.keyword not in (UNKNOWN, UNREADABLE):
@@ -164,7 +164,7 @@ def _invalid(path: Path, value: str, detail: str) -> str:
 
 
 def _keyword(failure: Failure) -> Any:
-    """Return what the schema says for the keyword at fault."""
+    """Return the value in the schema of the failed keyword."""
     assert failure.node is not None
     return failure.node.schema.keywords[failure.keyword]
 
@@ -285,7 +285,7 @@ def _pattern(failure: Failure, path: Path) -> Violation:
 
 
 def quantity_hint(value: Any) -> str | None:
-    """Return the quantities that a text such as ``16GB`` or ``4 Gi`` may stand for, or None."""
+    """Return a hint with the quantities that a text such as ``16GB`` or ``4 Gi`` may mean, or None."""
     found = _AMOUNT.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         return None

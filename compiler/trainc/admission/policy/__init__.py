@@ -1,4 +1,4 @@
-"""Admission policies: ValidatingAdmissionPolicies and their bindings, decided as an API server decides them."""
+"""ValidatingAdmissionPolicies and their bindings, evaluated as an API server does."""
 
 from trainc.admission.policy.documents import Decision, Request
 from trainc.admission.policy.policyset import PolicySet

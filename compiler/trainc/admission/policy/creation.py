@@ -1,4 +1,4 @@
-"""Findings on policies and bindings themselves: what a server refuses of them, and what they miss of each other."""
+"""Findings on policies and bindings themselves: fields that a server rejects, and parts that do not fit together."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNCOMPILED, UNBOUND, DANGLING, NO_PARAMS, UNMATCHED = "TC512", "TC513", "TC514",
 
 
 def creation_findings(given: Sequence[Read], policies: Mapping[Document, Expressions]) -> tuple[Finding, ...]:
-    """Return what is to be said of policies and bindings before any request."""
+    """Return the findings on policies and bindings that do not depend on a request."""
     return tuple(chain(chain.from_iterable(_one(each, policies) for each in given), _between(given)))
 
 
@@ -51,7 +51,7 @@ def _finding(document: Document, refused: Refused) -> Finding:
 
 
 def _first(text: str) -> str:
-    """Return the message of an expression's first error, without cel-go's picture of the place."""
+    """Return the message of an expression's first error, without cel-go's excerpt of the source."""
     line = text.removeprefix("compilation failed: ").split("\n", 1)[0]
     head, mark, rest = line.partition(": ")
     return rest.partition(" ")[2] or rest if mark and head == "ERROR" and rest.startswith("<input>") else line
@@ -83,7 +83,7 @@ def _dangling(binding: Stored, known: list[str]) -> Finding:
 
 
 def _params(policy: Stored, binding: Stored) -> Iterator[Finding]:
-    """Warn where one of the two has params and the other does not: the server takes both for no params."""
+    """Warn if only one of the two has params: the server then uses none."""
     refers = isinstance(binding.spec.get("paramRef"), dict)
     if policy.has_params == refers:
         return
@@ -115,7 +115,7 @@ def _unmatched(stored: Stored) -> Iterator[Finding]:
 
 
 def _kinds(stored: Stored, expression: str, path: Path) -> Iterator[Finding]:
-    """Yield a warning for a kind that is spelt as none is, but for upper and lower case."""
+    """Yield a warning for a kind that differs from a real one in upper and lower case."""
     for name in dict.fromkeys(match[1] for match in _KIND.finditer(expression)):
         kinds = _spellings().get(name.lower())
         if kinds is not None and name not in kinds:
@@ -150,7 +150,7 @@ def _resources(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Finding
 
 
 def _hint(name: str, known: frozenset[str]) -> str | None:
-    """Return what is probably meant; None for what a newer Kubernetes may have."""
+    """Return a hint with the resource that is probably meant; None if a newer Kubernetes may have this one."""
     folded = name.lower()
     if near := next((plural for plural in sorted(known) if folded in (plural, _singular(plural))), None):
         return f"write the plural in lower case: {near}"
@@ -170,19 +170,19 @@ def _titled(group: str) -> str:
 
 @cache
 def _spellings() -> Mapping[str, frozenset[str]]:
-    """Return the kinds known, by their names in lower case."""
+    """Return all kinds, by their names in lower case."""
     kinds = {kind for group in all_groups() for kind in all_kinds(group)}
     return {kind.lower(): frozenset(k for k in kinds if k.lower() == kind.lower()) for kind in kinds}
 
 
 @cache
 def _plurals(group: str) -> frozenset[str]:
-    """Return the resources of a group of which all kinds are known; empty for any other."""
+    """Return the resources of a group whose kinds are all known; empty for any other group."""
     return frozenset(map(_plural, all_kinds(group)))
 
 
 def _plural(kind: str) -> str:
-    """Return the resource of a kind: none of Kubernetes' own kinds has an irregular one but Endpoints."""
+    """Return the resource of a kind; of Kubernetes' own kinds, only Endpoints has an irregular one."""
     name = kind.lower()
     if name == "endpoints":
         return name

@@ -1,4 +1,4 @@
-"""Policies and bindings as a server stores them, the requests that they judge, and their decisions.
+"""Policies and bindings as a server stores them, requests, and the decisions about requests.
 
 Source of the defaults: k8s.io/kubernetes v1.34 pkg/apis/admissionregistration/v1/defaults.go. The scope of a rule is
 ``*`` where it is absent.
@@ -36,7 +36,7 @@ class Stored(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def ignores_failures(self) -> bool:
-        """Whether a policy lets pass what it fails to judge."""
+        """Whether a policy admits a request when its evaluation fails."""
         return self.spec.get("failurePolicy") == "Ignore"
 
     @property
@@ -46,7 +46,7 @@ class Stored(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """What a binding makes of a failed validation."""
+        """What a binding does on a failed validation: Deny, Warn or Audit."""
         return tuple(map(str, as_list(self.spec.get("validationActions"))))
 
     def rows(self, field: str) -> list[JsonObject]:
@@ -55,7 +55,7 @@ class Stored(msgspec.Struct, frozen=True, eq=False):
 
 
 class Read(msgspec.Struct, frozen=True, eq=False):
-    """A policy or binding as far as it could be read: without ``stored`` it cannot be decoded."""
+    """A policy or binding; ``stored`` is None if it cannot be decoded."""
 
     document: Document
     stored: Stored | None
@@ -64,7 +64,7 @@ class Read(msgspec.Struct, frozen=True, eq=False):
 
 
 def is_policy(document: Document) -> bool:
-    """Tell whether a document is a policy or a binding of the version that is read."""
+    """Tell whether a document is a policy or a binding of the supported version."""
     return document.data.get("kind") in KINDS and document.data.get("apiVersion") == API_VERSION
 
 
@@ -118,7 +118,7 @@ class Request(msgspec.Struct, frozen=True):
 
     ``operation`` is CREATE, UPDATE, DELETE or CONNECT; ``object`` is None on DELETE, ``old_object`` on CREATE.
     ``resource`` is the plural. ``namespace`` is empty for objects that have none. ``unknown`` are the paths of what in
-    ``object`` only a cluster knows, whatever stands there.
+    ``object`` that only a cluster knows, even if they have a value.
     """
 
     operation: str
@@ -135,7 +135,7 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """What refusals call the object: ``jobsets.jobset.x-k8s.io "name"``."""
+        """The name of the object in the server's errors: ``jobsets.jobset.x-k8s.io "name"``."""
         from trainc.kube.fielderror import quote
 
         resource = f"{self.resource}.{self.group}" if self.group else self.resource
@@ -144,25 +144,25 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def is_namespace(self) -> bool:
-        """Whether the object is a namespace, of which a server says that it is in itself."""
+        """Whether the object is a namespace, which for a server is in itself."""
         return (self.group, self.resource) == ("", "namespaces")
 
     @property
     def scope(self) -> str:
-        """The namespace that the request is in, as a server has it."""
+        """The namespace of the request."""
         return self.name if self.is_namespace else self.namespace
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """One thing that a policy says of a request; a policy that has nothing to say makes none.
+    """One result of a policy for a request; a policy that admits it has none.
 
     ``binding`` is None where the policy cannot be used at all. ``path`` leads into the policy (or into the binding
-    where ``at_binding``), ``position`` is an offset in code points of the expression there, if one is to blame.
+    if ``at_binding``); ``position`` is an offset in code points in the expression there, if that caused the result.
     ``action`` is Deny, Warn or Audit. ``outcome``: ``denied`` (a validation is false), ``error`` (failurePolicy Fail
-    turns a failure into a denial), ``undecided`` (``message`` says what cannot be known offline: neither a pass nor a
-    failure), ``annotation`` (an audit annotation that a server would record, nothing to mend).
-    ``reason`` is that of the HTTP status, empty if undecided. ``upstream`` is what the server would say: its error, its
-    warning, or ``key: value`` of the audit annotation. ``object_path``: the field to point at, best effort, () if none.
+    turns a failure into a denial), ``undecided`` (neither a pass nor a failure; ``message`` names what is unknown
+    offline), ``annotation`` (an audit annotation that a server would record).
+    ``reason`` is that of the HTTP status, empty if undecided. ``upstream`` is the server's error, its warning, or
+    ``key: value`` of the audit annotation. ``object_path``: the field that caused the result if found, else ().
     """
 
     policy: Document

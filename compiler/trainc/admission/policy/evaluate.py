@@ -19,10 +19,10 @@ from trainc.cel.work import PER_COST
 from trainc.kube.gojson import trim_space
 
 BUDGET: Final = 10_000_000
-"""What the validations of a policy may cost for one param, and again what its audit annotations may cost."""
+"""The most that the validations of a policy may cost for one param, and the most that its audit annotations may."""
 
 CONDITIONS_BUDGET: Final = 2_500_000
-"""What its match conditions may cost."""
+"""The most that its match conditions may cost."""
 
 MAX_MESSAGE: Final = 5 * 1024
 """The bytes of an evaluated message; a longer one is not used."""
@@ -36,8 +36,8 @@ _OUT_OF_BUDGET = "validation failed due to running out of cost budget, no furthe
 class Verdict(NamedTuple):
     """The outcome of one expression. ``key`` is that of an audit annotation, ``message`` then its value.
 
-    ``certain``: a denial whatever the binding's actions are. ``ordinal`` counts the validations from 0.
-    ``guessed``: the server's message is not known offline, and this one stands for it.
+    ``certain``: a denial that does not depend on the binding's actions. ``ordinal`` counts the validations from 0.
+    ``guessed``: the server's message is unknown offline, and this one replaces it.
     """
 
     path: Path
@@ -53,7 +53,7 @@ class Verdict(NamedTuple):
 
 
 class _Result(NamedTuple):
-    """The result of an expression: a value, or an error, or why it is not known."""
+    """The result of an expression: a value, an error, or why it is unknown."""
 
     expression: Expression
     value: Value = None
@@ -63,7 +63,7 @@ class _Result(NamedTuple):
 
 
 class OutOfBudget(Exception):
-    """The cost is above what is left. ``path`` leads to the expression at which that showed."""
+    """The cost exceeds the remaining budget. ``path`` leads to the expression that exceeded it."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(_OUT_OF_BUDGET)
@@ -82,7 +82,7 @@ class Evaluation:
         self._ignores = ignores
 
     def verdicts(self) -> tuple[Verdict, ...]:
-        """Return the verdicts; none: the request is admitted."""
+        """Return the verdicts; none if the request is admitted."""
         blocked = self._blocked() if self._expressions.conditions else None
         return blocked if blocked is not None else self._validated()
 
@@ -145,7 +145,7 @@ class Evaluation:
         return not expressions or variables.charged + LIMIT * (variables.waiting + len(expressions)) <= left
 
     def _messages(self, left: int) -> tuple[dict[Path, _Result], str | None]:
-        """Return the messages by validation, and what is wrong with all of them."""
+        """Return the messages by validation, and the error that affects all of them."""
         found: list[_Result] = []
         try:
             self._run(self._expressions.messages, self._names, left, found)
@@ -193,7 +193,7 @@ class Evaluation:
     def _run(
         self, expressions: Iterable[Expression], names: Mapping[str, Value], budget: int, results: list[_Result]
     ) -> tuple[int, Variables]:
-        """Evaluate expressions in their order, sharing variables; return what is left. Raises OutOfBudget."""
+        """Evaluate expressions in order, sharing variables; return the remaining budget. Raises OutOfBudget."""
         variables, paid = Variables(self._expressions.made, names), 0
         for expression in expressions:
             made = expression.made
@@ -222,7 +222,7 @@ def _undecided(result: _Result, index: int = 0) -> Verdict:
 
 
 def _message(result: _Result | None) -> str:
-    """Return what a message expression gave, or nothing if that cannot be used."""
+    """Return the result of a message expression, or '' if it cannot be used."""
     if result is None or not isinstance(result.value, str):
         return ""
     text = trim_space(result.value)

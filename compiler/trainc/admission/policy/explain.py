@@ -32,7 +32,7 @@ _FAILED: Final = Outcome(None, None, "", 0)
 
 
 class Item(NamedTuple):
-    """A value that a macro's variable stands for, and where in the object it is; None: nowhere."""
+    """The value of a macro's variable, and its path in the object; None if it is not part of the object."""
 
     value: Value
     path: Path | None
@@ -67,7 +67,7 @@ def explained(
 
 
 class _Place(NamedTuple):
-    """The expression that a node is part of, and what the variables of the macros around it stand for."""
+    """The expression that contains a node, and the values of the variables of the macros around it."""
 
     checked: Checked
     scope: Mapping[str, Item]
@@ -128,7 +128,7 @@ class _Explainer:
         return next((item.path for _, item in self._elements(node, place) if item.path), ())
 
     def _bound(self, node: Comprehension, place: _Place) -> Iterator[tuple[Mapping[str, Item], Path | None]]:
-        """Yield what the variables of a macro stand for, for each element, and where that is."""
+        """Yield the variables of a macro for each element, with their values and paths."""
         for key, item in self._elements(node.iter_range, place):
             if node.iter_var2:
                 place_of_key = item.path if isinstance(key, str) else None
@@ -137,7 +137,7 @@ class _Explainer:
                 yield {node.iter_var: item if isinstance(key, int) else Item(key, item.path)}, item.path
 
     def _elements(self, node: Node, place: _Place) -> Iterator[tuple[int | str, Item]]:
-        """Yield index or key, value and place of what a macro goes over."""
+        """Yield index or key, value and path of each element that a macro iterates over."""
         below = self._variable(node, place)
         if below is not None:
             yield from self._elements(below.checked.root, below)

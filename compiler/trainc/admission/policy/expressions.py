@@ -32,7 +32,7 @@ from trainc.kube.gojson import trim_space
 
 
 class Expression(NamedTuple):
-    """An expression of a policy, at its place; ``row`` is the object that it stands in.
+    """An expression of a policy, at its path; ``row`` is the object that contains it.
 
     ``offset``: how many characters before it are blank and were cut off before it was compiled.
     """
@@ -45,7 +45,7 @@ class Expression(NamedTuple):
 
 
 class Expressions:
-    """All expressions of a policy, each kind compiled when it is asked for.
+    """All expressions of a policy, each kind compiled on first use.
 
     ``new``: as for a policy that is created, which may use less than one that is stored.
     """
@@ -55,7 +55,7 @@ class Expressions:
         self._new = new
         self._params = policy.has_params
         self.parts: dict[Node, Program | None] = {}
-        """The programs of parts of expressions, made where an outcome is explained; None: there can be none."""
+        """The programs of parts of expressions, compiled to explain an outcome; None if a part has no program."""
 
     @cached_property
     def _named(self) -> list[tuple[int, str, str]]:

@@ -1,4 +1,4 @@
-"""Which requests a policy or binding is about, and the namespaces and params of the cluster that decide it.
+"""Matches requests with policies and bindings, by the namespaces and params of the cluster.
 
 Sources: k8s.io/apiserver v0.34 pkg/admission/plugin/policy/matching/matching.go,
 pkg/admission/plugin/webhook/predicates and pkg/admission/plugin/policy/generic (CollectParams,
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class Requirement(NamedTuple):
-    """What a selector asks of one label."""
+    """The requirement of a selector for one label."""
 
     key: str
     operator: str
     values: tuple[str, ...]
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether labels, all of them known, meet it."""
+        """Tell whether a complete set of labels meets it."""
         value = labels.get(self.key)
         if self.operator == "In":
             return value is not None and value in self.values
@@ -41,14 +41,14 @@ class Requirement(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """The labels of an object. ``complete``: it has no others; else what is not among them is not known."""
+    """The labels of an object. Unless ``complete``, it may have others."""
 
     known: Mapping[str, str]
     complete: bool = True
 
 
 def requirements(selector: Json) -> tuple[Requirement, ...]:
-    """Return what a selector asks for; none: it selects everything."""
+    """Return the requirements of a selector; one without any selects everything."""
     return tuple(_requirements(as_object(selector)))
 
 
@@ -61,7 +61,7 @@ def _requirements(selector: JsonObject) -> Iterator[Requirement]:
 
 
 def selects(asked: tuple[Requirement, ...], labels: Labels) -> bool | None:
-    """Tell whether a selector selects an object of these labels; None if that depends on labels not known."""
+    """Tell whether a selector selects an object of these labels; None if that depends on unknown labels."""
     open_ = False
     for requirement in asked:
         if requirement.key in labels.known or labels.complete:
@@ -83,19 +83,19 @@ NAME_LABEL = "kubernetes.io/metadata.name"
 
 
 class Cluster(msgspec.Struct, frozen=True, eq=False):
-    """The objects given, by identity, and the kinds known."""
+    """The objects of the cluster by identity, and its kinds."""
 
     objects: Mapping[Key, Document]
     registry: Registry
     _by_kind: dict[str, tuple[tuple[str, str, Document], ...]] = {}
 
     def namespace(self, name: str) -> JsonObject | None:
-        """Return a namespace given, with the label that a server adds."""
+        """Return a namespace with the label that a server adds, or None if it is not among the inputs."""
         document = self.objects.get(("v1/Namespace", "", name))
         return named(document.data, name) if document is not None else None
 
     def namespace_labels(self, name: str) -> Labels:
-        """Return the labels of a namespace; of one that is not given, one is known."""
+        """Return the labels of a namespace; of one that is not among the inputs, only its name's label is known."""
         given = self.namespace(name)
         return labels_of(given) if given is not None else Labels({NAME_LABEL: name}, complete=False)
 
@@ -120,20 +120,23 @@ GroupVersionName = tuple[str, str, str]
 
 
 class Match(NamedTuple):
-    """The kind and the resource as which a request is judged: its own, or an equivalent one that a rule names."""
+    """The kind and resource that a request is evaluated as: its own, or equivalent ones in a rule."""
 
     kind: GroupVersionName
     resource: GroupVersionName
 
 
 def own(request: Request) -> Match:
-    """Return kind and resource of a request as it was made."""
+    """Return the kind and resource of a request itself."""
     kind = (request.group, request.version, request.kind)
     return Match(kind, (request.group, request.version, request.resource))
 
 
 def match(constraints: JsonObject, request: Request, cluster: Cluster) -> Match | None:
-    """Return as what constraints match a request, or None. Raises Undecided if labels not known decide it."""
+    """Return the kind and resource with which constraints match a request, or None.
+
+    Raises Undecided if that depends on unknown labels.
+    """
     if not _objects_selected(constraints, request):
         return None
     policy = constraints.get("matchPolicy")
@@ -145,7 +148,7 @@ def match(constraints: JsonObject, request: Request, cluster: Cluster) -> Match 
 
 
 def sees(constraints: JsonObject, namespace: str, cluster: Cluster) -> bool:
-    """Tell whether constraints may match anything in a namespace; also where labels that are not known decide it."""
+    """Tell whether constraints may match anything in a namespace; True if that depends on unknown labels."""
     asked = requirements(constraints.get("namespaceSelector"))
     return not asked or selects(asked, cluster.namespace_labels(namespace)) is not False
 
@@ -227,9 +230,9 @@ class ConfigurationError(Exception):
 
 
 def scope(policy: Stored, cluster: Cluster) -> bool:
-    """Tell whether the params of a policy are in namespaces. Raises ConfigurationError if their kind is not known.
+    """Tell whether the params of a policy are namespaced. Raises ConfigurationError if their kind is unknown.
 
-    A kind that no CRD given defines is known if there is an object of it.
+    A kind without a CRD is known if the cluster has an object of it.
     """
     api_version, kind = _kind(policy)
     group, version = split_version(api_version)
@@ -243,7 +246,7 @@ def scope(policy: Stored, cluster: Cluster) -> bool:
 
 
 def collect(policy: Stored, binding: Stored, namespace: str, cluster: Cluster) -> tuple[Document | None, ...]:
-    """Return the params with which a binding judges a request in a namespace; one None where it uses none.
+    """Return the params of a binding for a request in a namespace; a single None if it uses none.
 
     Raises ConfigurationError.
     """
@@ -266,7 +269,7 @@ def collect(policy: Stored, binding: Stored, namespace: str, cluster: Cluster) -
 
 
 def lacks_params(policy: Stored, binding: Stored, cluster: Cluster) -> bool:
-    """Tell whether a binding passes everything because none of its params is given, in any namespace."""
+    """Tell whether a binding admits everything because its params were found in no namespace."""
     reference = binding.spec.get("paramRef")
     if not policy.has_params or not isinstance(reference, dict) or reference.get("parameterNotFoundAction") == "Deny":
         return False
@@ -293,9 +296,9 @@ def _kind(policy: Stored) -> tuple[str, str]:
 
 
 class AppliedBinding(msgspec.Struct, frozen=True):
-    """A binding that applies to a request, or may do so (``undecided`` says why), and the params that it passes.
+    """A binding that applies to a request, or may apply (``undecided`` is the reason), and its params.
 
-    ``error``: why there are no params to be had.
+    ``error``: why it has no params.
     """
 
     binding: Stored
@@ -305,9 +308,9 @@ class AppliedBinding(msgspec.Struct, frozen=True):
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """How a policy applies to a request: as a request of which kind, and by which bindings.
+    """How a policy applies to a request: the kind that it matches, and its bindings.
 
-    ``undecided``: why it may not apply at all. ``error``: why the policy cannot be used.
+    ``undecided``: why it may not apply. ``error``: why the policy cannot be used.
     """
 
     matched: Match
@@ -353,7 +356,7 @@ def _applied(policy: Stored, binding: Stored, request: Request, cluster: Cluster
 
 
 def depends_on_object(bound: Bound, request: Request) -> bool:
-    """Tell whether a policy, or one of its bindings, looks at the object of a request to see whether it applies."""
+    """Tell whether it depends on the object of a request if a policy, or one of its bindings, applies."""
     parts = (bound.policy.spec.get("matchConstraints"), *(each.spec.get("matchResources") for each in bound.bindings))
     return any(_depends(as_object(part), request) for part in parts)
 

@@ -1,7 +1,7 @@
-"""The policies of a cluster, as a whole: loaded once, then asked about each request.
+"""All policies of a cluster: loaded once, then evaluated for each request.
 
 Source: k8s.io/apiserver v0.34 pkg/admission/plugin/policy/validating/dispatcher.go. A server returns the first denial
-that it finds, in no fixed order; here all are returned, by policy, binding and place.
+that it finds, in no fixed order; here all are returned, by policy, binding and path.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ _FAILURE_KEY = "validation.policy.admission.k8s.io/validation_failure"
 
 
 class PolicySet(Struct, frozen=True, eq=False):
-    """The policies and bindings given. ``findings``: what a server refuses of them when they are created.
+    """Policies and bindings. ``findings``: what a server rejects when they are created.
 
-    A policy or binding that is refused decides nothing: no cluster would have it.
+    A policy or binding with such an error has no effect: no cluster would have it.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -77,8 +77,8 @@ class PolicySet(Struct, frozen=True, eq=False):
     ) -> PolicySet:
         """Return the policies and bindings among documents.
 
-        The other documents, and those of ``cluster``, are the namespaces and params that a cluster would hold.
-        ``resources`` says which kinds there are, and what they are called.
+        The other documents and those of ``cluster`` are the namespaces and params in the cluster. ``resources`` are the
+        registered kinds.
         """
         objects: dict[Key, Document] = dict(cluster)
         found: list[Read] = []
@@ -94,31 +94,31 @@ class PolicySet(Struct, frozen=True, eq=False):
         return cls(findings, _bound(good, policies), Cluster(objects, resources))
 
     def seeing(self, namespace: str) -> tuple[Bound, ...]:
-        """Return the policies that may say anything of what is in a namespace; of it no other does."""
+        """Return the policies that may apply to objects in a namespace."""
 
         def sees_it(bound: Bound) -> bool:
             parts = (bound.policy.spec.get("matchConstraints"), *(b.spec.get("matchResources") for b in bound.bindings))
             own, *others = (sees(as_object(part), namespace, self.cluster) for part in parts)
-            # That its params cannot be had, a policy says whatever its bindings see.
+            # A policy reports missing params even if none of its bindings applies.
             return own and (bound.policy.has_params or any(others))
 
         return tuple(filter(sees_it, self.bound))
 
     def without_params(self) -> Iterator[tuple[Document, Document]]:
-        """Yield policies and bindings that deny by params, and pass everything because none of these is given."""
+        """Yield policies and Deny bindings with params that admit everything because no params were found."""
         for bound in self.bound:
             for binding in bound.bindings:
                 if DENY in binding.actions and lacks_params(bound.policy, binding, self.cluster):
                     yield bound.policy.document, binding.document
 
     def decide(self, request: Request) -> tuple[Decision, ...]:
-        """Return the decisions about a request, by policy, binding and place; none: it is admitted."""
+        """Return the decisions about a request, by policy, binding and path; none if it is admitted."""
         if request.group == GROUP and request.kind in _EXEMPT:
             return ()
         objects: dict[str, Mapping[str, Value]] = {}
         found: list[Decision] = []
-        # Whatever its object: nearly all requests are admitted, and 1,000 jobs with all policies take a third more
-        # time where each of them is matched anew.
+        # Matching ignores the object where it can: nearly all requests are admitted, and 1,000 jobs with all policies
+        # take a third more time if each of them is matched again.
         sample = replace(request, object=None, old_object=None, name=request.scope, unknown=())
         for bound, known in _applied_to(self, sample):
             applied = known or apply(bound, request, self.cluster)
@@ -166,7 +166,7 @@ def _bound(good: list[Read], policies: Mapping[Document, Expressions]) -> tuple[
 
 
 class _Judgment:
-    """The judgment of one policy about one request. ``objects``: the values of its objects by version, once made."""
+    """The evaluation of one policy for one request. ``objects``: the values of its objects, cached by version."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class _Judgment:
         self._objects = objects
 
     def decide(self) -> Iterator[Decision]:
-        """Yield what the policy decides."""
+        """Yield the decisions of the policy."""
         applied = self._applied
         if applied.error:
             yield from self._misconfigured(None, f"failed to configure policy: {applied.error}")
@@ -202,12 +202,12 @@ class _Judgment:
             yield self._open(applied.binding, path, applied.undecided)
 
     def _finds_fault(self, applied: AppliedBinding, *, bound: bool = False) -> bool:
-        """Tell whether a binding finds fault where its policy applies; ``bound``: and the binding applies, too."""
+        """Tell whether a binding would fail the request if its policy (``bound``: and the binding) applies."""
         decisions = self._bound_by(applied) if bound else self._by_binding(applied)
         return any(decision.outcome != ANNOTATION for decision in decisions)
 
     def _bound_by(self, applied: AppliedBinding) -> Iterator[Decision]:
-        """Yield what the policy decides where the binding applies to the request."""
+        """Yield the decisions of the policy if the binding applies to the request."""
         binding, matched, request = applied.binding, self._applied.matched, self._request
         if applied.error:
             yield from self._misconfigured(binding, f"failed to configure binding: {applied.error}")
@@ -250,14 +250,14 @@ class _Judgment:
             yield replace(decision, action=action, upstream=text)
 
     def _open(self, binding: Stored | None, path: Path, reason: str) -> Decision:
-        """Return that it is not known whether the policy applies."""
+        """Return the decision if it is unknown whether the policy applies."""
         where = binding.document if binding is not None else None
         actions = [_strongest(each) for each in (self._bound.bindings if binding is None else (binding,))]
         action = DENY if DENY in actions else actions[0]
         return Decision(self._policy.document, where, path, action, UNDECIDED, reason, at_binding=binding is not None)
 
     def _misconfigured(self, binding: Stored | None, message: str) -> Iterator[Decision]:
-        """Yield the denial of a policy or binding that cannot be used, whatever the actions are."""
+        """Yield the denial of a policy or binding that cannot be used, which does not depend on the actions."""
         if self._policy.ignores_failures:
             return
         path: Path = ("spec", "paramKind") if binding is None else ("spec", "paramRef")
@@ -296,7 +296,7 @@ def _merged(decisions: Iterable[Decision]) -> Iterator[Decision]:
 
 
 def _upstream(request: Request, policy: Stored, binding: Stored | None, action: str, verdict: Verdict) -> str:
-    """Return what a server says where an action is taken; nothing for what is undecided, or said in unknown words."""
+    """Return the server's text for an action; empty for an undecided verdict or an unknown message."""
     if verdict.outcome == UNDECIDED or verdict.guessed:
         return ""
     if verdict.outcome == ANNOTATION:

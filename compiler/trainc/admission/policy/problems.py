@@ -1,8 +1,7 @@
-"""What a server refuses of policies and bindings when they are created, in the server's order.
+"""Validates policies and bindings as a server does on create, in the server's order.
 
 Sources: k8s.io/kubernetes v1.34 pkg/apis/admissionregistration/validation/validation.go; k8s.io/apimachinery v0.34
-pkg/apis/meta/v1/validation and pkg/util/validation/field/errors.go. Metadata is judged with that of all kinds
-(schema/metadata.py).
+pkg/apis/meta/v1/validation and pkg/util/validation/field/errors.go. schema/metadata.py validates metadata.
 """
 
 from __future__ import annotations
@@ -30,56 +29,56 @@ REFUSED: Final = "TC511"
 
 
 class Refused(Fault, frozen=True):
-    """A field that a server refuses; ``position`` is an offset in the expression there, if that is to blame."""
+    """A field that a server rejects; ``position`` is an offset in the expression there, if that has the error."""
 
     position: int | None = None
 
 
 def invalid(path: Path, value: Json, detail: str, position: int | None = None) -> Refused:
-    """Return a value that is wrong."""
+    """Return the error of an invalid value."""
     shown = go_value(value, struct=True)
     text = f"{dotted(path)}: Invalid value: {shown}: {detail}"
     return Refused(REFUSED, path, detail, text, found=_found(value), position=position)
 
 
 def required(path: Path, detail: str = "") -> Refused:
-    """Return a value that is missing."""
+    """Return the error of a missing value."""
     message = detail or f"{dotted(path)} is missing"
     return Refused(REFUSED, path, message, f"{dotted(path)}: Required value" + (f": {detail}" if detail else ""))
 
 
 def forbidden(path: Path, detail: str, value: Json) -> Refused:
-    """Return a value that must not be there."""
+    """Return the error of a value that is not allowed."""
     return Refused(REFUSED, path, detail, f"{dotted(path)}: Forbidden: {detail}", found=_found(value))
 
 
 def unsupported(path: Path, value: str, supported: Sequence[str]) -> Refused:
-    """Return a value that is none of those there are."""
+    """Return the error of a value that is none of the supported ones."""
     listed = ", ".join(go_value(each) for each in supported)
     text = f"{dotted(path)}: Unsupported value: {go_json(value)}: supported values: {listed}"
     return Refused(REFUSED, path, f"unsupported value {value!r}", text, found=value, expected=" or ".join(supported))
 
 
 def duplicate(path: Path, value: str) -> Refused:
-    """Return a value that is there before."""
+    """Return the error of a duplicate value."""
     upstream = f"{dotted(path)}: Duplicate value: {go_json(value)}"
     return Refused(REFUSED, path, f"duplicate value {value!r}", upstream, found=value)
 
 
 def too_many(path: Path, count: int, limit: int) -> Refused:
-    """Return a list with too many items."""
+    """Return the error of a list with too many items."""
     detail = f"must have at most {limit} items"
     upstream = f"{dotted(path)}: Too many: {count}: {detail}"
     return Refused(REFUSED, path, detail, upstream, found=str(count), expected=f"at most {limit}")
 
 
 def internal(path: Path, detail: str, position: int | None = None) -> Refused:
-    """Return a value at which the server fails."""
+    """Return an internal error of the server."""
     return Refused(REFUSED, path, detail, f"{dotted(path)}: Internal error: {detail}", position=position)
 
 
 def each_invalid(path: Path, value: str, details: Iterable[str]) -> list[Refused]:
-    """Return a value that is wrong in several ways."""
+    """Return all errors of one value."""
     return [invalid(path, value, detail) for detail in details]
 
 
@@ -101,7 +100,7 @@ _NOTHING_TO_CHECK: Final = "validations or auditAnnotations must contain at leas
 
 
 def policy_problems(policy: Stored, expressions: Expressions) -> Iterator[Refused]:
-    """Yield what is refused of a policy, in the server's order."""
+    """Yield the errors of a policy, in the server's order."""
     failure = _text(policy.spec, "failurePolicy")
     if failure not in _FAILURE_POLICIES:
         yield unsupported(("spec", "failurePolicy"), failure, _FAILURE_POLICIES)
@@ -274,7 +273,7 @@ _BOTH: Final = (
 
 
 def binding_problems(binding: Stored) -> Iterator[Refused]:
-    """Yield what is refused of a binding, in the server's order."""
+    """Yield the errors of a binding, in the server's order."""
     name = binding.policy_name
     if not name:
         yield required(("spec", "policyName"))
@@ -331,7 +330,7 @@ _VALUES: Final = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": Fa
 
 
 def matching_problems(given: JsonObject, path: Path) -> Iterator[Refused]:
-    """Yield what is refused of matchConstraints or matchResources."""
+    """Yield the errors of matchConstraints or matchResources."""
     policy = _string(given.get("matchPolicy"))
     if policy not in _MATCH_POLICIES:
         yield unsupported((*path, "matchPolicy"), policy, _MATCH_POLICIES)
@@ -385,7 +384,7 @@ def _older(detail: str) -> str:
 
 
 def path_segment(name: str) -> Iterator[str]:
-    """Yield why a name cannot stand in a URL's path (k8s.io/apimachinery pkg/api/validation/path/name.go)."""
+    """Yield why a name is not valid in a URL's path (k8s.io/apimachinery pkg/api/validation/path/name.go)."""
     if name in (".", ".."):
         yield f"may not be '{name}'"
         return
@@ -467,7 +466,7 @@ def _string(value: Json) -> str:
 
 
 def first_duplicates(names: Iterable[str]) -> Iterator[int]:
-    """Yield the indexes of names that stand before them already; empty ones do not count."""
+    """Yield the indexes of names that occur earlier, too; empty ones do not count."""
     seen: set[str] = set()
     for index, name in enumerate(names):
         if name and name in seen:

@@ -1,8 +1,8 @@
-"""Keeps secrets out of what policies say.
+"""Keeps secrets out of the messages of policies.
 
-A messageExpression may say anything of an object, a token in capitals included, and so may an error. So policies are
-asked a second time, about the object with its secrets masked. Where that puts the mask into the words, those words
-stand; where it makes other words, none do.
+A messageExpression or an error may show any part of an object, even a token in capitals. So policies are evaluated a
+second time, for the object with its secrets masked. If the message then differs only by masks, it is shown with them;
+if it differs in another way, it is not shown.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Key: TypeAlias = tuple[object, ...]
 def without_secrets(
     request: Request, decisions: tuple[Decision, ...], decide: Callable[[Request], Iterable[Decision]]
 ) -> Iterator[Decision]:
-    """Yield decisions about a request, none of which says more than it would without the secrets of its objects."""
+    """Yield decisions about a request without the secrets of its objects."""
     masked = _masked(request) if decisions else request
     if masked is request:
         yield from decisions
@@ -73,7 +73,7 @@ def _fits(message: str, masked: str) -> bool:
 
 
 def _written(policy: JsonObject, path: Path) -> tuple[str, str]:
-    """Return what a validation says without an expression: its message, and that it failed."""
+    """Return the messages of a validation that do not depend on the object."""
     row = as_object(get(policy, *path))
     texts = (str(row.get("message") or ""), f"failed expression: {trim_space(str(row.get('expression')))}")
     return trim_space(texts[0]), texts[1]

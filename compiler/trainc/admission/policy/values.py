@@ -23,7 +23,7 @@ _NOTHING = object()
 
 
 def hiding(name: str, data: Json, paths: tuple[Path, ...]) -> Value:
-    """Return data of which what lies at some paths is not known; where it is copied, dicts and lists stay such."""
+    """Return data whose values at some paths are unknown; copied dicts and lists keep their types."""
     if not paths:
         return data
     below: dict[str | int, list[Path]] = {}
@@ -40,10 +40,10 @@ def hiding(name: str, data: Json, paths: tuple[Path, ...]) -> Value:
 
 
 class Partial(Container):
-    """A map with fields known and others not: reading one of those, or the map as a whole, is undecided.
+    """A map with unknown fields: reading one of those, or the whole map, is undecided.
 
-    ``hidden`` names the fields that are not known; None: all that are not known. Others are known to be absent.
-    ``name`` is what the reason calls the map.
+    ``hidden`` names the unknown fields, or is None if any other field may exist. All others are absent. ``name`` is the
+    name of the map in the reason.
     """
 
     __slots__ = ("_hidden", "_known", "_name")
@@ -70,7 +70,7 @@ class Partial(Container):
         raise self._undecided()
 
     def size(self) -> int:
-        """Return the size that run-time cost counts, as far as it is known."""
+        """Return the size for run-time cost: the number of known fields."""
         return len(self._known)
 
     def __iter__(self) -> Iterator[Value]:
@@ -97,7 +97,7 @@ _OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE
 
 
 def object_names(request: Request, matched: Match) -> dict[str, Value]:
-    """Return object and oldObject, of the version as which the request is judged."""
+    """Return object and oldObject in the version that the request is evaluated as."""
     version = matched.kind[1]
     if version != request.version:
         reason = f"{request.kind} of version {version}: not converted offline"
@@ -118,7 +118,7 @@ def object_names(request: Request, matched: Match) -> dict[str, Value]:
 def names(
     request: Request, matched: Match, objects: Mapping[str, Value], params: Document | None, cluster: Cluster | None
 ) -> LazyNames:
-    """Return all that expressions may refer to but variables. Without a cluster, namespaceObject is null."""
+    """Return all names except variables that expressions may use. Without a cluster, namespaceObject is null."""
     return LazyNames(
         {
             **objects,
@@ -190,7 +190,7 @@ def _object(
     top: frozenset[str],
     unknown: tuple[Path, ...] = (),
 ) -> Value:
-    """Return an object of which ``hidden`` in metadata and ``top`` are not known unless given, ``unknown`` never."""
+    """Return an object. Absent fields ``hidden`` of metadata and ``top`` are unknown, fields at ``unknown`` always."""
     if data is None:
         return None
     metadata = data.get("metadata")
