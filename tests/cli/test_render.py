@@ -441,7 +441,7 @@ environments:
     part = run("render", "jobs/a")
     assert (part.exit_code, part.output) == (0, "out/: 0 created, 0 changed, 0 removed, 2 unchanged\n")
     (repository / "jobs/b/three.yaml").unlink()
-    assert "warning[TC606]: no JobSet of environment prod" in run("validate").output
+    assert "warning[TC606]: patch matches no JobSet in environment prod" in run("validate").output
     assert "TC606" not in run("validate", "jobs/a").output
 
 

@@ -22,7 +22,7 @@ from trainc.pipeline.compile import Build, compile  # noqa: A004 - its public na
 from trainc.plugins.model import Objects
 from trainc.project.environments import JOBS, load_config
 from trainc.project.read import Inputs, merge, read_platform, read_tree
-from trainc.provenance.explain import Miss, Table, Unknown, as_json, as_text, find, field_name, table
+from trainc.provenance.explain import Miss, Table, Unknown, as_json, as_text, field_name, find, table
 from trainc.provenance.explain import choose as choose_objects
 
 WHAT = "NAMESPACE/JOB"

@@ -1,4 +1,4 @@
-"""Findings for people: one line each that editors can follow, then the source line and what is wrong with it."""
+"""The text format: a line that editors can follow, then the source line and the details."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class _Renderer(Struct):
 
 
 class _Pointer(Struct, frozen=True):
-    """What is below a source line: a sign, repeated below the key or scalar in question, and a text."""
+    """The line below a source line: a sign, repeated below the key or scalar, and a text."""
 
     style: str
     sign: str

@@ -32,7 +32,7 @@ def shape(model: Model) -> Model:
             literal("JAX_NUM_PROCESSES", str(trainer_set.count)),
             from_field("JAX_PROCESS_ID", JOB_COMPLETION_INDEX),
             literal("JAX_COORDINATOR_ADDRESS", f"{model.master}:{TRAINER_PORT}"),
-        ).with_port(TRAINER_PORT, by_number=model.fixed("without_jobset-ports"))
+        ).with_port(TRAINER_PORT, by_number=model.fixed("unnamed-ports"))
     )
 
 

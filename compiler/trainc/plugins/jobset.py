@@ -154,12 +154,12 @@ def _check_env(model: Model, patch: Json, path: Path) -> Iterator[Finding]:
 
 
 def _unnamed_ports(model: Model) -> Iterator[Finding]:
-    if model.fixed("without_jobset-ports"):
+    if model.fixed("unnamed-ports"):
         return
     injects = any(model.policy(kind) is not None for kind in ("torch", "jax", "xgboost"))
     for index, message in _lost_ports(model.jobs, injects):
         path = ("spec", "template", "spec", "replicatedJobs", index)
-        yield from known_bug("without_jobset-ports", model.runtime, path, message)
+        yield from known_bug("unnamed-ports", model.runtime, path, message)
 
 
 def _lost_ports(jobs: list[JsonObject], injects: bool) -> Iterator[tuple[int, str]]:
@@ -171,10 +171,8 @@ def _lost_ports(jobs: list[JsonObject], injects: bool) -> Iterator[tuple[int, st
             if _ports(container, port, by_number=False) == _ports(container, port, by_number=True):
                 continue
             what = f"container {container.get('name')!r} of job {job.get('name')!r} has ports"
-            without_jobset = [p for p in objects(container.get("ports")) if p.get("name") is None]
-            if len(without_jobset) > 1 or (
-                port is not None and any(p.get("containerPort") != port for p in without_jobset)
-            ):
+            unnamed = [p for p in objects(container.get("ports")) if p.get("name") is None]
+            if len(unnamed) > 1 or (port is not None and any(p.get("containerPort") != port for p in unnamed)):
                 message = f"{what} without a name, which Trainer treats as the same port"
             else:
                 message = f"{what} with the same number, which Trainer treats as the same port: a name is lost"
@@ -320,7 +318,7 @@ def _pod_spec(model: Model, spec: JsonObject, pod_set: PodSet) -> JsonObject:
     if pod_set.volumes:
         out["volumes"] = [*upsert_named(objects(spec.get("volumes")), pod_set.volumes)]
     finish = _finisher(model, pod_set)
-    by_number = model.fixed("without_jobset-ports")
+    by_number = model.fixed("unnamed-ports")
     for kind, containers in (("containers", pod_set.containers), ("initContainers", pod_set.init_containers)):
         if containers:
             templates = objects(spec.get(kind))

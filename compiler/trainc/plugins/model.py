@@ -96,7 +96,7 @@ class Container(Struct, frozen=True):
         return replace(self, volume_mounts=upsert_mounts(self.volume_mounts, mounts))
 
     def with_port(self, port: int, *, by_number: bool = False) -> Container:
-        """Return the container with an without_jobset port, put in as upsert_ports does."""
+        """Return the container with an unnamed port, inserted as by upsert_ports."""
         upsert = upsert_ports_by_number if by_number else upsert_ports
         return replace(self, ports=upsert(self.ports, ({"containerPort": port},)))
 

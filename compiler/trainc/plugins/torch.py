@@ -109,7 +109,7 @@ def shape(model: Model) -> Model:
         else:
             variables += master
         container = container.with_env(*variables)
-        by_number = model.fixed("without_jobset-ports")
+        by_number = model.fixed("unnamed-ports")
         model = model.with_trainer_container(container.with_port(TRAINER_PORT, by_number=by_number))
     for target in targets(model):
         if (found := find_target(model, target)) is not None:

@@ -45,7 +45,7 @@ def shape(model: Model) -> Model:
             literal("DMLC_TRACKER_PORT", str(TRAINER_PORT)),
             from_field("DMLC_TASK_ID", JOB_COMPLETION_INDEX),
             literal("DMLC_NUM_WORKER", str(total)),
-        ).with_port(TRAINER_PORT, by_number=model.fixed("without_jobset-ports"))
+        ).with_port(TRAINER_PORT, by_number=model.fixed("unnamed-ports"))
     )
 
 
