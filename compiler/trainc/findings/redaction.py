@@ -183,39 +183,39 @@ class Redactor:
         return MASK if self.exact and found is not None and found != self.key else self.text(found)
 
 
-def concealed(data: JsonObject, path: Path) -> Json:
+def masked_value(data: JsonObject, path: Path) -> Json:
     """Return the value at path in data with MASK instead of strings and numbers that look secret."""
-    return _conceal(data, path, get(data, *path))
+    return _masked_value(data, path, get(data, *path))
 
 
-def _conceal(data: JsonObject, path: Path, value: Json) -> Json:
+def _masked_value(data: JsonObject, path: Path, value: Json) -> Json:
     if isinstance(value, dict):
-        return {key: _conceal(data, (*path, key), child) for key, child in value.items()}
+        return {key: _masked_value(data, (*path, key), child) for key, child in value.items()}
     if isinstance(value, list):
-        return [_conceal(data, (*path, index), child) for index, child in enumerate(value)]
+        return [_masked_value(data, (*path, index), child) for index, child in enumerate(value)]
     hide = value is not None and not isinstance(value, bool) and is_secret(data, path)
     return MASK if hide else value
 
 
-def veiled(data: JsonObject) -> JsonObject:
+def masked_object(data: JsonObject) -> JsonObject:
     """Return data with MASK instead of all secrets, also within texts; data itself if there are none."""
     values: dict[Path, list[Hidden]] = {}
     for value in secrets(data):
         values.setdefault(value.path, []).append(value)
-    return as_object(_veil(data, (), values)) if values else data
+    return as_object(_masked_object(data, (), values)) if values else data
 
 
-def _veil(value: Json, path: Path, values: Mapping[Path, list[Hidden]]) -> Json:
+def _masked_object(value: Json, path: Path, values: Mapping[Path, list[Hidden]]) -> Json:
     if isinstance(value, dict):
-        return {key: _veil(child, (*path, key), values) for key, child in value.items()}
+        return {key: _masked_object(child, (*path, key), values) for key, child in value.items()}
     if isinstance(value, list):
-        return [_veil(child, (*path, index), values) for index, child in enumerate(value)]
+        return [_masked_object(child, (*path, index), values) for index, child in enumerate(value)]
     for found in values.get(path, ()):
         value = MASK if found.whole else str(value).replace(found.text, MASK)
     return value
 
 
-def masked(document: Document, lines: Sequence[str], mark: Mark) -> tuple[str, int]:
+def masked_line(document: Document, lines: Sequence[str], mark: Mark) -> tuple[str, int]:
     """Return the line of a mark with MASK instead of secrets, and the column of the mark in it.
 
     A very long line is searched only near the mark, since only that part is shown.

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from trainc.basics.jsonvalues import Path, dotted
 from trainc.findings.display import ELLIPSIS, HINT_WIDTH, PATH_WIDTH, VALUE_WIDTH, one_line, window
 from trainc.findings.finding import Finding, Severity, sort_key
-from trainc.findings.redaction import masked
+from trainc.findings.redaction import masked_line
 from trainc.inputs.source import Document, Mark, Source
 
 _RESET = "\x1b[0m"
@@ -123,7 +123,7 @@ class _Renderer(Struct):
 
     def excerpt(self, document: Document, mark: Mark, size: int, pointer: _Pointer) -> Iterator[str]:
         """Yield the gutter, the line of a mark and the pointer below it; nothing for an empty line."""
-        line, column = masked(document, self.source(document), mark)
+        line, column = masked_line(document, self.source(document), mark)
         if not line.strip():
             return
         shown, indent, length = window(line, column)

@@ -133,10 +133,9 @@ def _check_names(model: Model, patch: Json, path: Path) -> Iterator[Finding]:
 
 def _unknown(model: Model, path: Path, message: str, known: Collection[str], hint: str | None) -> Finding:
     """Return the finding on an unknown name, which is a warning in faithful output, since upstream accepts it."""
-    severity = Severity.WARNING if model.options.faithful else None
     choices = f"one of {', '.join(sorted(known))}" if known else None
     found = str(get(model.job.data, *path))
-    return report("TC309", model.job, path, message, severity=severity, found=found, expected=choices, hint=hint)
+    return report("TC309", model.job, path, message, severity=model.severity, found=found, expected=choices, hint=hint)
 
 
 KINDS = ("initContainers", "containers")
@@ -188,7 +187,7 @@ def _ports(container: JsonObject, port: int | None, *, by_number: bool) -> tuple
 
 def _two_sources(model: Model) -> Iterator[Finding]:
     """Report volumes with which no pod can be created; warnings in faithful output, since upstream accepts them."""
-    severity = Severity.WARNING if model.options.faithful else Severity.ERROR
+    severity = model.severity or Severity.ERROR
     for job, volumes in patched_sources(model).items():
         for name, sources in volumes.items():
             message = f"volume {name!r} of job {job!r} has two sources after the patches: "
