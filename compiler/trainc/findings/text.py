@@ -37,7 +37,7 @@ def render(findings: Iterable[Finding], colour: bool = False) -> str:
 def render_brief(findings: Iterable[Finding], colour: bool = False) -> str:
     """Return the findings as ``render`` does, but of the warnings and notes of one code only the first.
 
-    A count of the others follows it. Every error is shown, and every policy that warns counts as a code of its own.
+    A count of the others follows it. Every error is shown, and each policy that warns counts as a separate code.
     """
     repeats: dict[tuple[str, ...], list[Finding]] = {}
     for finding in sorted(findings, key=sort_key):
@@ -95,7 +95,7 @@ class _Renderer(Struct):
         label = self.paint(style, f"{finding.severity}[{finding.code}]")
         others = [(other, other.document.locate(other.path)) for other in finding.related]
         # One gutter for all lines of a finding.
-        size = len(str(max(mark.line, *(place.line for _, place in others), 0)))
+        size = len(str(max(mark.line, *(other_mark.line for _, other_mark in others), 0)))
         where = one_line(dotted(finding.path))
         # The end of a long path says more than its beginning.
         where = where if len(where) <= PATH_WIDTH else ELLIPSIS + where[len(ELLIPSIS) - PATH_WIDTH :]
@@ -104,9 +104,9 @@ class _Renderer(Struct):
         ]
         parts += self.excerpt(finding.document, mark, size, _Pointer(style, "^", where))
         parts += self.notes(finding, size)
-        for other, place in others:
+        for other, other_mark in others:
             pointer = _Pointer(_GUTTER, "-", one_line(other.message))
-            excerpt = list(self.excerpt(other.document, place, size, pointer))
+            excerpt = list(self.excerpt(other.document, other_mark, size, pointer))
             message = "" if excerpt else f": {pointer.text}"
             colons = self.paint(_GUTTER, f"{' ' * (size + 1)}:::")
             parts += [f"{colons} {position(other.document, other.path)}{message}\n", *excerpt]

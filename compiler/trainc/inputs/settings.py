@@ -308,16 +308,16 @@ def fits(pattern: str, namespace: str, name: str) -> bool:
 
 def options_of(config: JsonObject, environment: str) -> JsonObject:
     """Return the options of an environment, with those of ``defaults`` and of the top level as defaults."""
-    own = as_object(as_object(config.get("environments")).get(environment))
+    specific = as_object(as_object(config.get("environments")).get(environment))
     shared = {key: config[key] for key in ("fixes",) if key in config}
-    return {**shared, **as_object(config.get("defaults")), **own}
+    return {**shared, **as_object(config.get("defaults")), **specific}
 
 
 def of_every_job(config: JsonObject, environment: str) -> JsonObject:
     """Return a parsed trainc.yaml with an environment that includes every job, to compile single jobs."""
     environments = as_object(config.get("environments"))
-    own = {**as_object(environments.get(environment)), "jobs": []}
-    return {**config, "environments": {**environments, environment: own}}
+    options = {**as_object(environments.get(environment)), "jobs": []}
+    return {**config, "environments": {**environments, environment: options}}
 
 
 def read_settings(config: JsonObject, environment: str) -> Settings:

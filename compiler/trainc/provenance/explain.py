@@ -305,8 +305,8 @@ def choose(objects: Objects, text: str) -> tuple[Objects, str] | Unknown:
     if found:
         names = ", ".join(_object_name(obj) for obj in found)
         return Unknown(f"{start!r} matches several objects: {names}", "select one of them")
-    known = [_object_name(obj) for obj in objects]
-    return Unknown(f"the job has no object {start!r}", suggest(start, known) or _forms(objects))
+    hint = suggest(start, map(_object_name, objects)) or _forms(objects)
+    return Unknown(f"the job has no object {start!r}", hint)
 
 
 def _is(obj: Object, kind: str, name: str) -> bool:
