@@ -205,7 +205,7 @@ def test_keys_that_exist_are_mounted() -> None:
     assert jobset is not None
     launcher = launcher_of(jobset.data, "mpi-keys")
     assert launcher is not None
-    place: source.Path = (*launcher.path, "volumes", 0, "secret", "secretName")
+    place: source.Path = (*launcher.container_path[:-2], "volumes", 0, "secret", "secretName")
     assert get(jobset.data, *place) == "mpi-keys"
     origin = nearest(jobset.origins(), place)
     assert origin is not None
