@@ -1,6 +1,6 @@
-"""What trainc takes from upstream: releases, API versions, names, and the known bugs of Trainer with their fixes.
+"""Releases, API versions and names of upstream, and the known bugs of Trainer with their fixes.
 
-A new release of Trainer, JobSet or Kubernetes begins here and in the pinned modules of tests/oracle, from which
+For a new release of Trainer, JobSet or Kubernetes, change this file and the pinned modules of tests/oracle, from which
 ``make schemas`` writes data/.
 """
 

@@ -48,7 +48,7 @@ def test_the_findings_for_programs(repository: Path, run: Run) -> None:
     assert error["upstream"].endswith("]: field is immutable")
     assert (error["found"], error["expected"]) == ("4", "2")
     assert [(place["file"], place["line"], place["message"]) for place in error["related"]] == [
-        ("HEAD:jobs/a/one.yaml", 7, "the line at HEAD"),
+        ("HEAD:jobs/a/one.yaml", 7, "the input at HEAD"),
         ("HEAD:out/prod/a/one/jobset-one.yaml", 26, "at HEAD"),
     ]
     located = json.loads(run("validate", "--base", "HEAD", "--format", "sarif").stdout)["runs"][0]["results"][1]

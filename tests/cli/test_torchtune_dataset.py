@@ -50,4 +50,4 @@ def test_a_cached_data_set_which_the_fix_cannot_help(fixes: str, folder: Path, r
     assert result.exit_code == 0
     assert "warning[TC464]" in result.stderr
     assert "torchtune-dataset-args" not in result.stderr
-    assert "hint: what is cached (cache://) is in no folder: name a data set that torchtune can read" in result.stderr
+    assert "hint: a dataset in the cache (cache://) has no path: use one that torchtune can read" in result.stderr

@@ -104,7 +104,7 @@ def test_an_object(text: str, kinds: list[str], rest: str) -> None:
     [
         ("podgruop:spec", "no object 'podgruop'", "podgroup/j"),
         ("podgroup.example.com:spec", "no object", "podgroup/j"),
-        ("configmap:data", "several objects", "name one"),
+        ("configmap:data", "several objects", "select one"),
         ("configmap/j-mpi-hostfil:data", "no object", "did you mean 'configmap/j-mpi-hostfile'?"),
     ],
 )

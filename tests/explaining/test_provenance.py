@@ -83,7 +83,7 @@ CASES: list[tuple[str, str, str, str, str]] = [
 @pytest.mark.parametrize(("kind", "field", "origin", "file", "line"), CASES, ids=[f"{c[0]}:{c[1]}" for c in CASES])
 def test_a_field_comes_from(kind: str, field: str, origin: str, file: str, line: str) -> None:
     found = row(*kind.split()[:1], field, *kind.split()[1:]).origins[0]
-    assert (found.word, found.file or "") == (origin, file)
+    assert (found.label, found.file or "") == (origin, file)
     if file:
         assert found.line is not None
         assert TEXTS[file].splitlines()[found.line - 1].strip().startswith(line)
@@ -92,7 +92,7 @@ def test_a_field_comes_from(kind: str, field: str, origin: str, file: str, line:
 def test_what_an_image_was_before() -> None:
     found = row("JobSet", f"{NODE}.{POD}.containers[node].image")
     assert found.value == f"mirror.example.com/ghcr/team/mpi:1@{DIGEST}"
-    assert [(each.kind, each.place) for each in found.origins] == [
+    assert [(each.kind, each.position) for each in found.origins] == [
         ("environment", "trainc.yaml:6"),
         ("lock", "images.lock.yaml:2"),
         ("runtime", "runtimes/rt.yaml:38"),
@@ -174,4 +174,4 @@ def test_every_field_of_a_job_with_every_kind_of_origin() -> None:
 def test_the_plugins_of_what_is_named_with_a_hash() -> None:
     job = made("Job", MADE_BY_JOB)
     (name,) = table(job, [("metadata", "name")], options()).rows
-    assert [each.word for each in name.origins] == ["plugin hash_suffix", "trainjob j"]
+    assert [each.label for each in name.origins] == ["plugin hash_suffix", "trainjob j"]

@@ -86,7 +86,7 @@ def test_spellings(comment: str) -> None:
         ("# trainc: ignore TC409, TC015 --", "no reason to ignore TC409, TC015"),
         ("# trainc: ignore tc409 reason", "unknown code 'tc409'"),
         ("# trainc: ignore TC40 reason", "unknown code 'TC40'"),
-        ("# trainc: ignore TC016 reason", "TC016 cannot be silenced: it is about such comments"),
+        ("# trainc: ignore TC016 reason", "TC016 cannot be silenced: it reports such comments"),
         ("# trainc: ignore TC002 reason", "TC002 cannot be silenced: trainc cannot compile such input"),
         ("# trainc: ignore TC902 reason", "TC902 cannot be silenced: trainc cannot continue after it"),
         ("# trainc: ignore TC801 reason", "TC801 cannot be silenced: the cluster refuses it, too"),

@@ -76,7 +76,7 @@ def test_another_runtime() -> None:
     assert b"runtimes/s.yaml" in found.files["out/prod/a/j/jobset-j.yaml"]
     (missing,) = build(options, runtime(), job("a")).findings
     assert missing.code == "TC301"
-    assert "'s', which this environment has instead of 'r'" in missing.message
+    assert "'s' not found (the environment replaces 'r' with it)" in missing.message
 
 
 def test_pull_secrets_and_registries_reach_every_container() -> None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from trainc.admission.jobsetdefaults import overlay
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects, put
-from trainc.findings.redaction import concealed
+from trainc.findings.redaction import masked_value
 from trainc.kube.fielderror import forbidden, go_value
 from trainc.kube.gotypes import JOB_SET, TRAIN_JOB, decode, typed
 
@@ -56,7 +56,7 @@ def jobset_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange
         path = ("spec", name)
         value, was = get(after, *path), get(before, *path)
         if value != was:
-            shown = concealed(after, path)  # the text is about all pods, which are of two documents
+            shown = masked_value(after, path)  # the text is about all pods, which are of two documents
             shown = typed(shown, "v1alpha2.ReplicatedJob") if isinstance(shown, list) else shown
             text = f"{dotted(path)}: Invalid value: {go_value(shown, struct=True)}: {IMMUTABLE}"
             yield ForbiddenChange(path, value, was, IMMUTABLE, text)

@@ -29,7 +29,7 @@ MIG: Final = "nvidia.com/mig-"
 
 
 def check_devices(model: Model) -> Iterator[Finding]:
-    """Yield a warning if a node has another number of processes than devices, and nobody has set it."""
+    """Yield a warning if a node has another number of processes than devices, and numProcPerNode is not set."""
     if model.num_proc_per_node is not None:
         return
     resources = node_resources(model)

@@ -85,7 +85,7 @@ def _finding(model: Model, owner: Object, path: Path, image: str, error: Error) 
         elif (origin := nearest(owner.origins(), path)) is not None and origin.document is not None:
             # The environment has rewritten a valid reference.
             document, source = origin.document, existing(origin.document.data, origin.path)
-    severity = Severity.WARNING if model.options.faithful or reference_error(image) is None else None
+    severity = Severity.WARNING if reference_error(image) is None else model.severity
     message = f"image {image} cannot be pulled: {error.message}"
     return report(NOT_PULLABLE, document, source, message, severity=severity, found=image, hint=error.hint)
 

@@ -12,7 +12,7 @@ from trainc.checks.fields import faults_in
 from trainc.checks.jobs import POD, faults_of, is_sound
 from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
 from trainc.checks.pod_volumes import TWO_SOURCES, validate_claim
-from trainc.findings import Finding, Related, Severity
+from trainc.findings import Finding, Related
 from trainc.findings.fault import Fault, report_fault
 from trainc.plugins.jobset import patched_sources
 from trainc.plugins.model import Model, Object
@@ -90,8 +90,7 @@ def _finding(model: Model, jobset: Object, fault: Fault, root: Path, subject: st
         is_trainer = get(jobset.data, *root, *fault.path[:-1], "name") == NODE
         hint = f"set image in this container{', or spec.trainer.image in the TrainJob' * is_trainer}"
     fault = replace(fault, message=f"{subject}: {fault.message}", hint=hint)
-    severity = Severity.WARNING if model.options.faithful else None
-    return report_fault(fault, document, path, severity=severity, related=related)
+    return report_fault(fault, document, path, severity=model.severity, related=related)
 
 
 def _field(job: JsonObject, path: Path) -> str:

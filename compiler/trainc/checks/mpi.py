@@ -64,7 +64,7 @@ def _incomplete(model: Model, missing: list[str]) -> Finding:
         hint += ", or set runLauncherAsNode: true if all ranks run in one pod"
     elif others:
         hint += ", or rename the jobs that have these roles"
-    severity = Severity.WARNING if model.options.faithful or _launches_itself(model) else None
+    severity = Severity.WARNING if _launches_itself(model) else model.severity
     found = ", ".join(str(job.get("name")) for job in model.jobs)
     path = existing(model.runtime.data, (*JOBSET, "replicatedJobs"))
     message = "; ".join(what[name] for name in missing)

@@ -37,7 +37,7 @@ def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
     if any(pod.get("subdomain") == subdomain for _, pod in pod_specs(jobset.data)):
         return  # the runtime has a Service of its own
     alone = policy in RANK_0.values() and _is_alone(model, jobset.data)
-    severity = Severity.WARNING if model.options.faithful or alone else None
+    severity = Severity.WARNING if alone else model.severity
     message = f"enableDNSHostnames is false, so the host names that {policy} uses do not resolve"
     yield report_at(CODE, model, jobset, HOSTNAMES, message, severity=severity)
 

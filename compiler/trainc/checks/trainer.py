@@ -36,7 +36,6 @@ def check_ancestors(model: Model) -> Iterator[Finding]:
 
 def misspelt(model: Model) -> Iterator[Finding]:
     """Yield a finding for each misspelt ancestor label of the runtime."""
-    severity = Severity.WARNING if model.options.faithful else None
     for index, job in enumerate(objects(get(model.runtime.data, *JOBS))):
         pod_set = model.pod_set(str(job.get("name")))
         if pod_set is not None and pod_set.ancestor in ROLES:
@@ -48,7 +47,7 @@ def misspelt(model: Model) -> Iterator[Finding]:
                 message = f"job {job.get('name')!r} has a misspelt ancestor label, so Trainer passes it nothing"
                 found, hint = f"{key}: {value}", f"write {expected}"
                 path = (*labels, key)
-                yield report(MISSPELT, model.runtime, path, message, severity=severity, found=found, hint=hint)
+                yield report(MISSPELT, model.runtime, path, message, severity=model.severity, found=found, hint=hint)
 
 
 @lru_cache(maxsize=1024)
@@ -141,8 +140,7 @@ def _container(model: Model, jobset: Object, path: Path, container: JsonObject) 
     what = f"does not support {scheme}://" if scheme else "needs a scheme"
     message = f"storageUri {text!r}: the {kind} initializer of Trainer {TRAINER_VERSION} {what}"
     expected = f"{', '.join(schemes[:-1])} or {schemes[-1]}"
-    severity = Severity.WARNING if model.options.faithful else None
-    yield report(ADDRESS, document, source, message, severity=severity, found=text, expected=expected)
+    yield report(ADDRESS, document, source, message, severity=model.severity, found=text, expected=expected)
 
 
 def _missing_variable(model: Model, jobset: Object, path: Path, kind: str) -> Finding:
@@ -175,11 +173,12 @@ COUNT = "TC410"
 
 def check_counts(model: Model) -> Iterator[Finding]:
     """Yield a finding for each count below one. Flux itself refuses its number of processes (TC405)."""
-    severity = Severity.WARNING if model.options.faithful else None
     for document, path, value in _counts(model):
         if isinstance(value, int) and not isinstance(value, bool) and value < 1:
             message = f"{path[-1]} {value}: no {'Pod' if path[-1] == 'numNodes' else 'process'} is started"
-            yield report(COUNT, document, path, message, severity=severity, found=str(value), expected="1 or more")
+            yield report(
+                COUNT, document, path, message, severity=model.severity, found=str(value), expected="1 or more"
+            )
 
 
 def _counts(model: Model) -> Iterator[tuple[Document, Path, Json]]:

@@ -15,7 +15,7 @@ from trainc.basics.regex import lazy
 from trainc.inputs.source import Source
 
 _REVISED = lazy(r":(?:(?:jobs|runtimes|policies|out)/|trainc\.yaml\Z|images\.lock\.yaml\Z)")
-"""In the name of a file at a git revision: what follows the revision."""
+"""The part after the revision in the name of a file at a git revision."""
 
 VALUE_WIDTH = 120
 """The most characters of a value (found, expected) that a finding shows."""
@@ -62,17 +62,17 @@ _INVISIBLE = lazy("[\\xa0\\u1680\\u2000-\\u200d\\u202f\\u205f\\u2060\\u3000\\ufe
 
 
 def is_shown(text: str) -> bool:
-    """Tell whether all of a text is shown as it is."""
+    """Tell whether a text is shown without escapes."""
     return text.isprintable() if text.isascii() else _UNSAFE.search(text) is None
 
 
 def is_printable(text: str) -> bool:
-    """Tell the same as ``str.isprintable``, for which only the ASCII space is a printable space."""
+    """Tell whether a text is shown without escapes and has no other space than the ASCII one."""
     return is_shown(text) and _SPACES.search(text) is None
 
 
 def invisible(text: str) -> tuple[str, int] | None:
-    """Return name and index of the first character that is invisible, or looks like a space and is none; else None."""
+    """Return name and index of the first character that is invisible, or a space other than the ASCII one, or None."""
     found = _INVISIBLE.search(text)
     if found is None:
         return None
@@ -100,7 +100,7 @@ def one_line(text: str, limit: int = MESSAGE_WIDTH) -> str:
 
 
 def width(cell: str) -> int:
-    """Return the terminal columns that a printable text takes."""
+    """Return the terminal columns of a printable text."""
     if cell.isascii():
         return len(cell)
     return sum(
@@ -110,7 +110,7 @@ def width(cell: str) -> int:
 
 
 def cells(line: str) -> list[str]:
-    """Return what is shown for each code point of a source line; a tab is blanks up to its stop."""
+    """Return the text that is shown for each code point of a source line; a tab is expanded to spaces."""
     shown: list[str] = []
     at = 0
     for char in line:
@@ -121,15 +121,15 @@ def cells(line: str) -> list[str]:
 
 
 def token(line: str, at: int) -> int:
-    """Return how many code points of a line are the key or scalar that begins at ``at``, from 0; at least 1."""
+    """Return the length, in code points, of the key or scalar at index ``at`` of a line; at least 1."""
     match = _TOKEN.match(line, at, at + LINE_WIDTH)
     return len(match[0]) if match else 1
 
 
 def window(line: str, column: int) -> tuple[str, int, int]:
-    """Return what is shown of a source line, and the columns before and of the key or scalar at ``column``.
+    """Return the shown part of a source line, and the columns before and of the key or scalar at ``column``.
 
-    ``column`` counts code points from 1, what is returned counts terminal columns. A line wider than ``LINE_WIDTH`` is
+    ``column`` counts code points from 1, the results count terminal columns. A line wider than ``LINE_WIDTH`` is
     cut around the column, with an ellipsis on each cut side.
     """
     shown, before = _window(line, column)
@@ -167,7 +167,7 @@ COMMAND = lazy(r"##(?=\w*\[)")
 """The beginning of a command anywhere in a line."""
 
 LINE_COMMAND = lazy(r"^([^\S\n]*)::(?![:\s])", re.MULTILINE)
-"""The beginning of a command at the start of a line. No command begins with three colons, as lines of ours do."""
+"""The beginning of a command at the start of a line. Lines of ours begin with three colons, which is not a command."""
 
 _STRANGE = lazy(r"[^\n\t -~]")
 _STRANGE_BUT_COLOURS = lazy(r"\x1b\[[0-9;]*m|[^\n\t -~]")

@@ -1,4 +1,4 @@
-"""The record of one thing that is wrong with an object, whichever document it is reported in."""
+"""The record of an error in an object, independent of the document in which it is reported."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from trainc.inputs.source import Document
 
 
 class Fault(Struct, frozen=True):
-    """One thing that is wrong at ``path`` of an object; ``upstream`` is the cluster's own full text.
+    """An error at ``path`` of an object; ``upstream`` is the cluster's full message.
 
-    ``other`` is the path of a second field involved. Derive a record from this one where faults carry more.
+    ``other`` is the path of a second field involved. Subclasses add fields.
     """
 
     code: str

@@ -1,4 +1,4 @@
-"""The record of a finding: one thing that is wrong at one position in one document."""
+"""The record of a finding: an error, warning or note at a position in a document."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trainc.inputs.source import Document
 
 
 class Severity(StrEnum):
-    """The severity of a finding; only errors keep a job from being compiled."""
+    """The severity of a finding; only errors prevent the compilation of a job."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -30,8 +30,8 @@ class Related(Struct, frozen=True):
 class Finding(Struct, frozen=True):
     """One finding at one position in one document.
 
-    ``path`` exists in ``document.data``. ``stage`` says where a cluster would refuse (decode, runtime-crd,
-    runtime-webhook, crd, webhook, build, jobset-crd, jobset-webhook, policy); ``upstream`` is its full text then.
+    ``path`` exists in ``document.data``. ``stage`` is the step in which a cluster would refuse (decode, runtime-crd,
+    runtime-webhook, crd, webhook, build, jobset-crd, jobset-webhook, policy); ``upstream`` is its full message.
     """
 
     code: str

@@ -103,7 +103,7 @@ NAME_WIDTH = 250
 """The most characters of a test case's name, before its number; GitLab keeps 255."""
 
 _NO_CHARACTER = lazy("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 (2.2, Char) cannot hold, not even escaped."""
+"""Characters that XML 1.0 (2.2, Char) cannot contain, not even escaped."""
 
 # A failure makes Jenkins call a build unstable, and a merge request of GitLab show a test that newly fails. Both list
 # what is skipped, with its message, and let the run pass: what a warning is.
@@ -171,7 +171,7 @@ def _unique_name(finding: Finding, used: dict[str, int]) -> str:
 
 
 def plain(value: str) -> str:
-    """Return a text without the characters that XML cannot hold."""
+    """Return a text without the characters that XML cannot contain."""
     return _NO_CHARACTER.sub("", value)
 
 
@@ -198,8 +198,8 @@ _LINK = lazy(r"\[(?=[^\[\]]*\]\()")
 def as_sarif(findings: Iterable[Finding], colour: bool = False, silenced: Iterable[Silenced] = ()) -> str:
     """Return a log in ASCII with one run: every code of the table as a rule, every finding as a result.
 
-    This is the one format that lists the findings that comments suppress, each with its suppression; if there is any,
-    the others say that they have none (3.27.23 asks for all or nothing).
+    Only this format lists suppressed findings, each with its suppression. If there are any, the others have an
+    empty list of suppressions (3.27.23 requires all or nothing).
     """
     codes = sorted(CODES)
     suppressed = [(each.finding, each.reason) for each in silenced]
@@ -274,22 +274,22 @@ def _result(finding: Finding, index: int) -> JsonObject:
 
 
 def _message(value: str) -> JsonObject:
-    # Text of an input must not become a link (3.11.6). Braces stay single although 3.11.5 doubles them: a message
-    # without arguments is shown as it is by every viewer.
+    # Text of an input must not become a link (3.11.6). Braces stay single although 3.11.5 doubles them: viewers
+    # show a message without arguments unchanged.
     return {"text": _plain(_LINK.sub(r"\\[", value))}
 
 
 def _location(document: Document, path: Path) -> JsonObject:
     mark, name = document.locate(path), document.source.name
-    place: JsonObject = {
+    physical: JsonObject = {
         "artifactLocation": _artifact(name),
         "region": {"startLine": mark.line, "startColumn": mark.column},
     }
     names = [dotted(path)]
     if not is_in_file(document.source):  # code scanning needs a file or folder that exists: the root of the repository
-        place, names = {"artifactLocation": {"uri": ".", "uriBaseId": ROOT}}, [name, *names]
+        physical, names = {"artifactLocation": {"uri": ".", "uriBaseId": ROOT}}, [name, *names]
     logical: list[Json] = [{"fullyQualifiedName": _plain(each)} for each in names if each]
-    return {"physicalLocation": place, **({"logicalLocations": logical} if logical else {})}
+    return {"physicalLocation": physical, **({"logicalLocations": logical} if logical else {})}
 
 
 def _artifact(name: str) -> JsonObject:

@@ -1,4 +1,4 @@
-"""Hides secrets in what findings show: in their texts, in source lines and in values."""
+"""Masks secrets in the messages, source lines and values of findings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEAST = 4
 """The fewest characters of a value that is searched for in texts; shorter ones would match by chance."""
 
 _HEAD = 12
-"""The characters from its beginning by which a value is recognised, since messages cut long ones."""
+"""The number of first characters that identify a value, since messages truncate long ones."""
 
 _LONG = 40
 """The longest occurrence within which another one is searched for."""
@@ -83,7 +83,7 @@ def index(texts: Iterable[str]) -> Index:
 
 
 def redact(text: str, indexes: Iterable[Index]) -> str:
-    """Return text with MASK instead of the values in indexes, even where these are cut short."""
+    """Return text with MASK instead of the values in indexes, also if they are truncated."""
     spans = [*shaped(text), *(span for spelt in indexes for span in occurrences(text, spelt))]
     for start, end in reversed(merged(spans)):
         text = text[:start] + MASK + text[end:]
@@ -146,7 +146,7 @@ def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=64)
 def _by_path(document: Document) -> tuple[frozenset[Path], Mapping[Path, list[str]]]:
-    """Return the paths of values that are hidden whole, and the hidden texts at each path."""
+    """Return the paths of values that are secret as a whole, and the secret texts at each path."""
     texts: dict[Path, list[str]] = {}
     for value in hidden(document):
         texts.setdefault(value.path, []).append(value.text)
@@ -170,7 +170,7 @@ class Redactor:
         self.indexes += [index(own_words)] if own_words else []
 
     def text(self, text: str | None) -> str | None:
-        """Return a text without secrets, and at a secret without long numbers, which may be what YAML reads it as."""
+        """Return a text without secrets; at a secret also without long numbers, which may be its value in YAML."""
         if text is None:
             return text
         text = redact(text, self.indexes)
@@ -179,43 +179,43 @@ class Redactor:
         return _NUMBER.sub(MASK, text) if self.exact else text
 
     def value(self, found: str | None) -> str | None:
-        """Return the value at fault without secrets."""
+        """Return the found value without secrets."""
         return MASK if self.exact and found is not None and found != self.key else self.text(found)
 
 
-def concealed(data: JsonObject, path: Path) -> Json:
-    """Return the value at path in data with MASK instead of every string and number that looks secret."""
-    return _conceal(data, path, get(data, *path))
+def masked_value(data: JsonObject, path: Path) -> Json:
+    """Return the value at path in data with MASK instead of strings and numbers that look secret."""
+    return _masked_value(data, path, get(data, *path))
 
 
-def _conceal(data: JsonObject, path: Path, value: Json) -> Json:
+def _masked_value(data: JsonObject, path: Path, value: Json) -> Json:
     if isinstance(value, dict):
-        return {key: _conceal(data, (*path, key), child) for key, child in value.items()}
+        return {key: _masked_value(data, (*path, key), child) for key, child in value.items()}
     if isinstance(value, list):
-        return [_conceal(data, (*path, index), child) for index, child in enumerate(value)]
+        return [_masked_value(data, (*path, index), child) for index, child in enumerate(value)]
     hide = value is not None and not isinstance(value, bool) and is_secret(data, path)
     return MASK if hide else value
 
 
-def veiled(data: JsonObject) -> JsonObject:
-    """Return data with MASK instead of everything that looks secret, also within texts; data itself if nothing does."""
+def masked_object(data: JsonObject) -> JsonObject:
+    """Return data with MASK instead of all secrets, also within texts; data itself if there are none."""
     values: dict[Path, list[Hidden]] = {}
     for value in secrets(data):
         values.setdefault(value.path, []).append(value)
-    return as_object(_veil(data, (), values)) if values else data
+    return as_object(_masked_object(data, (), values)) if values else data
 
 
-def _veil(value: Json, path: Path, values: Mapping[Path, list[Hidden]]) -> Json:
+def _masked_object(value: Json, path: Path, values: Mapping[Path, list[Hidden]]) -> Json:
     if isinstance(value, dict):
-        return {key: _veil(child, (*path, key), values) for key, child in value.items()}
+        return {key: _masked_object(child, (*path, key), values) for key, child in value.items()}
     if isinstance(value, list):
-        return [_veil(child, (*path, index), values) for index, child in enumerate(value)]
+        return [_masked_object(child, (*path, index), values) for index, child in enumerate(value)]
     for found in values.get(path, ()):
         value = MASK if found.whole else str(value).replace(found.text, MASK)
     return value
 
 
-def masked(document: Document, lines: Sequence[str], mark: Mark) -> tuple[str, int]:
+def masked_line(document: Document, lines: Sequence[str], mark: Mark) -> tuple[str, int]:
     """Return the line of a mark with MASK instead of secrets, and the column of the mark in it.
 
     A very long line is searched only near the mark, since only that part is shown.
@@ -264,7 +264,7 @@ def _regions(document: Document) -> tuple[_Region, ...]:
 
 
 def _is_verbatim(value: str, text: str) -> bool:
-    """Tell whether a text contains each line of a value, and not folded or with escapes."""
+    """Tell whether a text contains each line of a value, not folded and without escapes."""
     return all(line.strip() in text for line in value.split("\n"))
 
 
@@ -286,7 +286,7 @@ def _by_regions(document: Document, line: str, number: int, near: Span) -> Itera
 
 
 def _secret_by_itself(line: str) -> Iterator[Span]:
-    """Yield the spans of what looks secret without its document, which may be another one, or unreadable."""
+    """Yield the spans of secrets in a line, independent of its document, which may be unreadable."""
     yield from shaped(line)
     for match in _PAIR.finditer(line):
         if looks_secret(match[2]) and match[3].lower() not in _LITERALS:

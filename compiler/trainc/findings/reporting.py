@@ -1,4 +1,4 @@
-"""Creates findings, without secrets, and hints for misspelt names."""
+"""Creates findings, with secrets masked, and hints for misspelled names."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def _short(value: str | None) -> str | None:
 
 
 def suggest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return ``did you mean '...'?`` with the candidate nearest in spelling, or None if none is near.
+    """Return ``did you mean '...'?`` with the most similar candidate, or None if none is similar.
 
-    For a name with an invisible character the hint is to delete that.
+    For a name with an invisible character, the hint is to delete that.
     """
     from difflib import get_close_matches
 
@@ -71,14 +71,14 @@ def suggest(name: str, candidates: Iterable[str]) -> str | None:
     if found := invisible(name):
         return f"delete the {found[0]} in the name"
     if len(name) > 3 * max(map(len, names), default=0):
-        return None  # none is near, and megabytes take long to compare
+        return None  # none is similar, and long names are slow to compare
     folded = {candidate.lower(): candidate for candidate in reversed(names)}
     near = get_close_matches(name.lower(), list(folded), n=1, cutoff=_NEAR)
     return f"did you mean '{folded[near[0]]}'?" if near else None
 
 
 def suggest_by_words(name: str, candidates: Iterable[str]) -> str | None:
-    """Return what ``suggest`` does, from candidates with a similar spelling of every word of the name.
+    """Return a hint like ``suggest``, from candidates with a similar word for each word of the name.
 
     For names that end alike but mean different things, such as mlx-distributed and flux-distributed. Words with a
     digit, such as versions and sizes, may differ.
@@ -99,8 +99,8 @@ def secrets_in_plain_text(
 ) -> Iterator[Finding]:
     """Yield a finding for each value of a document that contains a secret; the secret is never shown.
 
-    A value that only looks secret by its name counts if ``by_name`` returns True. A document of kind Secret is one in
-    the cluster and not checked.
+    A value that is secret only by its name is included if ``by_name`` returns True. Documents of kind Secret are
+    objects in the cluster and not checked.
     """
     if document.data.get("kind") == "Secret":
         return

@@ -39,7 +39,7 @@ _ABOUT = _words(
     "name names namespace ref refs id path file files dir mount type mode seconds expiry expiration ttl length len"
     " limit count size max min audience enabled required policy provider resolver"
 )
-"""Last words of names that only describe a secret: secretName, PASSWORD_FILE."""
+"""Last words of names that only refer to a secret: secretName, PASSWORD_FILE."""
 
 _NO_SECRET = frozenset(("true", "false", "yes", "no", "on", "off", "null", "none", "~", ""))
 _HINTS = ("pass", "pw", "secret", "token", "key", "cred", "bearer", "auth")
@@ -145,7 +145,7 @@ def is_secret(data: Json, path: Path) -> bool:
 
 
 def _has_own_keys(value: Json) -> bool:
-    """Tell whether a value is an object, or a list of objects, whose own keys then tell what is secret."""
+    """Tell whether a value is an object, or a list of objects, whose own keys show what is secret."""
     return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict) for item in value))
 
 
@@ -177,7 +177,7 @@ def _is_value(key: str) -> bool:
 
 
 def secrets(data: JsonObject, *, shaped: bool = True) -> tuple[Hidden, ...]:
-    """Return what looks secret in an object, in order. Not ``shaped``: nothing in it is secret by its shape."""
+    """Return the secrets in an object, in order. Without ``shaped``, those with known shapes are skipped."""
     found: list[Hidden] = []
     _walk(data, data, (), found, shaped)
     return tuple(dict.fromkeys(found))
@@ -185,7 +185,7 @@ def secrets(data: JsonObject, *, shaped: bool = True) -> tuple[Hidden, ...]:
 
 @lru_cache(maxsize=64)
 def hidden(document: Document) -> tuple[Hidden, ...]:
-    """Return what looks secret in a document, in order."""
+    """Return the secrets in a document, in order."""
     source = document.source
     shaped = _may_hold_shapes(source)
     return secrets(document.data, shaped=shaped) if shaped or _may_hide(source) else ()
@@ -216,7 +216,7 @@ def _may_hide(source: Source) -> bool:
 
 
 def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden], shaped: bool) -> None:
-    """Add what looks secret in a value of an object, by its shape only if ``shaped``."""
+    """Add the secrets in a value of an object to ``found``."""
     if isinstance(value, dict):
         whole = len(path) == 1 and _in_secret(root, path)
         beside = _is_named_secret(value)
@@ -240,7 +240,7 @@ def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden], shaped
 
 
 def _all(value: Json, path: Path) -> Iterator[Hidden]:
-    """Yield the scalars of a value that is secret whole."""
+    """Yield the scalars of a value that is a secret as a whole."""
     if isinstance(value, list):
         for index, item in enumerate(value):
             yield from _all(item, (*path, index))
@@ -313,7 +313,7 @@ def tokens(text: str) -> Iterator[str]:
 
 
 def _is_basic(token: str) -> bool:
-    """Tell whether the word after ``Basic`` is a user and a password, and not any word."""
+    """Tell whether the word after ``Basic`` is an encoded user and password."""
     return b":" in _decoded(token)
 
 

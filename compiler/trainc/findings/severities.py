@@ -62,7 +62,7 @@ def check(document: Document) -> Iterator[Finding]:
     """Yield findings on unknown codes and lowered refusals; the types of trainc.yaml check the rest."""
     for code, entry in as_object(document.data.get(KEY)).items():
         path: Path = (KEY, code)
-        level, place = (entry.get(LEVEL), (*path, LEVEL)) if isinstance(entry, dict) else (entry, path)
+        level, level_path = (entry.get(LEVEL), (*path, LEVEL)) if isinstance(entry, dict) else (entry, path)
         if code not in CODES:
             yield report("TC013", document, path, f"unknown code {code!r}", hint=suggest(code, CODES))
         elif entry == {}:
@@ -71,7 +71,7 @@ def check(document: Document) -> Iterator[Finding]:
             )
         elif level in LEVELS and level != Severity.ERROR and (reason := immovable(code)) is not None:
             message = f"{code} cannot be lowered: {reason}"
-            yield report("TC013", document, place, message, found=str(level), expected=Severity.ERROR.value)
+            yield report("TC013", document, level_path, message, found=str(level), expected=Severity.ERROR.value)
 
 
 def read(value: Json) -> Severities:
@@ -99,8 +99,8 @@ def rank(severity: Severity | None) -> int:
 def apply(finding: Finding, severities: Severities, floor: Severities | None = None) -> Finding | None:
     """Return the finding with the severity of its code, or None if that is ignored.
 
-    The hint of an error that cannot be lowered says so. With ``floor``, the severities of another revision, the worse
-    of the two counts.
+    The hint of an error that cannot be lowered explains that. With ``floor``, the severities of another revision, the
+    worse of the two applies.
     """
     if floor is not None:
         both = apply(finding, severities), apply(finding, floor)

@@ -25,7 +25,7 @@ IGNORE = "ignore"
 EXAMPLE = "# trainc: ignore TC409 why it is fine here"
 
 POWERLESS, UNUSED = "TC016", "TC017"
-"""The codes for comments that cannot suppress, and that suppress nothing. No comment can suppress these two."""
+"""The codes for invalid and for unused comments. No comment can suppress these two."""
 
 _BOM = "\ufeff"
 _CODE = lazy(r"\s*+(?:,\s*+)?([Tt][Cc]\w*\d\w*)")
@@ -74,7 +74,7 @@ def read(source: Source, comments: ReadComments) -> tuple[tuple[Ignore, ...], tu
 
 def refusal(code: str) -> str | None:
     """Return why no comment can suppress a code, or None if a comment can."""
-    return "it is about such comments" if code in (POWERLESS, UNUSED) else immovable(code)
+    return "it reports such comments" if code in (POWERLESS, UNUSED) else immovable(code)
 
 
 def _document(source: Source, mark: Mark) -> Document:
@@ -195,7 +195,7 @@ class Suppressions(Struct, frozen=True):
     ) -> Iterator[Finding]:
         """Yield a note for each code of a comment that applies to no finding.
 
-        ``partial`` are sources of which this run does not find everything, ``skipped`` codes that it does not look for.
+        ``partial`` are sources of which this run does not detect all findings, ``skipped`` are codes that it skips.
         """
         if not self.ignores:
             return

@@ -1,4 +1,4 @@
-"""Findings for people: one line each that editors can follow, then the source line and what is wrong with it."""
+"""The text format: a line that editors can follow, then the source line and the details."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from trainc.basics.jsonvalues import Path, dotted
 from trainc.findings.display import ELLIPSIS, HINT_WIDTH, PATH_WIDTH, VALUE_WIDTH, one_line, window
 from trainc.findings.finding import Finding, Severity, sort_key
-from trainc.findings.redaction import masked
+from trainc.findings.redaction import masked_line
 from trainc.inputs.source import Document, Mark, Source
 
 _RESET = "\x1b[0m"
@@ -37,7 +37,7 @@ def render(findings: Iterable[Finding], colour: bool = False) -> str:
 def render_brief(findings: Iterable[Finding], colour: bool = False) -> str:
     """Return the findings as ``render`` does, but of the warnings and notes of one code only the first.
 
-    A count of the others follows it. Every error is shown, and every policy that warns counts as a code of its own.
+    A count of the others follows it. Every error is shown, and each policy that warns counts as a separate code.
     """
     repeats: dict[tuple[str, ...], list[Finding]] = {}
     for finding in sorted(findings, key=sort_key):
@@ -95,7 +95,7 @@ class _Renderer(Struct):
         label = self.paint(style, f"{finding.severity}[{finding.code}]")
         others = [(other, other.document.locate(other.path)) for other in finding.related]
         # One gutter for all lines of a finding.
-        size = len(str(max(mark.line, *(place.line for _, place in others), 0)))
+        size = len(str(max(mark.line, *(other_mark.line for _, other_mark in others), 0)))
         where = one_line(dotted(finding.path))
         # The end of a long path says more than its beginning.
         where = where if len(where) <= PATH_WIDTH else ELLIPSIS + where[len(ELLIPSIS) - PATH_WIDTH :]
@@ -104,9 +104,9 @@ class _Renderer(Struct):
         ]
         parts += self.excerpt(finding.document, mark, size, _Pointer(style, "^", where))
         parts += self.notes(finding, size)
-        for other, place in others:
+        for other, other_mark in others:
             pointer = _Pointer(_GUTTER, "-", one_line(other.message))
-            excerpt = list(self.excerpt(other.document, place, size, pointer))
+            excerpt = list(self.excerpt(other.document, other_mark, size, pointer))
             message = "" if excerpt else f": {pointer.text}"
             colons = self.paint(_GUTTER, f"{' ' * (size + 1)}:::")
             parts += [f"{colons} {position(other.document, other.path)}{message}\n", *excerpt]
@@ -123,7 +123,7 @@ class _Renderer(Struct):
 
     def excerpt(self, document: Document, mark: Mark, size: int, pointer: _Pointer) -> Iterator[str]:
         """Yield the gutter, the line of a mark and the pointer below it; nothing for an empty line."""
-        line, column = masked(document, self.source(document), mark)
+        line, column = masked_line(document, self.source(document), mark)
         if not line.strip():
             return
         shown, indent, length = window(line, column)
@@ -142,7 +142,7 @@ class _Renderer(Struct):
 
 
 class _Pointer(Struct, frozen=True):
-    """What is below a source line: a sign, repeated below the key or scalar in question, and a text."""
+    """The line below a source line: a sign, repeated below the key or scalar, and a text."""
 
     style: str
     sign: str

@@ -115,7 +115,7 @@ def _problem(model: Model, obj: Object, path: Path, image: str) -> Finding | Non
         message = f"image {image} has no digest, but lock.required in trainc.yaml requires one"
         return report_at(REQUIRED, model, obj, path, message, found=image, hint=_lock_command(image, settings))
     wanted = [model.options.lock.digests.get(key) for key in _keys(image, settings)]
-    others = [known for known in wanted if known is not None and known != digest]
+    others = [other for other in wanted if other is not None and other != digest]
     if not others or digest in wanted:
         return None
     message = f"image {name} has a different digest in images.lock.yaml"

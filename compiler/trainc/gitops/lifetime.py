@@ -34,8 +34,8 @@ def _with_deadline(model: Model, objs: Objects) -> Objects:
 
 
 def _with_limit(job: JsonObject, seconds: int) -> JsonObject:
-    own = get(job, "template", "spec", FIELD)
-    return put(job, ("template", "spec", FIELD), min(own, seconds) if isinstance(own, int) else seconds)
+    limit = get(job, "template", "spec", FIELD)
+    return put(job, ("template", "spec", FIELD), min(limit, seconds) if isinstance(limit, int) else seconds)
 
 
 def _not_equivalent(jobset: JsonObject) -> str | None:

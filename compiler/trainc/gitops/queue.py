@@ -64,8 +64,8 @@ def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin of a label: the TrainJob's own, or the environment's queue."""
     if path[:2] != ("metadata", "labels"):
         return Origin("default", name="trainc")
-    own = path == ("metadata", "labels") or path[-1] in _labels(model)
-    return Origin("input", model.job, path) if own else environment_origin("queue", model)
+    from_job = path == ("metadata", "labels") or path[-1] in _labels(model)
+    return Origin("input", model.job, path) if from_job else environment_origin("queue", model)
 
 
 def _labels(model: Model) -> JsonObject:

@@ -90,10 +90,10 @@ def share(
         if document.data["kind"] in CLUSTER_SCOPED:
             findings.append(_for_administrators(document))
             continue
-        own = str(get(document.data, "metadata", "namespace"))
-        namespaces = used[document.source] if key in unplaced else {options.settings.namespaces.get(own, own)}
+        home = str(get(document.data, "metadata", "namespace"))
+        namespaces = used[document.source] if key in unplaced else {options.settings.namespaces.get(home, home)}
         for namespace in sorted(namespaces):
-            one = Shared(patched_companion(_emitted(document, namespace, own, options), options), namespace, document)
+            one = Shared(patched_companion(_emitted(document, namespace, home, options), options), namespace, document)
             first = found.setdefault(identify(one.obj.data), one)
             if first.obj.data != one.obj.data:
                 findings.append(_duplicate(one, first.document))
@@ -178,7 +178,7 @@ def _duplicate(one: Shared, first: Document) -> Finding:
     return report("TC608", one.document, _NAME, message, related=(Related("first defined here", first, _NAME),))
 
 
-def _emitted(document: Document, namespace: str, own: str, options: Options) -> Object:
+def _emitted(document: Document, namespace: str, home: str, options: Options) -> Object:
     """Return a companion with its namespace, and with the defaults of a server."""
     data = document.data
     metadata = {**as_object(data["metadata"]), "namespace": namespace}
@@ -187,12 +187,12 @@ def _emitted(document: Document, namespace: str, own: str, options: Options) -> 
             metadata["annotations"] = {**KEPT, **as_object(metadata.get("annotations"))}
         data = go_encoded({**data, "spec": {"volumeMode": "Filesystem", **as_object(data.get("spec"))}})
     if data["kind"] == "RoleBinding":
-        data = _bound(data, namespace, own, options.settings.namespaces)
+        data = _bound(data, namespace, home, options.settings.namespaces)
     whole: JsonObject = {key: value for key, value in data.items() if key != "status"}
     emitted: JsonObject = {**whole, "metadata": metadata}
     if options.settings.target == "flux":
         emitted = flux.annotated(emitted)
-    return Object(emitted, lambda: _origins(document, emitted, namespace != own, options))
+    return Object(emitted, lambda: _origins(document, emitted, namespace != home, options))
 
 
 def _origins(document: Document, data: JsonObject, moved: bool, options: Options) -> Mapping[Path, Origin]:
@@ -208,14 +208,14 @@ def _origins(document: Document, data: JsonObject, moved: bool, options: Options
     return found
 
 
-def _bound(data: JsonObject, namespace: str, own: str, renamed: Mapping[str, str]) -> JsonObject:
+def _bound(data: JsonObject, namespace: str, home: str, renamed: Mapping[str, str]) -> JsonObject:
     """Return a RoleBinding with the namespaces of its service accounts in the cluster."""
     subjects: list[Json] = []
     for subject in map(as_object, as_list(data.get("subjects"))):
         found = subject.get("namespace")
         if subject.get("kind") != "ServiceAccount":
             subjects.append({"apiGroup": RBAC_GROUP, **subject})
-        elif found is None or found == own:
+        elif found is None or found == home:
             subjects.append({**subject, "namespace": namespace})
         else:
             subjects.append({**subject, "namespace": renamed.get(str(found), str(found))})

@@ -1,1 +1,1 @@
-"""What a caller gives to the compiler: texts, options, and the settings of trainc.yaml. Plain data."""
+"""The inputs of the compiler: sources, options, and the settings of trainc.yaml. Plain data."""

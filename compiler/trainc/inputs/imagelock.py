@@ -1,4 +1,4 @@
-"""images.lock.yaml as a type: which digest each image's name stands for, so that a commit says what runs."""
+"""The types of images.lock.yaml, which pins images by digest."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from trainc.inputs.source import Document
 FILE: Final = "images.lock.yaml"
 IMAGES: Final = "images"
 LATEST: Final = "latest"
-"""The tag of an image that names none."""
+"""The default tag of an image."""
 
 DOCKER_HUB: Final = "docker.io"
-"""The registry of an image that names none; one without a folder is in ``library`` there."""
+"""The default registry of an image, in whose folder ``library`` are images without a folder."""
 
 DIGEST: Final = lazy(r"sha256:[0-9a-f]{64}")
 
 _HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[0-9a-fA-F:]+\])"
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 NAME: Final = lazy(rf"{_HOST}(?::[0-9]+)?(?:/{_PART})+:[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}}")
-"""An image's name spelt out: registry, path and tag, by the grammar of references that container runtimes share."""
+"""A full image name: registry, path and tag, by the grammar of references of container runtimes."""
 
 _WORDS: Final = {"patternErrorMessage": "a digest: sha256: and 64 hexadecimal digits"}
 
@@ -39,20 +39,20 @@ class LockFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Lock(Struct, frozen=True):
-    """Digests by the names of images, spelt out; ``document`` is the text, where findings are placed."""
+    """Digests by full image names; ``document`` is the file, for the positions of findings."""
 
     digests: Mapping[str, str] = field(default_factory=dict)
     document: Document | None = None
 
     def pinned(self, image: str) -> str:
-        """Return an image as it was written, with its digest behind it if it has none and the lock knows one."""
+        """Return an image with the digest from the lock appended, unless it has one or the lock has none."""
         key = key_of(image)
         digest = self.digests.get(key) if key is not None and "@" not in image else None
         return image if digest is None else f"{image}@{digest}"
 
 
 def spelt_out(image: str) -> str:
-    """Return an image's name with its registry, docker.io where it names none."""
+    """Return an image's name with its registry, which defaults to docker.io."""
     first, slash, _ = image.partition("/")
     if slash and ("." in first or ":" in first or first == "localhost"):
         return image
@@ -61,9 +61,9 @@ def spelt_out(image: str) -> str:
 
 @lru_cache(maxsize=4096)
 def key_of(image: str) -> str | None:
-    """Return the name that the lock knows an image by: registry, path and tag, latest where it has none.
+    """Return the key of an image in the lock: registry, path and tag, which defaults to latest.
 
-    None for an image that a digest alone tells, and for what is no image's name.
+    None for an image with a digest and no tag, and for an invalid name.
     """
     name, at, _ = image.partition("@")
     _, colon, _ = name.rpartition("/")[2].partition(":")

@@ -1,4 +1,4 @@
-"""What a caller can choose."""
+"""The options of a compilation."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from trainc.upstream import FIXES
 
 
 class Revision(Struct, frozen=True, eq=False):
-    """The inputs and out/ of a revision, by their names there. ``name`` is what the user calls it.
+    """The inputs and out/ of a revision. ``name`` is the name that the user gave.
 
-    ``config`` is its trainc.yaml, parsed. ``settings`` are its trainc.yaml and images.lock.yaml, if it has them.
+    ``config`` is its parsed trainc.yaml. ``settings`` are its trainc.yaml and images.lock.yaml, if they exist.
     """
 
     name: str
@@ -29,15 +29,15 @@ class Revision(Struct, frozen=True, eq=False):
 class Options(Struct, frozen=True, dict=True):
     """Options of one compilation.
 
-    ``faithful``: exactly what API server, Trainer v2.3.0 and JobSet v0.12.0 make of the given documents.
+    ``faithful``: exactly the output of API server, Trainer v2.3.0 and JobSet v0.12.0 for the documents.
     ``environment``: a key of ``environments`` in trainc.yaml; the first folder below out/.
     ``config``: the parsed trainc.yaml; ``settings`` are its options for the environment, the defaults under faithful.
     ``config_document``: its text, for the positions of findings.
-    ``fixes``: names of FIXES to switch on, beside those of trainc.yaml; ``recommended`` stands for those that are.
-    ``crds``: files with CustomResourceDefinitions, which validate objects beside TrainJobs and runtimes.
-    ``lock``: the digests of images, by which they are pinned.
-    ``base``: an earlier revision; with it, the changes that a cluster would refuse are findings, too.
-    ``policies_from``: a revision whose policies and severities apply as well: what they forbid stays forbidden.
+    ``fixes``: names of FIXES to enable in addition to those of trainc.yaml; ``recommended`` means all recommended ones.
+    ``crds``: files with CustomResourceDefinitions for other kinds.
+    ``lock``: the digests with which images are pinned.
+    ``base``: an earlier revision, from which changes that a cluster would refuse are findings, too.
+    ``policies_from``: a revision whose policies and severities apply in addition to the current ones.
     Raises ValueError for unknown fixes, and for fixes under faithful.
     """
 
@@ -70,21 +70,21 @@ class Options(Struct, frozen=True, dict=True):
         return chosen.union(recommended)
 
     def fixed(self, name: str) -> bool:
-        """Tell whether a fix is switched on. Raises KeyError for a name that is none."""
+        """Tell whether a fix is enabled. Raises KeyError for an unknown name."""
         if name not in FIXES:
             raise KeyError(name)
         return name in self._on
 
     def concerns(self, path: Path) -> bool:
-        """Tell whether a path of trainc.yaml or images.lock.yaml is about this environment."""
+        """Tell whether a path of trainc.yaml or images.lock.yaml applies to this environment."""
         return path[:1] != ("environments",) or path[:2] == ("environments", self.environment)
 
     def chosen(self) -> tuple[str, ...]:
-        """Return the fixes that are switched on, in the table's order."""
+        """Return the enabled fixes, in the order of the table."""
         return tuple(name for name in FIXES if self.fixed(name))
 
     def with_fixes(self, names: tuple[str, ...]) -> Options:
-        """Return the same options with exactly these fixes, whatever trainc.yaml says."""
+        """Return the same options with exactly these fixes."""
         changed = replace(self, fixes=())
         changed.__dict__["settings"] = replace(self.settings, fixes=names)
         return changed

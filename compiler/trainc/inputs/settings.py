@@ -15,14 +15,14 @@ from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, fi
 from trainc.basics.jsonvalues import JsonObject, as_object
 
 RECOMMENDED: Final = "recommended"
-"""What stands for all recommended fixes."""
+"""The name for all recommended fixes."""
 
 SHORT: Final = ("sshKeys", "transport", "naming")
-"""Options that may be a text instead of a mapping: the text is their ``mode``."""
+"""Options that may be a string, their ``mode``, instead of a mapping."""
 
 
 def _form(pattern: str, message: str, longest: int | None = None) -> Meta:
-    """Return a pattern for a text, with the words for a text that does not match it, which editors show as well."""
+    """Return a pattern for a string, with the message for other strings, which editors show as well."""
     # $ alone would also match before a line break at the end.
     words = {"patternErrorMessage": message}
     return Meta(pattern=rf"^{pattern}$(?!\n)", max_length=longest, extra_json_schema=words)
@@ -283,7 +283,7 @@ class ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Settings(Environment, frozen=True, rename="camel"):
-    """What trainc.yaml says for one environment, every short form as the mapping that it stands for."""
+    """The options of an environment, with defaults and without short forms."""
 
     ssh_keys: SshKeys = SshKeys()
     transport: Transport = Transport()
@@ -293,7 +293,7 @@ class Settings(Environment, frozen=True, rename="camel"):
     pods: bool = False
 
     def takes(self, namespace: str, name: str) -> bool:
-        """Tell whether the environment has a job, by its namespace below jobs/ and its name."""
+        """Tell whether the environment includes a job, by its namespace below jobs/ and its name."""
         wanted = [pattern for pattern in self.jobs if not pattern.startswith("!")]
         unwanted = [pattern[1:] for pattern in self.jobs if pattern.startswith("!")]
         named = not wanted or any(fits(pattern, namespace, name) for pattern in wanted)
@@ -301,30 +301,30 @@ class Settings(Environment, frozen=True, rename="camel"):
 
 
 def fits(pattern: str, namespace: str, name: str) -> bool:
-    """Match <namespace>/<name>; a pattern without / is one of namespaces."""
-    place, slash, job = pattern.partition("/")
-    return fnmatchcase(namespace, place) and (not slash or fnmatchcase(name, job))
+    """Match <namespace>/<name>; a pattern without / matches namespaces."""
+    namespaces, slash, job = pattern.partition("/")
+    return fnmatchcase(namespace, namespaces) and (not slash or fnmatchcase(name, job))
 
 
 def options_of(config: JsonObject, environment: str) -> JsonObject:
-    """Return the options of an environment: its own, then those of ``defaults``, then those at the top."""
-    own = as_object(as_object(config.get("environments")).get(environment))
+    """Return the options of an environment, with those of ``defaults`` and of the top level as defaults."""
+    specific = as_object(as_object(config.get("environments")).get(environment))
     shared = {key: config[key] for key in ("fixes",) if key in config}
-    return {**shared, **as_object(config.get("defaults")), **own}
+    return {**shared, **as_object(config.get("defaults")), **specific}
 
 
 def of_every_job(config: JsonObject, environment: str) -> JsonObject:
-    """Return trainc.yaml, parsed, with an environment that has every job, for jobs that are given one by one."""
+    """Return a parsed trainc.yaml with an environment that includes every job, to compile single jobs."""
     environments = as_object(config.get("environments"))
-    own = {**as_object(environments.get(environment)), "jobs": []}
-    return {**config, "environments": {**environments, environment: own}}
+    options = {**as_object(environments.get(environment)), "jobs": []}
+    return {**config, "environments": {**environments, environment: options}}
 
 
 def read_settings(config: JsonObject, environment: str) -> Settings:
-    """Return what trainc.yaml, parsed, says for an environment.
+    """Return the settings of an environment from a parsed trainc.yaml.
 
-    ``config.parse`` has checked it, or it comes from a program that embeds trainc: then an option that does not fit
-    its type counts as absent.
+    ``config.parse`` has checked it, unless it comes from a program that embeds trainc: then invalid options are
+    ignored.
     """
     data = options_of(config, environment)
     data |= {key: expanded(data, key) for key in SHORT if key in data}

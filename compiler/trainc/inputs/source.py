@@ -1,7 +1,6 @@
-"""Where text comes from: sources, documents and the places inside them.
+"""Sources, documents and positions in them, as plain data.
 
-Everything here is plain data. Positions are not computed while a document is
-read; ``Document.marks`` computes them when a finding has to be placed.
+Positions are not computed while a document is read; ``Document.marks`` computes them when a finding needs them.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ START = Mark(1, 1)
 
 
 class Source(Struct, frozen=True):
-    """One text to compile. ``name`` is what findings call it: a relative POSIX path, or ``<stdin>``."""
+    """A text to compile. ``name`` is shown in findings: a relative POSIX path, or ``<stdin>``."""
 
     name: str
     text: str | bytes
@@ -40,10 +39,10 @@ def _no_marks() -> Mapping[Path, Mark]:
 
 
 class Document(Struct, frozen=True, eq=False):
-    """One YAML document: its data, and a thunk that finds places in its text.
+    """A YAML document: its data, and a function that computes positions in its text.
 
-    ``marks()`` maps a path to the mark of its key (mappings) or of its value
-    (lists, and the document itself under the empty path).
+    ``marks()`` maps a path to the mark of its key (mappings) or of its value (lists, and the document under the empty
+    path).
     """
 
     source: Source

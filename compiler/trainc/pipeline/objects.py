@@ -12,7 +12,7 @@ from trainc.admission.jobset import admit_jobset, name_limit
 from trainc.basics.jsonvalues import Json, Path, dotted, get, objects
 from trainc.basics.memo import shared
 from trainc.checks import check_objects
-from trainc.findings import Finding, Severity, has_errors, report
+from trainc.findings import Finding, has_errors, report
 from trainc.findings.fault import Fault
 from trainc.gitops import naming, passes
 from trainc.gitops.base import jobset_of, name_path, with_jobset
@@ -66,9 +66,8 @@ def _too_large(model: Model, obj: Object) -> Iterator[Finding]:
     hint = None
     if get(model.job.data, *_NODES) is not None:
         document, where, hint = model.job, _NODES, "reduce numNodes: the ConfigMap lists every node"
-    severity = Severity.WARNING if model.options.faithful else None
     message = f"{obj.name}: {refused.message}"
-    yield report(refused.code, document, where, message, severity=severity, hint=hint, upstream=refused.upstream)
+    yield report(refused.code, document, where, message, severity=model.severity, hint=hint, upstream=refused.upstream)
 
 
 def _claims(model: Model, jobset: Object) -> Mapping[str, Json]:

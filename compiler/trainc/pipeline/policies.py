@@ -180,25 +180,27 @@ class Earlier(Struct, frozen=True, eq=False):
         if revision is None or not policies:
             return None
         start = f"{revision.name}:{_FOLDER}"
-        own = {identity(each): each for each in documents if each.source.name.startswith(start)}
+        resources = {identity(each): each for each in documents if each.source.name.startswith(start)}
         pods = get(revision.config, "policies", "pods") is True and not options.settings.pods
-        known = {identity(each): each.data for each in current} | {key: each.data for key, each in others.items()}
-        loaded = {**own, **{identity(each): each for each in policies}}
-        same = len(policies) == len(current) and all(known.get(key) == each.data for key, each in loaded.items())
+        current_data = {identity(each): each.data for each in current} | {
+            key: each.data for key, each in others.items()
+        }
+        loaded = {**resources, **{identity(each): each for each in policies}}
+        same = len(policies) == len(current) and all(current_data.get(key) == each.data for key, each in loaded.items())
         if same and not pods:
             return None
         from trainc.admission.policy import PolicySet
 
-        return cls(revision.name, PolicySet.load(policies, {**others, **own}, registry), pods)
+        return cls(revision.name, PolicySet.load(policies, {**others, **resources}, registry), pods)
 
     def decide(self, request: Request, current: Iterable[Decision]) -> tuple[Decision, ...]:
         """Return the failures of these policies that are not among the ``current`` decisions."""
-        known = {(_name(each.policy), each.message, each.action) for each in current}
+        reported = {(_name(each.policy), each.message, each.action) for each in current}
         return tuple(
             each
             for each in self.policies.decide(request)
             if each.outcome in _FAILED
-            and known.isdisjoint((_name(each.policy), each.message, action) for action in ("Deny", each.action))
+            and reported.isdisjoint((_name(each.policy), each.message, action) for action in ("Deny", each.action))
         )
 
 

@@ -68,9 +68,9 @@ class Runtimes(Struct, frozen=True):
         if (found := self.given.get(key)) is not None:
             return found
         if not self.options.faithful and key[0].endswith("/ClusterTrainingRuntime"):
-            own = admit_builtin(key[2])
-            if own is not None:
-                return own
+            built_in = admit_builtin(key[2])
+            if built_in is not None:
+                return built_in
         return self._removed(key, not_found(job, key, self.given, self.options.faithful))
 
     def _removed(self, key: Key, finding: Finding) -> Finding:
@@ -99,8 +99,8 @@ class Runtimes(Struct, frozen=True):
 
 
 def _is_builtin(key: Key, document: Document) -> bool:
-    own = admit_builtin(key[2]) if key[0].endswith("/ClusterTrainingRuntime") else None
-    return own is not None and own.document.data == document.data
+    built_in = admit_builtin(key[2]) if key[0].endswith("/ClusterTrainingRuntime") else None
+    return built_in is not None and built_in.document.data == document.data
 
 
 def without_jobs(unused: Sequence[Iterable[Document]]) -> tuple[Finding, ...]:
@@ -118,8 +118,8 @@ def without_jobs(unused: Sequence[Iterable[Document]]) -> tuple[Finding, ...]:
 @cache
 def admit_builtin(name: str) -> Admitted | None:
     """Return a built-in runtime as a cluster stores it, or None."""
-    own = builtin(name)
-    return None if own is None else admit_runtime(own, Options())
+    document = builtin(name)
+    return None if document is None else admit_runtime(document, Options())
 
 
 def admit_runtime(document: Document, options: Options) -> Admitted:
@@ -142,13 +142,14 @@ def _admit(document: Document, *, faithful: bool) -> Admitted:
 
 def _admit_extended(document: Document) -> Admitted:
     """Admit a runtime with an MPI implementation that may be an extension of trainc, which the CRD refuses."""
-    own = get(document.data, *IMPLEMENTATION_PATH)
-    if own not in EXTENSIONS:
+    implementation = get(document.data, *IMPLEMENTATION_PATH)
+    if implementation not in EXTENSIONS:
         return _admit(document, faithful=False)
     stand_in = replace(document, data=put(document.data, IMPLEMENTATION_PATH, "OpenMPI"))
     admitted = _admit(stand_in, faithful=False)
     return Admitted(
-        replace(admitted.document, data=put(admitted.document.data, IMPLEMENTATION_PATH, own)), admitted.findings
+        replace(admitted.document, data=put(admitted.document.data, IMPLEMENTATION_PATH, implementation)),
+        admitted.findings,
     )
 
 
@@ -190,15 +191,18 @@ def _no_reference(job: Document) -> Finding:
 def not_found(job: Document, wanted: Key, known: Iterable[Key], faithful: bool) -> Finding:
     """Return the finding on a missing runtime, with the nearest name (L3: upstream spells one field RuntimeRef)."""
     version, namespace, name = wanted
-    own = str(get(job.data, "spec", "runtimeRef", "name"))
-    reason = "" if own == name else f" (the environment replaces {own!r} with it)"
+    original = str(get(job.data, "spec", "runtimeRef", "name"))
+    reason = "" if original == name else f" (the environment replaces {original!r} with it)"
     kind = version.rpartition("/")[2]
     field = "spec.runtimeRef" if kind == "TrainingRuntime" else "spec.RuntimeRef"
     what = kind[0].lower() + kind[1:]
     detail = f"{kind}.{TRAINER_GROUP} {quote(name)} not found"
     detail = f"{detail}: specified {what} must be created before the TrainJob is created"
     text = invalid(field, typed(get(job.data, "spec", "runtimeRef"), "v1alpha1.RuntimeRef"), detail)
-    existing = {*known, *((f"{TRAINER_API}/{CLUSTER_WIDE}", "", own) for own in (() if faithful else builtin_names()))}
+    existing = {
+        *known,
+        *((f"{TRAINER_API}/{CLUSTER_WIDE}", "", each) for each in (() if faithful else builtin_names())),
+    }
     return refused(
         "TC301",
         job,
@@ -211,14 +215,14 @@ def not_found(job: Document, wanted: Key, known: Iterable[Key], faithful: bool) 
     )
 
 
-def _elsewhere(job: Document, wanted: Key, known: Set[Key]) -> str | None:
+def _elsewhere(job: Document, wanted: Key, existing: Set[Key]) -> str | None:
     """Return a hint if a runtime with the name exists, but with another kind or in another namespace."""
     version, _, name = wanted
-    own = str(get(job.data, "metadata", "namespace"))
-    for kind, namespace in ((CLUSTER_WIDE, ""), ("TrainingRuntime", own)):
-        if (f"{TRAINER_API}/{kind}", namespace, name) in known:
+    home = str(get(job.data, "metadata", "namespace"))
+    for kind, namespace in ((CLUSTER_WIDE, ""), ("TrainingRuntime", home)):
+        if (f"{TRAINER_API}/{kind}", namespace, name) in existing:
             return f"a {kind} with this name exists: set kind: {kind}"
-    if namespaces := sorted(key[1] for key in known if (key[0], key[2]) == (version, name)):
+    if namespaces := sorted(key[1] for key in existing if (key[0], key[2]) == (version, name)):
         return f"it exists in namespace {namespaces[0]}, but a TrainJob can only use a runtime of its own namespace"
     return None
 

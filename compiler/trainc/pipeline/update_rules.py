@@ -19,7 +19,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, 
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.compare import Change, changes, contains, counterpart, holds, is_text_of, same, undone
 from trainc.findings import Finding, Related, Severity, report
-from trainc.findings.redaction import concealed
+from trainc.findings.redaction import masked_value
 from trainc.gitops.base import run_of
 from trainc.gitops.naming import new_run_hint
 from trainc.inputs.source import Document
@@ -91,7 +91,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         except GoDecodeError as error:  # in the old object, since the new one was decoded before
             return (broken(old, error.path, error.message),)
         rewrites = stored != before or document.data != new
-        return tuple(self._of_input(document, old, (new, before), refusal, rewrites=rewrites) for refusal in refusals)
+        return tuple(self._of_input(document, old, (new, before), refusal, rewrites) for refusal in refusals)
 
     def of_objects(self, model: Model, objects: Iterable[Object]) -> tuple[Finding, ...]:
         """Return findings on refused changes of a job's JobSet and ConfigMaps, at their sources."""
@@ -119,13 +119,12 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         found = tuple(change for f in forbidden for change in changes(f.new, f.old, f.path))
         if not found:
             return
-        related = Related(self._was(found[0]), old, existing(old.data, found[0].old_path))
         yield report(
             CONFIG_MAP,
             *locate(found[0]),
             f"ConfigMap {get(data, 'metadata', 'name')} is refused: {_named(found)}: {forbidden[0].message}",
             hint=hint,
-            related=(related,),
+            related=(self._before_change(old, found[0]),),
             upstream=", ".join(f.upstream for f in forbidden),
         )
 
@@ -141,63 +140,53 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         refusals = list(_by_rules(resource, obj.data, stored, "jobset-crd"))
         reported = tuple(change.name for refusal in refusals for change in refusal.changes)
         refusals += _by_jobset(obj.data, stored, reported)
+        hint, data = new_run_hint(model.job), (obj.data, stored)
         for refusal in refusals:
             for source, caused in self._by_cause(model, obj, refusal.changes):
-                hint = new_run_hint(model.job)
-                yield self._of_jobset(source, old, (obj.data, stored), refusal._replace(changes=caused), hint)
+                of_cause = refusal._replace(changes=caused)
+                before = tuple(self._cause_before(*source))
+                yield self._finding(of_cause, source, old, data, "the JobSet is refused: ", hint=hint, related=before)
 
     def _of_input(
-        self,
-        document: Document,
-        old: Document,
-        data: tuple[JsonObject, JsonObject],
-        refusal: _Refusal,
-        *,
-        rewrites: bool,
+        self, document: Document, old: Document, data: tuple[JsonObject, JsonObject], refusal: _Refusal, rewrites: bool
     ) -> Finding:
-        kind = str(document.data["kind"])
-        new, stored = data
         first = refusal.changes[0]
-        related = Related(self._was(first), old, existing(old.data, first.old_path))
-        return report(
-            refusal.code,
-            document,
-            existing(document.data, first.path),
-            f"{_named(refusal.changes)}: {refusal.message}",
-            severity=Severity.WARNING if kind in _ADVISORY else None,
-            found=_shown(new, first.path, first.new),
-            expected=_shown(stored, first.old_path, first.old),
-            hint=_REWRITTEN
-            if rewrites and same(get(document.data, *first.path), get(old.data, *first.old_path))
-            else None,
-            related=(related,),
-            upstream=refusal.upstream,
-        )
+        same_text = rewrites and same(get(document.data, *first.path), get(old.data, *first.old_path))
+        severity = Severity.WARNING if document.data["kind"] in _ADVISORY else None
+        source = document, existing(document.data, first.path)
+        return self._finding(refusal, source, old, data, hint=_REWRITTEN if same_text else None, severity=severity)
 
-    def _of_jobset(
+    def _finding(
         self,
+        refusal: _Refusal,
         source: tuple[Document, Path],
         old: Document,
         data: tuple[JsonObject, JsonObject],
-        refusal: _Refusal,
-        hint: str,
+        subject: str = "",
+        *,
+        hint: str | None,
+        severity: Severity | None = None,
+        related: tuple[Related, ...] = (),
     ) -> Finding:
-        document, path = source
+        """Return the finding on a refusal; ``data`` are the new and the old object, ``old`` is the old document."""
         new, stored = data
         first = refusal.changes[0]
-        emitted = Related(self._was(first), old, existing(old.data, first.old_path))
         return report(
             refusal.code,
-            document,
-            path,
-            f"the JobSet is refused: {_named(refusal.changes)}: {refusal.message}",
+            *source,
+            f"{subject}{_named(refusal.changes)}: {refusal.message}",
+            severity=severity,
             found=_shown(new, first.path, first.new),
             expected=_shown(stored, first.old_path, first.old),
             hint=hint,
-            related=(*self._cause_before(document, path), emitted),
-            stage=refusal.stage,
+            related=(*related, self._before_change(old, first)),
+            stage=refusal.stage or None,
             upstream=refusal.upstream,
         )
+
+    def _before_change(self, old: Document, change: Change) -> Related:
+        message = f"not set at {self.base.revision}" if change.old is None else f"at {self.base.revision}"
+        return Related(message, old, existing(old.data, change.old_path))
 
     def _cause_before(self, document: Document, path: Path) -> Iterator[Related]:
         """Yield the position of the input at the base revision, if it was different."""
@@ -262,9 +251,6 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
     def _input_changes(self, document: Document) -> Iterator[Change]:
         if (old := self._before(document)) is not None:
             yield from changes(document.data, old.data)
-
-    def _was(self, change: Change) -> str:
-        return f"not set at {self.base.revision}" if change.old is None else f"at {self.base.revision}"
 
     def _resource(self, data: JsonObject) -> Resource | None:
         return self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
@@ -347,4 +333,4 @@ def _named(found: tuple[Change, ...]) -> str:
 
 
 def _shown(data: JsonObject, path: Path, value: Json) -> str:
-    return _ABSENT if value is None else show(concealed(data, path))
+    return _ABSENT if value is None else show(masked_value(data, path))

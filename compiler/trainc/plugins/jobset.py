@@ -113,14 +113,14 @@ def _check_patches(model: Model) -> Iterator[Finding]:
 
 def _check_names(model: Model, patch: Json, path: Path) -> Iterator[Finding]:
     """Report names that the unpatched runtime lacks (P1)."""
-    known = {str(get(job, "name")): job for job in objects(model.unpatched.get("replicatedJobs"))}
+    jobs = {str(get(job, "name")): job for job in objects(model.unpatched.get("replicatedJobs"))}
     name = str(get(patch, "name"))
-    if name not in known:
+    if name not in jobs:
         message = f"the runtime has no replicated job {name!r}"
-        yield _unknown(model, (*path, "name"), message, known, suggest(name, known))
+        yield _unknown(model, (*path, "name"), message, jobs, suggest(name, jobs))
         return
     pod_path = ("template", "spec", "template", "spec")
-    containers = {kind: [str(c.get("name")) for c in pod_containers(known[name], kind)] for kind in KINDS}
+    containers = {kind: [str(c.get("name")) for c in pod_containers(jobs[name], kind)] for kind in KINDS}
     for kind, other in (KINDS, KINDS[::-1]):
         for index, container in enumerate(pod_containers(patch, kind)):
             found = str(container.get("name"))
@@ -131,12 +131,11 @@ def _check_names(model: Model, patch: Json, path: Path) -> Iterator[Finding]:
                 yield _unknown(model, where, message, containers[kind], hint)
 
 
-def _unknown(model: Model, path: Path, message: str, known: Collection[str], hint: str | None) -> Finding:
+def _unknown(model: Model, path: Path, message: str, names: Collection[str], hint: str | None) -> Finding:
     """Return the finding on an unknown name, which is a warning in faithful output, since upstream accepts it."""
-    severity = Severity.WARNING if model.options.faithful else None
-    choices = f"one of {', '.join(sorted(known))}" if known else None
+    choices = f"one of {', '.join(sorted(names))}" if names else None
     found = str(get(model.job.data, *path))
-    return report("TC309", model.job, path, message, severity=severity, found=found, expected=choices, hint=hint)
+    return report("TC309", model.job, path, message, severity=model.severity, found=found, expected=choices, hint=hint)
 
 
 KINDS = ("initContainers", "containers")
@@ -174,9 +173,7 @@ def _lost_ports(jobs: list[JsonObject], injects: bool) -> Iterator[tuple[int, st
                 continue
             what = f"container {container.get('name')!r} of job {job.get('name')!r} has ports"
             unnamed = [p for p in objects(container.get("ports")) if p.get("name") is None]
-            if len(unnamed) > 1 or (
-                port is not None and any(p.get("containerPort") != port for p in unnamed)
-            ):
+            if len(unnamed) > 1 or (port is not None and any(p.get("containerPort") != port for p in unnamed)):
                 message = f"{what} without a name, which Trainer treats as the same port"
             else:
                 message = f"{what} with the same number, which Trainer treats as the same port: a name is lost"
@@ -192,7 +189,7 @@ def _ports(container: JsonObject, port: int | None, *, by_number: bool) -> tuple
 
 def _two_sources(model: Model) -> Iterator[Finding]:
     """Report volumes with which no pod can be created; warnings in faithful output, since upstream accepts them."""
-    severity = Severity.WARNING if model.options.faithful else Severity.ERROR
+    severity = model.severity or Severity.ERROR
     for job, volumes in patched_sources(model).items():
         for name, sources in volumes.items():
             message = f"volume {name!r} of job {job!r} has two sources after the patches: "

@@ -193,8 +193,8 @@ def _job_with_resources(job: JsonObject, resources: JsonObject) -> JsonObject:
     index = next((i for i, container in enumerate(merged) if get(container, "name") == NODE), None)
     if index is not None:
         container = as_object(merged[index])
-        own = as_object(container.get("resources"))
-        found = merge_resources({key: own[key] for key in KEPT if key in own}, resources)
+        existing = as_object(container.get("resources"))
+        found = merge_resources({key: existing[key] for key in KEPT if key in existing}, resources)
         merged[index] = {**container, "resources": {key: found[key] for key in KEPT if key in found}}
     return put(job, (*_POD_SPEC, "containers"), merged) if merged else job
 

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get, objects
-from trainc.findings import Finding
+from trainc.findings import Finding, Severity
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.kube.quantity import Quantity
@@ -96,7 +96,7 @@ class Container(Struct, frozen=True):
         return replace(self, volume_mounts=upsert_mounts(self.volume_mounts, mounts))
 
     def with_port(self, port: int, *, by_number: bool = False) -> Container:
-        """Return the container with an unnamed port, put in as upsert_ports does."""
+        """Return the container with an unnamed port, inserted as by upsert_ports."""
         upsert = upsert_ports_by_number if by_number else upsert_ports
         return replace(self, ports=upsert(self.ports, ({"containerPort": port},)))
 
@@ -170,6 +170,11 @@ class Model(Struct, frozen=True):
     def fixed(self, fix: str) -> bool:
         """Tell whether a fix is enabled. Raises KeyError for an unknown name."""
         return self.options.fixed(fix)
+
+    @property
+    def severity(self) -> Severity | None:
+        """The severity of errors that upstream does not report: a warning in faithful output, None for the default."""
+        return Severity.WARNING if self.options.faithful else None
 
     def policy(self, name: str) -> JsonObject | None:
         """Return one source of the ML policy (torch, mpi, jax, xgboost, flux), or None."""

@@ -148,7 +148,7 @@ def _waits(model: Model) -> tuple[Mapping[str, frozenset[str]], Mapping[str, fro
     return ready, before
 
 
-def _dependencies(job: JsonObject, known: Mapping[str, object]) -> dict[str, str]:
+def _dependencies(job: JsonObject, earlier: Mapping[str, object]) -> dict[str, str]:
     """Return a job's dependencies on earlier jobs, with their status."""
     found = {str(wait.get("name")): str(wait.get("status")) for wait in objects(job.get("dependsOn"))}
-    return {name: status for name, status in found.items() if name in known}
+    return {name: status for name, status in found.items() if name in earlier}

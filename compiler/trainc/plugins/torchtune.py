@@ -5,7 +5,9 @@ Applies if spec.trainer.command is exactly ``[tune, run]``.
 
 from __future__ import annotations
 
-from trainc.basics.jsonvalues import Json, Path, dotted, existing, get
+from collections.abc import Iterator
+
+from trainc.basics.jsonvalues import Json, Path, as_list, dotted, existing, get
 from trainc.findings import Finding
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.gojson import trim_space
@@ -27,6 +29,10 @@ FOLDER = "/workspace/dataset"
 INSTRUCTIONS = "torchtune.datasets.instruct_dataset"
 FORMATS = {"parquet": "parquet", "json": "json", "jsonl": "json", "csv": "csv"}
 """File extensions, and the loaders of the datasets library for them."""
+
+_RUNTIME: Path = ("spec", "runtimeRef", "name")
+_NODES: Path = ("spec", "trainer", "numNodes")
+_URI: Path = ("spec", "initializer", "dataset", "storageUri")
 
 
 def is_entrypoint(model: Model) -> bool:
@@ -74,7 +80,7 @@ def recipe(model: Model, nodes: int, procs: int | str, gpus: int) -> tuple[str, 
 
 def runtime_name(model: Model) -> str:
     """Return spec.runtimeRef.name."""
-    return str(get(model.job.data, "spec", "runtimeRef", "name"))
+    return str(get(model.job.data, *_RUNTIME))
 
 
 def command(model: Model, nodes: int, procs: int | str) -> tuple[str, ...]:
@@ -95,7 +101,8 @@ def _runtime_words(model: Model) -> list[str]:
         if get(job, "template", "metadata", "labels", ANCESTOR_LABEL) == TRAINER
         for container in pod_containers(job)
         if container.get("name") == NODE
-        for word in _strings(container.get("command"))
+        for word in as_list(container.get("command"))
+        if isinstance(word, str)
     ]
 
 
@@ -131,9 +138,12 @@ def _runtime_dataset(model: Model) -> dict[str, str]:
 
 def uses_runtimes_dataset(model: Model) -> bool:
     """Tell whether the job uses the dataset of the runtime: the TrainJob has none."""
-    uri = get(model.job.data, "spec", "initializer", "dataset", "storageUri")
-    has_dataset = uri or any(argument.startswith("dataset") for argument in arguments(model))
-    return not has_dataset and bool(_runtime_dataset(model))
+    uri = get(model.job.data, *_URI)
+    return not uri and not _has_dataset_arguments(model) and bool(_runtime_dataset(model))
+
+
+def _has_dataset_arguments(model: Model) -> bool:
+    return any(argument.startswith("dataset") for argument in arguments(model))
 
 
 def _dataset_path(model: Model) -> str | None:
@@ -142,11 +152,11 @@ def _dataset_path(model: Model) -> str | None:
     Source: Trainer v2.3.0 pkg/initializers/dataset. From s3 it downloads the objects below a prefix, or a file with its
     name; from hf the whole repository, with the rest of the URI as a path in it. A cached dataset is not downloaded.
     """
-    uri = get(model.job.data, "spec", "initializer", "dataset", "storageUri")
+    uri = get(model.job.data, *_URI)
     if not isinstance(uri, str) or not uri or uri.startswith("cache://"):
         return None
-    if any(argument.startswith("dataset") for argument in arguments(model)):
-        return None  # the TrainJob sets it
+    if _has_dataset_arguments(model):
+        return None
     scheme, _, rest = uri.partition("://")
     path = rest.strip("/")
     if scheme == "hf":
@@ -155,59 +165,47 @@ def _dataset_path(model: Model) -> str | None:
     return name if name.rpartition(".")[2].lower() in FORMATS and "." in name else ""
 
 
-def _strings(value: Json) -> list[str]:
-    return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
-
-
-def check(model: Model, procs: int | str) -> list[Finding]:
-    """Return findings on torchtune jobs that Trainer refuses, and on lost datasets."""
+def check(model: Model, procs: int | str) -> Iterator[Finding]:
+    """Yield findings on torchtune jobs that Trainer refuses, and on lost datasets."""
     name = model_name(runtime_name(model))
     nodes = 1 if model.num_nodes is None else model.num_nodes
-    findings = []
     if name not in MODELS:
         detail = f"must have a supported pretrained model, invalid model configured: {name}"
-        findings.append(_refuse(model, ("spec", "runtimeRef", "name"), runtime_name(model), detail))
+        yield _refuse(model, _RUNTIME, runtime_name(model), detail)
     if nodes > 1 and name != LLAMA_70B:
-        findings.append(_refuse(model, ("spec", "trainer", "numNodes"), nodes, f"must be 1 for {name} model"))
-    findings += _check_qlora(model, name, nodes, procs)
+        yield _refuse(model, _NODES, nodes, f"must be 1 for {name} model")
+    yield from _check_qlora(model, name, nodes, procs)
     args = arguments(model)
     if nodes > 1 and (uses_lora(args) or uses_qlora(args)):
-        detail = "LoRA fine-tuning is not supported for multi-node training in TorchTune"
-        findings.append(_refuse(model, ("spec", "trainer", "numNodes"), nodes, detail))
+        yield _refuse(model, _NODES, nodes, "LoRA fine-tuning is not supported for multi-node training in TorchTune")
     for index, arg in enumerate(args):
         key = arg.split("=")[0]
         if key in MANAGED:
             detail = f"must not set immutable config {quote(key)} in trainer args; it is managed by the runtime"
-            findings.append(_refuse(model, ("spec", "trainer", "args", index), arg, detail))
-    findings += _check_dataset(model, args)
-    return findings
+            yield _refuse(model, ("spec", "trainer", "args", index), arg, detail)
+    yield from _check_dataset(model)
 
 
-def _check_qlora(model: Model, name: str, nodes: int, procs: int | str) -> list[Finding]:
+def _check_qlora(model: Model, name: str, nodes: int, procs: int | str) -> Iterator[Finding]:
     _, config = recipe(model, nodes, procs, gpu_count(node_resources(model)))
-    if "_qlora" not in config:
-        return []
-    findings = []
-    if name == QWEN:
-        detail = f"QLoRA is not supported for {name} model"
-        findings.append(_refuse(model, ("spec", "runtimeRef", "name"), runtime_name(model), detail))
-    if "_qlora_single_device" not in config and name in (LLAMA_1B, LLAMA_3B):
+    if "_qlora" in config and name == QWEN:
+        yield _refuse(model, _RUNTIME, runtime_name(model), f"QLoRA is not supported for {name} model")
+    if config.endswith("_qlora") and name in (LLAMA_1B, LLAMA_3B):
         resources = model.trainer_value("resourcesPerNode")
         shown = typed(resources, "v1.ResourceRequirements") if isinstance(resources, dict) else None
         one = f"must be auto or 1 for {name} model when using QLoRA"
         gpu = f"must have gpu resource with value 1 for {name} model when using QLoRA"
-        findings.append(_refuse(model, ("spec", "trainer", "numProcPerNode"), procs, one))
-        findings.append(_refuse(model, ("spec", "trainer", "resourcesPerNode"), shown, gpu))
-    return findings
+        yield _refuse(model, ("spec", "trainer", "numProcPerNode"), procs, one)
+        yield _refuse(model, ("spec", "trainer", "resourcesPerNode"), shown, gpu)
 
 
-def _check_dataset(model: Model, args: list[str]) -> Findings:
-    uri = get(model.job.data, "spec", "initializer", "dataset", "storageUri")
+def _check_dataset(model: Model) -> Findings:
+    uri = get(model.job.data, *_URI)
     if uses_runtimes_dataset(model) and not model.fixed(FIX):
         lost = ", ".join(_runtime_dataset(model))
         message = f"Trainer drops the runtime's {lost}, so torchtune trains on its default dataset"
         return known_bug(FIX, model.job, ("spec", "trainer", "command"), message)
-    if not isinstance(uri, str) or not uri or any(a.startswith("dataset") for a in args):
+    if not isinstance(uri, str) or not uri or _has_dataset_arguments(model):
         return ()
     cached = _dataset_path(model) is None
     if model.fixed(FIX) and not cached:
@@ -216,7 +214,7 @@ def _check_dataset(model: Model, args: list[str]) -> Findings:
     return known_bug(
         FIX,
         model.job,
-        ("spec", "initializer", "dataset", "storageUri"),
+        _URI,
         "torchtune gets no argument for this dataset and trains on its default one: set dataset.* in spec.trainer.args",
         remedy if cached else None,  # the fix has nothing to add
     )

@@ -16,8 +16,7 @@ from trainc.documents.emit import emit
 from trainc.documents.load import load
 from trainc.findings import suggest
 from trainc.findings.display import one_line, width
-from trainc.findings.redaction import MASK
-from trainc.findings.secrets import hidden
+from trainc.findings.redaction import masked_object
 from trainc.gitops.base import option_path
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
@@ -172,13 +171,12 @@ class Provenance(msgspec.Struct, frozen=True):
 
 def provenances(origin: Origin, options: Options) -> tuple[Provenance, ...]:
     """Return the origin of a value, then those of the values that it replaced, latest first."""
-    return tuple(dict.fromkeys(_each(origin, options)))
-
-
-def _each(origin: Origin | None, options: Options) -> Iterator[Provenance]:
-    while origin is not None:
-        yield _provenance(origin, options)
-        origin = origin.earlier
+    found: dict[Provenance, None] = {}
+    earlier: Origin | None = origin
+    while earlier is not None:
+        found[_provenance(earlier, options)] = None
+        earlier = earlier.earlier
+    return tuple(found)
 
 
 def _provenance(origin: Origin, options: Options) -> Provenance:
@@ -259,10 +257,8 @@ class Table(msgspec.Struct, frozen=True, eq=False):
 def table(obj: Object, fields: Iterable[Path], options: Options) -> Table:
     """Return the rows of an object at and below the given fields, each once."""
     fields = tuple(fields)
-    data = _shown(as_object(ordered_object(obj.data)))
-    origins = obj.origins()
-    rows = tuple(_rows(data, origins, fields, options))
-    return Table(obj, data, fields, rows)
+    data = masked_object(as_object(ordered_object(obj.data)))
+    return Table(obj, data, fields, tuple(_rows(data, obj.origins(), fields, options)))
 
 
 def _rows(
@@ -274,24 +270,6 @@ def _rows(
         if leaf and any(path[: len(field)] == field for field in fields):
             origin = nearest(origins, path)
             yield Row(path, value, () if origin is None else provenances(origin, options))
-
-
-def _shown(data: JsonObject) -> JsonObject:
-    """Return an object with secrets masked."""
-    document = Document(Source("", emit(data)), data)
-    masked: Json = data
-    for secret in hidden(document):
-        masked = _masked(masked, secret.path, None if secret.whole else secret.text)
-    return as_object(masked)
-
-
-def _masked(value: Json, path: Path, part: str | None) -> Json:
-    if not path:
-        return value.replace(part, MASK) if part is not None and isinstance(value, str) else MASK
-    step, rest = path[0], path[1:]
-    if isinstance(value, list):
-        return [_masked(item, rest, part) if index == step else item for index, item in enumerate(value)]
-    return {key: _masked(child, rest, part) if key == step else child for key, child in as_object(value).items()}
 
 
 # Selection of an object: ``KIND/NAME:FIELD``; ``KIND:FIELD`` if it is the only one of its kind; default: the JobSet.
@@ -327,8 +305,8 @@ def choose(objects: Objects, text: str) -> tuple[Objects, str] | Unknown:
     if found:
         names = ", ".join(_object_name(obj) for obj in found)
         return Unknown(f"{start!r} matches several objects: {names}", "select one of them")
-    known = [_object_name(obj) for obj in objects]
-    return Unknown(f"the job has no object {start!r}", suggest(start, known) or _forms(objects))
+    hint = suggest(start, map(_object_name, objects)) or _forms(objects)
+    return Unknown(f"the job has no object {start!r}", hint)
 
 
 def _is(obj: Object, kind: str, name: str) -> bool:
@@ -462,16 +440,12 @@ def as_json(tables: Iterable[Table]) -> str:
 def _entry(table: Table, row: Row) -> Mapping[str, Json]:
     obj = table.obj
     names = {"apiVersion": obj.data["apiVersion"], "kind": obj.kind, "name": obj.name}
-    origin, *earlier = [_origin(each) for each in row.origins] or [None]
+    origins = [msgspec.structs.asdict(each) for each in row.origins]
     return {
         "object": {**names, "namespace": as_object(obj.data["metadata"]).get("namespace")},
         "field": row.field,
         "path": [*row.path],
         "value": row.value,
-        "origin": origin,
-        "replaced": [*earlier],
+        "origin": origins[0] if origins else None,
+        "replaced": [*origins[1:]],
     }
-
-
-def _origin(each: Provenance) -> Json:
-    return {"kind": each.kind, "name": each.name, "file": each.file, "line": each.line, "column": each.column}

@@ -205,7 +205,7 @@ def test_keys_that_exist_are_mounted() -> None:
     assert jobset is not None
     launcher = launcher_of(jobset.data, "mpi-keys")
     assert launcher is not None
-    place: source.Path = (*launcher.path, "volumes", 0, "secret", "secretName")
+    place: source.Path = (*launcher.container_path[:-2], "volumes", 0, "secret", "secretName")
     assert get(jobset.data, *place) == "mpi-keys"
     origin = nearest(jobset.origins(), place)
     assert origin is not None
@@ -341,7 +341,7 @@ DATA = st.dictionaries(st.sampled_from("abc"), st.text(max_size=3), max_size=3)
 def test_sealed_names(name: str, one: dict[str, str], other: dict[str, str]) -> None:
     def sealed(data: Any) -> str:
         given = Object({"kind": "ConfigMap", "metadata": {"name": name}, "data": data}, stem=name)
-        (found,) = naming.suffixed(None, (given,))  # type: ignore[arg-type]  # the model is not looked at
+        (found,) = naming.with_hashes(None, (given,))  # type: ignore[arg-type]  # the model is not looked at
         assert found.stem == name
         assert found.data["data"] == data
         return found.name
@@ -353,7 +353,7 @@ def test_sealed_names(name: str, one: dict[str, str], other: dict[str, str]) -> 
 
 def test_what_has_no_stem_is_left_alone() -> None:
     given = (Object({"kind": "ConfigMap", "metadata": {"name": "a"}}),)
-    assert naming.suffixed(None, given) is given  # type: ignore[arg-type]  # the model is not looked at
+    assert naming.with_hashes(None, given) is given  # type: ignore[arg-type]  # the model is not looked at
 
 
 def test_a_long_name_is_cut_off() -> None:

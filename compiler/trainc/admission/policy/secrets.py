@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from trainc.admission.policy.documents import Decision, Request
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
-from trainc.findings.redaction import MASK, veiled
+from trainc.findings.redaction import MASK, masked_object
 from trainc.kube.gojson import trim_space
 
 HIDDEN: Final = "(not shown, since it depends on what looks like a secret)"
@@ -36,7 +36,7 @@ def without_secrets(
 
 
 def _masked(request: Request) -> Request:
-    new, old = (data and veiled(data) for data in (request.object, request.old_object))
+    new, old = (data and masked_object(data) for data in (request.object, request.old_object))
     if new is request.object and old is request.old_object:
         return request
     return replace(request, object=new, old_object=old)

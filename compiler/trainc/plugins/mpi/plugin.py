@@ -195,9 +195,9 @@ def _check_reserved(model: Model, policy: JsonObject) -> Findings:
     if not model.trainer_list("env"):
         return ()
     reserved = IMPLEMENTATIONS["OpenMPI"].reserved
-    own = IMPLEMENTATIONS.get(str(policy.get("mpiImplementation")))
-    if own is not None:
-        reserved |= own.reserved
+    implementation = IMPLEMENTATIONS.get(str(policy.get("mpiImplementation")))
+    if implementation is not None:
+        reserved |= implementation.reserved
     found = sorted({name for name in env_names(model) if name in reserved})
     if not found:
         return _check_added(model, policy, reserved)
@@ -410,9 +410,9 @@ def _exported(model: Model) -> list[str]:
 def _command_line(model: Model) -> str:
     """Return command and arguments of the launcher, the TrainJob's or the runtime's."""
     job = next((job for job in model.jobs if job.get("name") == LAUNCHER), None)
-    own = next((c for c in pod_containers(job) if c.get("name") == NODE), {})
-    given = (("command", model.command), ("args", model.args))
-    words = (word for key, value in given for word in (value if value is not None else as_list(own.get(key))))
+    container = next((c for c in pod_containers(job) if c.get("name") == NODE), {})
+    fields = (("command", model.command), ("args", model.args))
+    words = (word for key, value in fields for word in (value if value is not None else as_list(container.get(key))))
     return " ".join(map(str, words))
 
 

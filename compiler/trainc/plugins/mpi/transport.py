@@ -26,8 +26,12 @@ def transport_of(model: Model) -> str:
     """Return ssh or kubexec: from the runtime's annotation, else the environment. In faithful output always ssh."""
     if model.options.faithful:
         return SSH
-    own = get(model.runtime.data, *ANNOTATIONS, TRANSPORT)
-    return own if isinstance(own, str) and own in TRANSPORTS else model.options.settings.transport.mode
+    annotation = get(model.runtime.data, *ANNOTATIONS, TRANSPORT)
+    return (
+        annotation
+        if isinstance(annotation, str) and annotation in TRANSPORTS
+        else model.options.settings.transport.mode
+    )
 
 
 def by_kubexec(model: Model) -> bool:
