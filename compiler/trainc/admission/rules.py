@@ -19,6 +19,7 @@ from trainc.cel.program import Program
 from trainc.cel.rules import OLD_SELF, SELF, CompiledRule, common_selection, compile_rule
 from trainc.cel.schemas import reader
 from trainc.cel.values import NONE, EvalError, Optional, Value
+from trainc.cel.work import PER_COST
 from trainc.kube.fielderror import NO_FIELD, quote
 from trainc.schema import Structural, has_rules
 from trainc.schema.structural import compiled
@@ -269,11 +270,11 @@ class _Run(msgspec.Struct):
         if place.rule.optional_old:
             before = Optional(variables[OLD_SELF]) if OLD_SELF in variables else NONE
             names = {**variables, OLD_SELF: before}
-        outcome = program.evaluate(names)
-        self._spend(place, outcome.charge, _OUT_OF_BUDGET)
-        if outcome.error is not None:
-            self._failed(place, outcome.error.message)
-        elif outcome.value is not True:
+        value, cost, work = program.run(names)
+        self._spend(place, max(cost, work // PER_COST), _OUT_OF_BUDGET)
+        if value.__class__ is EvalError:
+            self._failed(place, value.message)
+        elif value is not True:
             self._refused(place, variables)
 
     def _failed(self, place: _Place, error: str) -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import marshal
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get
+from trainc.basics.memo import Remembered
 from trainc.checks.fields import Field, annotation_map, dns_label, dns_subdomain, faults_in, label_map, qualified_name
 from trainc.checks.pod_environment import validate_env
 from trainc.checks.pods import validate_pod, validate_pod_template
@@ -247,7 +249,15 @@ def _container(container: JsonObject) -> JsonObject:
 
 
 def _is_valid_variable(variable: JsonObject) -> bool:
+    if len(variable) == 2 and type(variable.get("value")) is str and type(name := variable.get("name")) is str:
+        return _IS_VALID_NAME[name]
     return _is_valid(validate_env, {"env": [{**variable, "value": _SOME if variable.get("value") else ""}]})
+
+
+_IS_VALID_NAME: Final[Remembered[str, bool]] = Remembered(
+    lambda name: _is_valid(validate_env, {"env": [{"name": name, "value": _SOME}]}), 4096
+)
+"""Whether a variable with a value may have a name."""
 
 
 def _volume(volume: JsonObject) -> JsonObject:

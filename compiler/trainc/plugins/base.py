@@ -91,7 +91,12 @@ def node_resources(model: Model) -> JsonObject:
 
 def pod_containers(job: Json, kind: str = "containers") -> list[JsonObject]:
     """Return the containers (or initContainers) of a replicated job."""
-    return objects(get(job, "template", "spec", "template", "spec", kind))
+    value = job
+    for step in ("template", "spec", "template", "spec", kind):
+        if not isinstance(value, dict):
+            return []
+        value = value.get(step)
+    return [] if value is None else objects(value)
 
 
 def quantities(resources: JsonObject, kind: str) -> dict[str, Quantity]:

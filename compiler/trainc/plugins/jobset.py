@@ -168,6 +168,8 @@ def _lost_ports(jobs: list[JsonObject], injects: bool) -> Iterator[tuple[int, st
     for index, job in enumerate(jobs):
         trains = get(job, "template", "metadata", "labels", ANCESTOR_LABEL) == TRAINER and injects
         for container in (c for kind in KINDS for c in pod_containers(job, kind)):
+            if not container.get("ports"):
+                continue
             port = TRAINER_PORT if trains and container.get("name") == NODE else None
             if _ports(container, port, by_number=False) == _ports(container, port, by_number=True):
                 continue
@@ -201,7 +203,7 @@ def _two_sources(model: Model) -> Iterator[Finding]:
 
 def patched_sources(model: Model) -> dict[str, dict[str, list[str]]]:
     """Return the runtime's volumes to which patches gave one source more, with all their sources, by replicated job."""
-    if model.spec is model.unpatched:
+    if not get(model.job.data, "spec", "runtimePatches"):
         return {}
     before, after = _volume_sources(model.unpatched), _volume_sources(model.spec)
     return {
