@@ -141,6 +141,8 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
 
     def emitted(self, data: JsonObject) -> JsonObject | Finding | None:
         """Return the emitted object, None if it is new, or the note that a cluster would have rejected it."""
+        if not self.base.is_given:
+            return None
         return self._stored(data, self.base.emitted(*identify(data)), created=data["kind"] == _WITH_WEBHOOK)
 
     def _stored(self, data: JsonObject, old: Document | None, *, created: bool) -> JsonObject | Finding | None:

@@ -13,7 +13,6 @@ from trainc.findings import Finding, report
 from trainc.findings.reporting import secrets_in_plain_text
 from trainc.inputs.source import Document
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
-from trainc.plugins.base import pod_containers
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
 
@@ -35,8 +34,9 @@ def containers(
     """Yield path, replicated job and container of all containers of a JobSet, or of that in a runtime at TEMPLATE."""
     jobs: Path = (*prefix, "spec", "replicatedJobs")
     for index, job in enumerate(objects(get(data, *jobs))):
+        pod = as_object(get(job, *POD))
         for kind in kinds:
-            for number, container in enumerate(pod_containers(job, kind)):
+            for number, container in enumerate(objects(pod.get(kind))):
                 yield (*jobs, index, *POD, kind, number), job, container
 
 

@@ -147,6 +147,9 @@ class _Reader:
         self.nodes += 1
         kind = type(event)
         if kind is ScalarEvent:
+            text = event.value
+            if event.anchor is None and event.implicit[0] and text and text[0] not in scalars.HINTS:
+                return text  # type: ignore[no-any-return]
             value = self.scalar(event)
             if event.anchor is not None:
                 self.anchors[event.anchor] = _Anchor(value, 1, *measure(value))

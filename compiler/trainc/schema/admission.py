@@ -22,7 +22,7 @@ from trainc.schema.metadata import (
     read_metadata,
 )
 from trainc.schema.structural import Structural, has_embedded, has_rules
-from trainc.schema.walk import PRUNE, STORE, node_of
+from trainc.schema.walk import PRUNE, STORE, Mode, node_of
 from trainc.schema.wording import UNKNOWN, UNREADABLE, Failures, Violation, native_violation, violations
 
 _NOT_CHECKED = (
@@ -54,7 +54,7 @@ def admit(resource: Resource, data: JsonObject, go: str = "", *, reads: bool = F
     if refusal is not None:
         return Admitted(data, violations=(refusal,))
     schema, failures = resource.schema, _walk_status(resource, named)
-    mode = STORE._replace(native=resource.native, reads=reads)
+    mode = Mode(native=resource.native, reads=reads)
     if has_embedded(schema):
         try:
             read, inner = read_embedded(schema, named)

@@ -222,6 +222,8 @@ def _are_different(items: Sequence[Any], keys: Sequence[str]) -> bool:
     if len(items) < 2:
         return True
     try:
+        if len(keys) == 1:
+            return len({item.get(keys[0]) for item in items}) == len(items)
         return len({tuple(map(item.get, keys)) for item in items}) == len(items)
     except TypeError:
         return False
