@@ -63,7 +63,7 @@ def test_one_environment(repository: Path, run: Run) -> None:
     assert names(run("argocd", "--env", "test").stdout) == ["ApplicationSet trainc-test", "ConfigMap argocd-cm"]
     result = run("argocd", "--env", "none")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "no environment 'none'" in result.stderr
+    assert "environment 'none' not found" in result.stderr
 
 
 def test_a_part_alone(repository: Path, run: Run) -> None:
@@ -97,7 +97,8 @@ def test_without_a_repository(repository: Path, run: Run, config: str, place: st
     result = run("argocd")
     assert (result.exit_code, result.stdout) == (1, "")
     assert (
-        f"{place}: error[TC013]: environment prod has no argocd.repoURL, which Argo CD's objects need" in result.stderr
+        f"{place}: error[TC013]: environment prod has no argocd.repoURL, which Argo CD's objects require"
+        in result.stderr
     )
 
 

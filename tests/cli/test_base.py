@@ -252,7 +252,7 @@ def test_a_revision_that_is_none(repository: Path, run: Run) -> None:
     result = run("validate", "--base", "nowhere")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.endswith(
-        "Error: Invalid value for '--base': no revision 'nowhere' here.\nHint: git rev-parse --verify must know it.\n"
+        "Error: Invalid value for '--base': revision 'nowhere' not found.\nHint: pass a branch, a tag or a commit that git rev-parse --verify accepts.\n"
     )
 
 

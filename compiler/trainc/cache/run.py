@@ -1,4 +1,4 @@
-"""The cache during a run: it skips unchanged files below jobs/ and compiled jobs, and stores results for the next run."""
+"""The cache during a run: skips unchanged files below jobs/ and compiled jobs, and stores results for the next run."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class RunCache(Uncached):
     # Jobs.
 
     def executor(self, environment: str, inner: Executor) -> Executor:
-        """Return an executor that takes known jobs from the cache, and compiles others with ``inner``. Raises Changed."""
+        """Return an executor that takes jobs from the cache, and compiles the others with ``inner``. Raises Changed."""
 
         def execute(prepared: Prepared, documents: Iterable[Document]) -> Iterator[Job]:
             keys, others = Keys(prepared), Documents(prepared)
@@ -250,9 +250,9 @@ class RunCache(Uncached):
     ) -> None:
         """Store the digests and stamps of files after a full run.
 
-        ``platform`` are the inputs besides jobs/, ``todo`` the plan carried out, if any, and ``foreign`` the files below
-        out/ that are not trainc's. ``texts`` are the reports by reporting options, empty if out/ is not up to date;
-        ``reported`` are the files that findings name.
+        ``platform`` are the inputs besides jobs/, ``todo`` the plan carried out, if any, and ``foreign`` the files
+        below out/ that are not trainc's. ``texts`` are the reports by reporting options, empty if out/ is not up to
+        date; ``reported`` are the files that findings name.
         """
         looks = {**self.looks, **{source.name: Look(_digest(source)) for source in platform}}
         new = None
