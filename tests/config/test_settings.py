@@ -228,7 +228,7 @@ def test_faithful_knows_no_settings() -> None:
 
 
 def test_fixes_that_are_none() -> None:
-    with pytest.raises(ValueError, match="no fix 'zzz'"):
+    with pytest.raises(ValueError, match="unknown fix 'zzz'"):
         Options(fixes=("zzz",))
     with pytest.raises(ValueError, match="faithful output has no fixes"):
         Options(fixes=("ssh-key-mode",), faithful=True)
