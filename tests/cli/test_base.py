@@ -252,7 +252,8 @@ def test_a_revision_that_is_none(repository: Path, run: Run) -> None:
     result = run("validate", "--base", "nowhere")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.endswith(
-        "Error: Invalid value for '--base': revision 'nowhere' not found.\nHint: pass a branch, a tag or a commit that git rev-parse --verify accepts.\n"
+        "Error: Invalid value for '--base': revision 'nowhere' not found.\n"
+        "Hint: pass a branch, a tag or a commit that git rev-parse --verify accepts.\n"
     )
 
 

@@ -1,9 +1,9 @@
 """Reads files, folders and standard input into Sources, sorted by name.
 
 Names are POSIX paths from the project root, the folder with trainc.yaml. jobs/ has a folder per namespace;
-files of runtimes/ and policies/ directly there or in one folder. Hidden entries are skipped. Symbolic links are followed
-within the project; a link out of it is a finding, and so is a file that cannot be read. Paths outside of the project
-that the user names are trusted.
+files of runtimes/ and policies/ are directly there or in one folder. Hidden entries are skipped. Symbolic links are
+followed within the project; a link out of it is a finding, and so is a file that cannot be read. Paths outside of the
+project that the user names are trusted.
 """
 
 from __future__ import annotations
