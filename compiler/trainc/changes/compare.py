@@ -136,8 +136,8 @@ def _effect(sides: _Sides) -> Effect:
 
 
 def _words(old: Document | None, new: Document | None) -> tuple[Word, ...]:
-    veil = Veil(old, new)
-    before, after = ((each.data, veil.data(each)) if each is not None else None for each in (old, new))
+    before = None if old is None else (old.data, masked(old, new))
+    after = None if new is None else (new.data, masked(new, old))
     return words(before, after)
 
 
@@ -241,7 +241,7 @@ def _of_pair(file: str, pair: Pair) -> tuple[list[ObjectChange], tuple[Refusal, 
 
 
 def _change(file: str, old: Document, new: Document, effect: Effect) -> ObjectChange:
-    fields = field_changes(old, new, Veil(old, new)) if effect is not Effect.COMMENTS else ()
+    fields = field_changes(old, new) if effect is not Effect.COMMENTS else ()
     return ObjectChange(file, str(new.data["kind"]), _name(new), _name(old), effect, fields)
 
 
@@ -454,9 +454,9 @@ _INDEX = lazy(r"[0-9]+\Z")
 _BARE = lazy(r"[^\s\[\]=]+\Z")
 
 
-def field_changes(old: Document, new: Document, veil: Veil) -> tuple[FieldChange, ...]:
+def field_changes(old: Document, new: Document) -> tuple[FieldChange, ...]:
     """Return the changed fields of an object, in the order of the new version, with secrets masked."""
-    shown, before = veil.data(new), veil.data(old)
+    shown, before = masked(new, old), masked(old, new)
     return tuple(
         FieldChange(
             named(new.data, old.data, change),
@@ -472,8 +472,8 @@ def _sorted_out(new: JsonObject, old: JsonObject) -> Iterator[Change]:
     return (change for change in changes(new, old) if not (change.new is None and change.old is None))
 
 
-def _shown(masked: JsonObject, path: Path, value: Json) -> Json:
-    return None if value is None else get(masked, *path)
+def _shown(data: JsonObject, path: Path, value: Json) -> Json:
+    return None if value is None else get(data, *path)
 
 
 def named(new: Json, old: Json, change: Change) -> str:
@@ -504,33 +504,26 @@ def _item(value: Json, step: int) -> str:
     return f"[{said}]" if name == "name" and not _INDEX.match(str(said)) else f"[{name}={said}]"
 
 
-class Veil:
-    """Masks the secrets of some documents in values, at any position."""
+def masked(document: Document, *others: Document | None) -> JsonObject:
+    """Return the object of a document with its secrets, and those of others, masked at any position."""
+    texts = {secret.text for each in (document, *others) if each is not None for secret in hidden(each)}
+    spellings = {form for text in texts for form in (text, dumps(text)[1:-1]) if len(form) >= LEAST}
+    # Longest first: one secret may begin as another does.
+    forms = sorted(spellings, key=lambda form: (-len(form), form))
+    value: Json = document.data
+    for secret in hidden(document):
+        value = _at(value, secret.path, None if secret.whole else secret.text)
+    if forms:
+        value = _replaced(value, re.compile("|".join(map(re.escape, forms))))
+    return value  # type: ignore[return-value]  # an object stays one
 
-    __slots__ = ("pattern",)
 
-    def __init__(self, *documents: Document | None) -> None:
-        texts = {secret.text for each in documents if each is not None for secret in hidden(each)}
-        spelt = {form for text in texts for form in (text, dumps(text)[1:-1]) if len(form) >= LEAST}
-        # Longest first: one secret may begin as another does.
-        forms = sorted(spelt, key=lambda form: (-len(form), form))
-        self.pattern = re.compile("|".join(map(re.escape, forms))) if forms else None
-
-    def data(self, document: Document) -> JsonObject:
-        """Return the object of a document, masked; the shape stays."""
-        value: Json = document.data
-        for secret in hidden(document):
-            value = _at(value, secret.path, None if secret.whole else secret.text)
-        return self._masked(value)  # type: ignore[return-value]  # an object stays one
-
-    def _masked(self, value: Json) -> Json:
-        if self.pattern is None:
-            return value
-        if isinstance(value, dict):
-            return {key: self._masked(child) for key, child in value.items()}
-        if isinstance(value, list):
-            return [self._masked(item) for item in value]
-        return self.pattern.sub(MASK, value) if isinstance(value, str) else value
+def _replaced(value: Json, secrets: re.Pattern[str]) -> Json:
+    if isinstance(value, dict):
+        return {key: _replaced(child, secrets) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_replaced(item, secrets) for item in value]
+    return secrets.sub(MASK, value) if isinstance(value, str) else value
 
 
 def _at(value: Json, path: Path, part: str | None) -> Json:
