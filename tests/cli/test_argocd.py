@@ -119,7 +119,7 @@ def test_what_flux_syncs_is_not_argo_cds(repository: Path, run: Run) -> None:
     ]
     result = run("argocd", "--env", "test")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "target: flux" in result.stderr
+    assert "no selected environment has target: argocd (test)" in result.stderr
 
 
 def test_render_writes_the_same(repository: Path, run: Run) -> None:
