@@ -61,7 +61,7 @@ def test_one_environment(repository: Path, run: Run) -> None:
     assert names(run("argocd", "--env", "test").stdout) == ["ApplicationSet trainc-test", "ConfigMap argocd-cm"]
     result = run("argocd", "--env", "none")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "no environment 'none'" in result.stderr
+    assert "environment 'none' not found" in result.stderr
 
 
 def test_a_part_alone(repository: Path, run: Run) -> None:
@@ -82,7 +82,7 @@ def test_what_flux_syncs_is_not_argo_cds(repository: Path, run: Run) -> None:
     ]
     result = run("argocd", "--env", "test")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "target: flux" in result.stderr
+    assert "no selected environment has target: argocd (test)" in result.stderr
 
 
 def test_render_writes_the_same(repository: Path, run: Run) -> None:

@@ -95,12 +95,12 @@ def test_content_that_is_another_one(repository: Path, run: Run) -> None:
     ("references", "broken", "told"),
     [
         (({REF_NAME: "latest"},), {}, "only 'latest'"),
-        (({},), {}, "nothing of the image's name"),
+        (({},), {}, "index.json has no name of the image"),
         ((), {}, "has no manifest"),
         (({REF_NAME: "a.io/b:1"}, {REF_NAME: "a.io/b:1"}), {}, "two manifests named a.io/b:1"),
         (({REF_NAME: "a.io/b:1"},), {"digest": "sha512:00"}, "instead of a sha256 digest"),
         (({REF_NAME: "a.io/b:1"},), {"digest": "sha256:../../../x"}, "instead of a sha256 digest"),
-        (({REF_NAME: "a.io/b:1"},), {"mediaType": "text/plain"}, "no manifest of an image"),
+        (({REF_NAME: "a.io/b:1"},), {"mediaType": "text/plain"}, "is not an image manifest"),
     ],
 )
 def test_a_layout_that_cannot_be_used(

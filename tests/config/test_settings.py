@@ -128,10 +128,10 @@ def test_which_jobs_an_environment_has(jobs: list[str], taken: list[str]) -> Non
 @pytest.mark.parametrize(
     ("text", "message", "column"),
     [
-        ("{sshKeys: existing}", "sshKeys: existing needs the name of the Secret", 23),
+        ("{sshKeys: existing}", "sshKeys with mode existing requires secret", 23),
         ("{sshKeys: none}", 'environments.prod.sshKeys must be "existing", "external-secrets", "job" or a mapping', 23),
-        ("{destination: {name: a, server: b}}", "name and server together", 23),
-        ("{fixes: [ssh-keymode]}", "no fix 'ssh-keymode'", 31),
+        ("{destination: {name: a, server: b}}", "destination has both name and server", 23),
+        ("{fixes: [ssh-keymode]}", "unknown fix 'ssh-keymode'", 31),
         ("{naming: {mode: content, maxReruns: -1}}", "environments.prod.naming.maxReruns must be greater than", 47),
         ("{patches: [{target: {kind: JobSet}}]}", "environments.prod.patches[0] lacks patch", 33),
         ("{queue: 3}", "environments.prod.queue must be a string", 23),
@@ -139,12 +139,12 @@ def test_which_jobs_an_environment_has(jobs: list[str], taken: list[str]) -> Non
         ("{argocd: {namespaces: [A]}}", "environments.prod.argocd.namespaces[0] is not a pattern of namespaces", 45),
         ("{flux: {interval: 10}}", "environments.prod.flux.interval must be a string", 30),
         ("{flux: {interval: ten}}", "environments.prod.flux.interval is not a duration", 30),
-        ("{argocd: {write: argocd}}", "environment prod has no argocd.repoURL, which Argo CD's objects need", 23),
+        ("{argocd: {write: argocd}}", "environment prod has no argocd.repoURL, which Argo CD's objects require", 23),
         ("{argocd: {repoURL: x, write: out/a}}", "out/ is reserved", 44),
         ("{argocd: {repoURL: x, write: Jobs}}", "Jobs/ is reserved", 44),
         ("{flux: {write: runtimes}}", "runtimes/ is reserved", 30),
         *(
-            (f"{{flux: {{write: '{folder}'}}}}", "not a plain path from the folder of trainc.yaml", 30)
+            (f"{{flux: {{write: '{folder}'}}}}", "not a plain path relative to the folder of trainc.yaml", 30)
             for folder in (".", "/x", "a/../out", "a//b", "a/", "./a", "a\\b", "a\u200bb")
         ),
         *(
@@ -228,7 +228,7 @@ def test_faithful_knows_no_settings() -> None:
 
 
 def test_fixes_that_are_none() -> None:
-    with pytest.raises(ValueError, match="no fix 'zzz'"):
+    with pytest.raises(ValueError, match="unknown fix 'zzz'"):
         Options(fixes=("zzz",))
     with pytest.raises(ValueError, match="faithful output has no fixes"):
         Options(fixes=("ssh-key-mode",), faithful=True)

@@ -253,7 +253,7 @@ def test_a_file_that_leaves_images(folder: Path, run: Run, tmp_path: Path) -> No
     (folder / "hello.py").unlink()
     (folder / "hello.py").symlink_to(tmp_path / "secret")
     result = run("image", "build")
-    assert (result.exit_code, "no link is followed there" in " ".join(result.stderr.split())) == (2, True)
+    assert (result.exit_code, "which trainc does not follow" in " ".join(result.stderr.split())) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["image.yaml", "packages.lock", ""])

@@ -142,8 +142,8 @@ def test_an_unknown_revision(tmp_path: Path, revision: str) -> None:
     put(tmp_path, "jobs/a/x.yaml")
     commit(tmp_path)
     message, hint = refusal(tmp_path, revision)
-    assert message == f"no revision {revision!r} here"
-    assert hint == "git rev-parse --verify must know it"
+    assert message == f"revision {revision!r} not found"
+    assert hint == "pass a branch, a tag or a commit that git rev-parse --verify accepts"
 
 
 def test_a_branch_that_was_not_fetched(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_shallow_clone(tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--depth", "1", origin.as_uri(), "clone")
     assert list(read(tmp_path / "clone")) == ["jobs/a/x.yaml"]
     message, hint = refusal(tmp_path / "clone", "HEAD~1")
-    assert message == "no revision 'HEAD~1' here"
+    assert message == "revision 'HEAD~1' not found"
     assert hint.startswith("this clone is shallow: fetch the whole history (git fetch --unshallow; fetch-depth: 0")
 
 
@@ -191,4 +191,4 @@ def test_a_bare_repository(tmp_path: Path) -> None:
 
 def test_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert refusal(tmp_path, "main")[0] == "there is no git on the path"
+    assert refusal(tmp_path, "main")[0] == "git not found on the path"

@@ -1,4 +1,4 @@
-"""What a change of out/ does: two trees of committed files in, the difference and what the cluster does out. Pure."""
+"""Compares two trees of out/, and predicts what the cluster will do about the difference. Pure."""
 
 from __future__ import annotations
 

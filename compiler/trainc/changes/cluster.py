@@ -1,4 +1,4 @@
-"""What the cluster does with a changed job, in sentences. What they say was run against Argo CD 3.5."""
+"""Sentences about what the cluster does with a changed job. They were tested with Argo CD 3.5."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADAB
 _CLAIM: Final = "PersistentVolumeClaim"
 
 NEW_RUN: Final = f"The way forward is a new run: the annotation {RUN} in the TrainJob. It starts from the beginning."
-"""What to do about a refused change."""
+"""The advice about a refused change."""
 
 
 def application(place: Place, settings: Settings) -> str:
@@ -62,7 +62,7 @@ def _is_suspended(job: JobChange) -> bool:
 
 
 def amounts(usage: Usage) -> str:
-    """Say how many pods and GPUs are taken."""
+    """Return the number of pods and GPUs."""
     pods = f"{usage.pods:,} pod{'s' * (usage.pods != 1)}"
     gpus = usage.gpu_count
     return f"{pods} with {gpus:,} GPU{'s' * (gpus != 1)}" if gpus else pods
@@ -94,7 +94,7 @@ def _of_queue(job: JobChange) -> Iterator[str]:
 
 
 def _top(path: str) -> str:
-    """Return the part of a path that tells what kind of change it is."""
+    """Return the first two steps of a path, without indices."""
     steps = path.split(".")
     return ".".join(steps[:2]).split("[")[0]
 
@@ -168,7 +168,7 @@ def _unreadable(job: JobChange, _: Settings) -> Iterator[str]:
 
 
 def _of_keys(job: JobChange) -> Iterator[str]:
-    """Say what becomes of a Job whose name changes while the JobSet's does not."""
+    """Yield a sentence for each Job whose name changes while the JobSet's does not."""
     for change in job.objects:
         if change.kind == "Job" and change.effect is Effect.RERUN and job.effect is Effect.UPDATED:
             yield f"Job {change.old_name} is pruned, and {change.name} runs; keys that are there it leaves alone."
@@ -205,9 +205,9 @@ _BY_HAND = (Effect.UPDATED, Effect.REFUSED, Effect.RERUN, Effect.COMMENTS, Effec
 
 
 def unexplained(difference: Difference, same: Collection[str]) -> tuple[Place, ...]:
-    """Return the changed jobs whose sources are all among ``same``, the files of both sides that do not differ.
+    """Return the changed jobs whose sources are all among ``same``, the files that are equal on both sides.
 
-    A runtime that is built in changes with trainc alone.
+    A built-in runtime counts as equal: it changes only with trainc.
     """
     return tuple(
         job.place
@@ -220,7 +220,7 @@ def unexplained(difference: Difference, same: Collection[str]) -> tuple[Place, .
 
 
 def without_new_runs(difference: Difference) -> Difference:
-    """Return a difference that proposes no new run for files edited by hand: ``render`` undoes such a change."""
+    """Return a difference without advice to start a new run for files edited by hand, which ``render`` restores."""
     by_hand = {*difference.unexplained} & {*(difference.stale or ())}
     jobs = (
         replace(job, remedy=None, cluster=tuple(each for each in job.cluster if each != NEW_RUN))

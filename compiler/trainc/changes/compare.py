@@ -1,6 +1,6 @@
-"""Compares two trees of out/: job by job, object by object, and then what the cluster does with each.
+"""Compares two trees of out/ by job and object, and adds what the cluster does with each job.
 
-A job that is gone and one that has come, and differs in nothing but the name, were renamed.
+A removed job and a new one that differ only in their names count as a renamed job.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _RUN: Final = re.compile(r"-([1-9][0-9]{0,8})")
 
 
 class _Sides(msgspec.Struct, frozen=True):
-    """One directory of both trees, and what was found of its objects."""
+    """One directory of both trees, and the changes of its objects."""
 
     place: Place
     before: Mapping[str, bytes]
@@ -67,12 +67,11 @@ def compare(
     there: Mapping[str, Kind] | None = None,
     exceptions: Collection[str] = (),
 ) -> Difference:
-    """Return what differs between two trees of out/ and what the cluster does about it.
+    """Return the difference between two trees of out/, and what the cluster does about it.
 
-    A tree is the bytes of its files by name from the repository's root (``out/prod/team-a/job/jobset-job.yaml``).
-    ``settings`` are those of environments, by name; one that is not there has every default. ``there`` is all that
-    lies in the later tree, links and files that are not read included; ``exceptions`` are paths of others that may.
-    Raises nothing for any bytes: what cannot be read becomes a finding.
+    A tree is the bytes of its files by name from the project root (``out/prod/team-a/job/jobset-job.yaml``).
+    ``settings`` are those of environments by name, with defaults for others. ``there`` has the kind of every entry of
+    the later tree; ``exceptions`` are paths that others may write to. A file that cannot be read becomes a finding.
     """
     settings = settings or {}
     old, new = folders(before), folders(after)
@@ -137,13 +136,13 @@ def _effect(sides: _Sides) -> Effect:
 
 
 def _words(old: Document | None, new: Document | None) -> tuple[Word, ...]:
-    veil = Veil(old, new)
-    before, after = ((each.data, veil.data(each)) if each is not None else None for each in (old, new))
+    before = None if old is None else (old.data, masked(old, new))
+    after = None if new is None else (new.data, masked(new, old))
     return words(before, after)
 
 
 def _runtime(sides: _Sides) -> tuple[Word, ...]:
-    """Return a word for another runtime, which the headers name."""
+    """Return a word for a changed runtime, by the headers of the files."""
     old, new = (_sources(files)[1:2] for files in (sides.before, sides.after))
     if old == new:
         return ()
@@ -151,7 +150,7 @@ def _runtime(sides: _Sides) -> tuple[Word, ...]:
 
 
 def _sources(files: Mapping[str, bytes]) -> tuple[str, ...]:
-    """Return what the JobSet of a directory is made from, or what else is in it."""
+    """Return the sources of the JobSet of a directory, or of its first file."""
     names = sorted(files, key=lambda name: (not name.startswith("jobset"), name))
     return sources(files[names[0]]) if names else ()
 
@@ -161,7 +160,7 @@ def _source(sides: _Sides) -> str:
 
 
 def _held(jobs: Collection[JobChange]) -> list[JobChange]:
-    """Mark what else is part of an application in which a change is refused: nothing of it is applied."""
+    """Mark the other jobs of an application with a refused change as held, as none of them is applied."""
     frozen = {job.application for job in jobs if job.effect is Effect.REFUSED}
     return [
         replace(job, effect=Effect.HELD) if job.application in frozen and job.effect is not Effect.REFUSED else job
@@ -170,7 +169,7 @@ def _held(jobs: Collection[JobChange]) -> list[JobChange]:
 
 
 def _remedy(job: JobChange) -> str | None:
-    """Return the line that lets a refused change through: the next run number, for the TrainJob's annotations."""
+    """Return the annotation that makes a refused change possible: the next run number."""
     if job.effect is not Effect.REFUSED or job.place.name == FOLDER:
         return None
     end = _RUN.fullmatch(job.old_name[len(job.place.name) :]) if job.old_name.startswith(job.place.name) else None
@@ -181,18 +180,18 @@ _KEEP: Final = (
     ("argocd.argoproj.io/sync-options", "Prune=false"),
     ("kustomize.toolkit.fluxcd.io/prune", "disabled"),
 )
-"""Annotations, and what stands in those of an object that is not removed with its file."""
+"""Annotations, and the value that keeps an object in the cluster after its file is removed."""
 
 
 class Pair(NamedTuple):
-    """One file before and after, read; None where there is none."""
+    """The object of a file before and after; None without one."""
 
     old: Document | None
     new: Document | None
 
 
 class Found(NamedTuple):
-    """What becomes of objects: their changes, the pairs that they come from, refusals, and findings."""
+    """The changes of objects, the pairs that they come from, refusals, and findings."""
 
     objects: tuple[ObjectChange, ...]
     pairs: tuple[Pair, ...]
@@ -216,7 +215,7 @@ def object_changes(place: Place, before: Mapping[str, bytes], after: Mapping[str
             sides.append(document)
             findings += found
         if any(file in tree and side is None for tree, side in zip((before, after), sides, strict=True)):
-            continue  # a side that cannot be read is neither there nor gone
+            continue  # a side that cannot be read is not a removed object
         pair = Pair(*sides)
         pairs.append(pair)
         made, forbidden, found = _of_pair(name, pair)
@@ -242,7 +241,7 @@ def _of_pair(file: str, pair: Pair) -> tuple[list[ObjectChange], tuple[Refusal, 
 
 
 def _change(file: str, old: Document, new: Document, effect: Effect) -> ObjectChange:
-    fields = field_changes(old, new, Veil(old, new)) if effect is not Effect.COMMENTS else ()
+    fields = field_changes(old, new) if effect is not Effect.COMMENTS else ()
     return ObjectChange(file, str(new.data["kind"]), _name(new), _name(old), effect, fields)
 
 
@@ -254,7 +253,7 @@ def _alone(file: str, document: Document, *, gone: bool) -> ObjectChange:
 
 
 def is_kept(data: JsonObject) -> bool:
-    """Tell whether an object says that it stays when its file goes."""
+    """Return whether an object stays in the cluster after its file is removed, by its annotations."""
     return any(word in str(get(data, "metadata", "annotations", key) or "").split(",") for key, word in _KEEP)
 
 
@@ -276,14 +275,14 @@ def _name(document: Document) -> str:
 
 
 _TRIED: Final = 2000
-"""So many pairs are compared; a change that renames hundreds of equal jobs is told as jobs that come and go."""
+"""The most pairs compared; beyond that, renamed jobs are reported as removed and new ones."""
 
 _Names = tuple[tuple[str, str], ...]
-"""Old and new names that stand for each other, longest first."""
+"""Pairs of old and new names, longest first."""
 
 
 def renamed(jobs: Iterable[JobChange], jobsets: Mapping[Place, Pair]) -> list[JobChange]:
-    """Return the jobs, those that are gone joined to those that came in their place."""
+    """Return the jobs, with removed and new jobs joined if they were renamed."""
     jobs = list(jobs)
     gone: dict[tuple[object, ...], list[JobChange]] = {}
     for job in jobs:
@@ -333,7 +332,7 @@ def _names(other: JobChange, old: Document, job: JobChange, new: Document) -> _N
 
 
 def _is_same(old: Json, new: Json, names: _Names) -> bool:
-    """Tell whether two values are equal once the old names are read as the new ones."""
+    """Return whether two values are equal after replacing the old names by the new ones."""
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(_is_same(value, new[key], names) for key, value in old.items())
     if isinstance(old, list) and isinstance(new, list):
@@ -360,9 +359,9 @@ _CLAIM: Final = ("accessModes", "selector", "storageClassName", "volumeMode", "v
 
 
 def refusals(new: Document, old: Document) -> tuple[tuple[Refusal, ...], tuple[Finding, ...]]:
-    """Return what a cluster that has the old object refuses of the new one, and why an object cannot be judged.
+    """Return the changes that a cluster refuses, and findings about an object that cannot be compared.
 
-    Both have one kind, namespace and name.
+    Both objects have the same kind, namespace and name.
     """
     kind, name = str(new.data["kind"]), str(get(new.data, "metadata", "name"))
     if kind == "JobSet":
@@ -390,26 +389,26 @@ def _of_jobset(new: Document, old: Document) -> tuple[tuple[tuple[str, str], ...
 
 
 def _named(resource: Resource, new: JsonObject, old: JsonObject) -> Iterator[tuple[str, str]]:
-    """Yield the fields that the CRD's rules and the webhook refuse to change, and their words."""
-    told: set[Path] = set()
+    """Yield the fields that the CRD's rules and the webhook refuse to change, and the messages."""
+    reported: set[Path] = set()
     for failure in failures(resource.schema, new, old):
         if failure.transition:
             path = existing(new, (*failure.path, *failure.about))
             before = counterpart(old, new, path)
             found = tuple(changes(get(new, *path), get(old, *before), path, before))
-            told |= {change.name for change in found}
+            reported |= {change.name for change in found}
             yield from ((named(new, old, change), failure.message) for change in found)
             if not found:
                 yield dotted(path), failure.message
     for changed in jobset_changes(new, old):
         wrapped, was = _within(changed.path, changed.new), _within(changed.path, changed.old)
         for change in changes(wrapped, was):
-            if change.name not in told:
+            if change.name not in reported:
                 yield named(wrapped, was, change), changed.message
 
 
 def _within(path: Path, value: Json) -> Json:
-    """Return an object that has nothing but the value at a path of keys."""
+    """Return an object with only the value at a path of keys."""
     for step in reversed(path):
         value = {str(step): value}
     return value
@@ -433,11 +432,11 @@ def _of_other(kind: str, new: JsonObject, old: JsonObject) -> Iterator[tuple[str
 
 
 def _less(new: JsonObject, old: JsonObject) -> Iterator[tuple[str, str]]:
-    """Yield the storage of a claim that is asked for less: a volume does not shrink, and has what was asked for."""
+    """Yield the storage of a claim if it decreases, as a volume cannot shrink."""
     sizes = [get(data, *_STORAGE) for data in (new, old)]
     try:
         size, was = (from_json(size) for size in sizes if size is not None)
-    except ValueError:  # one of them says nothing, or no quantity
+    except ValueError:  # one of them is missing, or not a quantity
         return
     if size < was:
         yield dotted(_STORAGE), "field can not be less than status.capacity"
@@ -455,9 +454,9 @@ _INDEX = lazy(r"[0-9]+\Z")
 _BARE = lazy(r"[^\s\[\]=]+\Z")
 
 
-def field_changes(old: Document, new: Document, veil: Veil) -> tuple[FieldChange, ...]:
-    """Return what differs between two versions of an object, in order of the new one, secrets masked."""
-    shown, before = veil.data(new), veil.data(old)
+def field_changes(old: Document, new: Document) -> tuple[FieldChange, ...]:
+    """Return the changed fields of an object, in the order of the new version, with secrets masked."""
+    shown, before = masked(new, old), masked(old, new)
     return tuple(
         FieldChange(
             named(new.data, old.data, change),
@@ -473,8 +472,8 @@ def _sorted_out(new: JsonObject, old: JsonObject) -> Iterator[Change]:
     return (change for change in changes(new, old) if not (change.new is None and change.old is None))
 
 
-def _shown(masked: JsonObject, path: Path, value: Json) -> Json:
-    return None if value is None else get(masked, *path)
+def _shown(data: JsonObject, path: Path, value: Json) -> Json:
+    return None if value is None else get(data, *path)
 
 
 def named(new: Json, old: Json, change: Change) -> str:
@@ -505,37 +504,30 @@ def _item(value: Json, step: int) -> str:
     return f"[{said}]" if name == "name" and not _INDEX.match(str(said)) else f"[{name}={said}]"
 
 
-class Veil:
-    """Masks in values what some documents hold that looks secret, wherever it stands."""
+def masked(document: Document, *others: Document | None) -> JsonObject:
+    """Return the object of a document with its secrets, and those of others, masked at any position."""
+    texts = {secret.text for each in (document, *others) if each is not None for secret in hidden(each)}
+    spellings = {form for text in texts for form in (text, dumps(text)[1:-1]) if len(form) >= LEAST}
+    # Longest first: one secret may begin as another does.
+    forms = sorted(spellings, key=lambda form: (-len(form), form))
+    value: Json = document.data
+    for secret in hidden(document):
+        value = _at(value, secret.path, None if secret.whole else secret.text)
+    if forms:
+        value = _replaced(value, re.compile("|".join(map(re.escape, forms))))
+    return value  # type: ignore[return-value]  # an object stays one
 
-    __slots__ = ("pattern",)
 
-    def __init__(self, *documents: Document | None) -> None:
-        texts = {secret.text for each in documents if each is not None for secret in hidden(each)}
-        spelt = {form for text in texts for form in (text, dumps(text)[1:-1]) if len(form) >= LEAST}
-        # Longest first: one secret may begin as another does.
-        forms = sorted(spelt, key=lambda form: (-len(form), form))
-        self.pattern = re.compile("|".join(map(re.escape, forms))) if forms else None
-
-    def data(self, document: Document) -> JsonObject:
-        """Return the object of a document, masked; the shape stays."""
-        value: Json = document.data
-        for secret in hidden(document):
-            value = _at(value, secret.path, None if secret.whole else secret.text)
-        return self._masked(value)  # type: ignore[return-value]  # an object stays one
-
-    def _masked(self, value: Json) -> Json:
-        if self.pattern is None:
-            return value
-        if isinstance(value, dict):
-            return {key: self._masked(child) for key, child in value.items()}
-        if isinstance(value, list):
-            return [self._masked(item) for item in value]
-        return self.pattern.sub(MASK, value) if isinstance(value, str) else value
+def _replaced(value: Json, secrets: re.Pattern[str]) -> Json:
+    if isinstance(value, dict):
+        return {key: _replaced(child, secrets) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_replaced(item, secrets) for item in value]
+    return secrets.sub(MASK, value) if isinstance(value, str) else value
 
 
 def _at(value: Json, path: Path, part: str | None) -> Json:
-    """Return a copy of value with the scalar at path masked: all of it, or a part of its text."""
+    """Return a copy of value with the scalar at path masked, or with ``part`` only that part of it."""
     if path:
         key, rest = path[0], path[1:]
         if isinstance(value, list):

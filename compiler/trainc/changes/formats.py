@@ -1,6 +1,6 @@
-"""A difference as text for a terminal, as a comment of a pull request, and as JSON (docs/diff.md).
+"""Formats a difference as text for a terminal, as a comment of a pull request, and as JSON (docs/diff.md).
 
-The comment is Markdown as GitHub reads it, never longer than a comment may be.
+The comment is GitHub's Markdown, within the size limit of a comment.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ LIMIT: Final = 65_535
 """The most characters of a comment on GitHub, in UTF-16."""
 
 MARK: Final = "<!-- trainc diff -->"
-"""The first line, by which whoever posts the comment finds it again."""
+"""The first line, by which a tool finds its comment to update it."""
 
 _SPARE: Final = 200
-"""Characters kept free for what says that something is left out."""
+"""Characters reserved for lines about omitted parts."""
 
 _ROWS: Final = 40_000
 """The most characters of the table of jobs."""
 
 _WEAKENED: Final = 30
-"""So many changes to what checks the jobs are shown."""
+"""The most changes to checks that are shown."""
 
 _RUN: Final = re.compile("`+")
 
@@ -73,7 +73,7 @@ def as_markdown(difference: Difference, limit: int = LIMIT) -> str:
 
 
 def _weakened(difference: Difference) -> Iterator[str]:
-    """Yield what judges less than before: it leads the comment, and a part of it always fits."""
+    """Yield the less strict checks, at the start of the comment, where they always fit."""
     if not difference.weakened:
         return
     yield f"**{_text(weakened_title(difference))}**"
@@ -91,7 +91,7 @@ def _alerts(difference: Difference) -> Iterator[str]:
 
 
 class _Page:
-    """Text that grows as long as there is room."""
+    """A text with a limited size."""
 
     __slots__ = ("limit", "room", "text")
 
@@ -101,7 +101,7 @@ class _Page:
         self.room = limit - _size(text)
 
     def add(self, parts: list[str], most: int, rest: str) -> None:
-        """Add parts in order while they fit, ``most`` characters of them; ``rest`` says how many do not."""
+        """Add parts while they fit, up to ``most`` characters, and then ``rest`` with the number of omitted parts."""
         room = min(self.room, most)
         for index, part in enumerate(parts):
             size = _size(part)
@@ -149,7 +149,7 @@ def _fields(job: JobChange) -> Iterator[str]:
 
 
 def _code(text: str) -> str:
-    """Return a text as code, in a cell of a table or elsewhere; nobody is mentioned and nothing linked by it."""
+    """Return a text as code, also for table cells; it creates no mentions and no links."""
     shown = escape(one_line(text)).replace("|", "&#124;").replace("@", "&#64;")
     return f"<code>{_marked(shown)}</code>"
 
@@ -163,7 +163,7 @@ def _html(text: str) -> str:
 
 
 def _marked(text: str) -> str:
-    """Return HTML in which nothing is a mark of Markdown's."""
+    """Escape Markdown's characters in HTML."""
     return re.sub(r"[\\`*_{}\[\]~]", lambda match: f"&#{ord(match[0])};", text)
 
 
@@ -172,11 +172,11 @@ def _joined(lines: list[str]) -> str:
 
 
 MOST: Final = 20
-"""So many jobs are drawn; more would be no picture."""
+"""The most jobs in a graph."""
 
 
 def _replicated_jobs(jobs: Iterable[JobChange]) -> str:
-    """Return the text of a graph of the jobs in which pods wait for others; empty for none of them, or too many."""
+    """Return the text of a graph of the jobs in which pods wait for others; empty without any, or for too many."""
     drawn = [job for job in jobs if job.effect is not Effect.COMMENTS and any(pods.waits_for for pods in job.graph)]
     if not drawn or len(drawn) > MOST:
         return ""
@@ -199,7 +199,7 @@ def _pods(pods: Pods) -> str:
 
 
 def _label(text: str) -> str:
-    """Return a text for a label; what Mermaid or HTML would read as something else is written as its code."""
+    """Return a text for a label, with special characters of Mermaid and HTML escaped."""
     return "".join(char if char.isalnum() or char in " -_.,:/" else f"#{ord(char)};" for char in one_line(text, 120))
 
 
@@ -262,7 +262,7 @@ def _painted(line: str) -> str:
 
 
 VERSION: Final = 1
-"""Goes up when a key changes its meaning or goes away."""
+"""Increases when a key changes its meaning or is removed."""
 
 
 def as_json(difference: Difference, base: str = "", head: str = "") -> str:

@@ -13,7 +13,7 @@ from trainc.findings import Finding
 
 
 class Effect(StrEnum):
-    """What the cluster does with a job or an object."""
+    """The action of the cluster on a job or an object."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """What jobs take while they run: pods, and GPUs by the name of the resource. Suspended jobs take nothing."""
+    """The pods and GPUs (by resource name) of running jobs. Suspended jobs use none."""
 
     jobs: int = 0
     pods: int = 0
@@ -60,7 +60,7 @@ class Usage(NamedTuple):
 
 
 class FieldChange(NamedTuple):
-    """One field that differs; items of lists are named by their merge key. None stands for nothing there."""
+    """A changed field; list items are named by their merge key. None is a missing value."""
 
     path: str
     old: Json
@@ -68,7 +68,7 @@ class FieldChange(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A change in a user's words: what, of which pods (none: of the job), and the texts; None where there is none."""
+    """A change in the user's terms: what, in which pods (or the job), and the old and new text; None if missing."""
 
     what: str
     where: tuple[str, ...]
@@ -77,7 +77,7 @@ class Word(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """What the API server or a webhook refuses to change: the object, the field and the message."""
+    """A change that the API server or a webhook refuses: the object, the field and the message."""
 
     kind: str
     name: str
@@ -86,7 +86,7 @@ class Refusal(NamedTuple):
 
 
 class ObjectChange(msgspec.Struct, frozen=True):
-    """What becomes of one object; ``old_name`` differs from ``name`` where another object takes its place."""
+    """The change of one object; ``old_name`` differs from ``name`` if another object replaces it."""
 
     file: str
     kind: str
@@ -97,7 +97,7 @@ class ObjectChange(msgspec.Struct, frozen=True):
 
 
 class Pods(NamedTuple):
-    """A replicated job as a graph shows it: its name, its pods, and the names and states it waits for."""
+    """A replicated job in a graph: its name, its pods, and the names and states that it waits for."""
 
     name: str
     pods: int
@@ -105,12 +105,12 @@ class Pods(NamedTuple):
 
 
 class JobChange(msgspec.Struct, frozen=True):
-    """What becomes of one directory of out/: a job, or what the jobs of a namespace share.
+    """The change of one directory of out/: a job, or the objects that the jobs of a namespace share.
 
-    ``old_name`` and ``name`` are those of the JobSet, empty where there is none. ``application`` is whose sync it is
-    part of, ``cluster`` what the cluster does, a sentence each, ``remedy`` the line that lets a refused change through.
-    ``last``: the application has no directory left. ``runtime`` is its runtime's file. ``queue`` is Kueue's, empty
-    without one. ``other`` is the directory that the job had before it was renamed.
+    ``old_name`` and ``name`` are those of the JobSet, empty without one. ``application`` is the one that syncs it,
+    ``cluster`` has sentences about what the cluster does, ``remedy`` the annotation that makes a refused change
+    possible. ``last``: the application has no other directory. ``runtime`` is the runtime's file, ``queue`` Kueue's,
+    empty without one. ``other`` is the directory of a renamed job before.
     """
 
     place: Place
@@ -134,7 +134,7 @@ class JobChange(msgspec.Struct, frozen=True):
 
 
 class Total(NamedTuple):
-    """What is taken before and after."""
+    """The usage before and after."""
 
     before: Usage
     after: Usage
@@ -149,11 +149,11 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """All that differs: changed directories, sorted; the number of those unchanged; totals; findings.
+    """The difference of two trees: changed directories, sorted; the number of unchanged ones; totals; findings.
 
-    ``weakened`` are findings on what judges less than before, ``unexplained`` are jobs none of whose sources changed.
-    ``foreign`` names what trainc did not write and Argo CD or Flux reads. ``stale`` are directories whose sources give
-    something else than they hold, None where that is not known; ``broken``: because the sources have errors.
+    ``weakened`` are findings about less strict checks, ``unexplained`` are changed jobs without a changed source.
+    ``foreign`` are files that trainc did not write and Argo CD or Flux reads. ``stale`` are directories that differ
+    from what their sources give, None if unknown; ``broken``: unknown because the sources have errors.
     """
 
     jobs: tuple[JobChange, ...] = ()

@@ -1,7 +1,7 @@
-"""What checks a change, compared with another revision: policies, severities and comments that a change weakens. Pure.
+"""Finds policies, severities and comments that are less strict than at another revision. Pure.
 
-Whether a changed expression forbids less cannot be decided in general. What plainly forbids as much or more is fine;
-anything else is reported, so that nobody weakens a rule unseen.
+Whether a changed expression forbids less cannot be decided in general. Only changes that clearly forbid as much or more
+are accepted; all others are reported, so that no rule is weakened unnoticed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FOLDER = "policies/"
 
 
 def changed_documents(before: Revision, after: Revision, unread: Iterable[Source]) -> Iterator[Finding]:
-    """Yield a warning for each way in which the policies of a revision forbid less than they did before."""
+    """Yield a warning for each way in which policies forbid less than before."""
     old, new = _documents(before.sources), _documents(after.sources)
     hidden = _documents(unread, anywhere=True) if old.keys() - new.keys() else {}
     for added in (new[key] for key in sorted(new.keys() - old.keys())):
@@ -63,7 +63,7 @@ def _documents(sources: Iterable[Source], *, anywhere: bool = False) -> Mapping[
 
 
 def _label(document: Document) -> str:
-    """Return what a document is called: its kind in short and its name."""
+    """Return the kind and name of a document for messages."""
     kind, (_, namespace, name) = str(document.data["kind"]), identity(document)
     if is_policy(document) and kind == BINDING:
         return f"binding {name!r} of policy {str(get(document.data, 'spec', 'policyName'))!r}"
@@ -73,14 +73,14 @@ def _label(document: Document) -> str:
 
 
 def _less(was: Document, now: Document) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the places and the words of what is less strict."""
+    """Yield the path and the text of each less strict field."""
     if not is_policy(now):
         for change in changes(now.data, was.data):
             yield change.name, f"{dotted(change.name)} changed"
         return
     old, new = read_policy(was).stored, read_policy(now).stored
     if old is None or new is None:
-        return  # neither decides anything, and a finding says so
+        return  # an invalid one has no effect, and another finding reports it
     compare = less_by_policy if now.data["kind"] == POLICY else less_by_binding
     for path, message in compare(old.spec, new.spec):
         yield ("spec", *path), message
@@ -92,10 +92,10 @@ __all__ = ["weakened"]
 def weakened(
     before: Revision, after: Revision, config: Document | None, unread: Iterable[Source] = ()
 ) -> tuple[Finding, ...]:
-    """Return what judges less, or otherwise, after a change than before: TC520, TC521 and TC522, sorted.
+    """Return findings about checks that are less strict than before: TC520, TC521 and TC522, sorted.
 
-    ``config`` is trainc.yaml after the change. ``unread`` are files below policies/ that are not read as policies: what
-    is gone may be there.
+    ``config`` is trainc.yaml after the change. ``unread`` are files below policies/ that are not read as policies, to
+    which a missing policy may have been moved.
     """
     found = (*changed_documents(before, after, unread), *lowered(before, after, config), *new_comments(before, after))
     return tuple(sorted(found, key=sort_key))
@@ -106,7 +106,7 @@ Entry = tuple[str, str, str]
 
 
 def new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
-    """Yield a note for each code that a comment silences, and none of the same file and reason did before."""
+    """Yield a note for each code that a comment newly suppresses, by file, code and reason."""
     old = {source.name: source for source in before.sources}
     for source in after.sources:
         if WORD not in source.decoded() or (source.name in old and old[source.name].text == source.text):
@@ -160,13 +160,13 @@ def _others(before: Revision, after: Revision) -> Iterator[tuple[Path, str]]:
 
 
 Less = Iterator[tuple[Path, str]]
-"""The path below spec, and what is said of it."""
+"""The path below spec, and the message."""
 
 _LISTS = ("apiGroups", "apiVersions", "operations", "resources")
 
 
 def less_by_policy(old: JsonObject, new: JsonObject) -> Less:
-    """Yield in what a policy forbids less, or may."""
+    """Yield each way in which a policy forbids less, or may."""
     yield from _scalar(old, new, "failurePolicy", "Ignore")
     yield from _matches(
         as_object(old.get("matchConstraints")), as_object(new.get("matchConstraints")), "matchConstraints"
@@ -188,7 +188,7 @@ def less_by_policy(old: JsonObject, new: JsonObject) -> Less:
 
 
 def less_by_binding(old: JsonObject, new: JsonObject) -> Less:
-    """Yield in what a binding forbids less, or may."""
+    """Yield each way in which a binding forbids less, or may."""
     if old.get("policyName") != new.get("policyName"):
         yield ("policyName",), f"policyName changed from {old.get('policyName')}"
     was, now = (as_list(spec.get("validationActions")) for spec in (old, new))
@@ -206,7 +206,7 @@ def _scalar(old: JsonObject, new: JsonObject, field: str, mild: str) -> Less:
 
 
 def _matches(old: JsonObject, new: JsonObject, field: str) -> Less:
-    """Yield in what constraints match less."""
+    """Yield each way in which constraints match less."""
     for path, message in _scalar(old, new, "matchPolicy", "Exact"):
         yield (field, *path), message
     rules, wider = rows(old, "resourceRules"), rows(new, "resourceRules")
@@ -222,7 +222,7 @@ def _matches(old: JsonObject, new: JsonObject, field: str) -> Less:
 
 
 def _covers(wide: JsonObject, rule: JsonObject) -> bool:
-    """Tell whether a rule plainly matches whatever another does."""
+    """Return whether a rule clearly matches everything that another does."""
     lists = all(_within(as_list(rule.get(field)), as_list(wide.get(field))) for field in _LISTS)
     names, wider = as_list(rule.get("resourceNames")), as_list(wide.get("resourceNames"))
     scope = wide.get("scope") in ("*", rule.get("scope"))

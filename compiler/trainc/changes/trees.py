@@ -1,4 +1,4 @@
-"""The files of a tree of out/ by directory, the object in each, and the directories that paths select."""
+"""Groups the files of a tree of out/ by directory, reads their objects, and selects directories by paths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Files = Mapping[str, bytes]
 
 
 def folders(tree: Files) -> dict[Place, dict[str, bytes]]:
-    """Return the files of each directory by file name; what is not trainc's, or lies elsewhere, is left out."""
+    """Return the files of each directory by file name, without files that are not trainc's."""
     found: dict[Place, dict[str, bytes]] = {}
     for name, data in sorted(tree.items()):
         if is_ours(name, data):
@@ -27,26 +27,26 @@ def folders(tree: Files) -> dict[Place, dict[str, bytes]]:
 
 
 def is_ours(name: str, data: bytes) -> bool:
-    """Tell whether a file is one that trainc wrote, by its header and its place."""
+    """Return whether trainc wrote a file, by its header and path."""
     return is_own(data) and is_placed(name)
 
 
 def is_jobset(file: str) -> bool:
-    """Tell whether a file's name is one of a JobSet's."""
+    """Return whether a file has the name of a JobSet's file."""
     return file.startswith(("jobset-", "jobset."))
 
 
 def others(tree: Files, there: Mapping[str, Kind] | None, exceptions: Collection[str]) -> Iterator[Finding]:
-    """Yield a finding for all that trainc has not written there: nothing of it is compared.
+    """Yield a finding for each entry that trainc did not write; these are not compared.
 
-    ``there`` is all that lies in the tree, by default its files.
+    ``there`` has the kind of every entry of the tree, by default of its files.
     """
     own = {name for name, data in tree.items() if is_ours(name, data)}
     yield from foreign(dict.fromkeys(tree, Kind.FILE) if there is None else there, own, exceptions)
 
 
 def read(name: str, data: bytes, *, old: bool) -> tuple[Document | None, tuple[Finding, ...]]:
-    """Return the object of a file, or None with what is wrong: errors, and only notes where it is ``old``."""
+    """Return the object of a file, or None and findings: errors, or notes if the file is ``old``."""
     documents, findings = load(Source(name, data))
     wrong = [finding for finding in findings if finding.severity is Severity.ERROR]
     if not wrong and len(documents) == 1:
@@ -58,14 +58,14 @@ def read(name: str, data: bytes, *, old: bool) -> tuple[Document | None, tuple[F
 
 
 def unreadable(document: Document, message: str, *, old: bool) -> Finding:
-    """Return the finding of a file that is not compared; a note if it is the old one, which nobody can mend."""
+    """Return the finding of a file that is not compared; a note if it is the old one, which cannot be fixed."""
     side = " before the change" if old else ""
     severity = Severity.NOTE if old else None
     return report(UNREADABLE, document, (), f"not compared{side}: {message}", severity=severity)
 
 
 def sources(data: bytes) -> tuple[str, ...]:
-    """Return what a file's header says that it is generated from: the TrainJob's file, and its runtime's."""
+    """Return the sources in a file's header: the TrainJob's file, and its runtime's."""
     first = data[: data.find(b"\n")] if b"\n" in data else data
     if not first.startswith(OWNED):
         return ()
@@ -77,7 +77,7 @@ def _empty(name: str) -> Document:
 
 
 def select(before: Files, after: Files, names: Collection[str]) -> tuple[Files, Files]:
-    """Return both trees without what names, paths from the repository's root, do not mean; all of them for no name."""
+    """Return the parts of both trees that ``names``, paths from the root, select; all without names."""
     if not names:
         return before, after
     wanted = {
@@ -94,5 +94,5 @@ def _only(tree: Files, names: Collection[str], wanted: Collection[str]) -> Files
 
 
 def is_below(name: str, places: Collection[str]) -> bool:
-    """Tell whether a path is one of some places, or lies below one."""
+    """Return whether a path is one of ``places``, or below one."""
     return any(place in (".", name) or name.startswith(f"{place}/") for place in places)

@@ -1,8 +1,7 @@
-"""What JobSets take, pods and GPUs, and what changes of a job in the words of its author.
+"""Counts the pods and GPUs of JobSets, and describes changes of a job in the user's terms.
 
-Totals need all JobSets of a tree, changed or not, and there may be thousands. Of a file only the few lines that count
-are read as YAML: fields without interest are cut out by their indentation first, and the rest, which many jobs have in
-common, is read once.
+Totals need all JobSets of a tree, possibly thousands. To be fast, fields that do not matter are cut out of a file by
+their indentation, and the rest, which many jobs have in common, is parsed as YAML once.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ _LEFT_OUT: Final = frozenset(
 )
 _DOUBTFUL: Final = re.compile(rb"\n---|\n\.\.\.|\r")
 _ALIASES: Final = re.compile(rb"[&*]\w|<<|\t")
-"""What the emitter never writes, in the text and in its outline, but other writers do: then all of it is read."""
+"""Text that the emitter never writes: such a file is parsed in full."""
 
 _NONE: Final = Usage()
 
 
 class Taken(NamedTuple):
-    """What one JobSet takes, and its queue; empty where it has none."""
+    """The usage of a JobSet, and its queue, which may be empty."""
 
     usage: Usage
     queue: str
@@ -51,7 +50,7 @@ class Taken(NamedTuple):
 
 @lru_cache(maxsize=16384)
 def taken(data: bytes) -> Taken:
-    """Return what the JobSet in a file takes; nothing, where there is none that can be read."""
+    """Return the usage of the JobSet in a file; nothing if it cannot be read."""
     if _DOUBTFUL.search(data) is None:
         outline = _outline(data)
         if _ALIASES.search(outline) is None and (found := _read(outline)) is not None:
@@ -60,7 +59,7 @@ def taken(data: bytes) -> Taken:
 
 
 def of_folder(files: Mapping[str, bytes]) -> Taken:
-    """Return what the JobSets of a directory take together; the queue is the first one's."""
+    """Return the usage of all JobSets of a directory, and the queue of the first one."""
     found = [taken(data) for name, data in files.items() if is_jobset(name)]
     if len(found) == 1:
         return found[0]
@@ -69,7 +68,7 @@ def of_folder(files: Mapping[str, bytes]) -> Taken:
 
 
 def totals(before: Folders, after: Folders) -> Totals:
-    """Return what the jobs of two trees take."""
+    """Return the usage of the jobs of two trees."""
     namespaces: dict[tuple[str, str], Total] = {}
     queues: dict[tuple[str, str, str], Total] = {}
     everything = Total(_NONE, _NONE)
@@ -101,7 +100,7 @@ def _sum(parts: Iterable[Usage]) -> Usage:
 
 
 def usage_of(jobset: JsonObject) -> Usage:
-    """Return what a JobSet takes while all its pods run."""
+    """Return the usage of a JobSet while all its pods run."""
     if get(jobset, "spec", "suspend") is True:
         return Usage(jobs=1)
     pods, gpus = 0, dict[str, int]()
@@ -123,7 +122,7 @@ def pods_of(replicated: JsonObject) -> int:
 
 
 def graph(jobset: JsonObject) -> tuple[Pods, ...]:
-    """Return the replicated jobs of a JobSet and what each waits for."""
+    """Return the replicated jobs of a JobSet with their dependencies."""
     return tuple(
         Pods(
             str(job.get("name")),
@@ -139,7 +138,7 @@ def _number(value: Json, default: int) -> int:
 
 
 def _gpus(pod: Json) -> Iterator[tuple[str, int]]:
-    """Yield the GPUs that a pod asks for; where only a limit is given, it is the request, as the API server sets it."""
+    """Yield the GPUs that a pod requests; a limit without a request is the request, as in the API server."""
     spec = as_object(pod)
     if not any(is_gpu(name) for name in _resource_names(spec)):
         return
@@ -169,7 +168,7 @@ def _resource_names(spec: JsonObject) -> Iterator[str]:
 
 @lru_cache(maxsize=16384)
 def _read(text: bytes) -> Taken | None:
-    """Return what the JobSet in a text takes, or None where the text is not read as one."""
+    """Return the usage of the JobSet in a text; None if it is not a JobSet."""
     documents, _ = load(Source("jobset", text))
     if len(documents) != 1 or documents[0].data.get("kind") != "JobSet":
         return None
@@ -179,7 +178,7 @@ def _read(text: bytes) -> Taken | None:
 
 
 def _outline(data: bytes) -> bytes:
-    """Return the lines of a JobSet in block style that tell what it takes."""
+    """Return the lines of a JobSet in block style that its usage depends on."""
     kept: list[bytes] = []
     deep = -1
     for line in data.split(b"\n"):
@@ -206,7 +205,7 @@ _PROCESSES: Final = (
     "PRTE_MCA_prte_set_default_slots",
     "I_MPI_PERHOST",
 )
-"""Variables in which a runtime's plugin says how many processes a node runs."""
+"""Variables with which plugins set the number of processes per node."""
 
 _DERIVED: Final = frozenset(
     (
@@ -216,29 +215,29 @@ _DERIVED: Final = frozenset(
         *("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER"),
     )
 )
-"""Variables that follow from what is told in other words; they are among the fields all the same."""
+"""Variables that follow from other changes; they are only listed among the fields."""
 
 
 class _Said(NamedTuple):
-    """One thing that a job says, of some of its pods or of itself: as it is, and as it may be shown."""
+    """A property of a job or its pods: its value, and the value with secrets masked."""
 
     value: Json
     shown: Json
 
 
 _Key = tuple[str, str]
-"""What, and where: a replicated job, with a container if it has another name, or nothing."""
+"""The name of a property, and the replicated job, with the container if it has another name; or nothing."""
 
 
 def words(old: tuple[JsonObject, JsonObject] | None, new: tuple[JsonObject, JsonObject] | None) -> tuple[Word, ...]:
-    """Return what differs between two JobSets, each as it is and as it may be shown; None where there is none."""
+    """Return the differences of two JobSets, each as a pair of the object and its masked copy; None if missing."""
     before, after = (_said(*pair) if pair is not None else {} for pair in (old, new))
     found: dict[tuple[str, str | None, str | None, str], list[str]] = {}
     for what, where in dict.fromkeys((*after, *before)):
         one, other = before.get((what, where)), after.get((what, where))
         if one is None or other is None or one.value != other.value:
             texts = _texts(one and one.shown, other and other.shown)
-            # Values that look alike once they are masked are not the same for that.
+            # Masked values that look alike may differ.
             found.setdefault((what, *texts, "" if where else what), []).append(where)
     return tuple(
         Word(what, tuple(where for where in places if where), one, other)
@@ -248,7 +247,7 @@ def words(old: tuple[JsonObject, JsonObject] | None, new: tuple[JsonObject, Json
 
 
 def _texts(old: Json, new: Json) -> tuple[str | None, str | None]:
-    """Return both values as text; of lists only what is not in both."""
+    """Return both values as text; of lists only the items that are not in both."""
     if isinstance(old, list) and isinstance(new, list):
         matcher = SequenceMatcher(None, list(map(str, old)), list(map(str, new)), autojunk=False)
         gone: list[Json] = []
@@ -326,7 +325,7 @@ def _of_container(where: str, container: JsonObject) -> Iterator[tuple[_Key, Jso
 
 
 def _of_variable(variable: JsonObject) -> Json:
-    """Return a variable's value, or where it comes from."""
+    """Return a variable's value, or its source."""
     source = as_object(variable.get("valueFrom"))
     for kind, reference in source.items():
         named = as_object(reference)

@@ -53,7 +53,7 @@ WORKING_TREE: Final = "the working tree"
 
 EPILOG = """\b
 Examples:
-  trainc diff                             out/ in the working tree against HEAD
+  trainc diff                             out/ of the working tree and HEAD
   trainc diff --base origin/main          against another branch
   trainc diff --base v1 --head v2         two revisions
   trainc diff jobs/team-a/bert.yaml       what one TrainJob's change does

@@ -24,7 +24,7 @@ Examples:
   trainc explain team-a/bert spec.replicatedJobs[name=node]
   trainc explain team-a/bert PET_NNODES
   trainc explain team-a/bert configmap/bert-mpi-hostfile:data.hostfile
-  trainc explain team-a/0-shared     objects that the jobs of a namespace share
+  trainc explain team-a/0-shared     objects shared in a namespace
 """
 
 

@@ -151,7 +151,7 @@ Examples:
 
 VERIFY_EPILOG = """\b
 Examples:
-  trainc image verify            every layout of build/images/, and images.lock.yaml
+  trainc image verify            every layout of build/images/
   trainc image verify build/images/mpi4py
 """
 

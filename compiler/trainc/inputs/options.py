@@ -56,7 +56,7 @@ class Options(Struct, frozen=True, dict=True):
             raise ValueError("faithful output has no fixes")
         for name in self.fixes:
             if name != RECOMMENDED and name not in FIXES:
-                raise ValueError(f"no fix {name!r}")
+                raise ValueError(f"unknown fix {name!r}")
 
     @cached_property
     def settings(self) -> Settings:

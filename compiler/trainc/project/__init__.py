@@ -1,1 +1,1 @@
-"""The files of a project: reading jobs/, runtimes/, policies/ and trainc.yaml, and writing out/."""
+"""The files of a project: reads jobs/, runtimes/, policies/ and trainc.yaml, and writes out/."""

@@ -1,7 +1,7 @@
-"""trainc.yaml, images.lock.yaml and other YAML files that have a type: from their text to a value. Pure.
+"""Converts trainc.yaml, images.lock.yaml and other typed YAML files from text to values. Pure.
 
-msgspec decides whether a file fits its type, and stops at the first error. Only then does jsonschema, which takes long
-to load, find all of them, by the schema that msgspec generates from the type.
+msgspec validates a file by its type, and stops at the first error. Only then is jsonschema loaded, which is slow, to
+find all errors by the schema that msgspec generates from the type.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ FILE = "trainc.yaml"
 CODE = "TC013"
 
 _ONLY_FOR = {"secret": "existing", "image": "job", "skipDryRunOnMissingResource": "external-secrets"}
-"""Options of sshKeys, and the mode that reads them."""
+"""Options of sshKeys, and the mode that they belong to."""
 
 _TOOLS = ("argocd", "flux")
 _RESERVED = ("out", "jobs", "runtimes", "policies")
-"""Folders with a meaning: Argo CD's and Flux's objects cannot be written to them."""
+"""Folders to which Argo CD's and Flux's objects cannot be written."""
 
 _HIDDEN = (".git", "git~1", ".github")
-"""Folders that git and GitHub read: what is written to them could run."""
+"""Folders that git and GitHub read, and from which they may run code."""
 
 
 def _default() -> JsonObject:
@@ -47,9 +47,9 @@ def _default() -> JsonObject:
 
 
 class Config(Struct, frozen=True):
-    """What trainc.yaml says. ``environments`` are in the order of the file; ``data`` is the whole of it.
+    """The configuration. ``environments`` are in the order of the file; ``data`` is the whole file.
 
-    ``document`` is its text, None where there is no file. ``lock`` is images.lock.yaml beside it.
+    ``document`` is None without a trainc.yaml. ``lock`` is images.lock.yaml.
     """
 
     environments: tuple[str, ...] = ("prod",)
@@ -77,7 +77,7 @@ class Config(Struct, frozen=True):
 
 
 def parse(source: Source | None) -> tuple[Config, tuple[Finding, ...]]:
-    """Return the configuration, and what is wrong with its text; the default where it is absent, empty or wrong.
+    """Return the configuration and findings; the default if the file is missing, empty or invalid.
 
     Findings are TC013, and those of any YAML text (TC001 to TC005, TC012).
     """
@@ -94,7 +94,7 @@ def parse(source: Source | None) -> tuple[Config, tuple[Finding, ...]]:
 
 
 def _rules(document: Document) -> Iterator[Finding]:
-    """Yield what the types of trainc.yaml cannot say."""
+    """Yield violations that the types of trainc.yaml cannot express."""
     data = document.data
     yield from _fixes(document, ())
     names = as_object(data.get("environments"))
@@ -104,15 +104,15 @@ def _rules(document: Document) -> Iterator[Finding]:
         yield from _ssh_keys(document, path)
         for prefix, replacement in as_object(get(data, *path, "registries")).items():
             if isinstance(replacement, str) and prefix.endswith("/") != replacement.endswith("/"):
-                message, expected = "only one of the two ends in a slash", "both end in a slash, or neither"
+                message, expected = "only one of the two prefixes ends in a slash", "both or neither"
                 where = (*path, "registries", prefix)
                 yield report(CODE, document, where, message, found=replacement, expected=expected)
         if len(as_object(get(data, *path, "destination"))) > 1:
-            where, expected = (*path, "destination"), "one of name and server"
-            yield report(CODE, document, where, "name and server together", expected=expected)
+            where, expected = (*path, "destination"), "name or server"
+            yield report(CODE, document, where, "destination has both name and server", expected=expected)
     for index, file in enumerate(as_list(data.get(UNMANAGED))):
         if isinstance(file, str) and file.startswith("out/") and not _is_plain(file.rstrip("/")):
-            message = "not a plain path from the folder of trainc.yaml"
+            message = "not a plain path relative to the folder of trainc.yaml"
             yield report(CODE, document, (UNMANAGED, index), message, found=file, expected="out/prod/README.md")
     written = (finding for name in names for finding in (*_folders(document, name), *_written(document, name)))
     yield from {finding.path: finding for finding in written}.values()
@@ -125,7 +125,7 @@ def _fixes(document: Document, path: Path) -> Iterator[Finding]:
         if isinstance(name, str) and name != RECOMMENDED and name not in FIXES:
             where, expected = (*path, "fixes", index), f"{RECOMMENDED}, or a name from docs/fixes.md"
             hint = suggest(name, FIXES)
-            yield report(CODE, document, where, f"no fix {name!r}", found=name, expected=expected, hint=hint)
+            yield report(CODE, document, where, f"unknown fix {name!r}", found=name, expected=expected, hint=hint)
 
 
 def _ssh_keys(document: Document, path: Path) -> Iterator[Finding]:
@@ -133,7 +133,7 @@ def _ssh_keys(document: Document, path: Path) -> Iterator[Finding]:
     mode, where = keys.get("mode", "job"), (*path, "sshKeys")
     if mode == "existing" and "secret" not in keys:
         expected = "{mode: existing, secret: <name>}"
-        yield report(CODE, document, where, "sshKeys: existing needs the name of the Secret", expected=expected)
+        yield report(CODE, document, where, "sshKeys with mode existing requires secret", expected=expected)
     for key, of in _ONLY_FOR.items():
         if key in keys and mode != of:
             message = f"sshKeys.{key} has no effect with mode {mode}"
@@ -141,15 +141,15 @@ def _ssh_keys(document: Document, path: Path) -> Iterator[Finding]:
 
 
 def without_repository(config: Config, environments: Iterable[str]) -> tuple[Finding, ...]:
-    """Return a finding for each of some environments that has no argocd.repoURL, at the place to write it."""
+    """Return a finding for each environment without argocd.repoURL, at the position to add it."""
     document = config.document or Document(Source(FILE, b""), {})
     return tuple(found for name in environments for found in _without_repository(document, config.data, name))
 
 
 def _without_repository(document: Document, data: JsonObject, name: str) -> Iterator[Finding]:
     if not isinstance(get(options_of(data, name), "argocd", "repoURL"), str):
-        message = f"environment {name} has no argocd.repoURL, which Argo CD's objects need"
-        expected = "the URL by which Argo CD clones this repository"
+        message = f"environment {name} has no argocd.repoURL, which Argo CD's objects require"
+        expected = "the URL from which Argo CD clones this repository"
         yield report(CODE, document, _position(data, name, "argocd"), message, expected=expected)
 
 
@@ -159,7 +159,7 @@ def _written(document: Document, name: str) -> Iterator[Finding]:
 
 
 def _folders(document: Document, name: str) -> Iterator[Finding]:
-    """Yield each folder for the objects of Argo CD or Flux that cannot be one."""
+    """Yield each folder to which the objects of Argo CD or Flux cannot be written."""
     for tool in _TOOLS:
         folder = get(options_of(document.data, name), tool, "write")
         if isinstance(folder, str) and (reason := _unusable(folder)) is not None:
@@ -170,7 +170,7 @@ def _folders(document: Document, name: str) -> Iterator[Finding]:
 def _unusable(folder: str) -> str | None:
     """Return why a folder cannot be written to, or None."""
     if not _is_plain(folder):
-        return "not a plain path from the folder of trainc.yaml"
+        return "not a plain path relative to the folder of trainc.yaml"
     # Some file systems ignore case, and dots and spaces at the end of a name.
     steps = [(step, step.casefold().rstrip(". ")) for step in folder.split("/")]
     for step, name in steps:
@@ -207,9 +207,9 @@ T = TypeVar("T")
 
 
 def read_document(source: Source) -> tuple[Json, Document, tuple[Finding, ...]]:
-    """Return the one YAML value of a text that is no Kubernetes object, a document to place findings in, and findings.
+    """Return the YAML value of a text that is not a Kubernetes object, a document for findings, and findings.
 
-    Findings are those of any YAML text: TC001 to TC005, TC012. The document's data is empty if the value is no mapping.
+    Findings are those of any YAML text: TC001 to TC005, TC012. The document has no data if the value is not a mapping.
     """
     text = source.text if isinstance(source.text, str) else source.text.decode("utf-8", "surrogateescape")
     text = text.removeprefix(BOM)
@@ -231,7 +231,7 @@ def _finding(document: Document, problem: Problem) -> Finding:
 
 
 def convert(data: Json, document: Document, kind: type[T], code: str) -> tuple[T | None, list[Finding]]:
-    """Return a value as a type, or None and a finding of ``code`` for each thing in it that does not fit the type."""
+    """Return a value converted to a type, or None and a finding of ``code`` for each error."""
     try:
         return msgspec.convert(data, kind), []
     except msgspec.ValidationError as error:
@@ -247,11 +247,11 @@ Words = tuple[Path, str, str | None, str | None, str | None]
 
 
 def misfits(data: Json, kind: type[Any]) -> Iterator[Words]:
-    """Yield what in a value does not fit the schema of a type."""
+    """Yield the errors of a value by the schema of a type."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
-    # JSON schema takes 1.0 for an integer, msgspec does not.
+    # In JSON Schema 1.0 is an integer, for msgspec it is not.
     checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     validator: Any = extend(Draft202012Validator, type_checker=checker)  # type: ignore[no-untyped-call]
     for error in validator(msgspec.json.schema(kind)).iter_errors(data):
@@ -259,7 +259,7 @@ def misfits(data: Json, kind: type[Any]) -> Iterator[Words]:
 
 
 def _words(error: Any) -> Iterator[Words]:
-    """Yield what one ValidationError of jsonschema says, in our words."""
+    """Yield the text of a ValidationError of jsonschema in the style of trainc."""
     path, value, wanted = tuple(error.absolute_path), error.instance, error.validator_value
     where = dotted(path) or "the file"
     match error.validator:
@@ -299,7 +299,7 @@ def _limit(where: str, error: Any) -> tuple[str, str | None, str | None, str | N
 
 
 def _alternative(error: Any) -> list[Any]:
-    """Return the errors of that alternative whose type the value has; none if there is no such alternative."""
+    """Return the errors of the alternative that the value has the type of, if any."""
     found: dict[object, list[Any]] = {}
     for each in error.context:
         found.setdefault(each.schema_path[0], []).append(each)
@@ -310,7 +310,7 @@ def _alternative(error: Any) -> list[Any]:
 
 
 def _choice(where: str, value: Json, alternatives: Iterable[Mapping[str, Any]]) -> tuple[str, str, str, str | None]:
-    """Return message, found, expected and hint for a value that is none of some alternatives."""
+    """Return message, found, expected and hint for a value that matches no alternative."""
     texts: list[str] = []
     types: list[str] = []
     for each in alternatives:
@@ -339,7 +339,7 @@ HEADER = (
 
 
 def parse_lock(source: Source | None) -> tuple[Lock, tuple[Finding, ...]]:
-    """Return the lock, and what is wrong with its text (TC701, and findings of any YAML text); empty if it is wrong."""
+    """Return the lock, empty after an error, and findings: TC701, and those of any YAML text."""
     if source is None:
         return Lock(), ()
     value, document, findings = read_document(source)
@@ -360,6 +360,6 @@ def _names(document: Document) -> Iterator[Finding]:
 
 
 def lock_text(digests: Mapping[str, str]) -> str:
-    """Return the file of a lock: the same digests, the same bytes."""
+    """Return the text of a lock file, which depends on the digests only."""
     lines = "".join(f"  {name}: {digest}\n" for name, digest in sorted(digests.items()))
     return f"{HEADER}{IMAGES}:\n{lines}" if lines else f"{HEADER}{IMAGES}: {{}}\n"

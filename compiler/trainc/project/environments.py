@@ -1,4 +1,4 @@
-"""From what was read to the compiled jobs of all environments."""
+"""Compiles inputs for all environments."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ JOBS = "jobs"
 
 
 class Uncached:
-    """How a run reads and compiles without a cache; ``cache/run.py`` has one that remembers."""
+    """Reads and compiles without a cache; ``cache/run.py`` derives one with a cache."""
 
     def __init__(self, root: Path = Path()) -> None:
-        """Take the root of the project."""
+        """Set the root of the project."""
         self.root = root
 
     def read(self, path: str, name: str) -> Inputs:
@@ -52,15 +52,15 @@ class Uncached:
         return read_file(path, name)
 
     def with_stubs(self, loaded: Loaded) -> Loaded:
-        """Return what was loaded, and what stands for files that were not read."""
+        """Return what was loaded, with stubs for files that were not read."""
         return loaded
 
     def executor(self, environment: str, inner: Executor) -> Executor:
-        """Return what compiles the jobs of an environment."""
+        """Return the executor for the jobs of an environment."""
         return inner
 
     def placed(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        """Return findings whose documents can be shown."""
+        """Return findings with documents in place of stubs."""
         return tuple(findings)
 
     def is_same(self, name: str, content: Content) -> bool:
@@ -69,9 +69,9 @@ class Uncached:
 
 
 class Outcome(msgspec.Struct, frozen=True, eq=False):
-    """What the environments of a run give together: jobs by environment, files, and findings, each once.
+    """The result of all environments: jobs by environment, files, and findings, each once.
 
-    ``made`` are summaries of all objects that an environment has: those of its jobs, and what they share.
+    ``made`` has summaries of all objects of an environment, those that jobs share included.
     """
 
     jobs: Mapping[str, tuple[Job, ...]]
@@ -87,7 +87,7 @@ class Outcome(msgspec.Struct, frozen=True, eq=False):
 
 
 class Standard(msgspec.Struct, frozen=True, eq=False):
-    """A revision whose policies and severities judge as well, and in what they are stricter than those given."""
+    """A revision whose policies and severities apply as well, and findings about what is less strict since then."""
 
     revision: Revision
     weakened: tuple[Finding, ...]
@@ -99,7 +99,7 @@ def load_config(root: Path) -> tuple[Config, tuple[Finding, ...]]:
 
 
 def parse_config(inputs: Inputs, locked: Inputs) -> tuple[Config, tuple[Finding, ...]]:
-    """Return what trainc.yaml and images.lock.yaml say, and what is wrong with them."""
+    """Return the configuration of trainc.yaml and images.lock.yaml, and findings."""
     config, findings = parse(inputs.sources[0] if inputs.sources else None)
     lock, found = parse_lock(locked.sources[0] if locked.sources else None)
     return replace(config, lock=lock), (*inputs.findings, *findings, *locked.findings, *found)
@@ -121,10 +121,9 @@ def compile_for(
 ) -> Outcome:
     """Compile the sources for each environment.
 
-    ``findings`` are those of trainc.yaml, and go first; if there is an error among them nothing is compiled, since what
-    trainc.yaml says is not known. ``partly`` are sources of which the run uses what it needs.
-    ``crds`` is what ``read_crds`` gives, ``base`` what ``read_base`` gives; ``standard`` judges as well. Of
-    objects stays what ``keep`` says. ``execute`` compiles the jobs that ``cache`` does not know. Raises Changed.
+    ``findings`` are those of trainc.yaml; after an error among them nothing is compiled. ``partly`` are sources of
+    which only the part that the jobs need is used. ``crds`` come from ``read_crds``, ``base`` from ``read_base``; the
+    policies of ``standard`` apply as well. ``execute`` compiles the jobs that are not in the ``cache``. Raises Changed.
     """
     crds = crds or Inputs()
     findings = tuple(findings)
@@ -165,13 +164,13 @@ def _rows(environment: int, build: Build, cache: Uncached) -> Iterator[JobFindin
 
 
 def _silenced(builds: Iterable[Build]) -> tuple[Silenced, ...]:
-    """Return what comments take away, each once."""
+    """Return the findings that comments suppress, each once."""
     found = {(sort_key(each.finding), each.finding.path): each for build in builds for each in build.silenced}
     return tuple(found.values())
 
 
 def _ruled(findings: Iterable[Finding], config: Config, standard: Standard | None) -> Iterator[Finding]:
-    """Yield findings with the severities of trainc.yaml, or those of the standard where they are worse."""
+    """Yield findings with the severities of trainc.yaml, or the higher ones of the standard."""
     levels = severities.read(config.data.get(severities.KEY))
     floor = None if standard is None else severities.read(standard.revision.config.get(severities.KEY))
     for finding in findings:
@@ -180,7 +179,7 @@ def _ruled(findings: Iterable[Finding], config: Config, standard: Standard | Non
 
 
 def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> Iterator[Finding]:
-    """Yield what can be said only where all environments are compiled, and most of it only of all of jobs/."""
+    """Yield findings that require all environments, and most of them all of jobs/."""
     made = [build for _, build in builds]
     yield from jobs_without_environment([build.left for build in made])
     if not partly and not any(has_errors(build.findings) for build in made):
@@ -192,10 +191,9 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
 
 
 def without_idle(builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source]) -> Iterator[Finding]:
-    """Yield the findings of builds, but of comments and companions without use only where they are so in every build.
+    """Yield the findings of builds; unused comments and companions only if they are unused in every build.
 
-    Those in ``partly`` are left out: what such a comment silences may be found in a whole run only, and what a patch
-    is for may be made in one. Errors stay.
+    Those in ``partly`` are left out, as a full run may use them. Errors are kept.
     """
     partly = frozenset(partly)
     idle = [{sort_key(finding) for finding in findings if _is_idle(finding)} for findings in builds]
@@ -209,7 +207,7 @@ def without_idle(builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source]
 
 
 def _has_a_target(finding: Finding, builds: Sequence[tuple[Finding, ...]]) -> bool:
-    """Tell whether a patch of defaults that means nothing in one environment means something in another."""
+    """Return whether a patch of defaults without a target in one environment has one in another."""
     path = finding.path
     return path[:1] == ("defaults",) and not all(
         any((each.code, each.path) == (WITHOUT_TARGET, path) for each in findings) for findings in builds
@@ -221,12 +219,12 @@ def _is_idle(finding: Finding) -> bool:
 
 
 def read_crds(root: Path, folder: Path, directories: Iterable[str]) -> Inputs:
-    """Read the folders of --crd-dir, meant from ``folder``, at any depth; one without a CRD is a finding."""
+    """Read the folders of --crd-dir, relative to ``folder``, at any depth; one without a CRD is a finding."""
     return crds_in((directory, read_given(root, folder, directory)) for directory in directories)
 
 
 def crds_in(folders: Iterable[tuple[str, Inputs]]) -> Inputs:
-    """Return what the folders of --crd-dir hold; one without a CRD is a finding."""
+    """Return the inputs of the folders of --crd-dir; one without a CRD is a finding."""
     parts = []
     for directory, part in folders:
         empty = not part.findings and not any(read_definitions(part.sources))
@@ -236,22 +234,22 @@ def crds_in(folders: Iterable[tuple[str, Inputs]]) -> Inputs:
 
 
 def nothing(place: str, message: str, severity: Severity | None = None, hint: str | None = None) -> Finding:
-    """Return the finding for a set of inputs that holds nothing to compile."""
+    """Return the finding for inputs with nothing to compile."""
     return report("TC014", Document(Source(place, b""), {}), (), message, severity=severity, hint=hint)
 
 
 def with_nothing(findings: Iterable[Finding], made: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return findings and those of inputs that hold nothing to compile, each empty file once."""
+    """Return findings and those of inputs with nothing to compile, each empty file once."""
     made = tuple(made)
     named = {finding.document.source.name for finding in made}
     return (*(one for one in findings if one.code != "TC020" or one.document.source.name not in named), *made)
 
 
 def with_empty(outcome: Outcome, root: Path, names: Iterable[str]) -> tuple[Finding, ...]:
-    """Return the findings, with one for each of ``names``, jobs/ or below, where there is no TrainJob at all.
+    """Return the findings, with one for each of ``names``, jobs/ or below, if there is no TrainJob at all.
 
-    That is a note in a project: its last job was deleted. It is an error where there is no project, where a file is
-    named, and where something that may hold jobs was not read.
+    It is a note in a project whose last job was deleted. It is an error without a project, for the name of a file, and
+    if a file that may have jobs was not read.
     """
     if outcome.job_count or has_errors(outcome.findings):
         return outcome.findings
@@ -270,12 +268,12 @@ def with_empty(outcome: Outcome, root: Path, names: Iterable[str]) -> tuple[Find
 
 
 def _project_hint(root: Path) -> str | None:
-    """Return which folder was taken as the project, where that may surprise."""
+    """Return a hint about the project folder, if it is not the working directory with a trainc.yaml."""
     if not has_config(root):
-        return f"no {CONFIG} here or in a folder above, so the working directory is the project; --root names another"
+        return f"{CONFIG} not found here or in a parent folder, so the project is the working directory; see --root"
     return None if root == Path.cwd() else f"the project is {os.path.relpath(root)}, the nearest folder with {CONFIG}"
 
 
 def has_no_document(inputs: Inputs) -> bool:
-    """Tell whether no source holds a Kubernetes object."""
+    """Return whether no source has a Kubernetes object."""
     return not any(load(source)[0] for source in inputs.sources)

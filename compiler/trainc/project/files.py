@@ -1,12 +1,12 @@
-"""Opens and lists files that trainc finds by itself, and tells which files below out/ are trainc's.
+"""Opens and lists files below a folder, and reports files below out/ that trainc did not write.
 
-Such files must be regular: a pipe could block forever, a device never end. Symbolic links among them are followed only
-within the project, so that nobody's pull request makes trainc quote a file of the machine that it runs on.
+Files must be regular: a pipe could block forever, a device never end. Symbolic links are followed only within the
+project, so that no pull request makes trainc quote a file of the machine that it runs on.
 
-What Argo CD or Flux would read below out/ and trainc did not write is an error. Argo CD 3.5 reads files that end in
-.yaml, .yml, .json and .jsonnet, takes a directory with Chart.yaml or a kustomization for one of Helm or kustomize, and
-lets .argocd-source*.yaml override an Application (reposerver/repository, util/app/discovery). Flux reads .yaml and
-.yml, a kustomization and .sourceignore. Names count whatever their case: some file systems ignore it.
+A file below out/ that Argo CD or Flux would read and trainc did not write is an error. Argo CD 3.5 reads files that end
+in .yaml, .yml, .json and .jsonnet, treats a directory with Chart.yaml or a kustomization as one of Helm or kustomize,
+and lets .argocd-source*.yaml override an Application (reposerver/repository, util/app/discovery). Flux reads .yaml and
+.yml, a kustomization and .sourceignore. Case is ignored, as some file systems do.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import HEADER
 
 MOST_LINKED = 1000
-"""The most folders of one listing that lie behind links: links to folders of links multiply."""
+"""The most linked folders of one listing: links to folders of links multiply."""
 
 _GIT = ".git"
-"""Git's own folder counts as outside: its configuration may hold tokens."""
+"""Git's folder counts as outside: its configuration may have tokens."""
 
 
 class IrregularFileError(Exception):
@@ -40,7 +40,7 @@ class IrregularFileError(Exception):
 def open_regular(path: str | Path) -> int:
     """Open a regular file for reading. Raises IrregularFileError, and OSError.
 
-    The file is checked once it is open, so nothing can be put in its place in between, and opening never waits.
+    The file is checked after opening, so that it cannot be replaced in between. Opening never blocks.
     """
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     if stat.S_ISREG(os.fstat(handle).st_mode):
@@ -50,7 +50,7 @@ def open_regular(path: str | Path) -> int:
 
 
 def read_regular(path: str | Path) -> bytes | None:
-    """Return what a regular file holds; None for anything else, and where it cannot be read."""
+    """Return the bytes of a regular file; None for anything else, or if it cannot be read."""
     try:
         with os.fdopen(open_regular(path), "rb", buffering=0) as file:
             return file.read()
@@ -59,7 +59,7 @@ def read_regular(path: str | Path) -> bytes | None:
 
 
 def leads_out(root: str | Path, path: str | Path) -> bool:
-    """Tell whether a path, with all links on its way followed, is outside of a folder or in git's own folder."""
+    """Return whether a path, with all links resolved, is outside of a folder or in git's folder."""
     return _is_outside(os.path.realpath(root), os.path.realpath(path))
 
 
@@ -71,20 +71,20 @@ def _is_outside(home: str, real: str) -> bool:
 
 
 def loop_of(path: str) -> frozenset[str]:
-    """Return the links that make up the loop that a link is in, or leads to."""
+    """Return the links of the loop that a link is in, or leads to."""
     seen: list[str] = []
     while path not in seen:
         seen.append(path)
         try:
             target = os.readlink(path)
-        except OSError:  # the loop is among the folders on the way
+        except OSError:  # the loop is among the parent folders
             return frozenset(seen)
         path = os.path.normpath(os.path.join(os.path.dirname(path), target))
     return frozenset(seen[seen.index(path) :])
 
 
 class Problem(Enum):
-    """Why something in a folder is not listed."""
+    """The reason why an entry of a folder is not listed."""
 
     LINK = "symbolic link, not followed"
     OUTSIDE = "symbolic link that leads out of the project, not followed"
@@ -93,14 +93,14 @@ class Problem(Enum):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A file in a folder, by its name from where the listing began; or what is wrong with the name."""
+    """A file below a folder, by its relative name, or the problem with it."""
 
     name: str
     problem: Problem | OSError | None = None
 
 
 class _Folder(msgspec.Struct, frozen=True):
-    """A folder to be listed: its name, its real path, and the real paths of those on the way, with links followed."""
+    """A folder to list: its name, its real path, and the real paths and links of the linked folders above it."""
 
     name: str
     real: str
@@ -108,10 +108,9 @@ class _Folder(msgspec.Struct, frozen=True):
 
 
 class Listing:
-    """The files below a folder whose names have certain endings, at any depth; hidden entries are skipped.
+    """Lists the files below a folder with certain suffixes, at any depth; hidden entries are skipped.
 
-    ``home`` is the folder that links must not lead out of, None where they may. Links are not followed at all without
-    ``follow``.
+    Links must not lead out of ``home``, if given, and are not followed at all without ``follow``.
     """
 
     def __init__(self, root: str | Path, suffixes: tuple[str, ...], home: Path | None, *, follow: bool = True) -> None:
@@ -124,7 +123,7 @@ class Listing:
         self.linked = 0
 
     def below(self, name: str) -> Iterator[Found]:
-        """Yield what is found below the folder of a name, in no particular order."""
+        """Yield the files and problems below a folder, in no particular order."""
         waiting = [_Folder(name, os.path.realpath(self._path(name)))]
         while waiting:
             folder = waiting.pop()
@@ -147,7 +146,7 @@ class Listing:
         return f"{self.base}/{name}" if name else self.base
 
     def _link(self, folder: _Folder, name: str, waiting: list[_Folder]) -> Iterator[Found]:
-        """Yield a linked file, or add a linked folder to those that wait."""
+        """Yield a linked file, or add a linked folder to ``waiting``."""
         last = name.rpartition("/")[2]
         readable = last.lower().endswith(self.suffixes)
         real = os.path.realpath(link := f"{folder.real}/{last}")
@@ -168,7 +167,7 @@ class Listing:
             yield Found(name)
 
     def _broken(self, name: str, link: str, error: OSError) -> Iterator[Found]:
-        """Yield why a link cannot be followed; a loop is told once, whichever link leads to it."""
+        """Yield the reason why a link cannot be followed; each loop once."""
         if not is_loop(error):
             yield Found(name, error)
             return
@@ -191,15 +190,15 @@ class Listing:
 
 
 def is_loop(error: OSError) -> bool:
-    """Tell whether the system refused a path because its links form a loop, or are too many."""
+    """Return whether a path failed because its links form a loop, or are too many."""
     return error.errno == errno.ELOOP
 
 
 OWNED: Final = f"# {HEADER}".encode()
-"""How the first line of every file that trainc owns begins."""
+"""The start of the first line of every file that trainc writes."""
 
 KEY: Final = "unmanaged"
-"""The key of trainc.yaml that lists paths below out/ that are left to others."""
+"""The key of trainc.yaml with the paths below out/ that others may write to."""
 
 FOREIGN: Final = "TC903"
 _TOP: Final = "out"
@@ -210,7 +209,7 @@ _STEPS: Final = 5
 
 
 class Kind(Enum):
-    """What has a name below out/; no link is followed."""
+    """The kind of an entry below out/; links are not followed."""
 
     FILE = "a file"
     FOLDER = "a folder"
@@ -219,24 +218,24 @@ class Kind(Enum):
 
 
 def is_own(head: bytes) -> bool:
-    """Tell whether a file is trainc's by its first bytes, also one that a power cut left empty or cut off."""
+    """Return whether a file is trainc's by its first bytes, or was left empty or truncated by a power cut."""
     return head.startswith(OWNED) or OWNED.startswith(head) or not head[: len(OWNED)].strip(b"\0")
 
 
 def is_placed(name: str) -> bool:
-    """Tell whether trainc could write a file of this name: ``out/<environment>/<namespace>/<job>/<file>.yaml``."""
+    """Return whether trainc could write a file of this name: ``out/<environment>/<namespace>/<job>/<file>.yaml``."""
     steps = name.split("/")
     placed = len(steps) == _STEPS and all(steps) and steps[0] == _TOP
     return placed and name.endswith(".yaml") and not steps[-1].startswith(".")
 
 
 def unmanaged(config: Json) -> tuple[str, ...]:
-    """Return the paths that trainc.yaml, parsed, leaves to others."""
+    """Return the paths of ``unmanaged`` in a parsed trainc.yaml."""
     return tuple(path.rstrip("/") for path in as_list(as_object(config).get(KEY)) if isinstance(path, str))
 
 
 def foreign(there: Mapping[str, Kind], own: Collection[str], exceptions: Collection[str] = ()) -> Iterator[Finding]:
-    """Yield a finding for all that is below out/ and not ``own``; what ``exceptions`` name or hold is left out."""
+    """Yield a finding for each entry below out/ that is not in ``own``, nor in or below ``exceptions``."""
     folders = {folder for name in own for folder in _parents(name)}
     for name, kind in sorted(there.items()):
         if name.partition("/")[0] != _TOP or name in own:

@@ -1,4 +1,4 @@
-"""From jobs/ to what is to be done below out/ and beside it: what `render` does, and `diff` needs."""
+"""Plans the changes of out/ and of the folders beside it, for `render` and `diff`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from trainc.project.write import OUT, Plan, foreign_files, look, plan
 
 
 class Request(msgspec.Struct, frozen=True, eq=False):
-    """What is to be rendered: jobs/ or names below it, for some environments; ``is_whole``: all of both."""
+    """The jobs and environments to render: jobs/ or names below it; ``is_whole`` for all jobs and environments."""
 
     root: Path
     names: tuple[str, ...]
@@ -35,9 +35,9 @@ class Request(msgspec.Struct, frozen=True, eq=False):
 
 
 class Planned(msgspec.Struct, frozen=True, eq=False):
-    """What a run found, and what is to be done; no plan where a finding fails the run.
+    """The findings of a run, and its plan unless a finding fails the run.
 
-    ``platform`` are the sources that it read besides jobs/, ``foreign`` the files below out/ that are not trainc's.
+    ``platform`` are the sources besides jobs/, ``foreign`` the files below out/ that are not trainc's.
     """
 
     findings: tuple[Finding, ...]
@@ -92,11 +92,11 @@ def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _scopes(request: Request, outcome: Outcome) -> Iterator[str]:
-    """Yield the folders of out/ that the given parts of jobs/ decide alone: never what jobs of a namespace share."""
+    """Yield the folders of out/ that depend on the selected jobs alone, never those that jobs share."""
     if JOBS in request.names:
         yield from (f"{OUT}/{environment}" for environment in outcome.jobs)
         return
-    # jobs/<namespace> decides what is in its namespace, unless others lead there; a file no more than its own jobs.
+    # jobs/<namespace> covers its whole namespace, unless other folders map to it; a file covers its own jobs.
     homes = [name.partition("/")[2] for name in request.names if name.count("/") == 1]
     for environment, jobs in outcome.jobs.items():
         namespaces = read_settings(request.config.data, environment).namespaces
@@ -107,7 +107,7 @@ def _scopes(request: Request, outcome: Outcome) -> Iterator[str]:
 
 
 def _decides(root: Path, home: str, namespaces: Mapping[str, str]) -> bool:
-    """Return whether no other folder of jobs/ has jobs for the namespace of this one."""
+    """Return whether this folder of jobs/ is the only one with jobs for its namespace."""
     namespace = namespaces.get(home, home)
     others = (other for other in (*namespaces, namespace) if other != home and (root / JOBS / other).is_dir())
     return all(namespaces.get(other, other) != namespace for other in others)
@@ -121,18 +121,18 @@ def _job_folders(root: Path, folder: str) -> Iterator[str]:
 
 
 def settings(config: Config, environment: str) -> Settings:
-    """Return what trainc.yaml says for an environment."""
+    """Return the settings of an environment."""
     return Options(environment=environment, config=config.data).settings
 
 
 def trees(config: Config, outcome: Outcome) -> tuple[Tree, ...]:
-    """Return what Argo CD's objects say of each environment that Argo CD syncs."""
+    """Return the tree of each environment that Argo CD syncs."""
     found = (Tree.of(name, settings(config, name), made) for name, made in outcome.made.items())
     return tuple(tree for tree in found if tree.settings.target == "argocd")
 
 
 def kustomizations(config: Config, outcome: Outcome) -> tuple[tuple[str | None, JsonObject], ...]:
-    """Return the Kustomization of every job that Flux applies, each with the folder to write it to, if there is one."""
+    """Return the Kustomization of every job that Flux applies, with the folder to write it to, if any."""
     found: list[tuple[str | None, JsonObject]] = []
     for name in outcome.jobs:
         options = settings(config, name)
@@ -143,12 +143,12 @@ def kustomizations(config: Config, outcome: Outcome) -> tuple[tuple[str | None, 
 
 
 def deployment_files(config: Config, outcome: Outcome) -> dict[str, bytes]:
-    """Return path to bytes of what trainc.yaml says to write beside out/."""
+    """Return the files to write beside out/, by path."""
     return {**argocd_files(trees(config, outcome)), **flux_files(kustomizations(config, outcome))}
 
 
 def deployment_folders(config: Config, environments: Iterable[str]) -> tuple[str, ...]:
-    """Return the folders that trainc.yaml says to write beside out/, sorted."""
+    """Return the folders to write to beside out/, sorted."""
     found = (settings(config, name) for name in environments)
     folders = {folder for each in found for folder in (each.argocd.write, each.flux.write) if folder}
     return tuple(sorted(folders))

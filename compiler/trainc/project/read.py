@@ -1,11 +1,9 @@
-"""Reads files, folders and standard input into Sources, in an order that no file system decides.
+"""Reads files, folders and standard input into Sources, sorted by name.
 
-Names are POSIX paths from the repository's root, the folder that holds
-trainc.yaml. Below jobs/ a file lies in a folder, its namespace; below runtimes/
-it lies beside the others or in one folder. Hidden entries are skipped. Symbolic
-links are followed within the repository, and a link that leads out of it is a
-finding; so is what cannot be read. What the user names outside of the repository is
-trusted.
+Names are POSIX paths from the project root, the folder with trainc.yaml. jobs/ has a folder per namespace;
+files of runtimes/ and policies/ are directly there or in one folder. Hidden entries are skipped. Symbolic links are
+followed within the project; a link out of it is a finding, and so is a file that cannot be read. Paths outside of the
+project that the user names are trusted.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ LOCK = "images.lock.yaml"
 STDIN = "<stdin>"
 OUT = "out/"
 POLICY_TESTS = "policies/tests"
-"""The tests of policies: never read as policies, or as anything else that a cluster could take."""
+"""The tests of policies, which are not read as policies or other objects."""
 
 SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -37,7 +35,7 @@ LIMIT = 16 * 1024 * 1024
 """The most bytes of one file. An API server refuses requests above 3 MiB."""
 
 _BLOCK = 64 * 1024
-"""The bytes that are read at once."""
+"""The bytes per read."""
 
 _DEPTHS = {"jobs": (3,), "runtimes": (2, 3), "policies": (2, 3)}
 _PLACES = {
@@ -48,14 +46,14 @@ _PLACES = {
 
 
 class Inputs(msgspec.Struct, frozen=True):
-    """What was read, by name, and what could not be."""
+    """The sources read, sorted by name, and findings about those that could not be read."""
 
     sources: tuple[Source, ...] = ()
     findings: tuple[Finding, ...] = ()
 
 
 def merge(parts: Iterable[Inputs]) -> Inputs:
-    """Put inputs together, sources sorted by name; what comes twice counts once."""
+    """Join inputs, sorted by name and without duplicates."""
     sources: dict[str, Source] = {}
     findings: dict[tuple[str, str], Finding] = {}
     for part in parts:
@@ -67,17 +65,17 @@ def merge(parts: Iterable[Inputs]) -> Inputs:
 
 
 def find_root(folder: Path) -> Path:
-    """Return the nearest folder from ``folder`` upward that holds trainc.yaml, or ``folder`` itself."""
+    """Return the nearest folder from ``folder`` upward with a trainc.yaml, or ``folder`` itself."""
     return next((place for place in (folder, *folder.parents) if has_config(place)), folder)
 
 
 def has_config(folder: Path) -> bool:
-    """Tell whether trainc.yaml stands in a folder, a link to nothing included: its environments' output must stay."""
-    return _stands(folder / CONFIG)
+    """Return whether a folder has a trainc.yaml, which may be a broken link."""
+    return _exists(folder / CONFIG)
 
 
-def _stands(path: Path) -> bool:
-    """Tell whether there is anything but a folder at a path: then it has to be read, or told why it cannot be."""
+def _exists(path: Path) -> bool:
+    """Return whether a path exists and is not a folder; a broken link exists, and is an error when read."""
     try:
         return not stat.S_ISDIR(os.lstat(path).st_mode)
     except (FileNotFoundError, NotADirectoryError):
@@ -85,7 +83,7 @@ def _stands(path: Path) -> bool:
 
 
 def name_below(root: Path, folder: Path, path: str) -> str | None:
-    """Return the name from root of a path that is meant from folder; None outside of root. No file is touched."""
+    """Return the name below root of a path relative to ``folder``; None outside of root. Files are not accessed."""
     absolute = os.path.normpath(folder / path)
     relative = os.path.relpath(absolute, root)
     if relative == os.pardir or relative.startswith(os.pardir + os.sep):
@@ -94,30 +92,30 @@ def name_below(root: Path, folder: Path, path: str) -> str | None:
 
 
 def read_config(root: Path) -> Inputs:
-    """Read trainc.yaml; no source where there is none."""
+    """Read trainc.yaml, if it exists."""
     return _read_own(root, CONFIG)
 
 
 def read_lock(root: Path) -> Inputs:
-    """Read images.lock.yaml; no source where there is none."""
+    """Read images.lock.yaml, if it exists."""
     return _read_own(root, LOCK)
 
 
 def _read_own(root: Path, name: str) -> Inputs:
-    if not _stands(root / name):
+    if not _exists(root / name):
         return Inputs()
     return _outside(name) if leads_out(root, root / name) else read_file(root / name, name)
 
 
 def read_platform(root: Path) -> Inputs:
-    """Read runtimes/ and policies/, which all jobs share; not the tests of policies."""
+    """Read runtimes/ and policies/, without the tests of policies."""
     return merge([read_tree(root, RUNTIMES), read_tree(root, POLICIES)])
 
 
 def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None = None) -> Inputs:
-    """Read jobs/ or runtimes/, or what ``name`` is below them: a folder or a file.
+    """Read jobs/, runtimes/ or policies/, or a folder or file below; nothing if it does not exist.
 
-    No source and no finding where there is no such folder. ``read`` may be another one than ``read_file``.
+    ``read`` reads a file, by default ``read_file``.
     """
     read = read or read_file
     path = root / name
@@ -147,7 +145,7 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
 
 
 def _wrong_link(root: Path, name: str) -> Inputs | None:
-    """Return what is wrong with a link: it leads out of the repository, or nowhere."""
+    """Return the finding about a link that leads out of the project, or is broken."""
     path = root / name
     if not path.is_symlink():
         return None
@@ -161,12 +159,12 @@ def _wrong_link(root: Path, name: str) -> Inputs | None:
 
 
 def read_file(path: Path | str, name: str) -> Inputs:
-    """Read a regular file under its name from the root; what is none, or cannot be read, is a finding."""
+    """Read a regular file, by its name from the root; other files, and errors, are findings."""
     return _read(path, name, regular=True)
 
 
 def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
-    """Read a file of at most ``limit`` bytes. ValueError says why it cannot be read, as the rest of a sentence."""
+    """Read a file of at most ``limit`` bytes. Raises ValueError, whose text follows the name of the file."""
     try:
         with os.fdopen(open_regular(path), "rb") as file:
             data = file.read(limit + 1)
@@ -180,7 +178,7 @@ def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
 
 
 def is_input(name: str) -> bool:
-    """Tell whether read_tree reads a regular file of this name."""
+    """Return whether read_tree reads a regular file of this name."""
     steps = name.split("/")
     hidden = any(step.startswith(".") for step in steps)
     placed = len(steps) in _DEPTHS.get(steps[0], ()) and not _is_test(name)
@@ -188,25 +186,23 @@ def is_input(name: str) -> bool:
 
 
 def is_given(name: str, places: Iterable[str]) -> bool:
-    """Tell whether read_given, asked for one of places (names from root), reads a regular file of this name."""
+    """Return whether read_given reads a regular file of this name for one of ``places``, names from root."""
     if name.startswith(OUT) or name in (CONFIG, LOCK) or _is_test(name) or not name.lower().endswith(SUFFIXES):
         return False
     return any(name == place or _is_listed(name, place) for place in places)
 
 
 def _is_listed(name: str, place: str) -> bool:
-    """Tell whether a file lies below a folder, with nothing hidden on the way there."""
+    """Return whether a file is below a folder, and no step in between is hidden."""
     prefix = "" if place == "." else f"{place}/"
     return name.startswith(prefix) and not any(step.startswith(".") for step in name[len(prefix) :].split("/"))
 
 
 def read_given(root: Path, folder: Path, path: str) -> Inputs:
-    """Read a file, or every YAML and JSON file below a folder. The path is meant from ``folder``.
+    """Read a file, which may be a pipe, or every YAML and JSON file below a folder. The path is relative to ``folder``.
 
-    The name is the path from root, or the path as given outside of it, where links may lead anywhere. A file that is
-    named may be a pipe. At the root itself out/, trainc.yaml and
-    images.lock.yaml are passed over: what trainc makes of the others is not input beside them. So are the tests of
-    policies in a folder.
+    The name is the path from root; outside of root it is the path itself, and links may lead anywhere. At the root,
+    out/, trainc.yaml and images.lock.yaml are skipped, and in a folder the tests of policies.
     """
     return _given(root, folder, path, tests=False)
 
@@ -219,7 +215,7 @@ def _given(root: Path, folder: Path, path: str, *, tests: bool) -> Inputs:
         return _outside(name)
     if not place.is_dir():
         return _read(place, name)
-    # Links in out/ are somebody else's: trainc makes none.
+    # trainc creates no links in out/.
     follow = inside is None or not f"{name}/".startswith(OUT)
     prefix = "" if name == "." else name + "/"
     names, findings = _list(Listing(place, SUFFIXES, None if inside is None else root, follow=follow), "", prefix)
@@ -237,10 +233,7 @@ def read_stdin(stream: BinaryIO) -> Inputs:
 
 
 def _list(listing: Listing, folder: str, prefix: str = "") -> tuple[list[str], list[Finding]]:
-    """Return the names of the YAML and JSON files at any depth below folder, and what was passed over.
-
-    ``prefix`` goes before names in findings.
-    """
+    """Return the names of the YAML and JSON files below a folder, and findings, in which ``prefix`` precedes names."""
     found = list(listing.below(folder))
     names = [one.name for one in found if one.problem is None]
     return sorted(names), [_passed_over(prefix, one) for one in found if one.problem is not None]
@@ -258,7 +251,7 @@ def _passed_over(prefix: str, found: Found) -> Finding:
 
 
 def read_policy_tests(root: Path, folder: Path, paths: Iterable[str] = ()) -> Inputs:
-    """Read policies/tests/, or the files and folders given, meant from ``folder``."""
+    """Read policies/tests/, or the given files and folders, relative to ``folder``."""
     if paths:
         return merge(_given(root, folder, path, tests=True) for path in paths)
     return _given(root, root, POLICY_TESTS, tests=True) if (root / POLICY_TESTS).is_dir() else Inputs()
@@ -292,7 +285,7 @@ def _read(path: Path | str, name: str, regular: bool = False) -> Inputs:
 
 
 def _content(file: int) -> bytes:
-    """Return what a file holds, up to a byte more than may be read."""
+    """Return the content of a file, up to one byte over the limit."""
     parts: list[bytes] = []
     rest = LIMIT + 1
     while rest and (part := os.read(file, min(rest, _BLOCK))):
@@ -316,9 +309,9 @@ def _unreadable(name: str, error: OSError) -> Finding:
 
 
 def _outside(name: str) -> Inputs:
-    """Return the finding of a link that leads out of the repository, which says nothing of where it leads."""
+    """Return the finding of a link that leads out of the project; it does not show the target."""
     document = Document(Source(name, b""), {})
-    hint = "put a copy of the file here; only a path outside of the project that you name yourself is read"
+    hint = "copy the file into the project, or pass its path on the command line"
     return Inputs((), (report("TC011", document, (), Problem.OUTSIDE.value, hint=hint),))
 
 

@@ -1,7 +1,7 @@
-"""Reads jobs/, runtimes/, policies/ and out/ of a git revision, with the git on the path and without any network.
+"""Reads jobs/, runtimes/, policies/ and out/ of a git revision, with git and without network access.
 
-Names are those of files in a working tree (see read.py): relative to the repository's root as trainc means it, which
-may be a folder of a larger git repository. Of out/ only what trainc wrote is read. Nothing is checked out.
+Names are relative to the project root, as in read.py, which may be a folder of a larger git repository. Nothing is
+checked out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trainc.project.read import CONFIG, LIMIT, LOCK, OUT, SUFFIXES, is_given, is
 
 FOLDERS: Final = ("jobs", "runtimes", "policies", "out")
 SETTINGS: Final = (CONFIG, LOCK)
-"""Files at the root that say how to compile; their texts are compared, too."""
+"""Files at the root with settings."""
 
 _REGULAR: Final = ("100644", "100755")
 _KINDS: Final = {"120000": Kind.LINK, "040000": Kind.FOLDER}
@@ -37,7 +37,7 @@ _ENVIRONMENT: Final = {
 
 
 class RevisionError(Exception):
-    """A revision that cannot be read. ``message`` says why, ``hint`` what can be done about it."""
+    """A revision cannot be read."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -53,10 +53,10 @@ class _Entry(NamedTuple):
 
 
 def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revision:
-    """Return what a revision (a branch, a tag, a commit, ``HEAD~1``) holds of the folders, sorted by name.
+    """Return the files of a revision (a branch, a tag, a commit, ``HEAD~1``), sorted by name; of out/ only trainc's.
 
-    ``given`` are further files and folders, by their names from root. RevisionError where there is no git, no
-    repository, no such revision, or where its files are not there.
+    ``given`` are further files and folders, relative to root. Raises RevisionError if git, the repository, the revision
+    or the content of a file is missing.
     """
     commit = _commit(root, revision)
     listing = _git(root, "ls-tree", "-r", "-z", "-l", commit, "--", *FOLDERS, *SETTINGS, *given)
@@ -67,9 +67,9 @@ def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revis
 
 
 def read_inputs(root: Path, revision: str) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
-    """Return the inputs of a revision, trainc.yaml and images.lock.yaml among them.
+    """Return the inputs of a revision, with trainc.yaml and images.lock.yaml, and the other files below policies/.
 
-    Beside them, the files below policies/ that are not read as policies. RevisionError as above.
+    Raises RevisionError.
     """
     commit = _commit(root, revision)
     listing = _git(root, "ls-tree", "-r", "-z", "-l", commit, "--", *FOLDERS[:-1], CONFIG, LOCK)
@@ -84,7 +84,7 @@ def _is_read(name: str) -> bool:
 
 
 def _revision(name: str, sources: Iterable[Source]) -> Revision:
-    """Return a revision of sources, trainc.yaml among them; one that cannot be read says nothing."""
+    """Return a revision of sources, with trainc.yaml among them; an invalid one is ignored."""
     found = tuple(sources)
     config = next((parse(source)[0] for source in found if source.name == CONFIG), Config())
     settings = tuple(read_document(source)[1] for source in found if source.name in SETTINGS)
@@ -92,14 +92,14 @@ def _revision(name: str, sources: Iterable[Source]) -> Revision:
 
 
 def read_output(root: Path, revision: str) -> dict[str, bytes]:
-    """Return the YAML and JSON files below out/ at a revision, whoever wrote them, by name; RevisionError as above."""
+    """Return all YAML and JSON files below out/ at a revision, by name. Raises RevisionError."""
     commit = _commit(root, revision)
     found = list(_entries(_git(root, "ls-tree", "-r", "-z", "-l", commit, "--", "out"), wanted=_lies_in_out))
     return {entry.name: text for entry, text in zip(found, _contents(root, found), strict=True)}
 
 
 def output_kinds(root: Path, revision: str) -> dict[str, Kind]:
-    """Return all that a revision holds below out/, by name, links and folders included; RevisionError as above."""
+    """Return the kind of every entry below out/ at a revision, by name. Raises RevisionError."""
     listing = _git(root, "ls-tree", "-r", "-t", "-z", _commit(root, revision), "--", "out")
     found = {}
     for line in filter(None, listing.split(b"\0")):
@@ -110,7 +110,7 @@ def output_kinds(root: Path, revision: str) -> dict[str, Kind]:
 
 
 def is_revision(root: Path, text: str) -> bool:
-    """Tell whether git knows a revision, or each end of a range such as main..HEAD."""
+    """Return whether a text is a git revision, or a range such as main..HEAD."""
     try:
         return all(_commit(root, part) for part in text.replace("...", "..").split("..") if part)
     except RevisionError:
@@ -128,7 +128,7 @@ def _commit(root: Path, revision: str) -> str:
     found = _run(root, ("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"))
     if found.returncode == 0:
         return found.stdout.decode("ascii").strip()
-    raise RevisionError(f"no revision {revision!r} here", _hint(root, revision))
+    raise RevisionError(f"revision {revision!r} not found", _hint(root, revision))
 
 
 def _hint(root: Path, revision: str) -> str:
@@ -137,11 +137,11 @@ def _hint(root: Path, revision: str) -> str:
     remote, slash, branch = revision.partition("/")
     if slash and remote.encode() in _run(root, ("remote",)).stdout.split():
         return f"fetch it first: git fetch {remote} {branch}"
-    return "git rev-parse --verify must know it"
+    return "pass a branch, a tag or a commit that git rev-parse --verify accepts"
 
 
 def _entries(listing: bytes, wanted: Callable[[str], bool]) -> Iterator[_Entry]:
-    """Yield the files of a listing whose names are wanted: regular ones, of a size that is read."""
+    """Yield the regular files of a listing with a wanted name and within the size limit."""
     for line in listing.split(b"\0"):
         if not line:
             continue
@@ -166,7 +166,7 @@ def _lies_in_out(name: str) -> bool:
 
 
 def _contents(root: Path, entries: Sequence[_Entry]) -> list[bytes]:
-    """Return the contents of files, in their order; git is asked once for all of them."""
+    """Return the contents of files, in their order, by one call of git."""
     if not entries:
         return []
     asked = "".join(f"{entry.content}\n" for entry in entries).encode("ascii")
@@ -197,10 +197,10 @@ def _run(root: Path, args: Sequence[str], given: bytes = b"") -> subprocess.Comp
             ("git", *args), cwd=root, input=given, capture_output=True, check=False, env={**os.environ, **_ENVIRONMENT}
         )
     except FileNotFoundError:
-        raise RevisionError("there is no git on the path", "install git; --base reads a revision with it") from None
+        raise RevisionError("git not found on the path", "install git, which reads revisions") from None
 
 
 def _said(done: subprocess.CompletedProcess[bytes]) -> str:
-    """Return the first line of what git said, without its own prefix."""
+    """Return the first line of git's error, without its prefix."""
     lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
     return lines[0].removeprefix("fatal: ") if lines else ""

@@ -1,9 +1,8 @@
-"""Writes out/: first a plan, which is data, then the few changes that it names.
+"""Writes out/: first a plan, which is data, then its changes.
 
-A file is trainc's if its first line begins with the header. Nothing else is ever overwritten or removed, and no
-symbolic link is followed. Files change by rename once their bytes are on the disk, so readers see the old bytes or the
-new ones, at any moment and after any end of the run. Waiting for the disk takes milliseconds, so many files wait
-together.
+A file is trainc's if its first line begins with the header. Nothing else is overwritten or removed, and symbolic links
+are not followed. Files are replaced by rename once their bytes are on the disk, so readers always see either the old
+bytes or the new ones. As waiting for the disk takes milliseconds, a run waits once for many files.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from trainc.project.files import OWNED, IrregularFileError, Kind, foreign, is_ow
 OUT = "out"
 
 MANY = 64
-"""From so many files on, the run waits for the disk once for all of them."""
+"""The number of files from which the run waits for the disk only once."""
 
 _TEMPORARY = lazy(r"\.trainc-[0-9]+-[0-9]+\.tmp")
 
 
 def is_temporary(name: str) -> bool:
-    """Tell whether a file is a rest of a run that was killed, by its name or path."""
+    """Return whether a file is a leftover of a run that was killed, by its name or path."""
     return _TEMPORARY.fullmatch(name.rpartition("/")[2]) is not None
 
 
@@ -44,10 +43,10 @@ class File(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What apply would do below ``root``; every part is sorted by name.
+    """The changes to make below ``root``; every part is sorted by name.
 
-    ``blocked`` holds a TC901 for each thing in the way: then nothing may be
-    written. ``leftovers`` are temporary files of a run that was killed.
+    ``blocked`` has a TC901 for each obstacle, and then nothing may be written. ``leftovers`` are temporary files of a
+    run that was killed.
     """
 
     root: Path
@@ -61,7 +60,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def stale(self) -> bool:
-        """Whether out/ differs from what is rendered."""
+        """Whether out/ differs from the rendered files."""
         return bool(self.create or self.change or self.remove)
 
     def differences(self) -> tuple[str, ...]:
@@ -81,13 +80,11 @@ def plan(
     *,
     there: Mapping[str, Kind] | None = None,
 ) -> Plan:
-    """Compare out/ with the files wanted; nothing is written.
+    """Compare out/ with the wanted files, without writing.
 
-    ``scopes`` are folders, out/ or below: only files in them are planned, and
-    only there are files that trainc owns and no longer generates removed. OSError
-    where a folder cannot be listed. ``tops`` are the folders that files and
-    scopes may be below: out/, and what trainc.yaml says beside it. ``is_same`` tells
-    whether a file has a content, and may know it without reading the file; ``there`` is what ``look`` returns.
+    Only files in ``scopes``, out/ or folders below, are planned and removed. ``tops`` are the folders that files and
+    scopes may be in: out/ and those of argocd.write and flux.write. ``is_same`` returns whether a file has a content,
+    possibly without reading it; ``there`` is the result of ``look``. Raises OSError if a folder cannot be listed.
     """
     is_same, base = is_same or partial(has_content, root), os.fspath(root)
     _guard((*files, *scopes), tops)
@@ -117,11 +114,10 @@ def plan(
 
 
 def apply(todo: Plan) -> None:
-    """Do what a plan says, and remove the folders that it empties.
+    """Carry out a plan, and remove the folders that become empty.
 
-    ValueError, and nothing written, for a plan that is blocked. OSError where
-    the system refuses; what was done until then stays, and a second run goes on
-    from there.
+    Raises ValueError, before writing, for a blocked plan. After an OSError, changes made so far are kept, and the next
+    run continues.
     """
     if todo.blocked:
         raise ValueError("a blocked plan cannot be applied")
@@ -144,7 +140,7 @@ def _write(root: str, files: Sequence[File]) -> None:
 
 
 def _guard(names: Iterable[str], tops: Collection[str]) -> None:
-    """Raise ValueError for a name that leads elsewhere than below the folders. One check serves all of a folder."""
+    """Raise ValueError for a name outside of the folders. The check of a folder holds for all of its files."""
     known: set[str] = set()
     for name in names:
         folder, slash, last = name.rpartition("/")
@@ -179,9 +175,9 @@ def _parents(name: str) -> list[str]:
 def foreign_files(
     root: Path, there: Mapping[str, Kind], todo: Plan | None, exceptions: Collection[str]
 ) -> tuple[Finding, ...]:
-    """Return a finding (TC903) for all of out/ that trainc did not write and no plan is about.
+    """Return a finding (TC903) for each entry of out/ that trainc did not write and that is not in the plan.
 
-    ``there`` is what there is, as ``look`` returns it; ``exceptions`` are paths that trainc.yaml leaves to others.
+    ``there`` is the result of ``look``; ``exceptions`` are the ``unmanaged`` paths of trainc.yaml.
     """
     own: set[str] = set()
     if todo is not None:
@@ -194,16 +190,16 @@ def foreign_files(
 
 
 def is_ours(base: str, name: str) -> bool:
-    """Return whether a file is trainc's by its first line; an empty one is only where trainc would write it."""
+    """Return whether a file is trainc's by its first line; an empty one only if trainc could write its name."""
     head = _head(f"{base}/{name}")
     return head == OWNED or (head is not None and is_placed(name) and is_own(head))
 
 
 def look(root: Path, scopes: Iterable[str]) -> dict[str, Kind]:
-    """Return what there is at the scopes, above them and below them, by name as the file system spells it.
+    """Return the kind of every entry at, above and below the scopes, by name as the file system spells it.
 
-    Where the repository has submodules, an empty folder may be one that is not checked out here and is elsewhere: it
-    is a special file then, since git keeps no empty folders.
+    If the repository has submodules, an empty folder counts as a special file: it may be a submodule that is not
+    checked out, as git has no empty folders.
     """
     there: dict[str, Kind] = {}
     waiting = []
@@ -235,13 +231,13 @@ def look(root: Path, scopes: Iterable[str]) -> dict[str, Kind]:
 
 
 def _has_submodules(root: Path) -> bool:
-    """Tell whether the repository that holds a project has submodules."""
+    """Return whether the repository of a project has submodules."""
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
     return (top / ".gitmodules").exists()
 
 
 def kind_of(path: str) -> Kind | None:
-    """Return what there is at a path, which is not followed; None for nothing. Raises OSError where that is hidden."""
+    """Return the kind of an entry, without following links; None if it does not exist. Raises OSError."""
     try:
         mode = os.lstat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -259,14 +255,14 @@ def _kind(entry: os.DirEntry[str]) -> Kind:
 
 
 def _folders_in_the_way(files: Iterable[str], scopes: Iterable[str], there: Mapping[str, Kind]) -> dict[str, str]:
-    above = {name.rpartition("/")[0]: name for name in (*files, *scopes)}  # names of one folder have the same parents
+    above = {name.rpartition("/")[0]: name for name in (*files, *scopes)}  # one name per folder is enough
     folders = {folder for name in above.values() for folder in _parents(name)} | set(scopes)
     kinds = {folder: there[folder] for folder in folders if folder in there}
     return {folder: f"{kind.value} where a folder must be" for folder, kind in kinds.items() if kind is not Kind.FOLDER}
 
 
 def _same_but_for_case(wanted: Iterable[str], kept: Iterable[str]) -> dict[str, str]:
-    """Find wanted files that a file system without case would take for another one, wanted or kept."""
+    """Find wanted files whose names differ from those of others, wanted or kept, only in case."""
     seen: dict[str, str] = {}
     clashes: dict[str, str] = {}
     for name in sorted(wanted):
@@ -285,7 +281,7 @@ def has_content(root: Path, name: str, content: Content) -> bool:
 
 
 def _head(path: str) -> bytes | None:
-    """Return the beginning of a file, as long as that of a file of trainc's; None where it cannot be read."""
+    """Return the first bytes of a file, as many as trainc's header has; None if it cannot be read."""
     try:
         handle = open_regular(path)
         try:
@@ -306,15 +302,15 @@ def _remove_empty(root: Path, folder: PurePosixPath, tops: Collection[str]) -> N
     while folder.as_posix() not in tops:
         try:
             (root / folder).rmdir()
-        except OSError:  # not empty, or gone already
+        except OSError:  # not empty, or already removed
             return
         folder = folder.parent
 
 
 def replace_file(path: str, data: bytes, number: int = 0) -> None:
-    """Write a file by rename, and create missing folders above it; ``number`` tells the files of one run apart.
+    """Write a file by rename, and create missing parent folders; ``number`` is unique in the run.
 
-    Raises OSError, and then leaves the old file.
+    After an OSError the old file is unchanged.
     """
     try:
         _replace(path, data, number)
@@ -325,7 +321,7 @@ def replace_file(path: str, data: bytes, number: int = 0) -> None:
 
 
 def make_folder(folder: str) -> None:
-    """Create a folder, and missing ones above it."""
+    """Create a folder and its missing parents."""
     try:
         os.mkdir(folder)  # noqa: PTH102 - thousands of times
     except OSError:  # it exists, or its parent does not
@@ -335,7 +331,7 @@ def make_folder(folder: str) -> None:
 def replace_files(folder: str, files: Sequence[tuple[str, bytes]]) -> None:
     """Write many files below a folder as ``replace_file`` does, and wait for the disk only once.
 
-    Raises OSError, and then leaves whole files, old or new.
+    After an OSError every file is either the old or the new one.
     """
     waiting: list[tuple[str, str]] = []
     try:
@@ -366,7 +362,7 @@ def _replace(path: str, data: bytes, number: int) -> None:
 
 
 def _beside(path: str, data: bytes, number: int, *, sync: bool = True) -> str:
-    """Write bytes to a new file in the folder of another, and return its name. Only files created here are removed."""
+    """Write bytes to a new temporary file in the folder of another file, and return its name."""
     folder = path.rpartition("/")[0]
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     temporary = f"{folder}/.trainc-{os.getpid()}-{number}.tmp"
@@ -389,14 +385,14 @@ def _beside(path: str, data: bytes, number: int, *, sync: bool = True) -> str:
 
 
 def _sync(folder: str) -> None:
-    """Wait until all that was written to the file system of a folder is on the disk (Linux), or to all of them."""
+    """Wait until the file system of a folder (on Linux), or all of them, is written to the disk."""
     import ctypes
 
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         if ctypes.CDLL(None).syncfs(handle):
             raise OSError(errno.EIO, os.strerror(errno.EIO), folder)
-    except AttributeError:  # no such function here
+    except AttributeError:  # not on this system
         os.sync()
     finally:
         os.close(handle)
