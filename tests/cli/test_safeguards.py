@@ -19,7 +19,6 @@ POLICY = policy(
     "no more than four nodes",
 )
 FILE = "policies/few-nodes.yaml"
-BIG = job("big").replace("  trainer: {}\n", "  trainer: {numNodes: 8}\n")
 
 
 @pytest.fixture(autouse=True)
@@ -30,28 +29,6 @@ def base(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     assert run("render").exit_code == 0
     commit(repository)
     return repository
-
-
-def codes(run: Run, *args: str) -> list[str]:
-    found = run("validate", *args, "--format", "json")
-    return [finding["code"] for finding in json.loads(found.stdout)]
-
-
-@pytest.mark.parametrize("place", [None, "policies/.few-nodes.yaml", "policies/few-nodes.txt", "policies/tests/a.yaml"])
-def test_a_policy_that_is_gone_or_hidden_still_judges(base: Path, run: Run, place: str | None) -> None:
-    (base / FILE).unlink()
-    if place is not None:
-        put(base, place, POLICY)
-    put(base, "jobs/a/big.yaml", BIG)
-    assert "TC501" not in codes(run)
-    for option in ("--base", "--policies-from"):
-        assert codes(run, option, "HEAD") == ["TC520", "TC520", "TC501"]
-        assert run("validate", option, "HEAD").exit_code == 1
-    assert run("render").exit_code == 0
-    lines = run("diff").stdout.splitlines()
-    lines = lines[lines.index("! 2 changes to what checks the jobs:") :]  # out/ is stale, which comes first
-    assert lines[1].startswith("!   HEAD:policies/few-nodes.yaml:3: policy 'few-nodes' removed since HEAD")
-    assert (f"it is in {place}" in lines[1]) == (place is not None)
 
 
 def test_diff_leads_with_what_judges_less(base: Path, run: Run) -> None:

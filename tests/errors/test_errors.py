@@ -28,6 +28,7 @@ from click.testing import CliRunner
 from gitrepo import commit, git, needs_git
 from trainc.cli.root import trainc
 from trainc.findings import CODES
+from transcripts import write_file
 
 HERE = Path(__file__).parent
 CASES = sorted(HERE.glob("*.txt"))
@@ -63,23 +64,11 @@ def lay_out(root: Path, case: Case) -> None:
     if case.base:
         if shutil.which("git") is None:
             pytest.skip("git is not installed")
-        write(root, case.base)
+        for name, body in case.base:
+            write_file(root, name, body)
         commit(root)
-    write(root, case.files)
-
-
-def write(root: Path, files: list[tuple[str, str]]) -> None:
-    for name, body in files:
-        place, _, how = name.partition(" ")
-        path = root / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if how.startswith("-> "):
-            path.symlink_to(how.removeprefix("-> "))
-        elif how == "escaped":
-            path.write_bytes(body.rstrip("\n").encode("ascii").decode("unicode_escape").encode("latin-1"))
-        else:
-            assert how == "", f"unknown {how!r}"
-            path.write_text(body, encoding="utf-8", newline="")
+    for name, body in case.files:
+        write_file(root, name, body)
 
 
 def outcome(command: list[str]) -> str:
