@@ -128,7 +128,7 @@ def test_what_was_there_and_is_gone(repository: Path, run: Run) -> None:
     head = (
         "jobs/a/one.yaml:8:5: error[TC204]: the JobSet is refused: spec.replicatedJobs[0].template.spec.template.spec"
     )
-    assert f"{head}.containers[0].env[0] is gone: field is immutable" in heads(run)
+    assert f"{head}.containers[0].env[0] was removed: field is immutable" in heads(run)
     put(repository, PATH, trainjob().replace("    numNodes: 2\n", "    args: [a]\n"))
     assert [head.partition("]")[0] for head in heads(run)] == [
         "jobs/a/one.yaml:6:3: error[TC204",  # env and numNodes are gone: at what they were in
