@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
@@ -97,39 +96,6 @@ def last(value: T) -> T:
     if id(value) not in LASTING:
         LASTING.note(value)
     return value
-
-
-def shared(value: Any) -> Any:
-    """Return an equal JSON value whose parts are, where earlier values have equal ones, the same objects, which last.
-
-    Plugins build most of a JobSet anew for each job, with the same content for many jobs. The walk, the rules and the
-    YAML of such a part are computed once: 1,000 jobs like for like take 1.2 times as long without it.
-    """
-    changed, is_common = value, True
-    for key, part in value.items() if value.__class__ is dict else enumerate(value):
-        if (part.__class__ is dict or part.__class__ is list) and id(part) not in LASTING:
-            other = shared(part)
-            is_common = is_common and id(other) in LASTING
-            if other is not part:
-                changed = changed.copy() if changed is value else changed
-                changed[key] = other
-    if not is_common:
-        return changed
-    content = marshal.dumps(changed, _PLAIN)
-    first = _FIRST.get(content)
-    if first is not None:
-        return last(first)
-    if len(_FIRST) >= _MOST:
-        _FIRST.clear()
-    _FIRST[content] = changed
-    return changed
-
-
-_PLAIN: Final = 2
-"""The version of marshal's format in which equal values have equal bytes, however they are shared."""
-
-_FIRST: Final[dict[bytes, Any]] = {}
-"""By content, the first value that has it."""
 
 
 def remembering(make: Callable[[Any], T], *, lasts: bool = False) -> Callable[[Any], T]:

@@ -10,7 +10,6 @@ from trainc.admission.companions import oversized
 from trainc.admission.crd import UNCHECKED
 from trainc.admission.jobset import admit_jobset, name_limit
 from trainc.basics.jsonvalues import Json, Path, dotted, get, objects
-from trainc.basics.memo import shared
 from trainc.checks import check_objects
 from trainc.findings import Finding, has_errors, report
 from trainc.findings.fault import Fault
@@ -45,7 +44,7 @@ def _build(model: Model) -> tuple[Objects, list[Finding]]:
     if has_errors(findings):
         return objs, findings
     if (jobset := jobset_of(objs)) is not None:
-        data, refusals = admit_jobset(shared(jobset.data), _claims(model, jobset))
+        data, refusals = admit_jobset(jobset.data, _claims(model, jobset))
         objs = with_jobset(objs, data)
         jobset = jobset_of(objs)
         assert jobset is not None, "only its data was replaced"
