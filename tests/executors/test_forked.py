@@ -100,7 +100,7 @@ def test_what_cannot_travel_is_compiled_here(repository: Path) -> None:
         others = Documents(prepared)
         runtime = prepared.documents.runtimes[0]
         others.by_place.pop((runtime.source.name, runtime.index))
-        data = pack(map(prepared.compile, given), others)
+        data = pack(in_order(prepared, given), others)
         seen.extend(given)
         return unpack(data, given, others, prepared)
 
