@@ -10,6 +10,7 @@ from smallrepository import JOB, RUNTIME, Compiled, pause, put
 from walking import TICK
 
 from trainc.inputs.source import Document
+from trainc.pipeline import job
 from trainc.pipeline.context import Prepared
 
 
@@ -33,7 +34,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compiled]:
     """Return the names of the jobs compiled since the last call."""
     names: list[str] = []
-    real = Prepared.compile
+    real = job.compile_job
 
     def spy(self: Prepared, document: Document) -> object:
         names.append(str(document.data["metadata"]["name"]))  # type: ignore[index, call-overload]
@@ -44,5 +45,5 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compiled]:
         names.clear()
         return found
 
-    monkeypatch.setattr(Prepared, "compile", spy)
+    monkeypatch.setattr(job, "compile_job", spy)
     yield since

@@ -13,9 +13,11 @@ from trainc.findings.formats import as_json
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.parallel.forked import CHUNK, FEW, forked, pack, ranges, unpack
+from trainc.pipeline import job as pipeline_job
 from trainc.pipeline.compile import Build, load_all, run
-from trainc.pipeline.context import Executor, Keep, Prepared, in_order
-from trainc.pipeline.job import Job
+from trainc.pipeline.content import Job
+from trainc.pipeline.context import Keep, Prepared
+from trainc.pipeline.job import Executor, in_order
 from trainc.pipeline.jobresults import Documents
 from trainc.project.read import merge, read_tree
 
@@ -51,30 +53,30 @@ def test_so_they_do_where_jobs_are_wrong(broken: Path) -> None:
 
 
 def test_the_jobs_come_from_other_processes(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own, compiled = os.getpid(), Prepared.compile
+    own, compiled = os.getpid(), pipeline_job.compile_job
 
     def elsewhere(prepared: Prepared, document: Document) -> Job:
         assert os.getpid() != own
         return compiled(prepared, document)
 
-    monkeypatch.setattr(Prepared, "compile", elsewhere)
+    monkeypatch.setattr(pipeline_job, "compile_job", elsewhere)
     assert len(build(repository, forked(2)).jobs) == 60
 
 
 def test_few_jobs_stay(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own, compiled = os.getpid(), Prepared.compile
+    own, compiled = os.getpid(), pipeline_job.compile_job
 
     def here(prepared: Prepared, document: Document) -> Job:
         assert os.getpid() == own
         return compiled(prepared, document)
 
-    monkeypatch.setattr(Prepared, "compile", here)
+    monkeypatch.setattr(pipeline_job, "compile_job", here)
     assert len(build(repository, forked()).jobs) == 60 < FEW
     assert len(build(repository, forked(1)).jobs) == 60
 
 
 def test_a_process_that_is_killed(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Prepared, "compile", lambda *_: os.kill(os.getpid(), 9))
+    monkeypatch.setattr(pipeline_job, "compile_job", lambda *_: os.kill(os.getpid(), 9))
     with pytest.raises(ChildProcessError, match="a worker process ended unexpectedly"):
         build(repository, forked(2))
 
@@ -83,7 +85,7 @@ def test_it_is_told_so(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     from trainc.cli.root import trainc
 
     assert repository == Path.cwd()
-    monkeypatch.setattr(Prepared, "compile", lambda *_: os.kill(os.getpid(), 9))
+    monkeypatch.setattr(pipeline_job, "compile_job", lambda *_: os.kill(os.getpid(), 9))
     result = CliRunner().invoke(trainc, ["render", "--jobs", "2"])
     assert result.exit_code == 2
     assert result.stderr == "trainc: error: a worker process ended unexpectedly (out of memory?)\n"
@@ -98,7 +100,7 @@ def test_what_cannot_travel_is_compiled_here(repository: Path) -> None:
         others = Documents(prepared)
         runtime = prepared.documents.runtimes[0]
         others.by_place.pop((runtime.source.name, runtime.index))
-        data = pack(map(prepared.compile, given), others)
+        data = pack(in_order(prepared, given), others)
         seen.extend(given)
         return unpack(data, given, others, prepared)
 

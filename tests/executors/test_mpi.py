@@ -17,8 +17,9 @@ from test_forked import build, same
 from trainc.inputs.source import Document
 from trainc.parallel import mpi
 from trainc.parallel.mpi import Ranks, Shipment, chunk
-from trainc.pipeline.context import Executor, Prepared, in_order
-from trainc.pipeline.job import Job
+from trainc.pipeline.content import Job
+from trainc.pipeline.context import Prepared
+from trainc.pipeline.job import Executor, in_order
 
 ROOT = Path(__file__).parents[2]
 MPIEXEC = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")

@@ -21,9 +21,8 @@ from trainc.findings import Finding, has_errors
 from trainc.findings.suppression import WORD
 from trainc.inputs.imagelock import key_of
 from trainc.inputs.source import Document, Source
-from trainc.pipeline.content import digest_of
+from trainc.pipeline.content import Job, digest_of
 from trainc.pipeline.context import Prepared
-from trainc.pipeline.job import Job
 from trainc.pipeline.jobresults import Documents, JobResult, UnknownDocument, encode, place_of
 from trainc.upstream import TRAINER_API
 

@@ -20,9 +20,9 @@ from trainc.documents.load import load
 from trainc.findings import Finding, Related, has_errors
 from trainc.inputs.source import Document, Mark, Source
 from trainc.pipeline.compile import Loaded
-from trainc.pipeline.content import Content, Digest, digest_of
-from trainc.pipeline.context import Executor, Prepared
-from trainc.pipeline.job import Job
+from trainc.pipeline.content import Content, Digest, Job, digest_of
+from trainc.pipeline.context import Prepared
+from trainc.pipeline.job import Executor
 from trainc.pipeline.jobresults import Documents, UnknownDocument, decode, place_of
 from trainc.project.config import Config
 from trainc.project.environments import Uncached, compile_for

@@ -16,8 +16,9 @@ from trainc.documents.emit import emit_inert
 from trainc.findings import Finding
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Document
-from trainc.pipeline.context import Executor, Prepared
-from trainc.pipeline.job import Job
+from trainc.pipeline.content import Job
+from trainc.pipeline.context import Prepared
+from trainc.pipeline.job import Executor
 from trainc.project.config import Config
 from trainc.project.environments import JOBS, Outcome, Standard, compile_for
 from trainc.project.planning import Request, settings

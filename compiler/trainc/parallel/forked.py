@@ -16,9 +16,9 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from trainc.inputs.source import Document
-from trainc.pipeline.content import bytes_of
-from trainc.pipeline.context import Executor, Prepared, in_order
-from trainc.pipeline.job import Job
+from trainc.pipeline.content import Job, bytes_of
+from trainc.pipeline.context import Prepared
+from trainc.pipeline.job import Executor, compile_job, in_order
 from trainc.pipeline.jobresults import Documents, JobResult, UnknownDocument, decode, encode
 
 FEW: Final = 300
@@ -65,7 +65,7 @@ def _shared(prepared: Prepared, documents: Sequence[Document], count: int) -> It
     others, parts = Documents(prepared), ranges(len(documents), count)
 
     def compiled(number: int) -> bytes:
-        return pack(map(prepared.compile, documents[slice(*parts[number])]), others)
+        return pack(in_order(prepared, documents[slice(*parts[number])]), others)
 
     tasks, numbers = os.pipe()
     os.write(numbers, b"".join(number.to_bytes(_NUMBER, "big") for number in range(len(parts))))
@@ -91,7 +91,7 @@ def _shared(prepared: Prepared, documents: Sequence[Document], count: int) -> It
                 given = documents[slice(*parts[int.from_bytes(result[:_NUMBER], "big")])]
                 packed = result[_NUMBER:]
                 # A failure there is repeated here, where it is reported.
-                yield from unpack(packed, given, others, prepared) if packed else map(prepared.compile, given)
+                yield from unpack(packed, given, others, prepared) if packed else in_order(prepared, given)
     finally:
         for worker, pid in workers.items():
             worker.close()
@@ -141,7 +141,7 @@ def _packed(job: Job, documents: Documents) -> JobResult | None:
 def unpack(data: bytes, jobs: Sequence[Document], documents: Documents, prepared: Prepared) -> Iterator[Job]:
     """Yield the jobs of a chunk; those that could not be sent are compiled here."""
     for result, document in zip(msgspec.msgpack.decode(data, type=list[JobResult | None]), jobs, strict=True):
-        yield prepared.compile(document) if result is None else decode(result, document, documents)
+        yield compile_job(prepared, document) if result is None else decode(result, document, documents)
 
 
 def lost(what: str, why: str) -> ChildProcessError:

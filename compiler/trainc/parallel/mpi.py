@@ -20,8 +20,9 @@ from trainc.findings.suppression import WORD
 from trainc.inputs.source import Document, Source
 from trainc.parallel.forked import lost, pack, ranges, unpack
 from trainc.pipeline.compile import load_all
-from trainc.pipeline.context import Executor, Keep, Prepared, in_order
-from trainc.pipeline.job import Job
+from trainc.pipeline.content import Job
+from trainc.pipeline.context import Keep, Prepared
+from trainc.pipeline.job import Executor, compile_job, in_order
 from trainc.pipeline.jobresults import Documents
 from trainc.project.config import parse, parse_lock
 
@@ -141,7 +142,7 @@ def chunk(task: Sequence[tuple[Text, int]]) -> bytes | str:
     """Compile documents on a rank, each given by its source and index. Returns a text for an error."""
     try:
         prepared, others = _prepared()
-        return pack((prepared.compile(_document(text, index)) for text, index in task), others)
+        return pack((compile_job(prepared, _document(text, index)) for text, index in task), others)
     except Exception as error:  # noqa: BLE001 - rank 0 reports it
         return f"on {platform.node()}: {type(error).__name__}: {error}"
 

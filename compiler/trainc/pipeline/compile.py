@@ -31,9 +31,9 @@ from trainc.gitops.service_accounts import still_unknown
 from trainc.gitops.summary import Summary, summarize
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
-from trainc.pipeline.content import Content
-from trainc.pipeline.context import Executor, Keep, Prepared, in_order
-from trainc.pipeline.job import Job
+from trainc.pipeline.content import Content, Job
+from trainc.pipeline.context import Keep, Prepared
+from trainc.pipeline.job import Executor, in_order
 from trainc.pipeline.layout import shared_files
 from trainc.plugins.model import Object
 

@@ -5,7 +5,7 @@ Jobs are independent, so they can be compiled in any order, in other processes, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -18,11 +18,8 @@ from trainc.documents.classify import Documents, Key, identity
 from trainc.documents.load import comments
 from trainc.findings import Finding
 from trainc.findings.settling import ReportRules
-from trainc.gitops.summary import summarize
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
-from trainc.pipeline.job import Job, compile_job
-from trainc.pipeline.layout import files
 from trainc.pipeline.policies import Policies
 from trainc.pipeline.runtimes import Runtimes
 from trainc.plugins.model import Model, Objects
@@ -87,19 +84,3 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
         """Check the objects of a job against the policies and the base revision."""
         rules = (rules for rules in (self.policies, self.update_rules) if rules is not None)
         return tuple(dict.fromkeys(finding for each in rules for finding in each.of_objects(model, objects)))
-
-    def compile(self, document: Document) -> Job:
-        """Compile one job, and drop the parts that the run does not keep."""
-        job = compile_job(self, document)
-        summaries = tuple(map(summarize, job.objects))
-        contents = () if self.keep is Keep.SUMMARIES else tuple(files(job, self.options))
-        return replace(job, objects=job.objects if self.keep is Keep.OBJECTS else (), made=summaries, files=contents)
-
-
-Executor = Callable[[Prepared, Iterable[Document]], Iterable[Job]]
-"""Compiles each job once, and yields the results in any order."""
-
-
-def in_order(prepared: Prepared, documents: Iterable[Document]) -> Iterable[Job]:
-    """Compile the jobs one by one, in this process."""
-    return map(prepared.compile, documents)

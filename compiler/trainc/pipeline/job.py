@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,20 +16,19 @@ from trainc.checks import check_model, check_result
 from trainc.findings import Finding, Severity, report
 from trainc.gitops import passes
 from trainc.gitops.naming import numbered
-from trainc.gitops.summary import Summary
+from trainc.gitops.summary import summarize
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
 from trainc.kube.merge import MergeError
 from trainc.kube.quantity import QuantityError
-from trainc.pipeline.content import Content
+from trainc.pipeline.content import Job
+from trainc.pipeline.context import Keep, Prepared
 from trainc.pipeline.controller import check_controller
+from trainc.pipeline.layout import files
 from trainc.pipeline.objects import build
 from trainc.pipeline.runtimes import check_kind
 from trainc.plugins.join import join
 from trainc.plugins.model import Model, Objects
-
-if TYPE_CHECKING:
-    from trainc.pipeline.context import Prepared
 
 PANIC = "panic: runtime error: invalid memory address or nil pointer dereference [recovered]"
 
@@ -45,23 +44,6 @@ REFUSALS = (
     "policy",
 )
 """The steps in which a cluster may refuse a job, in order."""
-
-
-class Job(Struct, frozen=True):
-    """A compiled TrainJob. It has no objects if any of its findings, or of its runtime's, is an error.
-
-    ``namespace`` is that of its objects, ``made`` are their summaries, and ``files`` their paths, from the root of the
-    repository, and contents. ``Keep`` says which of them a run keeps.
-    """
-
-    namespace: str
-    name: str
-    document: Document
-    runtime: Document | None = None
-    objects: Objects = ()
-    findings: tuple[Finding, ...] = ()
-    made: tuple[Summary, ...] = ()
-    files: tuple[tuple[str, Content], ...] = ()
 
 
 class State(Struct, frozen=True):
@@ -84,6 +66,14 @@ class State(Struct, frozen=True):
 
 
 def compile_job(run: Prepared, document: Document) -> Job:
+    """Compile one job, with its files and summaries as far as the run keeps them."""
+    job = _compile(run, document)
+    summaries = tuple(map(summarize, job.objects))
+    written = () if run.keep is Keep.SUMMARIES else tuple(files(job, run.options))
+    return replace(job, objects=job.objects if run.keep is Keep.OBJECTS else (), made=summaries, files=written)
+
+
+def _compile(run: Prepared, document: Document) -> Job:
     """Compile one job. A bug in trainc becomes a finding, so that the other jobs are still compiled."""
     home, name = (str(get(document.data, "metadata", key)) for key in ("namespace", "name"))
     job = Job(run.options.settings.namespaces.get(home, home), name, document)
@@ -103,6 +93,15 @@ def compile_job(run: Prepared, document: Document) -> Job:
         findings = _until_first_refusal(findings)
     objects = () if state.stopped or run.report_rules.stops(findings) else state.objects
     return replace(job, runtime=state.runtime, objects=objects, findings=findings)
+
+
+Executor = Callable[[Prepared, Iterable[Document]], Iterable[Job]]
+"""Compiles each job once, and yields the results in any order."""
+
+
+def in_order(prepared: Prepared, documents: Iterable[Document]) -> Iterable[Job]:
+    """Compile the jobs one by one, in this process."""
+    return (compile_job(prepared, document) for document in documents)
 
 
 def _admit(run: Prepared, state: State) -> State:

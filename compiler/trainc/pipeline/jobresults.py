@@ -16,9 +16,8 @@ from trainc.documents.positions import Moved, within
 from trainc.findings import Finding, Related, Severity
 from trainc.gitops.summary import Summary
 from trainc.inputs.source import Document
-from trainc.pipeline.content import Content
+from trainc.pipeline.content import Content, Job
 from trainc.pipeline.context import Prepared
-from trainc.pipeline.job import Job
 from trainc.pipeline.runtimes import BUILTIN, admit_builtin, builtin_names
 
 Place: TypeAlias = tuple[str, int]

@@ -10,8 +10,7 @@ from trainc.basics.jsonvalues import JsonObject, get
 from trainc.documents.emit import emit_file, visible
 from trainc.gitops.runtime_resources import FOLDER, Shared
 from trainc.inputs.options import Options
-from trainc.pipeline.content import HEADER
-from trainc.pipeline.job import Job
+from trainc.pipeline.content import HEADER, Job
 from trainc.pipeline.runtimes import BUILTIN
 from trainc.plugins.model import Object, Objects
 

@@ -22,7 +22,8 @@ from trainc.inputs.options import Options, Revision
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Build, Job, Loaded, load_all, run
 from trainc.pipeline.content import Content
-from trainc.pipeline.context import Executor, Keep, in_order
+from trainc.pipeline.context import Keep
+from trainc.pipeline.job import Executor, in_order
 from trainc.pipeline.runtimes import without_jobs
 from trainc.project.config import Config, parse, parse_lock
 from trainc.project.read import (

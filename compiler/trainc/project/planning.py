@@ -15,7 +15,7 @@ from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Source
-from trainc.pipeline.context import Executor
+from trainc.pipeline.job import Executor
 from trainc.pipeline.layout import argocd_files, flux_files
 from trainc.project.config import Config
 from trainc.project.environments import JOBS, Outcome, Uncached, compile_for, with_empty
