@@ -23,7 +23,7 @@ def test_a_configmap_beside_a_runtime(repository: Path, run: Run, field: str, mo
     put(repository, "runtimes/plain.yaml", text)
     done = run("render")
     assert done.exit_code == status
-    assert ("error[TC022]: a ConfigMap of 1,048,577 bytes" in done.output) is bool(status)
+    assert ("error[TC022]: the ConfigMap has 1,048,577 bytes" in done.output) is bool(status)
     assert (repository / "out").exists() is not bool(status)
     faithful = run("build", "--faithful", "runtimes/plain.yaml", "jobs/a/one.yaml")
     assert faithful.exit_code == 0
