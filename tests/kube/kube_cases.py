@@ -13,7 +13,7 @@ from trainc.kube.gojson import float_literal
 
 NAMES = ("a", "b", "node", "c", "d")
 SPECS = (gotypes.JOB_SET_SPEC, gotypes.POD_SPEC, "v1.Container", "v1.ObjectMeta")
-DOCUMENTS = (gotypes.JOB_SET, gotypes.TRAIN_JOB, gotypes.TRAINING_RUNTIME, gotypes.CLUSTER_TRAINING_RUNTIME)
+DOCUMENTS = (gotypes.JOB_SET, gotypes.TRAIN_JOB, "v1alpha1.TrainingRuntime", "v1alpha1.ClusterTrainingRuntime")
 # Without these an item says nothing, or strategic merge cannot tell it from others.
 KEYS = frozenset({"name", "mountPath", "key", "containerPort", "devicePath", "ip", "topologyKey", "type", "status"})
 SPINE = frozenset({"template", "spec", "containers", "replicatedJobs", "env", "volumes", "ports", "resources"})

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 
+from trainc.basics.regex import lazy
 from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Uint
 
 CONTROL_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 ONE_CHARACTER_ESCAPES = frozenset((*CONTROL_ESCAPES, *"\"'\\?`"))
-ESCAPE = re.compile(r"\\([xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|[\s\S])")
+ESCAPE = lazy(r"\\([xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|[\s\S])")
 
 
 def integer(text: str) -> int:

@@ -9,16 +9,17 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from trainc.basics.regex import lazy
 from trainc.findings.display import invisible
 
-_CONFLICT = re.compile(r"^(?:<{7} |>{7} |={7}$).*", re.M)
-_TEXT = re.compile(r"""\"[^"]*\"|'[^']*'|#.*""")
+_CONFLICT = lazy(r"^(?:<{7} |>{7} |={7}$).*", re.M)
+_TEXT = lazy(r"""\"[^"]*\"|'[^']*'|#.*""")
 """Parts of a line that may contain any character."""
 
 _INDENTATION = "keys of one mapping need the same indentation"
 
 
-_NO_SPACE = re.compile(r"\s*(?:- )*[\w.-]+:[^\s/][^\s:]*$")
+_NO_SPACE = lazy(r"\s*(?:- )*[\w.-]+:[^\s/][^\s:]*$")
 """A line such as ``numNodes:2``."""
 
 
@@ -62,7 +63,7 @@ def _open_string(
     if error.context == "while scanning a quoted scalar" and error.problem == "found unexpected end of stream":
         start = error.context_mark.index
         return SyntaxHint("string is never closed", start, None, f"add the closing {text[start]}")
-    begin, end = next(iter([*strings()][-1:]), (0, 0))
+    *_, (begin, end) = (0, 0), *strings()
     if "\n" in text[begin:end] and "\n" not in text[end:offset]:
         last = text.count("\n", 0, end) + 1
         return SyntaxHint(

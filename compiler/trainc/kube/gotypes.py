@@ -23,8 +23,6 @@ from trainc.kube.quantity import QuantityError, canonical
 JOB_SET = "v1alpha2.JobSet"
 JOB_SET_SPEC = "v1alpha2.JobSetSpec"
 TRAIN_JOB = "v1alpha1.TrainJob"
-TRAINING_RUNTIME = "v1alpha1.TrainingRuntime"
-CLUSTER_TRAINING_RUNTIME = "v1alpha1.ClusterTrainingRuntime"
 JOB_SET_SPEC_PATCH = "v1alpha1.JobSetSpecPatch"
 POD_SPEC = "v1.PodSpec"
 RESOURCE_REQUIREMENTS = "v1.ResourceRequirements"

@@ -17,10 +17,8 @@ from trainc.kube.names import is_dns1035_label, is_dns1123_label, mask_trailing_
 from trainc.schema.formats import is_byte
 from trainc.schema.metadata import SEGMENT, NameRule
 from trainc.schema.values import Mismatch
-from trainc.schema.walk import Mode, Node
+from trainc.schema.walk import Node
 from trainc.schema.wording import GO_TYPE, LIST_KEYS, LIST_TYPE, UNKNOWN, Failure, Failures, Visit
-
-NATIVE: Final = Mode(native=True)
 
 _CLASSES: dict[str, tuple[type, ...]] = {
     "string": (str,),

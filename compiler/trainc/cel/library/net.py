@@ -12,13 +12,14 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
+from trainc.basics.regex import lazy
 from trainc.cel import cost
 from trainc.cel.functions import Function, function, reads
 from trainc.cel.gotext import cut, quote_cut
 from trainc.cel.types import opaque
 from trainc.cel.values import NO_OVERLOAD, EvalError, Opaque, Value
 
-_LENGTH = re.compile(r"[0-9]|[1-9][0-9]{1,18}", re.ASCII)
+_LENGTH = lazy(r"[0-9]|[1-9][0-9]{1,18}", re.ASCII)
 _BROADCAST: Final = ipaddress.IPv4Address("255.255.255.255")
 _NOT_AN_IP: Final = "IP Address {} parse error during conversion from string: {}"
 _NOT_A_CIDR: Final = "network address parse error during conversion from string: "

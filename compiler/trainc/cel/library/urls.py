@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 from msgspec.structs import replace
 
+from trainc.basics.regex import lazy
 from trainc.cel import cost
 from trainc.cel.functions import Function, Run, function
 from trainc.cel.gotext import quote_cut
@@ -25,12 +26,12 @@ from trainc.kube.fielderror import quote
 MOST_PARAMETERS = 10_000
 """A query with more parameters counts as empty."""
 
-_CONTROL = re.compile("[\0-\x1f\x7f]")
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)?:", re.ASCII)
-_USER_INFO = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*", re.ASCII)
-_PORT = re.compile(r"(?::[0-9]*)?", re.ASCII)
-_ESCAPE_OR_CHARACTER = re.compile(r"%[0-9A-Fa-f]{2}|.", re.ASCII | re.DOTALL)
-_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})", re.ASCII)
+_CONTROL = lazy("[\0-\x1f\x7f]")
+_SCHEME = lazy(r"([A-Za-z][A-Za-z0-9+.-]*)?:", re.ASCII)
+_USER_INFO = lazy(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*", re.ASCII)
+_PORT = lazy(r"(?::[0-9]*)?", re.ASCII)
+_ESCAPE_OR_CHARACTER = lazy(r"%[0-9A-Fa-f]{2}|.", re.ASCII | re.DOTALL)
+_BAD_ESCAPE = lazy(r"%(?![0-9A-Fa-f]{2})", re.ASCII)
 
 _UNRESERVED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~"
 _PATH, _USER, _FRAGMENT = "$&+,/:;=@", "$&+,;=", "$&+,/:;=?@!()*"
