@@ -9,7 +9,9 @@ from random import Random
 import pytest
 from walking import fault, shortest, steps
 
-WALKS = int(os.environ.get("TRAINC_WALKS", "5"))
+from effort import share
+
+WALKS = int(os.environ.get("TRAINC_WALKS", share(10)))
 """So many walks; more by the environment, for who has changed how something is remembered."""
 
 RUNS = 20
